@@ -55,6 +55,7 @@ const LONG_RUNNING = [
   "broker",
   "runner",
   "toolbox",
+  "channels",
   "gateway",
 ];
 const skip = command === null && "Docker Compose v2 is not installed";
@@ -79,6 +80,7 @@ test("docker-compose.yml is what Compose accepts", { skip }, () => {
   const names = Object.keys(resolvedConfig().services).toSorted();
   assert.deepEqual(names, [
     "broker",
+    "channels",
     "data",
     "folders",
     "gateway",

@@ -29,6 +29,8 @@ const TEXTS = [
   `grt-${"0".repeat(32)}`,
   `key-${"0".repeat(16)}`,
   `ses-${"0".repeat(16)}`,
+  `ses-${"0".repeat(26)}-0`,
+  "text/plain",
   "00000000-0000-0000-0000-000000000000",
   "aaaa",
   "",

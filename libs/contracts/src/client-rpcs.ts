@@ -12,6 +12,7 @@ import { explainPolicy } from "./policy-explain.ts";
 import { listTokenKeys } from "./policy-grants.ts";
 import { validatePolicy } from "./policy-texts.ts";
 import { allContracts, contractsByOwner, isRpc } from "./registry.ts";
+import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
 import { listGrants, revokeGrant } from "./session-grants.ts";
 import * as toolbox from "./toolbox.ts";
 import * as userSessions from "./user-sessions.ts";
@@ -52,12 +53,14 @@ const keyRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   userSessions.listUserSessions,
   userSessions.revokeUserSession,
 ]);
-/** Between replicas of one service, and what costs money without a run. */
+/** Between services or replicas of one, and what costs money without a run. */
 const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   mcpOwnership.askOwner,
   cancelCallAt,
   completeModel,
   toolbox.cancelBuiltinAt,
+  deliverToSession,
+  sessionOutcome,
 ]);
 /**
  * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions; and who

@@ -32,6 +32,8 @@ export const grantRun = rpc({
     sharesMemory: z.literal(true).optional(),
     /** Where the run comes from. What the token of a parent says is taken from there instead. */
     origin: RunOrigin.optional(),
+    /** The service that brought the message in the name of its requester: it is believed about the origin. */
+    broughtBy: CallerName.optional(),
     /**
      * Of the run that starts this one: the new token gets its tool patterns beside its own, its
      * channel, group and owner, and stands one deeper. So a sub-agent never exceeds who started it.

@@ -116,6 +116,10 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     ],
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets, "zlexcount"],
   }),
+  redisUser("channels", "Channels", {
+    keys: ["yard:{channels}:*"],
+    commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
+  }),
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*"],
     commands: ["getdel", "incr", "set"],

@@ -6,6 +6,8 @@ import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
 import * as auditQueries from "./audit-queries.ts";
 import * as audit from "./audit.ts";
+import * as channelEvents from "./channel-events.ts";
+import * as channels from "./channels.ts";
 import {
   tokensOf,
   type Command,
@@ -39,6 +41,7 @@ import * as runWaits from "./run-waits.ts";
 import * as runs from "./runs.ts";
 import * as sessionGrants from "./session-grants.ts";
 import * as sessionEvents from "./session-events.ts";
+import * as sessionDelivery from "./session-delivery.ts";
 import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skillStore from "./skill-store.ts";
@@ -93,8 +96,10 @@ export const contractsByOwner = {
     ...contractsOf(runEvents),
     ...contractsOf(sessions),
     ...contractsOf(sessionEvents),
+    ...contractsOf(sessionDelivery),
   ],
   toolbox: [...contractsOf(toolbox), ...contractsOf(agentMemory)],
+  channels: [...contractsOf(channels), ...contractsOf(channelEvents)],
   /** Of every service that decides about calls or makes them. */
   "audit writers": contractsOf(audit),
 } as const satisfies Record<string, readonly Contract[]>;

@@ -18,6 +18,7 @@ import { grantRun } from "./policy-grants.ts";
 import { replayDecisions } from "./policy-replay.ts";
 import { resumeRun, spawnRun } from "./run-commands.ts";
 import { runCancelled, runEnds, runLive } from "./run-events.ts";
+import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
 import { sessionEnded } from "./session-events.ts";
 import { requestCancel } from "./runs.ts";
 import * as sessions from "./sessions.ts";
@@ -189,6 +190,13 @@ export const serviceUsers: readonly BusUser[] = [
     ],
     publishes: [auditExecution, auditChain],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
+  }),
+  user("channels", "Channels", {
+    serves: contractsByOwner.channels.filter(isRpc),
+    calls: [deliverToSession, sessionOutcome, userTokens.verifyUserToken],
+    publishes: contractsByOwner.channels.filter(isEvent),
+    // Hints that an answer is there; the truth is asked for.
+    follows: [...runEnds],
   }),
   // What it may ask follows from the roles: each message says in a user token who asks, and is refused without one.
   user(GATEWAY_USER, "HTTP gateway", {

@@ -25,6 +25,8 @@ const FOR_SERVICES = [
   "policy.user-token.verify",
   "run.proceed",
   "run.spawn",
+  "sessions.deliver",
+  "sessions.outcome",
   "toolbox.cancel-at",
   "toolbox.recall",
 ];

@@ -67,6 +67,11 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:{grants}:*": { by: "policy", owner: MADE },
   "yard:policy:*": { by: "policy", owner: INSTALLATION },
   "yard:{user-keys}:*": { by: "policy", owner: INSTALLATION },
+  "yard:{channels}:*": {
+    by: "channels",
+    owner:
+      "digests of the caller and its key, and of an account and what its provider says; the caller is in each record",
+  },
   "yard:gateway:*": { by: "gateway", owner: "a digest of the caller and its credential" },
   "yard:{mcp}:*": { by: "broker", owner: SERVERS },
   "yard:{mcp:*}:*": { by: "broker", owner: SERVERS },

@@ -8,6 +8,8 @@ export interface Project {
   readonly directory: string;
   readonly policyFile: string;
   readonly mcpServersFile: string;
+  /** Null: the loopback channel alone. */
+  readonly channelsFile: string | null;
   /** Null: the runner knows its built-in providers only. */
   readonly modelsFile: string | null;
   /** The model of agents that name none. */
@@ -34,11 +36,13 @@ export async function findProject(directory: string): Promise<Project> {
     });
   }
   const modelsFile = join(root, "models.json");
+  const channelsFile = join(root, "channels.json");
   const hasModels = await isFile(modelsFile);
   return {
     directory: root,
     policyFile: await findPolicy(root),
     mcpServersFile,
+    channelsFile: (await isFile(channelsFile)) ? channelsFile : null,
     modelsFile: hasModels ? modelsFile : null,
     defaultModel: hasModels ? await readDefaultModel(modelsFile) : BUILT_IN_MODEL,
   };

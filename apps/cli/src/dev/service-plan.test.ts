@@ -16,6 +16,7 @@ function plan(
       directory: "/project",
       policyFile: "/project/policy.yaml",
       mcpServersFile: "/project/mcp-servers.json",
+      channelsFile: null,
       modelsFile: null,
       defaultModel: "scripted/plan",
     },
@@ -38,7 +39,7 @@ test("starts each service after those it needs, each with a key of its own", () 
   const specs = plan({});
   assert.deepEqual(
     specs.map(({ name, env }) => [name, env["YARD_NATS_NKEY_FILE"]]),
-    ["policy", "importer", "broker", "toolbox", "runner", "gateway"].map((name) => [
+    ["policy", "importer", "broker", "toolbox", "runner", "channels", "gateway"].map((name) => [
       name,
       `/state/keys/${name}.nk`,
     ]),
@@ -84,7 +85,7 @@ test("every entry point exists", () => {
 });
 
 test("several runners share one NATS user and differ in name", () => {
-  const runners = plan({}, 3).slice(4, -1);
+  const runners = plan({}, 3).slice(4, -2);
   assert.deepEqual(
     runners.map(({ name }) => name),
     ["runner-1", "runner-2", "runner-3"],
@@ -134,7 +135,7 @@ test("API keys reach the services that use them and no others", () => {
   const specs = plan({ OPENAI_API_KEY: "canary" });
   assert.deepEqual(
     specs.filter(({ env }) => Object.values(env).includes("canary")).map(({ name }) => name),
-    ["broker", "runner"],
+    ["broker", "runner", "channels"],
   );
 });
 

@@ -75,6 +75,12 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
         ...models,
       }),
     ),
+    service(options, "channels", "channels", "channels", {
+      // Tokens of bots are in the person's environment.
+      ...withoutOurs(env),
+      ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
+      YARD_CHANNELS_LOOPBACK: "cli",
+    }),
     service(options, "gateway", "gateway", "gateway", {
       ...pick(env, ["YARD_HTTP_PORT"]),
       ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),

@@ -96,8 +96,10 @@ export function readFork(
         ...(started.invoked === undefined ? {} : { skill: started.invoked }),
         ...(started.output === undefined ? {} : { output: started.output }),
         ...readersOf(started),
-        // Another user would not be believed about it.
-        ...(started.origin !== undefined && requester.data === started.requester
+        // Another user would not be believed about it, and of what a service brought nobody but that service.
+        ...(started.origin !== undefined &&
+        started.broughtBy === undefined &&
+        requester.data === started.requester
           ? { origin: started.origin }
           : {}),
         limits: { ...withoutNone(pinned), ...limits },

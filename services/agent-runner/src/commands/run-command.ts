@@ -13,6 +13,8 @@ export interface RunCommand {
   readonly payload: StartRun;
   /** Digest of everything that the command asks for: the same run id with another digest is another command. */
   readonly digest: string;
+  /** The service that brought it for its requester; what it says of its origin is believed. */
+  readonly broughtBy?: string | undefined;
   /** Set for a run that works for another one. */
   readonly parent?: {
     readonly runId: string;

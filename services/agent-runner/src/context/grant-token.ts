@@ -24,6 +24,7 @@ export interface Grantee {
   readonly parent?: { readonly runId: string } | undefined;
   readonly session?: { readonly sessionId: string } | undefined;
   readonly origin?: SaidOrigin | undefined;
+  readonly broughtBy?: StartedEntry["broughtBy"];
   /** What the run thinks with. */
   readonly model: string;
   readonly replay?: StartedEntry["replay"];
@@ -53,7 +54,7 @@ export async function grantToken(
   },
 ): Promise<RunToken & { readonly policyDigest: string }> {
   const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
-  const { sharesMemory } = grantee;
+  const { sharesMemory, broughtBy } = grantee;
   const { peers, load, signal, heldRun } = options;
   const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
   const { token, expiresAt, policyDigest } = await peers.grantRun(
@@ -68,6 +69,7 @@ export async function grantToken(
       ...(sharesMemory === undefined ? {} : { sharesMemory }),
       ...(parentToken === null ? {} : { parentToken }),
       origin: originOf(grantee),
+      ...(broughtBy === undefined ? {} : { broughtBy }),
       ttlSeconds: TOKEN_TTL_SECONDS,
     },
     { correlationId: runId, ...(signal === undefined ? {} : { signal }) },

@@ -95,6 +95,8 @@ export const StartedEntry = z.object({
     .optional(),
   /** Where its command comes from, in the words of who sent it. */
   origin: SaidOrigin.optional(),
+  /** The service that brought the command for its requester, and is believed about the origin. */
+  broughtBy: CallerName.optional(),
   /** The conversation that the run belongs to. */
   session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
   /** What was said in it before; missing: nothing. */

@@ -25,7 +25,7 @@ export async function answerOf(
   const { untilMs, signal } = asked;
   let delayMs = FIRST_LOOK_MS;
   for (;;) {
-    const answered = await look(parts, asked);
+    const answered = await lookForAnswer(parts, asked);
     if (answered !== null) return answered;
     const leftMs = untilMs - parts.now();
     if (leftMs <= 0 || signal.aborted) return null;
@@ -34,7 +34,8 @@ export async function answerOf(
   }
 }
 
-async function look(
+/** What became of a run of a session; null while nothing has. */
+export async function lookForAnswer(
   { runs, store }: SessionParts,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
 ): Promise<Answered | null> {

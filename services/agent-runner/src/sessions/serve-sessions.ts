@@ -1,4 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
+import { handleDeliveries } from "./deliver-message.ts";
 import { handleSessionList } from "./list-sessions.ts";
 import { handleSessionMessages } from "./send-message.ts";
 import type { SessionParts } from "./session-parts.ts";
@@ -9,4 +10,5 @@ export function serveSessions(service: Service, parts: SessionParts): void {
   handleSessionList(service, parts);
   handleSessions(service, parts);
   handleSessionMessages(service, parts);
+  handleDeliveries(service, parts);
 }

@@ -61,6 +61,8 @@ export const SessionCommand = z.object({
   requester: CallerName,
   payload: startRun.payload,
   digest: z.string(),
+  /** The service that brought it for its requester; what it says of its origin is believed. */
+  broughtBy: CallerName.optional(),
   /** Where it came from; no sequence: by a request. */
   message: z.object({
     subject: z.string(),

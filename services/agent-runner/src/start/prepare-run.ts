@@ -94,6 +94,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         parent: command.parent,
         session: command.session,
         origin: command.payload.origin,
+        broughtBy: command.broughtBy,
         model,
         ...played,
       },
@@ -223,9 +224,9 @@ function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalog
 
 /** Where the run comes from, and how many runs may be below it. */
 function originOf(
-  { parent, fork, session, payload: { origin } }: RunCommand,
+  { parent, fork, session, broughtBy, payload: { origin } }: RunCommand,
   { limits }: AgentDefinition,
-): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "session"> {
+): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "broughtBy" | "session"> {
   const own = limits.maxDepth ?? DEFAULT_DEPTH;
   const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
   return {
@@ -233,6 +234,7 @@ function originOf(
     ...(parent === undefined ? {} : { parent: { runId: parent.runId, callId: parent.callId } }),
     ...(fork === undefined ? {} : { fork }),
     ...(origin === undefined ? {} : { origin }),
+    ...(broughtBy === undefined ? {} : { broughtBy }),
     ...(session === undefined ? {} : { session }),
   };
 }

@@ -72,7 +72,9 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
         `user ${requester} may not play a recording: rights of the policy gives replay to others`,
         { requester },
       );
-    const doubted = parent === null ? unbelieved(bundle.starts, { requester, origin }) : [];
+    // Only services can bring a message for somebody else, and only the runner can say that one did.
+    const isBelieved = parent !== null || request.broughtBy !== undefined;
+    const doubted = isBelieved ? [] : unbelieved(bundle.starts, { requester, origin });
     if (doubted.length > 0)
       throw fail.origin_refused(
         `user ${requester} may not say the ${doubted.join(", ")} of a run: origins.users in the policy does not name it`,

@@ -1,0 +1,355 @@
+import { z } from "zod";
+import {
+  AccountId,
+  Address,
+  AddressInput,
+  Capabilities,
+  ChannelAction,
+  ChannelName,
+  MessageRef,
+  ProviderId,
+  TargetKind,
+} from "./channel-address.ts";
+import { rpc } from "./define.ts";
+import { AgentName, CallerName, RunId, Timestamp } from "./ids.ts";
+import { SessionKey } from "./session-key.ts";
+import { storeUnavailable } from "./store-errors.ts";
+
+/**
+ * Messages to and from people, whatever the provider. An account belongs to one NATS user; `channels.json` says who
+ * else may use it, and for anybody else it does not exist.
+ */
+
+/** A message that a send has made, or several when it was cut to pieces. */
+export const SendId = z.string().regex(/^snd-[0-9a-f]{32}$/, "must look like snd-…");
+
+/** By reference: the service loads it itself, from a public address or a directory that it may read [N5]. */
+export const Attachment = z.strictObject({
+  /** `https://…`, or the path of a file inside of the allowed directories. */
+  source: z.string().min(1).max(4_096),
+  name: z.string().min(1).max(255).optional(),
+  mimeType: z
+    .string()
+    .regex(/^[\w.+-]{1,64}\/[\w.+-]{1,64}$/, "must look like image/png")
+    .optional(),
+});
+
+/** Longer texts are cut to pieces of what the account can take. */
+export const MAX_MESSAGE_TEXT = 100_000;
+
+const Idempotency = {
+  /** For a day, the same key of the same caller answers what the first request with it came to. */
+  idempotencyKey: z.string().min(1).max(200).optional(),
+};
+
+/** The users that a service speaks for; of anybody else the caller itself is taken. */
+const OnBehalfOf = { onBehalfOf: CallerName.optional() };
+
+const Content = z.strictObject({
+  text: z.string().max(MAX_MESSAGE_TEXT).default(""),
+  attachments: z.array(Attachment).max(10).default([]),
+  /** One of the account's `effects`. */
+  effectId: z.string().min(1).max(64).optional(),
+  /** Where the account has no such effect: refuse, or send it without. */
+  effectFallback: z.enum(["refuse", "plain"]).default("refuse"),
+  /** Without a sound on the other side, where the provider can. */
+  silent: z.boolean().default(false),
+  /** Looks whether it could be sent, and sends nothing. */
+  dryRun: z.boolean().default(false),
+  /** What the sender says of itself: for the events, believed of nobody. */
+  tool: z.string().min(1).max(64).optional(),
+  runId: RunId.optional(),
+  sessionKey: SessionKey.optional(),
+});
+
+function hasContent(content: { readonly text: string; readonly attachments: readonly unknown[] }) {
+  return content.text.trim() !== "" || content.attachments.length > 0;
+}
+
+const Where = { channel: z.string(), accountId: z.string().nullable() };
+
+/** N6. The message says what to do. */
+export const channelErrors = {
+  /** No account that the caller may use is meant by this; `known` are those that it may use. */
+  unknown_account: { data: z.object({ ...Where, known: z.array(z.string()) }) },
+  /** The provider has no such target, or it is of another kind. */
+  invalid_target: { data: z.object(Where) },
+  /** The message is not there. */
+  not_found: { data: z.object(Where) },
+  /** The provider does not let this account do it, or the account is switched off. */
+  not_allowed: { data: z.object(Where) },
+  /** The channel or its configuration has no such action. */
+  unsupported: { data: z.object({ ...Where, action: ChannelAction }) },
+  /** Nothing was sent. */
+  rate_limited: { data: z.object({ ...Where, retryAfterMs: z.int().positive() }), retryable: true },
+  /** It may have been delivered, and it is not sent again. `messageIds` are those that were. */
+  timeout_unknown: {
+    data: z.object({ ...Where, sendId: SendId.nullable(), messageIds: z.array(z.string()) }),
+  },
+  /** The provider refused it or cannot be reached; what it concerns was not done. */
+  provider_error: { data: z.object({ ...Where, messageIds: z.array(z.string()) }) },
+  store_unavailable: storeUnavailable,
+} as const;
+
+const sendErrors = {
+  ...channelErrors,
+  /** An attachment is not there, too large, or not where files may be taken from. */
+  bad_attachment: { data: z.object({ source: z.string() }) },
+  /** It is being sent. With the same idempotency key, ask again to learn what became of it. */
+  still_sending: { data: z.object({ sendId: SendId }), retryable: true },
+  /** The key was used for another message. */
+  idempotency_conflict: { data: z.object({ sendId: SendId }) },
+} as const;
+
+const Sent = {
+  sendId: SendId,
+  address: Address,
+  /** In their order; several when the text was cut to pieces. */
+  messageIds: z.array(z.string()),
+  /** Null for a dry run. */
+  sentAt: Timestamp.nullable(),
+  /** The adapter. */
+  handledBy: ChannelName,
+  dryRun: z.boolean(),
+  /** What was left out of what was wanted, such as an effect. */
+  degraded: z.array(z.string()),
+};
+
+export const sendChannelMessage = rpc({
+  subject: "yard.rpc.{caller}.channels.send",
+  summary: "Sends a message to a person, group or channel, as a reply or in a thread.",
+  role: "operator",
+  request: Content.extend({
+    ...Idempotency,
+    ...OnBehalfOf,
+    to: AddressInput,
+    replyToMessageId: ProviderId.optional(),
+  }).refine(hasContent, { error: "send requires text or media" }),
+  reply: z.object({
+    kind: z.literal("send"),
+    ...Sent,
+    /** True when an earlier request with the same key sent it. */
+    replayed: z.boolean(),
+  }),
+  errors: sendErrors,
+  timeoutMs: 35_000,
+});
+
+export const broadcastChannelMessage = rpc({
+  subject: "yard.rpc.{caller}.channels.broadcast",
+  summary: "Sends one message to several addresses; each has a result of its own.",
+  role: "operator",
+  request: Content.extend({
+    ...Idempotency,
+    ...OnBehalfOf,
+    to: z.array(AddressInput).min(1, "Broadcast requires at least one target.").max(100),
+  }).refine(hasContent, { error: "send requires text or media" }),
+  reply: z.object({
+    kind: z.literal("broadcast"),
+    /** In the order of the request. */
+    results: z.array(
+      z.object({
+        address: AddressInput,
+        ok: z.boolean(),
+        sendId: SendId.optional(),
+        messageIds: z.array(z.string()),
+        sentAt: Timestamp.nullable(),
+        error: z
+          .object({
+            code: z.string(),
+            message: z.string(),
+            retryAfterMs: z.int().positive().optional(),
+          })
+          .optional(),
+      }),
+    ),
+    sent: z.int().nonnegative(),
+    failed: z.int().nonnegative(),
+  }),
+  errors: { store_unavailable: storeUnavailable },
+  timeoutMs: 120_000,
+});
+
+const Acted = z.object({
+  kind: z.literal("action"),
+  action: ChannelAction,
+  address: Address,
+  messageId: z.string(),
+  handledBy: ChannelName,
+});
+
+export const reactToMessage = rpc({
+  subject: "yard.rpc.{caller}.channels.react",
+  summary: "Adds a reaction to a message, or takes it away.",
+  role: "operator",
+  request: z.strictObject({
+    ...OnBehalfOf,
+    message: MessageRef,
+    emoji: z.string().min(1).max(64),
+    remove: z.boolean().default(false),
+  }),
+  reply: Acted,
+  errors: channelErrors,
+  timeoutMs: 30_000,
+});
+
+export const deleteChannelMessage = rpc({
+  subject: "yard.rpc.{caller}.channels.delete",
+  summary: "Deletes a message.",
+  role: "operator",
+  request: z.strictObject({ ...OnBehalfOf, message: MessageRef }),
+  reply: Acted,
+  errors: channelErrors,
+  timeoutMs: 30_000,
+});
+
+export const pinMessage = rpc({
+  subject: "yard.rpc.{caller}.channels.pin",
+  summary: "Pins a message, or unpins it.",
+  role: "operator",
+  request: z.strictObject({
+    ...OnBehalfOf,
+    message: MessageRef,
+    unpin: z.boolean().default(false),
+  }),
+  reply: Acted,
+  errors: channelErrors,
+  timeoutMs: 30_000,
+});
+
+export const ReadMessage = z.object({
+  messageId: z.string(),
+  author: z.object({ id: z.string(), name: z.string().optional() }),
+  text: z.string(),
+  at: Timestamp,
+  /** True for one that this account sent. */
+  isOwn: z.boolean(),
+  replyToMessageId: z.string().optional(),
+  threadId: z.string().optional(),
+  attachments: z.array(z.object({ name: z.string().optional(), mimeType: z.string().optional() })),
+});
+
+export const readChannelMessages = rpc({
+  subject: "yard.rpc.{caller}.channels.read",
+  summary: "Reads the last messages at an address, oldest first.",
+  role: "operator",
+  request: z.strictObject({
+    ...OnBehalfOf,
+    address: AddressInput,
+    limit: z.int().min(1).max(100).default(20),
+    before: ProviderId.optional(),
+    after: ProviderId.optional(),
+  }),
+  reply: z.object({ address: Address, messages: z.array(ReadMessage) }),
+  errors: channelErrors,
+  timeoutMs: 30_000,
+});
+
+export const resolveTarget = rpc({
+  subject: "yard.rpc.{caller}.channels.resolve-target",
+  summary: "Finds the target that a text means: an id, a name, a link.",
+  role: "operator",
+  request: z.strictObject({
+    ...OnBehalfOf,
+    channel: ChannelName,
+    accountId: AccountId.optional(),
+    query: z.string().min(1).max(512),
+    kind: TargetKind.optional(),
+  }),
+  reply: z.object({ address: Address, displayName: z.string().nullable() }),
+  errors: channelErrors,
+  timeoutMs: 30_000,
+});
+
+export const ChannelAccount = z.object({
+  channel: ChannelName,
+  accountId: AccountId,
+  /** The user in whose name its messages become runs. */
+  caller: CallerName,
+  agent: AgentName.nullable(),
+  /** `standby`: another replica has the inbound connection. `none`: it takes no messages in. */
+  inbound: z.enum(["connected", "connecting", "standby", "error", "none"]),
+  /** Why, without secrets. */
+  problem: z.string().nullable(),
+  capabilities: Capabilities,
+});
+export type ChannelAccount = z.infer<typeof ChannelAccount>;
+
+export const listChannelAccounts = rpc({
+  subject: "yard.rpc.{caller}.channels.accounts",
+  summary: "Lists the accounts that the caller may use, and how each is.",
+  role: "viewer",
+  request: z.strictObject({ ...OnBehalfOf, channel: ChannelName.optional() }),
+  reply: z.object({
+    accounts: z.array(ChannelAccount),
+    /** What of channels.json is not in force, for cli and admin. */
+    problems: z.array(z.string()),
+  }),
+  errors: { store_unavailable: storeUnavailable },
+});
+
+export const channelCapabilities = rpc({
+  subject: "yard.rpc.{caller}.channels.capabilities",
+  summary: "Says what an account can do.",
+  role: "viewer",
+  request: z.strictObject({
+    ...OnBehalfOf,
+    channel: ChannelName,
+    accountId: AccountId.optional(),
+  }),
+  reply: z.object({ channel: ChannelName, accountId: AccountId, capabilities: Capabilities }),
+  errors: { unknown_account: channelErrors.unknown_account },
+});
+
+export const checkChannelAccount = rpc({
+  subject: "yard.rpc.{caller}.channels.check",
+  summary: "Asks a provider whether it takes an account's credentials.",
+  role: "operator",
+  request: z.strictObject({ channel: ChannelName, accountId: AccountId.optional() }),
+  reply: z.object({
+    channel: ChannelName,
+    accountId: AccountId,
+    ok: z.boolean(),
+    /** Who the provider says that it is. */
+    identity: z.string().nullable(),
+    problem: z.string().nullable(),
+  }),
+  errors: { unknown_account: channelErrors.unknown_account },
+  timeoutMs: 30_000,
+});
+
+/**
+ * Brings a message in where no provider does: from a chat in a browser or a terminal, and for tests of the loopback
+ * channel. In `webchat` the sender is always the caller.
+ */
+export const submitChannelMessage = rpc({
+  subject: "yard.rpc.{caller}.channels.submit",
+  summary: "Says something in a channel that Switchyard has itself: webchat or loopback.",
+  role: "operator",
+  request: z.strictObject({
+    channel: z.enum(["webchat", "loopback"]),
+    accountId: AccountId.optional(),
+    /** The conversation; left out, the caller's own. */
+    target: z.strictObject({ kind: TargetKind, id: ProviderId }).optional(),
+    threadId: ProviderId.optional(),
+    /** Unique in the conversation: the same id again is the same message. */
+    messageId: ProviderId.optional(),
+    text: z.string().min(1).max(MAX_MESSAGE_TEXT),
+    replyToMessageId: ProviderId.optional(),
+    mentionsAccount: z.boolean().default(false),
+    /** For loopback alone. */
+    sender: z.strictObject({ id: ProviderId, name: z.string().max(256).optional() }).optional(),
+  }),
+  reply: z.object({
+    address: Address,
+    messageId: z.string(),
+    /** `known`: it came before. `ignored`: the account's rules do not let it become a run. */
+    outcome: z.enum(["stored", "known", "ignored"]),
+    reason: z.string().nullable(),
+  }),
+  errors: {
+    unknown_account: channelErrors.unknown_account,
+    not_allowed: channelErrors.not_allowed,
+    store_unavailable: storeUnavailable,
+  },
+});

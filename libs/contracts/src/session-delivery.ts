@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { rpc } from "./define.ts";
+import { AgentName, CallerName, RunId } from "./ids.ts";
+import { SaidOrigin } from "./run-context.ts";
+import { RunFailure } from "./runs.ts";
+import { sendToSession } from "./sessions.ts";
+import { BusyPolicy, SessionId, SessionKey } from "./session-key.ts";
+import { storeUnavailable } from "./store-errors.ts";
+
+/**
+ * For services that bring messages of others, such as channels and schedules. The run belongs to `owner`, as if it
+ * had said so itself, and where the message comes from is believed. No client may send it.
+ */
+export const deliverToSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.deliver",
+  summary: "Between services: says something in a session of the owner that is named.",
+  request: z.strictObject({
+    owner: CallerName,
+    /** Begun when it is new. */
+    session: SessionKey,
+    agent: AgentName,
+    message: z.string().min(1).max(32_768),
+    /** Without an owner's part: the same id again is the same message. */
+    runId: RunId,
+    origin: SaidOrigin.optional(),
+    onBusy: BusyPolicy.optional(),
+  }),
+  reply: z.object({
+    sessionId: SessionId,
+    sessionKey: SessionKey,
+    /** The run that answers: for a message that became part of another run, that one. */
+    runId: RunId,
+    placed: z.enum(["started", "queued", "steered"]),
+  }),
+  errors: {
+    session_busy: sendToSession.errors.session_busy,
+    session_queue_full: sendToSession.errors.session_queue_full,
+    too_many_sessions: sendToSession.errors.too_many_sessions,
+    run_id_taken: sendToSession.errors.run_id_taken,
+    /** With the same `runId` it is no other message. */
+    store_unavailable: storeUnavailable,
+  },
+  timeoutMs: 10_000,
+});
+
+export const sessionOutcome = rpc({
+  subject: "yard.rpc.{caller}.sessions.outcome",
+  summary: "Between services: what became of a message that was delivered to a session.",
+  request: z.strictObject({ sessionId: SessionId, runId: RunId }),
+  reply: z.object({
+    status: z.enum(["pending", "ok", "error"]),
+    /** The whole answer. */
+    output: z.string().optional(),
+    failure: RunFailure.optional(),
+  }),
+  errors: { store_unavailable: storeUnavailable },
+});

@@ -1,0 +1,122 @@
+import type { Service } from "@switchyard/bus/serve";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { Fail } from "@switchyard/contracts/errors";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
+import type { z } from "zod";
+import { lookForAnswer } from "./await-answer.ts";
+import { findSession } from "./find-session.ts";
+import { placeMessage, type Placement } from "./place-message.ts";
+import { rejectionOf } from "./run-place.ts";
+import { proceed, type SessionParts } from "./session-parts.ts";
+import type { SessionCommand } from "./session-record.ts";
+
+/**
+ * Takes what services bring in the name of an owner. NATS lets no client ask here, so `owner` and `origin` are
+ * believed of whoever does.
+ */
+export function handleDeliveries(service: Service, parts: SessionParts): void {
+  service.handle(deliverToSession, async (request, { caller, fail }) => {
+    const { owner, session: ref, onBusy } = request;
+    const command = commandOf(request, { broughtBy: caller, nowMs: parts.now() });
+    const known = await parts.runs.digest(command.runId);
+    if (known !== null && known !== command.digest) throw taken(command.runId, fail);
+    const found = await findSession(parts.store, { ref, caller: owner });
+    if (known !== null && found !== null)
+      return { ...namesOf(found.session), runId: command.runId, placed: "started" as const };
+    const placement = await placeMessage(parts, { ref, caller: owner, command, onBusy });
+    return placedOf(parts, { placement, command, ref }, fail);
+  });
+
+  service.handle(sessionOutcome, async ({ sessionId, runId }) => {
+    const answered = await lookForAnswer(parts, { sessionId, runId });
+    if (answered === null) return { status: "pending" as const };
+    if ("output" in answered) return { status: "ok" as const, output: answered.output };
+    return { status: "error" as const, failure: answered.failure };
+  });
+}
+
+function commandOf(
+  {
+    owner,
+    session,
+    agent,
+    message,
+    runId,
+    origin,
+    onBusy,
+  }: z.output<typeof deliverToSession.request>,
+  { broughtBy, nowMs }: { readonly broughtBy: string; readonly nowMs: number },
+): SessionCommand {
+  const asked = {
+    input: message,
+    session,
+    ...(origin === undefined ? {} : { origin }),
+    ...(onBusy === undefined ? {} : { onBusy }),
+  };
+  const id = fullRunId(owner, runId);
+  return {
+    runId: id,
+    agent,
+    requester: owner,
+    payload: { ...asked, runId: id },
+    digest: canonicalDigest({ agent, requester: owner, asked }),
+    broughtBy,
+    message: {
+      subject: `yard.rpc.${broughtBy}.sessions.deliver`,
+      caller: owner,
+      streamSequence: 0,
+      messageId: null,
+      publishedAt: new Date(nowMs).toISOString(),
+    },
+  };
+}
+
+async function placedOf(
+  parts: SessionParts,
+  sent: { readonly placement: Placement; readonly command: SessionCommand; readonly ref: string },
+  fail: Fail<typeof deliverToSession.errors>,
+) {
+  const { placement, command, ref } = sent;
+  const { runId } = command;
+  switch (placement.outcome) {
+    case "go":
+      await proceed(parts, { sessionId: placement.session.sessionId, runId });
+      return { ...namesOf(placement.session), runId, placed: "started" as const };
+    case "queued":
+      return { ...namesOf(placement.session), runId, placed: "queued" as const };
+    case "steered":
+      return { ...namesOf(placement.session), runId: placement.into, placed: "steered" as const };
+    case "busy": {
+      const { message } = rejectionOf(parts, ref, placement);
+      throw fail.session_busy(message, { session: ref, activeRun: placement.activeRun });
+    }
+    case "full": {
+      const { message } = rejectionOf(parts, ref, placement);
+      throw fail.session_queue_full(message, { session: ref, limit: parts.limits.maxQueued });
+    }
+    case "too_many": {
+      const { message } = rejectionOf(parts, ref, placement);
+      throw fail.too_many_sessions(message, { limit: parts.limits.maxPerOwner });
+    }
+    case "taken":
+    case "unknown": // a key is never unknown to its owner
+      throw taken(runId, fail);
+    default:
+      return placement satisfies never;
+  }
+}
+
+function taken(runId: string, fail: Fail<typeof deliverToSession.errors>): Error {
+  return fail.run_id_taken(`run ${runId} is another one; choose another runId`, { runId });
+}
+
+function namesOf({
+  sessionId,
+  key: sessionKey,
+}: {
+  readonly sessionId: string;
+  readonly key: string;
+}) {
+  return { sessionId, sessionKey };
+}

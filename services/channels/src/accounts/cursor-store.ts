@@ -1,0 +1,36 @@
+import type { Redis } from "@switchyard/service/redis";
+import type { Cursor } from "../adapters/adapter.ts";
+
+const MAX_LENGTH = 4_096;
+
+/** KEYS: the cursor, the lease. ARGV: the value, owner and epoch of the lease. */
+const SET = `
+local held = redis.call("HMGET", KEYS[2], "owner", "epoch")
+if held[1] ~= ARGV[2] or held[2] ~= ARGV[3] then return 0 end
+redis.call("SET", KEYS[1], ARGV[1])
+return 1`;
+
+/** Where an account is in its provider's stream; only who has the lease of its inbound connection moves it. */
+export function createCursor(
+  redis: Redis,
+  options: {
+    readonly name: string;
+    readonly leaseKey: string;
+    readonly held: () => { readonly owner: string; readonly epoch: number } | null;
+  },
+): Cursor {
+  const { name, leaseKey, held } = options;
+  const key = `yard:{channels}:cursor:${name}`;
+  return {
+    get: () => redis.get(key),
+    async set(value) {
+      if (value.length > MAX_LENGTH)
+        throw new RangeError(`a cursor has ${MAX_LENGTH} characters at most`);
+      const lease = held();
+      const done =
+        lease !== null &&
+        (await redis.eval(SET, 2, key, leaseKey, value, lease.owner, lease.epoch)) === 1;
+      if (!done) throw new Error(`the inbound connection of ${name} is another replica's`);
+    },
+  };
+}

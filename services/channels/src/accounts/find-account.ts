@@ -1,0 +1,43 @@
+import type { Account, AccountBook } from "./account-book.ts";
+
+/** Users of whom everything may be seen and done. */
+const ADMINS = new Set(["cli", "admin"]);
+
+/** True for users that see what of the file is not in force. */
+export function isAdmin(caller: string): boolean {
+  return ADMINS.has(caller);
+}
+
+/** True when the account is the caller's, or `channels.json` lets the caller use it. */
+export function mayUse({ settings }: Account, caller: string): boolean {
+  const { caller: own, callers } = settings.entry;
+  return own === caller || isAdmin(caller) || callers.includes("*") || callers.includes(caller);
+}
+
+/** Either the account, or what to say; other users' accounts are not told of. */
+export function findAccount(
+  book: Pick<AccountBook, "all">,
+  asked: {
+    readonly caller: string;
+    readonly channel: string;
+    readonly accountId?: string | undefined;
+  },
+): { readonly account: Account } | { readonly message: string; readonly known: string[] } {
+  const { caller, channel, accountId } = asked;
+  const usable = book.all.filter((account) => mayUse(account, caller));
+  const known = usable.map(({ name }) => name);
+  const listed = known.length === 0 ? "you may use none" : `you may use ${known.join(", ")}`;
+  const fitting = usable.filter(
+    ({ settings }) =>
+      settings.channel === channel && (accountId === undefined || settings.accountId === accountId),
+  );
+  const [account, other] = fitting;
+  if (account === undefined) {
+    const name =
+      accountId === undefined ? `an account of channel ${channel}` : `${channel}/${accountId}`;
+    return { message: `there is no ${name.replace(/^an /, "")} for ${caller}; ${listed}`, known };
+  }
+  if (other !== undefined)
+    return { message: `channel ${channel} has several accounts: name one; ${listed}`, known };
+  return { account };
+}

@@ -1,0 +1,86 @@
+import { createHash } from "node:crypto";
+import type { Address } from "@switchyard/contracts/channel-address";
+import type { Redis } from "@switchyard/service/redis";
+import type { Mailbox, StoredMessage } from "../adapters/adapter.ts";
+
+const KEEP_MS = 7 * 86_400_000;
+const MAX_MESSAGES = 1_000;
+
+/** KEYS: the mailbox, its keys. ARGV: JSON with `@ID` and `@AT` as places, the key or "", lifetime, most messages. */
+const ADD = `
+if ARGV[2] ~= "" then
+  local known = redis.call("HGET", KEYS[2], ARGV[2])
+  if known then return {known, "0"} end
+end
+local id = redis.call("HINCRBY", KEYS[1], "last", 1)
+local now = redis.call("TIME")
+local at = now[1] * 1000 + math.floor(now[2] / 1000)
+redis.call("HSET", KEYS[1], id, at .. ":" .. ARGV[1])
+redis.call("HDEL", KEYS[1], id - tonumber(ARGV[4]))
+if ARGV[2] ~= "" then redis.call("HSET", KEYS[2], ARGV[2], id .. ":" .. at) end
+redis.call("PEXPIRE", KEYS[1], ARGV[3])
+redis.call("PEXPIRE", KEYS[2], ARGV[3])
+return {id .. ":" .. at, "1"}`;
+
+/** Replaces what has not changed meanwhile. */
+const CHANGE = `
+if redis.call("HGET", KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if ARGV[3] == "" then redis.call("HDEL", KEYS[1], ARGV[1]) else redis.call("HSET", KEYS[1], ARGV[1], ARGV[3]) end
+return 1`;
+
+/** Messages of channels that have no provider. */
+export function createMailbox(redis: Redis): Mailbox {
+  return {
+    async add(address, message, key) {
+      const box = keyOf(address);
+      const answer = (await redis.eval(
+        ADD,
+        2,
+        box,
+        `${box}:sent`,
+        JSON.stringify(message),
+        key ?? "",
+        KEEP_MS,
+        MAX_MESSAGES,
+      )) as [string, string]; // what the script returns
+      const [messageId = "", at = "0"] = answer[0].split(":");
+      return { messageId, at: new Date(Number(at)), isNew: answer[1] === "1" };
+    },
+    async list(address) {
+      const fields = await redis.hgetall(keyOf(address));
+      return Object.entries(fields)
+        .filter(([id]) => id !== "last")
+        .map(([id, stored]) => readStored(id, stored))
+        .toSorted((a, b) => Number(a.messageId) - Number(b.messageId));
+    },
+    async change(address, messageId, change) {
+      for (;;) {
+        const stored = messageId === "last" ? null : await redis.hget(keyOf(address), messageId);
+        if (stored === null) return false;
+        const at = stored.slice(0, stored.indexOf(":"));
+        const next = change(readStored(messageId, stored));
+        const written = next === null ? "" : `${at}:${JSON.stringify(bodyOf(next))}`;
+        const done = await redis.eval(CHANGE, 1, keyOf(address), messageId, stored, written);
+        if (done === 1) return true;
+      }
+    },
+  };
+}
+
+function keyOf({ channel, accountId, target }: Address): string {
+  const place = createHash("sha256").update(`${target.kind}:${target.id}`).digest("hex");
+  return `yard:{channels}:mailbox:${channel}:${accountId}:${place.slice(0, 32)}`;
+}
+
+function readStored(messageId: string, stored: string): StoredMessage {
+  const colon = stored.indexOf(":");
+  const at = new Date(Number(stored.slice(0, colon))).toISOString();
+  // Written by this file alone.
+  const body = JSON.parse(stored.slice(colon + 1)) as Omit<StoredMessage, "messageId" | "at">;
+  return { ...body, messageId, at };
+}
+
+/** Id and time stand beside the body. */
+function bodyOf(message: StoredMessage): object {
+  return { ...message, messageId: undefined, at: undefined };
+}

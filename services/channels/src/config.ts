@@ -1,0 +1,35 @@
+import { delimiter } from "node:path";
+import { CallerName } from "@switchyard/contracts/ids";
+import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { z } from "zod";
+
+/** The environment of the channels service; the README explains each variable. */
+export const ChannelsEnv = z.object({
+  ...processEnv,
+  ...natsEnv,
+  ...redisEnv,
+  YARD_CHANNELS_FILE: z.string().min(1).optional(),
+  YARD_CHANNELS_LOOPBACK: CallerName.optional(),
+  YARD_CHANNELS_ROOTS: z
+    .string()
+    .default("")
+    .transform((list) => list.split(delimiter).filter((path) => path !== "")),
+  YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+  YARD_CHANNELS_SEND_MS: envInteger(100, 600_000).default(20_000),
+  YARD_CHANNELS_ATTACHMENT_MB: envInteger(1, 1_024).default(20),
+});
+export type ChannelsConfig = z.output<typeof ChannelsEnv>;
+
+/** Name of the setting that permits private addresses, for messages. */
+export const HOSTS_SETTING = "YARD_CHANNELS_ALLOW_PRIVATE_HOSTS";
+
+function readHosts(text: string, context: z.RefinementCtx<string>) {
+  try {
+    return parsePrivateHosts(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+}

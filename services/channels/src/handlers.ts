@@ -1,0 +1,138 @@
+import type { CallContext, Service } from "@switchyard/bus/serve";
+import * as channels from "@switchyard/contracts/channels";
+import type { Account } from "./accounts/account-book.ts";
+import { isAdmin, mayUse } from "./accounts/find-account.ts";
+import { actOn, findTarget, readMessages } from "./outbound/act.ts";
+import { broadcast } from "./outbound/broadcast.ts";
+import { accountFor, sendMessage, type SendParts } from "./outbound/send-message.ts";
+
+export interface HandlerParts extends SendParts {
+  /** The longest that a provider may take, in milliseconds. */
+  readonly sendMs: number;
+  readonly inboundOf: (account: Account) => {
+    readonly inbound: "connected" | "connecting" | "standby" | "error" | "none";
+    readonly problem: string | null;
+  };
+}
+
+/** Services that speak for the users that they work for. */
+const SPEAKERS = new Set(["scheduler"]);
+
+/** Answers the contracts of channels. */
+export function handleChannels(service: Service, parts: HandlerParts): void {
+  service.handle(channels.sendChannelMessage, (request, context) =>
+    sendMessage(parts, request, {
+      fail: context.fail,
+      deadline: context.deadline,
+      caller: callerOf(request, context),
+    }),
+  );
+  service.handle(channels.broadcastChannelMessage, (request, context) =>
+    broadcast(parts, request, {
+      deadline: context.deadline,
+      signal: context.signal,
+      caller: callerOf(request, context),
+    }),
+  );
+  handleActions(service, parts);
+  handleAccounts(service, parts);
+}
+
+function handleActions(service: Service, parts: HandlerParts): void {
+  service.handle(channels.reactToMessage, (request, context) =>
+    actOn(
+      parts,
+      { message: request.message, action: "react" },
+      {
+        fail: context.fail,
+        caller: callerOf(request, context),
+        act: ({ adapter }, at, call) => adapter.react?.(at, request, call),
+      },
+    ),
+  );
+  service.handle(channels.deleteChannelMessage, (request, context) =>
+    actOn(
+      parts,
+      { message: request.message, action: "delete" },
+      {
+        fail: context.fail,
+        caller: callerOf(request, context),
+        act: ({ adapter }, at, call) => adapter.delete?.(at, call),
+      },
+    ),
+  );
+  service.handle(channels.pinMessage, (request, context) =>
+    actOn(
+      parts,
+      { message: request.message, action: "pin" },
+      {
+        fail: context.fail,
+        caller: callerOf(request, context),
+        act: ({ adapter }, at, call) => adapter.pin?.(at, request, call),
+      },
+    ),
+  );
+  service.handle(channels.readChannelMessages, (request, context) =>
+    readMessages(parts, request, { fail: context.fail, caller: callerOf(request, context) }),
+  );
+  service.handle(channels.resolveTarget, (request, context) =>
+    findTarget(parts, request, { fail: context.fail, caller: callerOf(request, context) }),
+  );
+}
+
+function handleAccounts(service: Service, parts: HandlerParts): void {
+  const { book, inboundOf } = parts;
+  service.handle(channels.listChannelAccounts, (request, context) => {
+    const caller = callerOf(request, context);
+    const shown = book.all.filter(
+      (account) =>
+        mayUse(account, caller) &&
+        (request.channel === undefined || account.settings.channel === request.channel),
+    );
+    const accounts = shown.map((account) => {
+      const { channel, accountId, entry } = account.settings;
+      const { capabilities } = account.adapter;
+      const agent = entry.agent ?? null;
+      const { inbound, problem } = inboundOf(account);
+      return {
+        channel,
+        accountId,
+        caller: entry.caller,
+        agent,
+        capabilities,
+        inbound,
+        problem,
+      };
+    });
+    return { accounts, problems: isAdmin(context.caller) ? [...book.problems] : [] };
+  });
+
+  service.handle(channels.channelCapabilities, (request, context) => {
+    const { channel, accountId } = request;
+    const caller = callerOf(request, context);
+    const { settings, adapter } = accountFor(book, { caller, channel, accountId }, context.fail);
+    return { channel, accountId: settings.accountId, capabilities: adapter.capabilities };
+  });
+
+  service.handle(channels.checkChannelAccount, async ({ channel, accountId }, context) => {
+    const asked = { caller: context.caller, channel, accountId };
+    const { settings, adapter, redact } = accountFor(book, asked, context.fail);
+    const named = { channel, accountId: settings.accountId };
+    const signal = AbortSignal.any([context.signal, AbortSignal.timeout(parts.sendMs)]);
+    try {
+      const { identity } = await adapter.check({ idempotencyKey: "check", signal });
+      return { ...named, ok: true, identity, problem: null };
+    } catch (error) {
+      const said = error instanceof Error ? error.message : String(error);
+      return { ...named, ok: false, identity: null, problem: redact(said) };
+    }
+  });
+}
+
+/** A service that works for others says for whom; of anybody else the word counts for nothing. */
+function callerOf(
+  { onBehalfOf }: { readonly onBehalfOf?: string | undefined },
+  { caller }: Pick<CallContext, "caller">,
+): string {
+  return SPEAKERS.has(caller) ? (onBehalfOf ?? caller) : caller;
+}

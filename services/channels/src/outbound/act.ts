@@ -1,0 +1,170 @@
+import { randomBytes } from "node:crypto";
+import {
+  parseTarget,
+  type Address,
+  type ChannelAction,
+} from "@switchyard/contracts/channel-address";
+import type {
+  channelErrors,
+  readChannelMessages,
+  resolveTarget,
+} from "@switchyard/contracts/channels";
+import type { Fail } from "@switchyard/contracts/errors";
+import type { z } from "zod";
+import type { Account } from "../accounts/account-book.ts";
+import { ChannelError, type AdapterCall, type MessageAt } from "../adapters/adapter.ts";
+import { accountFor, requireAction, type SendParts } from "./send-message.ts";
+
+type Failures = Fail<typeof channelErrors>;
+type ActParts = Pick<SendParts, "book"> & { readonly sendMs: number };
+interface AskedBy {
+  readonly caller: string;
+  readonly fail: Failures;
+}
+
+interface Ref {
+  readonly address: Omit<Address, "accountId"> & { readonly accountId?: string | undefined };
+  readonly messageId: string;
+  readonly authorId?: string | undefined;
+}
+
+/** Does something to a message that exists. Doing it twice changes nothing, so an unknown end may be tried again by the caller. */
+export async function actOn(
+  parts: ActParts,
+  { message, action }: { readonly message: Ref; readonly action: ChannelAction },
+  asked: AskedBy & {
+    readonly act: (account: Account, at: MessageAt, call: AdapterCall) => Promise<void> | undefined;
+  },
+) {
+  const { caller, fail, act } = asked;
+  const account = accountFor(parts.book, { caller, ...message.address }, fail);
+  requireAction(account, action, fail);
+  const { messageId, authorId } = message;
+  const address: Address = { ...message.address, accountId: account.settings.accountId };
+  const at = { address, messageId, ...(authorId === undefined ? {} : { authorId }) };
+  await inTime(parts, { account, action, fail }, async (call) => {
+    const done = act(account, at, call);
+    if (done === undefined) throw notThere(account, action);
+    await done;
+  });
+  const { channel: handledBy } = account.settings;
+  return { kind: "action" as const, action, address, messageId, handledBy };
+}
+
+export async function readMessages(
+  parts: ActParts,
+  request: z.output<typeof readChannelMessages.request>,
+  { caller, fail }: AskedBy,
+) {
+  const account = accountFor(parts.book, { caller, ...request.address }, fail);
+  requireAction(account, "read", fail);
+  const address: Address = { ...request.address, accountId: account.settings.accountId };
+  const { limit, before, after } = request;
+  const page = {
+    limit,
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+  };
+  const messages = await inTime(parts, { account, action: "read", fail }, async (call) => {
+    const read = account.adapter.read?.(address, page, call);
+    if (read === undefined) throw notThere(account, "read");
+    return read;
+  });
+  return { address, messages: [...messages] };
+}
+
+/** `user:42` and the like are taken as they are, everything else only the provider knows. */
+export async function findTarget(
+  parts: ActParts,
+  { channel, accountId, query, kind: wanted }: z.output<typeof resolveTarget.request>,
+  { caller, fail }: AskedBy,
+) {
+  const account = accountFor(parts.book, { caller, channel, accountId }, fail);
+  const kind = wanted ?? null;
+  const own = account.settings.accountId;
+  const literal = parseTarget(query);
+  const resolved = await inTime(parts, { account, action: "resolve", fail }, async (call) => {
+    const { adapter } = account;
+    const known = adapter.capabilities.actions.includes("resolve")
+      ? await adapter.resolve?.({ text: query, kind }, call)
+      : undefined;
+    if (known !== undefined) return known;
+    if (literal !== null) return { target: literal };
+    throw new ChannelError(
+      "invalid_target",
+      `channel ${channel} cannot look up ${JSON.stringify(query)}; write user:ID, group:ID or channel:ID`,
+    );
+  });
+  const { target } = resolved;
+  if (kind !== null && target.kind !== kind)
+    throw fail.invalid_target(
+      `Channel id ${JSON.stringify(query)} resolved to a ${target.kind} target.`,
+      { channel, accountId: own },
+    );
+  const threadId = "threadId" in resolved ? resolved.threadId : undefined;
+  const displayName = "displayName" in resolved ? (resolved.displayName ?? null) : null;
+  const address = {
+    channel,
+    accountId: own,
+    target,
+    ...(threadId === undefined ? {} : { threadId }),
+  };
+  return { address, displayName };
+}
+
+function notThere({ settings }: Account, action: ChannelAction): ChannelError {
+  return new ChannelError(
+    "unsupported",
+    `Message action ${action} not supported for channel ${settings.channel}.`,
+  );
+}
+
+/** Bounds what an adapter may take, and turns what it throws into the contract's errors. */
+async function inTime<T>(
+  { sendMs }: ActParts,
+  asked: { readonly account: Account; readonly action: ChannelAction; readonly fail: Failures },
+  work: (call: AdapterCall) => Promise<T>,
+): Promise<T> {
+  const { account, action, fail } = asked;
+  const signal = AbortSignal.timeout(sendMs);
+  const late = new Promise<never>((_, reject) => {
+    const say = (): void =>
+      reject(new ChannelError("timeout_unknown", `the provider did not answer in ${sendMs} ms`));
+    signal.addEventListener("abort", say, { once: true });
+  });
+  late.catch(() => {});
+  try {
+    const idempotencyKey = randomBytes(16).toString("hex");
+    return await Promise.race([work({ idempotencyKey, signal }), late]);
+  } catch (error) {
+    throw errorOf(error, { account, action, fail });
+  }
+}
+
+/** The declared error for what an adapter threw, without the account's secrets. */
+function errorOf(
+  error: unknown,
+  { account, action, fail }: { account: Account; action: ChannelAction; fail: Failures },
+): Error {
+  const { channel, accountId } = account.settings;
+  const where = { channel, accountId };
+  const text = account.redact(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof ChannelError))
+    return fail.provider_error(text, { ...where, messageIds: [] });
+  switch (error.code) {
+    case "invalid_target":
+    case "not_found":
+    case "not_allowed":
+      return fail[error.code](text, where);
+    case "unsupported":
+      return fail.unsupported(text, { ...where, action });
+    case "rate_limited":
+      return fail.rate_limited(text, { ...where, retryAfterMs: error.retryAfterMs ?? 1_000 });
+    case "timeout_unknown":
+      return fail.timeout_unknown(text, { ...where, sendId: null, messageIds: [] });
+    case "provider_error":
+      return fail.provider_error(text, { ...where, messageIds: [] });
+    default:
+      return error.code satisfies never;
+  }
+}

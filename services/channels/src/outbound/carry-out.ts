@@ -1,0 +1,249 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Account } from "../accounts/account-book.ts";
+import {
+  ChannelError,
+  type OutgoingAttachment,
+  type OutgoingMessage,
+  type SentMessage,
+} from "../adapters/adapter.ts";
+import type { SendRecord, StoredSend } from "./send-record.ts";
+import type { SendStore } from "./send-store.ts";
+
+export interface CarryOutParts {
+  readonly store: SendStore;
+  /** Names this process among the replicas. */
+  readonly holder: string;
+  /** The longest that a provider may take for one message, in milliseconds. */
+  readonly sendMs: number;
+  readonly now: () => number;
+  readonly load: (record: SendRecord) => Promise<readonly OutgoingAttachment[]>;
+  /** Aborts when the process stops: what is on its way gets its answer, nothing new begins. */
+  readonly stopping: AbortSignal;
+}
+
+/** Beyond the time of a send, for the writing of what came of it. */
+const MARGIN_MS = 5_000;
+/** So often a piece is sent that the provider knows by its key. */
+const MAX_ATTEMPTS = 5;
+const RETRY_MS = { first: 250, most: 30_000 };
+/** Providers that know a repeat forget it after minutes; after this one nothing is sent again. */
+const IDEMPOTENT_MS = 120_000;
+
+/** How long others leave alone what this process works on. */
+export function claimMs({ sendMs }: Pick<CarryOutParts, "sendMs">): number {
+  return sendMs + MARGIN_MS;
+}
+
+/**
+ * Sends what is left of a message, and writes before and after each piece how far it is. Resolves with the last
+ * state that this process knows: still open when another one took it over or this one stops. Rejects when the store does
+ * not answer; then the record is as it was, and whoever looks at it later goes on.
+ */
+export async function carryOut(
+  parts: CarryOutParts,
+  account: Account,
+  begun: StoredSend,
+): Promise<StoredSend> {
+  let stored = begun;
+  let loaded: readonly OutgoingAttachment[] | null = null;
+  while (stored.record.state === "open") {
+    const { record } = stored;
+    const step = record.isOnItsWay
+      ? await recover(parts, account, record)
+      : { kind: "send" as const };
+    if (step.kind === "end") {
+      stored = (await write(parts, stored, step.record)) ?? (await reread(parts, stored));
+      continue;
+    }
+    if (parts.stopping.aborted) return stored;
+    try {
+      loaded ??= await parts.load(record);
+    } catch (error) {
+      const ended = endWith(record, "failed", { code: "bad_attachment", message: String(error) });
+      return (await write(parts, stored, ended)) ?? reread(parts, stored);
+    }
+    const intent = await write(parts, stored, {
+      ...record,
+      holder: parts.holder,
+      isOnItsWay: true,
+      triedAt: record.triedAt ?? parts.now(),
+      attempts: record.attempts + 1,
+    });
+    if (intent === null) return reread(parts, stored);
+    const outcome = await handOver(parts, account, messageOf(intent.record, loaded));
+    const next = afterAttempt(intent.record, outcome, { now: parts.now(), account });
+    const written = await write(parts, intent, next.record, next.waitMs);
+    if (written === null) return reread(parts, intent);
+    stored = written;
+    if (next.waitMs > 0)
+      await delay(next.waitMs, undefined, { signal: parts.stopping }).catch(() => {});
+  }
+  return stored;
+}
+
+type Outcome = { readonly sent: SentMessage } | { readonly error: ChannelError };
+
+/** Whatever is no ChannelError may have happened. */
+async function handOver(
+  { sendMs }: CarryOutParts,
+  { adapter, redact }: Account,
+  { message, key }: Piece,
+): Promise<Outcome> {
+  const signal = AbortSignal.timeout(sendMs);
+  try {
+    const sent = await Promise.race([
+      adapter.send(message, { idempotencyKey: key, signal }),
+      timeout(signal, sendMs),
+    ]);
+    return { sent };
+  } catch (error) {
+    if (error instanceof ChannelError) return { error: withoutSecrets(error, redact) };
+    const said = error instanceof Error ? error.message : String(error);
+    return { error: new ChannelError("timeout_unknown", redact(`no answer: ${said}`)) };
+  }
+}
+
+/** Finds out what became of a piece that was handed over by somebody who did not write what came of it. */
+async function recover(
+  { sendMs, now }: CarryOutParts,
+  { adapter }: Account,
+  record: SendRecord,
+): Promise<{ kind: "send" } | { kind: "end"; record: SendRecord }> {
+  const age = now() - (record.triedAt ?? 0);
+  if (mayRepeat(adapter.capabilities.idempotentSend, age, record)) return { kind: "send" };
+  if (adapter.findSent !== undefined) {
+    const { message, key } = messageOf(record, []);
+    const signal = AbortSignal.timeout(sendMs);
+    try {
+      const found = await adapter.findSent(message, { idempotencyKey: key, signal });
+      return found === null ? { kind: "send" } : { kind: "end", record: withSent(record, found) };
+    } catch {
+      // It is still not known.
+    }
+  }
+  const message =
+    "it was handed to the provider, and the answer was lost: it may have been delivered";
+  return { kind: "end", record: endWith(record, "unknown", { code: "timeout_unknown", message }) };
+}
+
+function mayRepeat(isIdempotent: boolean, ageMs: number, { attempts }: SendRecord): boolean {
+  return isIdempotent && ageMs < IDEMPOTENT_MS && attempts < MAX_ATTEMPTS;
+}
+
+function afterAttempt(
+  record: SendRecord,
+  outcome: Outcome,
+  { now, account }: { readonly now: number; readonly account: Account },
+): { readonly record: SendRecord; readonly waitMs: number } {
+  if ("sent" in outcome) return { record: withSent(record, outcome.sent), waitMs: 0 };
+  const { code, message, retryAfterMs } = outcome.error;
+  if (code === "timeout_unknown") {
+    // Left on its way: the next turn of the loop finds out.
+    const age = now - (record.triedAt ?? now);
+    const isRepeated = mayRepeat(account.adapter.capabilities.idempotentSend, age, record);
+    return { record, waitMs: isRepeated ? backoff(record.attempts) : 0 };
+  }
+  const waitMs = code === "rate_limited" ? (retryAfterMs ?? 1_000) : backoff(record.attempts);
+  const mayPass = code === "rate_limited" || code === "provider_error";
+  const notSent = { ...record, isOnItsWay: false, triedAt: null };
+  if (mayPass && now + waitMs <= record.patientUntil) return { record: notSent, waitMs };
+  return { record: endWith(notSent, "failed", { code, message, retryAfterMs }), waitMs: 0 };
+}
+
+function backoff(attempts: number): number {
+  return Math.min(RETRY_MS.first * 2 ** Math.max(0, attempts - 1), RETRY_MS.most);
+}
+
+function withSent(record: SendRecord, { messageIds, sentAt }: SentMessage): SendRecord {
+  const next = record.next + 1;
+  const isLast = next >= record.pieces.length;
+  return {
+    ...record,
+    next,
+    isOnItsWay: false,
+    triedAt: null,
+    attempts: 0,
+    messageIds: [...record.messageIds, ...messageIds],
+    sentAt: sentAt.toISOString(),
+    state: isLast ? "sent" : "open",
+  };
+}
+
+function endWith(
+  record: SendRecord,
+  state: "failed" | "unknown",
+  failure: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryAfterMs?: number | null;
+  },
+): SendRecord {
+  const { code, message, retryAfterMs = null } = failure;
+  return { ...record, state, failure: { code, message, retryAfterMs } };
+}
+
+interface Piece {
+  readonly message: OutgoingMessage;
+  /** Each piece has a key of its own, and always the same. */
+  readonly key: string;
+}
+
+/** Reply, attachments and effect go with the first piece. */
+function messageOf(record: SendRecord, attachments: readonly OutgoingAttachment[]): Piece {
+  const { sendId, next, address, pieces, replyToMessageId, effectId, silent } = record;
+  const isFirst = next === 0;
+  return {
+    key: createHash("sha256").update(`${sendId}:${next}`).digest("hex").slice(0, 32),
+    message: {
+      address,
+      text: pieces[next] ?? "",
+      attachments: isFirst ? attachments : [],
+      silent,
+      ...(isFirst && replyToMessageId !== undefined ? { replyToMessageId } : {}),
+      ...(isFirst && effectId !== undefined ? { effectId } : {}),
+    },
+  };
+}
+
+// oxlint-disable-next-line max-params -- the store's own three, and how long it rests
+function write(
+  parts: CarryOutParts,
+  stored: StoredSend,
+  record: SendRecord,
+  restMs = 0,
+): Promise<StoredSend | null> {
+  return parts.store.change(stored, record, claimMs(parts) + restMs);
+}
+
+async function reread({ store }: CarryOutParts, { record }: StoredSend): Promise<StoredSend> {
+  const now = await store.read(record.sendId);
+  if (now === null) throw new Error(`send ${record.sendId} is gone from the store`);
+  // Somebody else has it. What is open is theirs, so this loop ends with a record that it does not touch.
+  if (now.record.state !== "open") return now;
+  throw new TakenOver(record.sendId);
+}
+
+/** Another replica works on it. */
+export class TakenOver extends Error {
+  override readonly name = "TakenOver";
+  readonly sendId: string;
+
+  constructor(sendId: string) {
+    super(`another replica works on send ${sendId}`);
+    this.sendId = sendId;
+  }
+}
+
+function withoutSecrets(error: ChannelError, redact: (text: string) => string): ChannelError {
+  const { code, message, retryAfterMs } = error;
+  return new ChannelError(code, redact(message), retryAfterMs === null ? {} : { retryAfterMs });
+}
+
+function timeout(signal: AbortSignal, ms: number): Promise<never> {
+  return new Promise((_, reject) => {
+    const late = (): void =>
+      reject(new ChannelError("timeout_unknown", `the provider did not answer within ${ms} ms`));
+    signal.addEventListener("abort", late, { once: true });
+  });
+}

@@ -1,0 +1,69 @@
+/** Where a text is cut rather than elsewhere, the best place first. */
+const SEAMS = ["\n\n", "\n", ". ", " "];
+/** A piece is at least so full before a worse place is taken. */
+const LEAST_SHARE = 0.5;
+const FENCE = /^[ \t]{0,3}(```+|~~~+)[^\n]*$/gm;
+
+/**
+ * Cuts a text to pieces of at most `limit` UTF-16 units: at the end of a paragraph, a line, a sentence or a word where
+ * one is near, never inside of a character. A fenced block of code that has to be cut is closed and opened again. An empty text is
+ * one empty piece.
+ */
+export function cutText(text: string, limit: number): string[] {
+  const pieces: string[] = [];
+  let rest = text;
+  while (rest.length > limit) {
+    const at = seamOf(rest, limit);
+    const piece = rest.slice(0, at).trimEnd();
+    const fence = openFence(piece);
+    const closing = fence === null ? "" : `\n${fence.mark}`;
+    if (fence === null || piece.length + closing.length > limit) {
+      pushPiece(pieces, piece);
+      rest = afterSeam(rest.slice(at));
+      continue;
+    }
+    pushPiece(pieces, piece + closing);
+    const opened = `${fence.line}\n`;
+    const left = rest.slice(at).replace(/^\n/, "");
+    // A language line as long as a piece would be repeated for ever.
+    rest = opened.length * 4 > limit ? left : opened + left;
+  }
+  pushPiece(pieces, rest);
+  return pieces.length === 0 ? [""] : pieces;
+}
+
+function pushPiece(pieces: string[], piece: string): void {
+  if (piece.trim() !== "") pieces.push(piece);
+}
+
+function seamOf(text: string, limit: number): number {
+  const room = roomOf(text, limit);
+  const least = Math.floor(room * LEAST_SHARE);
+  for (const seam of SEAMS) {
+    const found = text.lastIndexOf(seam, room - seam.length);
+    if (found >= least) return found + seam.length;
+  }
+  // Between the halves of a character is no place.
+  const code = text.charCodeAt(room - 1);
+  return code >= 0xd800 && code <= 0xdbff ? room - 1 : room;
+}
+
+/** Leaves room for the end of a fence when the cut may lie inside of one. */
+function roomOf(text: string, limit: number): number {
+  const fence = openFence(text.slice(0, limit));
+  return fence === null ? limit : Math.max(2, limit - fence.mark.length - 1);
+}
+
+function afterSeam(text: string): string {
+  return text.replace(/^\n+/, "");
+}
+
+/** The fence that a text leaves open, or null. */
+function openFence(text: string): { readonly mark: string; readonly line: string } | null {
+  let open: { mark: string; line: string } | null = null;
+  for (const [line, mark = ""] of text.matchAll(FENCE)) {
+    if (open === null) open = { mark, line };
+    else if (mark.startsWith(open.mark) && line.trim() === mark) open = null;
+  }
+  return open;
+}

@@ -1,0 +1,165 @@
+import type { Bus } from "@switchyard/bus/connect";
+import type { Log } from "@switchyard/service/log";
+import type { Account, AccountBook } from "../accounts/account-book.ts";
+import { carryOut, claimMs, TakenOver, type CarryOutParts } from "./carry-out.ts";
+import type { SendRecord, StoredSend } from "./send-record.ts";
+import { tellOutcome } from "./tell-outcome.ts";
+import { Turns } from "./turns.ts";
+
+export interface OutboxOptions extends CarryOutParts {
+  readonly bus: Bus;
+  readonly book: AccountBook;
+  readonly log: Log;
+}
+
+/** What became of a message, as far as it is known. */
+export type Fate =
+  | { readonly kind: "ended"; readonly record: SendRecord; readonly isReplay: boolean }
+  | { readonly kind: "under-way"; readonly record: SendRecord }
+  /** Its id is that of another message. */
+  | { readonly kind: "conflict" };
+
+const SWEEP_MS = 1_000;
+const SWEEP_BATCH = 50;
+const POLL_MS = 100;
+
+/**
+ * Sends messages that are written down first. A message of a process that died is found by any other one, which goes
+ * on with what surely was not sent, and repeats nothing that may have been.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #turns = new Turns();
+  readonly #mine = new Set<string>();
+  readonly #timer: NodeJS.Timeout;
+  #sweeping: Promise<void> = Promise.resolve();
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#sweepSoon(), SWEEP_MS).unref();
+  }
+
+  /**
+   * Sends a message, or finds out what became of it when there is one under its id. Waits until `deadline` at the
+   * longest; what is not done by then goes on. Rejects when the store does not answer.
+   */
+  async send(account: Account, intent: SendRecord, deadline: number): Promise<Fate> {
+    const { store } = this.#options;
+    this.#mine.add(intent.sendId);
+    const known = await store.create(intent, claimMs(this.#options)).catch((error: unknown) => {
+      this.#mine.delete(intent.sendId);
+      throw error;
+    });
+    if (known !== null) {
+      this.#mine.delete(intent.sendId);
+      if (known.record.digest !== intent.digest) return { kind: "conflict" };
+      return this.#await(known, deadline);
+    }
+    const work = this.#work(account, { revision: 1, record: intent });
+    return before(deadline, work, { kind: "under-way", record: intent });
+  }
+
+  /** Ends the search for abandoned messages, and waits for what is on its way. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#sweeping;
+    await this.#turns.settled();
+  }
+
+  /** In the order of its address. */
+  #work(account: Account, begun: StoredSend): Promise<Fate> {
+    const { record } = begun;
+    const work = async (): Promise<Fate> => {
+      try {
+        const done = await carryOut(this.#options, account, begun);
+        if (done.record.state === "open") return { kind: "under-way", record: done.record };
+        await this.#tell(done);
+        return { kind: "ended", record: done.record, isReplay: false };
+      } catch (error) {
+        if (error instanceof TakenOver) return { kind: "under-way", record };
+        throw error;
+      } finally {
+        this.#mine.delete(record.sendId);
+      }
+    };
+    return this.#turns.take(placeOf(record), work);
+  }
+
+  /** Best effort: what is not told stays open, and the sweep tells it. */
+  async #tell(done: StoredSend): Promise<void> {
+    const { bus, store, now, log } = this.#options;
+    if (done.record.isTold) return;
+    try {
+      await tellOutcome(bus, done.record, new Date(now()));
+      await store.change(done, { ...done.record, isTold: true }, null);
+    } catch (err) {
+      log.warn({ err, sendId: done.record.sendId }, "end of a send not told yet");
+    }
+  }
+
+  async #await(known: StoredSend, deadline: number): Promise<Fate> {
+    let { record } = known;
+    while (record.state === "open" && this.#options.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      record = (await this.#options.store.read(record.sendId))?.record ?? record;
+    }
+    return record.state === "open"
+      ? { kind: "under-way", record }
+      : { kind: "ended", record, isReplay: true };
+  }
+
+  #sweepSoon(): void {
+    const { log, stopping } = this.#options;
+    if (stopping.aborted) return;
+    this.#sweeping = this.#sweeping
+      .then(() => this.#sweep())
+      .catch((err: unknown) => log.warn({ err }, "abandoned sends not looked for"));
+  }
+
+  /** Takes over what nobody works on. Does not wait for it to be sent. */
+  async #sweep(): Promise<void> {
+    const { store, log, holder } = this.#options;
+    for (const sendId of await store.due(SWEEP_BATCH)) {
+      if (this.#mine.has(sendId)) continue;
+      const found = await store.read(sendId);
+      if (found === null) continue;
+      const account = this.#accountOf(found.record);
+      const { record } = found;
+      if (record.state !== "open") {
+        await this.#tell(found);
+        continue;
+      }
+      const claimed = await store.change(found, { ...record, holder }, claimMs(this.#options));
+      if (claimed === null || account === null) continue;
+      log.info({ sendId, attempts: record.attempts }, "goes on with a send of another process");
+      this.#mine.add(sendId);
+      this.#work(account, claimed).catch((err: unknown) =>
+        log.warn({ err, sendId }, "send interrupted; tried again later"),
+      );
+    }
+  }
+
+  /** Null for an account that is not in force: its messages wait for it. */
+  #accountOf({ address }: SendRecord): Account | null {
+    return this.#options.book.get(address.channel, address.accountId);
+  }
+}
+
+function placeOf({ address }: SendRecord): string {
+  const { channel, accountId, target } = address;
+  return JSON.stringify([channel, accountId, target.kind, target.id]);
+}
+
+async function before<T>(deadline: number, work: Promise<T>, late: T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(late), Math.max(0, deadline - Date.now()));
+  });
+  try {
+    return await Promise.race([work, tooLate]);
+  } finally {
+    clearTimeout(timer);
+    // Who does not wait any more hears of no failure either; the sweep goes on with it.
+    work.catch(() => {});
+  }
+}

@@ -1,0 +1,272 @@
+import { createHash, randomBytes } from "node:crypto";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { Address, ChannelAction } from "@switchyard/contracts/channel-address";
+import type { sendChannelMessage } from "@switchyard/contracts/channels";
+import type { Fail } from "@switchyard/contracts/errors";
+import type { z } from "zod";
+import type { Account } from "../accounts/account-book.ts";
+import { findAccount } from "../accounts/find-account.ts";
+import type { AccountBook } from "../accounts/account-book.ts";
+import { AttachmentError, loadAttachments, type AttachmentLimits } from "./attachments.ts";
+import { cutText } from "./cut-text.ts";
+import type { Outbox } from "./outbox.ts";
+import type { SendRecord } from "./send-record.ts";
+
+export type SendRequest = z.output<typeof sendChannelMessage.request>;
+type Reply = z.input<typeof sendChannelMessage.reply>;
+type Failures = Fail<typeof sendChannelMessage.errors>;
+
+export interface SendParts {
+  readonly book: AccountBook;
+  readonly outbox: Outbox;
+  readonly limits: AttachmentLimits;
+  readonly holder: string;
+  readonly now: () => number;
+}
+
+export interface Asked {
+  readonly caller: string;
+  readonly fail: Failures;
+  /** In milliseconds since the epoch. */
+  readonly deadline: number;
+}
+
+/** What surely was not sent is tried again for so long, and not longer than the caller waits. */
+const PATIENCE_MS = 20_000;
+/** What is left of a caller's time for the reply itself. */
+const REPLY_MS = 500;
+
+/** Sends a message: account → capabilities → attachments → intent → pieces. Throws the contract's errors. */
+export async function sendMessage(
+  parts: SendParts,
+  request: SendRequest,
+  asked: Asked,
+): Promise<Reply> {
+  const { fail, caller, deadline } = asked;
+  const account = accountFor(parts.book, { caller, ...request.to }, fail);
+  const { capabilities } = account.adapter;
+  const address: Address = { ...request.to, accountId: account.settings.accountId };
+  for (const action of actionsOf(request)) requireAction(account, action, fail);
+  const degraded = degradedBy(account, request, fail);
+  await checkAttachments(account, request, { ...parts, fail });
+  const where = { handledBy: account.settings.channel, degraded };
+  if (request.dryRun)
+    return {
+      kind: "send",
+      sendId: newSendId(),
+      address,
+      messageIds: [],
+      sentAt: null,
+      dryRun: true,
+      replayed: false,
+      ...where,
+    };
+  const untilMs = Math.min(deadline - REPLY_MS, parts.now() + PATIENCE_MS);
+  const intent = intentOf(request, {
+    caller,
+    address,
+    degraded,
+    pieces: cutText(request.text, capabilities.maxTextLength),
+    holder: parts.holder,
+    nowMs: parts.now(),
+    patientUntil: untilMs,
+  });
+  const fate = await parts.outbox.send(account, intent, deadline - REPLY_MS);
+  if (fate.kind === "conflict") {
+    const { sendId } = intent;
+    throw fail.idempotency_conflict("the key was used for another message; use a new one", {
+      sendId,
+    });
+  }
+  const { sendId } = fate.record;
+  if (fate.kind === "under-way")
+    throw fail.still_sending(
+      `message ${sendId} is being sent; ask again with the same idempotencyKey, or follow its event`,
+      { sendId },
+    );
+  if (fate.record.state !== "sent") throw failureOf(fate.record, fail);
+  const { messageIds, sentAt } = fate.record;
+  return {
+    kind: "send",
+    sendId,
+    address,
+    messageIds,
+    sentAt,
+    dryRun: false,
+    replayed: fate.isReplay,
+    ...where,
+  };
+}
+
+/** The account that the caller means. Throws `unknown_account`. */
+export function accountFor(
+  book: AccountBook,
+  asked: {
+    readonly caller: string;
+    readonly channel: string;
+    readonly accountId?: string | undefined;
+  },
+  fail: Pick<Failures, "unknown_account">,
+): Account {
+  const found = findAccount(book, asked);
+  if ("account" in found) return found.account;
+  const { channel, accountId = null } = asked;
+  throw fail.unknown_account(found.message, { channel, accountId, known: found.known });
+}
+
+/** Throws `unsupported` for what the account cannot do [N4]. */
+export function requireAction(
+  { settings, adapter }: Account,
+  action: ChannelAction,
+  fail: Pick<Failures, "unsupported">,
+): void {
+  const { channel, accountId } = settings;
+  if (adapter.capabilities.actions.includes(action)) return;
+  throw fail.unsupported(`Message action ${action} not supported for channel ${channel}.`, {
+    channel,
+    accountId,
+    action,
+  });
+}
+
+function actionsOf({ to, replyToMessageId, attachments }: SendRequest): ChannelAction[] {
+  return [
+    "send",
+    ...(replyToMessageId === undefined ? [] : (["reply"] as const)),
+    ...(to.threadId === undefined ? [] : (["thread"] as const)),
+    ...(attachments.length === 0 ? [] : (["attachments"] as const)),
+  ];
+}
+
+/** An effect that is not there is refused, unless the request says how to go on without it. */
+function degradedBy(
+  { settings, adapter }: Account,
+  { effectId, effectFallback, silent }: SendRequest,
+  fail: Failures,
+): string[] {
+  const { actions, effects } = adapter.capabilities;
+  const { channel, accountId } = settings;
+  const hasEffect =
+    effectId === undefined || (actions.includes("effects") && effects.includes(effectId));
+  if (!hasEffect && effectFallback === "refuse") {
+    const listed = effects.length === 0 ? "it has none" : `it has ${effects.join(", ")}`;
+    throw fail.unsupported(
+      `channel ${channel} has no effect ${effectId}; ${listed}; effectFallback: plain sends without it`,
+      { channel, accountId, action: "effects" },
+    );
+  }
+  return [
+    ...(hasEffect ? [] : ["effect"]),
+    ...(silent && !actions.includes("silent") ? ["silent"] : []),
+  ];
+}
+
+/** Loads them once to say early what is wrong; they are loaded again when they are sent. */
+async function checkAttachments(
+  { settings, adapter }: Account,
+  { attachments }: SendRequest,
+  { limits, fail }: { readonly limits: AttachmentLimits; readonly fail: Failures },
+): Promise<void> {
+  if (attachments.length === 0) return;
+  const ownLimit = adapter.capabilities.media?.maxBytes ?? 0;
+  try {
+    await loadAttachments(attachments, {
+      ...limits,
+      maxBytes: Math.min(limits.maxBytes, ownLimit),
+    });
+  } catch (error) {
+    if (!(error instanceof AttachmentError)) throw error;
+    const { source } = error;
+    const shown = source.split("?", 1)[0] ?? source;
+    throw fail.bad_attachment(`attachment ${shown} for ${settings.channel}: ${error.message}`, {
+      source: shown,
+    });
+  }
+}
+
+function intentOf(
+  request: SendRequest,
+  known: {
+    readonly caller: string;
+    readonly address: Address;
+    readonly degraded: string[];
+    readonly pieces: string[];
+    readonly holder: string;
+    readonly nowMs: number;
+    readonly patientUntil: number;
+  },
+): SendRecord {
+  const { text, attachments, replyToMessageId, effectId, silent, idempotencyKey } = request;
+  const { tool = null, runId = null, sessionKey = null } = request;
+  const { caller, address, degraded, pieces, holder, nowMs, patientUntil } = known;
+  const asked = { address, text, attachments, replyToMessageId, effectId, silent };
+  const hasEffect = effectId !== undefined && !degraded.includes("effect");
+  return {
+    sendId: idempotencyKey === undefined ? newSendId() : sendIdOf(caller, idempotencyKey),
+    caller,
+    // Through JSON, which leaves out what is undefined.
+    digest: canonicalDigest(JSON.parse(JSON.stringify(asked))),
+    at: new Date(nowMs).toISOString(),
+    address,
+    text,
+    pieces,
+    attachments,
+    ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
+    ...(hasEffect ? { effectId } : {}),
+    silent,
+    degraded,
+    about: { tool, runId, sessionKey, answerTo: null },
+    ...BEGINNING,
+    holder,
+    patientUntil,
+  };
+}
+
+/** What every send begins with. */
+export const BEGINNING = {
+  state: "open",
+  next: 0,
+  isOnItsWay: false,
+  triedAt: null,
+  attempts: 0,
+  messageIds: [] as string[],
+  sentAt: null,
+  failure: null,
+  isTold: false,
+} as const;
+
+function failureOf({ failure, address, sendId, messageIds }: SendRecord, fail: Failures): Error {
+  const { channel, accountId } = address;
+  const where = { channel, accountId };
+  const said = failure?.message ?? "no reason is known";
+  const part = messageIds.length === 0 ? "" : ` (${messageIds.length} pieces of it were sent)`;
+  switch (failure?.code) {
+    case "invalid_target":
+    case "not_found":
+    case "not_allowed":
+      return fail[failure.code](said + part, where);
+    case "unsupported":
+      return fail.unsupported(said + part, { ...where, action: "send" });
+    case "bad_attachment":
+      return fail.bad_attachment(said, { source: "" });
+    case "rate_limited":
+      return fail.rate_limited(said + part, {
+        ...where,
+        retryAfterMs: failure.retryAfterMs ?? 1_000,
+      });
+    case "timeout_unknown":
+      return fail.timeout_unknown(said + part, { ...where, sendId, messageIds });
+    default:
+      return fail.provider_error(said + part, { ...where, messageIds });
+  }
+}
+
+/** The id of what a caller sends under a key: the same key is the same message. */
+export function sendIdOf(caller: string, key: string): string {
+  const digest = createHash("sha256").update(`${caller}\n${key}`).digest("hex");
+  return `snd-${digest.slice(0, 32)}`;
+}
+
+function newSendId(): string {
+  return `snd-${randomBytes(16).toString("hex")}`;
+}

@@ -1,0 +1,89 @@
+import type { Redis } from "@switchyard/service/redis";
+import { SendRecord, type StoredSend } from "./send-record.ts";
+
+const KEEP_MS = 86_400_000;
+const OPEN = "yard:{channels}:sends:open";
+
+/** Milliseconds of the one clock that all replicas share. */
+const NOW = `
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/** KEYS: record, open ones. ARGV: id, JSON, in how many milliseconds somebody else may look at it. */
+const CREATE = `${NOW}
+local known = redis.call("HMGET", KEYS[1], "revision", "json")
+if known[1] then return known end
+redis.call("HSET", KEYS[1], "revision", 1, "json", ARGV[2])
+redis.call("ZADD", KEYS[2], now + ARGV[3], ARGV[1])
+return false`;
+
+/** More ARGV: the revision that is known; a time of -1: it is done, and kept for ARGV[5]. */
+const CHANGE = `${NOW}
+if redis.call("HGET", KEYS[1], "revision") ~= ARGV[4] then return 0 end
+redis.call("HSET", KEYS[1], "revision", ARGV[4] + 1, "json", ARGV[2])
+if tonumber(ARGV[3]) < 0 then
+  redis.call("ZREM", KEYS[2], ARGV[1])
+  redis.call("PEXPIRE", KEYS[1], ARGV[5])
+else
+  redis.call("ZADD", KEYS[2], now + ARGV[3], ARGV[1])
+end
+return 1`;
+
+const DUE = `${NOW}
+return redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])`;
+
+/** What is to be sent and what became of it, in Redis. Everything rejects when Redis does not answer. */
+export interface SendStore {
+  /** Stores an intent. When there is one under the id already, that one. */
+  create(record: SendRecord, lookMs: number): Promise<StoredSend | null>;
+  read(sendId: string): Promise<StoredSend | null>;
+  /**
+   * Writes the next state of a record that nobody changed meanwhile; null when somebody did. `lookMs`: when others may
+   * take it for abandoned; null: it is done.
+   */
+  change(stored: StoredSend, record: SendRecord, lookMs: number | null): Promise<StoredSend | null>;
+  /** Ids of records that nobody works on. */
+  due(limit: number): Promise<readonly string[]>;
+}
+
+export function createSendStore(redis: Redis): SendStore {
+  return {
+    async create(record, lookMs) {
+      const { sendId } = record;
+      const json = JSON.stringify(record);
+      return stored(await redis.eval(CREATE, 2, keyOf(sendId), OPEN, sendId, json, lookMs));
+    },
+    async read(sendId) {
+      return stored(await redis.hmget(keyOf(sendId), "revision", "json"));
+    },
+    async change({ revision }, record, lookMs) {
+      const { sendId } = record;
+      const done = await redis.eval(
+        CHANGE,
+        2,
+        keyOf(sendId),
+        OPEN,
+        sendId,
+        JSON.stringify(record),
+        lookMs ?? -1,
+        revision,
+        KEEP_MS,
+      );
+      return done === 1 ? { revision: revision + 1, record } : null;
+    },
+    async due(limit) {
+      return (await redis.eval(DUE, 1, OPEN, limit)) as string[]; // members of a sorted set
+    },
+  };
+}
+
+function keyOf(sendId: string): string {
+  return `yard:{channels}:send:${sendId}`;
+}
+
+function stored(answer: unknown): StoredSend | null {
+  if (!Array.isArray(answer)) return null;
+  const [revision, json]: unknown[] = answer;
+  if (typeof json !== "string") return null;
+  return { revision: Number(revision), record: SendRecord.parse(JSON.parse(json)) };
+}

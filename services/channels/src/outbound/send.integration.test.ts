@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { readEvents } from "@switchyard/bus/events";
+import {
+  broadcastChannelMessage,
+  deleteChannelMessage,
+  listChannelAccounts,
+  pinMessage,
+  reactToMessage,
+  readChannelMessages,
+  resolveTarget,
+  sendChannelMessage,
+} from "@switchyard/contracts/channels";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { until } from "@switchyard/local-servers/until";
+import { channelsWorld } from "../../test-fixtures/channels-world.ts";
+
+const faults = {
+  gone: "not_found",
+  limited: "rate_limited",
+  silent: "timeout_unknown",
+  lost: "lost_answer",
+  broken: "provider_error",
+};
+const world = await channelsWorld({
+  loopback: {
+    main: { caller: "cli", callers: ["team-a"], config: { faults, retryAfterMs: 600_000 } },
+    plain: {
+      caller: "cli",
+      config: {
+        faults,
+        capabilities: {
+          actions: ["send"],
+          maxTextLength: 20,
+          media: null,
+          effects: [],
+          idempotentSend: false,
+        },
+      },
+    },
+  },
+});
+await world.start();
+const [teamA, teamB] = await Promise.all([world.bus("team-a"), world.bus("team-b")]);
+const to = (id: string, accountId = "main", threadId?: string) => ({
+  channel: "loopback",
+  accountId,
+  target: { kind: "user" as const, id },
+  ...(threadId === undefined ? {} : { threadId }),
+});
+const send = (request: Parameters<typeof call<typeof sendChannelMessage>>[2], bus = world.cli) =>
+  call(bus, sendChannelMessage, request);
+const read = async (id: string, accountId = "main", threadId?: string) =>
+  (await call(world.cli, readChannelMessages, { address: to(id, accountId, threadId) })).messages;
+/** The event about the end of a send. */
+const toldOf = (sendId: string) =>
+  until(async () => {
+    const filters = [`yard.evt.message.cli.${sendId}.*`];
+    const events = readEvents(world.cli, { filters, from: "beginning", stopAtEnd: true });
+    for await (const event of events) return event;
+    return null;
+  });
+const refused = async (work: Promise<unknown>): Promise<ServiceError> => {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof ServiceError, String(error));
+  return error;
+};
+
+test("sends a message, answers its ids and time, and tells it in an event [N2][N9][F13]", async () => {
+  const sent = await send({ to: to("ann"), text: "hello", tool: "message_send" });
+  assert.equal(sent.kind, "send");
+  assert.equal(sent.messageIds.length, 1);
+  assert.ok(sent.sentAt !== null);
+  const [kept] = await read("ann");
+  assert.equal(kept?.text, "hello");
+  assert.equal(kept.isOwn, true);
+  const told = await toldOf(sent.sendId);
+  assert.equal(told.contract?.name, "message.sent");
+  assert.deepEqual((told.payload as { address: unknown }).address, to("ann"));
+});
+
+test("the same key is the same message: the first result again, another text is a conflict [N3]", async () => {
+  const request = { to: to("bob"), text: "once", idempotencyKey: "k1" };
+  const [first, second] = await Promise.all([send(request), send(request)]);
+  assert.equal(first.sendId, second.sendId);
+  assert.deepEqual(first.messageIds, second.messageIds);
+  assert.equal((await send(request)).replayed, true);
+  assert.equal((await read("bob")).length, 1);
+  const other = await refused(send({ ...request, text: "twice" }));
+  assert.equal(other.code, "idempotency_conflict");
+  const theirs = await send(request, teamA);
+  assert.notEqual(theirs.sendId, first.sendId, "a key is the caller's own");
+});
+
+test("a long text becomes pieces in their order, with all their ids [N2][N4]", async () => {
+  const text = Array.from({ length: 12 }, (_, index) => `word${index}`).join(" ");
+  const { messageIds } = await send({ to: to("long", "plain"), text });
+  assert.ok(messageIds.length > 3);
+  assert.deepEqual(
+    messageIds.map(Number),
+    messageIds.map((_, index) => index + 1),
+  );
+});
+
+test("replies, threads and silent messages go where they belong [F14][F15]", async () => {
+  const first = await send({ to: to("cid"), text: "first" });
+  const reply = await send({
+    to: to("cid"),
+    text: "reply",
+    replyToMessageId: first.messageIds[0] ?? "",
+  });
+  await send({ to: to("cid", "main", "t1"), text: "in a thread" });
+  const messages = await read("cid");
+  assert.equal(messages.at(-1)?.replyToMessageId, first.messageIds[0]);
+  assert.equal(messages.at(-1)?.messageId, reply.messageIds[0]);
+  assert.deepEqual(
+    (await read("cid", "main", "t1")).map(({ text }) => text),
+    ["in a thread"],
+  );
+});
+
+test("what an account cannot do is refused with the code, or done without where that is wanted [N4][F20]", async () => {
+  const unsupported = [
+    send({ to: to("x", "plain"), text: "x", replyToMessageId: "1" }),
+    send({ to: to("x", "plain", "t"), text: "x" }),
+    send({ to: to("x", "plain"), text: "x", effectId: "confetti" }),
+    call(world.cli, readChannelMessages, { address: to("x", "plain") }),
+  ];
+  for (const work of unsupported) assert.equal((await refused(work)).code, "unsupported");
+  const plain = await send({
+    to: to("x", "plain"),
+    text: "x",
+    effectId: "confetti",
+    effectFallback: "plain",
+  });
+  assert.deepEqual(plain.degraded, ["effect"]);
+  const nothing = await refused(send({ to: to("x"), text: "  " }));
+  assert.match(nothing.message, /send requires text or media/);
+});
+
+test("each failure has its code, and an unknown end is never sent again [N6]", async () => {
+  assert.equal((await refused(send({ to: to("gone"), text: "x" }))).code, "not_found");
+  const limited = await refused(send({ to: to("limited"), text: "x" }));
+  assert.equal(limited.code, "rate_limited");
+  assert.equal((limited.data as { retryAfterMs: number }).retryAfterMs, 600_000);
+  const request = { to: to("lost", "plain"), text: "x", idempotencyKey: "lost" };
+  const lost = await refused(send(request));
+  assert.equal(lost.code, "timeout_unknown");
+  assert.equal(lost.retryable, false);
+  assert.equal((await refused(send(request))).code, "timeout_unknown");
+  const { sendId } = lost.data as { sendId: string };
+  const told = await toldOf(sendId);
+  assert.equal(told.contract?.name, "message.unconfirmed");
+});
+
+test("a broadcast has a result for each target, and a failure stops no other [N7][F16]", async () => {
+  const targets = ["a", "gone", "b", "limited", "c"];
+  const { results, sent, failed } = await call(world.cli, broadcastChannelMessage, {
+    to: targets.map((id) => to(id)),
+    text: "all",
+  });
+  assert.deepEqual([sent, failed], [3, 2]);
+  assert.deepEqual(
+    results.map(({ ok, error }) => error?.code ?? ok),
+    [true, "not_found", true, "rate_limited", true],
+  );
+});
+
+test("reacts, pins, deletes and resolves [F17][F18][F21]", async () => {
+  const { messageIds, address } = await send({ to: to("dee"), text: "x" });
+  const message = { address, messageId: messageIds[0] ?? "" };
+  const acted = await call(world.cli, reactToMessage, { message, emoji: "👍" });
+  assert.deepEqual([acted.kind, acted.action], ["action", "react"]);
+  await call(world.cli, pinMessage, { message });
+  await call(world.cli, deleteChannelMessage, { message });
+  const again = await refused(call(world.cli, deleteChannelMessage, { message }));
+  assert.equal(again.code, "not_found");
+  const found = await call(world.cli, resolveTarget, {
+    channel: "loopback",
+    accountId: "main",
+    query: "group:x",
+  });
+  assert.deepEqual(found.address.target, { kind: "group", id: "x" });
+  const wrong = await refused(
+    call(world.cli, resolveTarget, {
+      channel: "loopback",
+      accountId: "main",
+      query: "user:x",
+      kind: "group",
+    }),
+  );
+  assert.match(wrong.message, /resolved to a user target/);
+});
+
+test("an account is for its caller and those that channels.json names; for others there is none", async () => {
+  assert.ok(await send({ to: to("eve"), text: "x" }, teamA));
+  const other = await refused(send({ to: to("eve", "plain"), text: "x" }, teamA));
+  assert.equal(other.code, "unknown_account");
+  assert.deepEqual((other.data as { known: string[] }).known, ["loopback/main"]);
+  const stranger = await refused(send({ to: to("eve"), text: "x" }, teamB));
+  assert.equal(stranger.code, "unknown_account");
+  const posing = await refused(send({ to: to("eve"), text: "x", onBehalfOf: "cli" }, teamB));
+  assert.equal(posing.code, "unknown_account", "only services speak for others");
+  assert.deepEqual((await call(teamB, listChannelAccounts, {})).accounts, []);
+});

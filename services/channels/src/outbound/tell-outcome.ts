@@ -1,0 +1,45 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import {
+  MAX_EVENT_TEXT,
+  messageFailed,
+  messageSent,
+  messageUnconfirmed,
+} from "@switchyard/contracts/channel-events";
+import type { SendRecord } from "./send-record.ts";
+
+/** Stores the event about the end of a send. The same end again is dropped for a while; later it may come twice. */
+export async function tellOutcome(bus: Bus, record: SendRecord, now: Date): Promise<void> {
+  const { sendId, caller: owner, address, text, messageIds, about, attachments, failure } = record;
+  const payload = {
+    sendId,
+    at: now.toISOString(),
+    by: owner,
+    address,
+    text: shortened(text),
+    truncated: text.length > MAX_EVENT_TEXT,
+    // What follows may be a signature that opens it.
+    mediaUrl: attachments[0]?.source.split("?", 1)[0] ?? null,
+    messageIds,
+    ...about,
+  };
+  const tokens = { owner, sendId };
+  const options = { messageId: `${sendId}:${record.state}`, correlationId: about.runId ?? sendId };
+  if (record.state === "sent") {
+    await publishEvent(bus, messageSent, tokens, payload, options);
+    return;
+  }
+  const why = {
+    code: failure?.code ?? "provider_error",
+    message: failure?.message ?? "no reason is known",
+  };
+  const contract = record.state === "unknown" ? messageUnconfirmed : messageFailed;
+  await publishEvent(bus, contract, tokens, { ...payload, ...why }, options);
+}
+
+/** Without half a character at its end. */
+export function shortened(text: string, limit = MAX_EVENT_TEXT): string {
+  if (text.length <= limit) return text;
+  const last = text.charCodeAt(limit - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit);
+}

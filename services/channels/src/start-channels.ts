@@ -1,0 +1,143 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { serve } from "@switchyard/bus/serve";
+import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import type { ServiceKit } from "@switchyard/service/run-service";
+import { StartError } from "@switchyard/service/start-error";
+import { AccountBook } from "./accounts/account-book.ts";
+import {
+  ChannelsFileError,
+  readAccount,
+  readChannelsFile,
+  type ReadChannels,
+} from "./accounts/channels-file.ts";
+import { createCursor } from "./accounts/cursor-store.ts";
+import { createMailbox } from "./accounts/mailbox-store.ts";
+import { adapters } from "./adapters/adapter-list.ts";
+import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
+import { handleChannels } from "./handlers.ts";
+import { loadAttachments } from "./outbound/attachments.ts";
+import { Outbox } from "./outbound/outbox.ts";
+import { createSendStore } from "./outbound/send-store.ts";
+
+export interface ChannelsOptions extends Pick<
+  ServiceKit<ChannelsConfig>,
+  "bus" | "redis" | "log" | "config"
+> {
+  readonly version: string;
+  /** Where `${VAR}` of channels.json comes from. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export interface Channels {
+  /** No new messages → those on their way get their answers → connections end. */
+  stop(): Promise<void>;
+}
+
+const MIB = 1_024 * 1_024;
+
+/** Starts the service on an open bus. Rejects with a StartError when channels.json makes no sense. */
+export async function startChannels(options: ChannelsOptions): Promise<Channels> {
+  const { bus, redis, log, config, version } = options;
+  const now = Date.now;
+  const holder = randomBytes(8).toString("hex");
+  const guard = createEgressGuard({
+    permitted: config.YARD_CHANNELS_ALLOW_PRIVATE_HOSTS,
+    setting: HOSTS_SETTING,
+  });
+  const limits = {
+    guard,
+    roots: config.YARD_CHANNELS_ROOTS,
+    maxBytes: config.YARD_CHANNELS_ATTACHMENT_MB * MIB,
+  };
+  const book = new AccountBook({
+    log,
+    guard,
+    mailbox: createMailbox(redis),
+    cursorOf: ({ channel, accountId }) => {
+      const name = `${channel}/${accountId}`;
+      return createCursor(redis, {
+        name,
+        leaseKey: `yard:{channels}:lease:${name}`,
+        held: () => null,
+      });
+    },
+    now,
+    onChange: () => Promise.resolve(),
+  });
+  await book.apply(await firstAccounts(options));
+
+  const stopping = new AbortController();
+  const sendMs = config.YARD_CHANNELS_SEND_MS;
+  const outbox = new Outbox({
+    bus,
+    book,
+    log,
+    store: createSendStore(redis),
+    holder,
+    sendMs,
+    now,
+    load: ({ attachments }) => loadAttachments(attachments, limits),
+    stopping: stopping.signal,
+  });
+  const service = serve(bus, {
+    name: "channels",
+    version,
+    description: "Messages to and from people, over the accounts of channels.json",
+    onFault: ({ error, contract, correlationId }) =>
+      log.error({ err: error, contract, correlationId }, "handler fault"),
+  });
+  handleChannels(service, {
+    book,
+    outbox,
+    limits,
+    holder,
+    now,
+    sendMs,
+    inboundOf: () => ({ inbound: "none", problem: null }),
+  });
+  return {
+    async stop() {
+      stopping.abort();
+      await service.drain();
+      await outbox.stop();
+      await book.close();
+    },
+  };
+}
+
+async function firstAccounts({ config, env }: ChannelsOptions): Promise<ReadChannels> {
+  const own = loopbackOf(config);
+  const path = config.YARD_CHANNELS_FILE;
+  if (path === undefined) return own;
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    throw new StartError(`YARD_CHANNELS_FILE cannot be read: ${String(cause)}`, {
+      hint: 'name a file that is there; {"accounts":{}} is one without accounts',
+      cause,
+    });
+  });
+  try {
+    const read = readChannelsFile(text, { fileName: basename(path), env, adapters });
+    return withOwn(read, own);
+  } catch (cause) {
+    if (!(cause instanceof ChannelsFileError)) throw cause;
+    throw new StartError(cause.message, { hint: "docs/channels.md says what it may hold", cause });
+  }
+}
+
+/** The account of a laptop, which the file may have as well. */
+function loopbackOf({ YARD_CHANNELS_LOOPBACK: caller }: ChannelsConfig): ReadChannels {
+  if (caller === undefined) return { accounts: [], refused: [] };
+  const entry = { caller, callers: ["*"] };
+  const named = { channel: "loopback", accountId: "default", entry };
+  return { accounts: [readAccount(named, { env: {}, adapters })], refused: [] };
+}
+
+function withOwn({ accounts, refused }: ReadChannels, own: ReadChannels): ReadChannels {
+  const missing = own.accounts.filter(
+    ({ channel, accountId }) =>
+      !accounts.some((named) => named.channel === channel && named.accountId === accountId),
+  );
+  return { accounts: [...accounts, ...missing], refused };
+}
