@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
 import * as mcp from "@switchyard/contracts/mcp-servers";
+import { listPins, type PinState, type ToolPin } from "@switchyard/contracts/mcp-pins";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
@@ -241,4 +245,103 @@ test("a start does not wait for a server that only its first call connects", asy
   });
   assert.deepEqual(settled.at(-1), lazy);
   servers.pop();
+});
+
+test("mcp import adds the servers of another client, one by one, and says what is left out", async () => {
+  const file = join(directory, "mcp.json");
+  writeFileSync(
+    file,
+    `{ // mine
+  "servers": {
+    "My Notes": { "type": "stdio", "command": "npx", "env": { "KEY": "\${env:NOTES}" } },
+    "refused": { "type": "http", "url": "https://example.com/mcp" },
+    "private": { "type": "http", "url": "https://x", "headers": { "A": "\${input:key}" } },
+  } }`,
+  );
+  const words = ["mcp", "import", "--client", "vscode", "--file", file];
+  const before = asked.length;
+  const dry = await yard([...words, "--dry-run"], env);
+  assert.deepEqual([dry.code, asked.length], [0, before], dry.stderr);
+  assert.match(dry.stdout, /^My Notes: would be added\nrefused: would be added\nprivate: left out/);
+  const { code, stdout } = await yard(words, env);
+  assert.equal(code, 1);
+  assert.match(stdout, /^My Notes: added, as my-notes\nrefused: failed, .*YARD_MCP_ADMINS/);
+  assert.deepEqual(asked[before], {
+    id: "my-notes",
+    name: "My Notes",
+    command: "npx",
+    env: { KEY: "${NOTES}" },
+  });
+  const unknown = await yard(["mcp", "import", "nobody", ...words.slice(2)], env);
+  assert.deepEqual([unknown.code, asked.length], [3, before + 2]);
+  const absent = await yard([...words.slice(0, 4), "--file", `${file}.nope`], env);
+  assert.equal(absent.code, 3);
+  assert.match(absent.stderr, /VS Code has no file .*mcp\.json\.nope/);
+});
+
+test("mcp export keeps the file before byte for byte, its rights and a link to it, and changes nothing twice", async () => {
+  const [file, link] = [join(directory, "config.toml"), join(directory, "link.toml")];
+  const before = '# mine\nmodel = "x"\n';
+  writeFileSync(file, before, { mode: 0o640 });
+  symlinkSync(file, link);
+  const words = ["mcp", "export", "--client", "codex", "--file", link, "--url", "http://h/mcp"];
+  const printed = await yard([...words, "--print"], env);
+  assert.equal(readFileSync(file, "utf8"), before);
+  assert.equal((await yard(words, env)).code, 0);
+  assert.equal(readFileSync(file, "utf8"), printed.stdout);
+  assert.ok(lstatSync(link).isSymbolicLink());
+  assert.equal(lstatSync(file).mode & 0o777, 0o640);
+  assert.equal(readFileSync(`${file}.before-yard`, "utf8"), before);
+  const again = JSON.parse((await yard([...words, "--json"], env)).stdout).data;
+  assert.deepEqual([again.isChanged, again.backup], [false, null]);
+  const next = await yard([...words.slice(0, -1), "http://other/mcp"], env);
+  assert.match(next.stderr, /as it was before: .*config\.toml\.before-yard-2/);
+  const nowhere = await yard(words.slice(0, -2), yardEnvironment(directory));
+  assert.equal(nowhere.code, 6);
+  assert.match(nowhere.stderr, /name the address with --url/);
+});
+
+test("mcp tools --all has what the policy says of each tool", async () => {
+  const digest = `sha256:${"0".repeat(64)}`;
+  const at = "2026-01-02T03:04:05.000Z";
+  const pin = (tool: string, state: PinState): ToolPin => ({
+    server: "good",
+    tool,
+    name: `mcp__good__${tool}`,
+    state,
+    digest,
+    approvedDigest: null,
+    findings: [],
+    firstSeenAt: at,
+    seenAt: at,
+    approvedBy: null,
+    approvedAt: null,
+    blockedBy: null,
+  });
+  service.handle(listPins, ({ after }) =>
+    after === undefined
+      ? { pins: [pin("read", "approved")], more: true }
+      : { pins: [pin("write", "pending")], more: false },
+  );
+  const judge = serve(await testBus(nats, "policy"), {
+    name: "policy",
+    version: "0.0.0",
+    description: "Allows what reads",
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  const allowed = { effect: "allow", rule: "reads", reason: "rule reads allows it" } as const;
+  const denied = { effect: "deny", rule: null, reason: "no rule allows it" } as const;
+  judge.handle(explainPolicy, ({ user, tool }) => ({
+    decision: { ...(tool.tool === "read" ? allowed : denied), policyDigest: digest },
+    principal: { user, agent: null, runId: null },
+    tool,
+    considered: [],
+    omitted: 0,
+    nearest: null,
+  }));
+  const { code, stdout } = await yard(["mcp", "tools", "good", "--all"], env);
+  assert.equal(code, 0);
+  assert.match(stdout, /^TOOL +DEFINITION +POLICY +RULE +WHY\n/);
+  assert.match(stdout, /\nmcp__good__read +approved +allow +reads +rule reads allows it\n/);
+  assert.match(stdout, /\nmcp__good__write +pending +deny +– +no rule allows it\n/);
 });

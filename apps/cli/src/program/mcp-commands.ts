@@ -1,4 +1,5 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { MCP_CLIENTS } from "../mcp-clients/client-formats.ts";
 import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
 import { addMcpFeatureCommands } from "./mcp-feature-commands.ts";
 import { addMcpLoginCommands } from "./mcp-login-commands.ts";
@@ -20,11 +21,17 @@ export function addMcpCommands(program: Command, perform: Perform): void {
   mcp
     .command("tools [server]")
     .description("the tools that the policy lets you call")
+    .option(
+      "--all",
+      "all tools of the connected servers, with what the policy says of a call of yours",
+    )
     .option("--findings", "add what is remarkable about each definition")
     .option("--json", JSON_TEXT)
     .action((server, options) =>
       perform(options, async (terminal) =>
-        (await import("../commands/mcp.ts")).tools(terminal, server, options),
+        options.all === true
+          ? (await import("../commands/mcp-all-tools.ts")).allTools(terminal, server, options)
+          : (await import("../commands/mcp.ts")).tools(terminal, server, options),
       ),
     );
   mcp
@@ -63,6 +70,7 @@ export function addMcpCommands(program: Command, perform: Perform): void {
     .action((options) =>
       perform(options, async () => (await import("../commands/mcp-serve.ts")).serve(options)),
     );
+  addClientCommands(mcp, perform);
   addMcpFeatureCommands(mcp, perform);
   addMcpLoginCommands(mcp, { perform, jsonText: JSON_TEXT });
   addMcpPinCommands(mcp, { perform, jsonText: JSON_TEXT });
@@ -72,4 +80,40 @@ export function addMcpCommands(program: Command, perform: Perform): void {
 function servedTools(text: string): "platform" | "all" {
   if (text === "platform" || text === "all") return text;
   throw new InvalidArgumentError("It can be platform or all.");
+}
+
+function clientOption() {
+  return new Option("--client <client>", "whose configuration")
+    .choices(MCP_CLIENTS)
+    .makeOptionMandatory();
+}
+
+const loadClients = () => import("../commands/mcp-clients.ts");
+
+function addClientCommands(mcp: Command, perform: Perform): void {
+  mcp
+    .command("import [servers...]")
+    .description("add the MCP servers that another client has, all or those that are named")
+    .addOption(clientOption())
+    .option("--file <file>", "its file (where the client looks for it from here)")
+    .option("--dry-run", "say what would be added, and add nothing")
+    .option("--json", JSON_TEXT)
+    .action((servers, options) =>
+      perform(options, async (terminal) =>
+        (await loadClients()).importFrom(terminal, servers, options),
+      ),
+    );
+  mcp
+    .command("export")
+    .description(
+      "write this installation into the configuration of another client, as an MCP server",
+    )
+    .addOption(clientOption())
+    .option("--file <file>", "its file (where the client looks for it from here)")
+    .option("--url <url>", "address of the MCP endpoint (that of yard dev)")
+    .option("--print", "print the file as it would be, and write nothing")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await loadClients()).exportTo(terminal, options)),
+    );
 }

@@ -1,0 +1,87 @@
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { listPins, type ToolPin } from "@switchyard/contracts/mcp-pins";
+import { listServers } from "@switchyard/contracts/mcp-servers";
+import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { findBus, withBus } from "../bus-session.ts";
+import { printableLine } from "../printable.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+const AT_ONCE = 16;
+const REASON_WIDTH = 80;
+
+interface Row {
+  readonly name: string;
+  readonly server: string;
+  /** Whether the tool's definition is approved. */
+  readonly pin: ToolPin["state"];
+  readonly decision: "allow" | "ask" | "deny";
+  readonly rule: string | null;
+  readonly reason: string;
+}
+
+/**
+ * `yard mcp tools --all`, for authors of servers and rules: every tool that a server listed, and what the policy says of a call
+ * by this user without arguments.
+ */
+export async function allTools(
+  terminal: Terminal,
+  server: string | undefined,
+  options: { json?: true },
+): Promise<void> {
+  const target = await findBus(process.env);
+  const rows = await withBus(target, async (bus) => {
+    const pins = await pinsOf(bus, server);
+    const judgements: Row[] = [];
+    for (let at = 0; at < pins.length; at += AT_ONCE) {
+      const part = pins.slice(at, at + AT_ONCE);
+      judgements.push(...(await Promise.all(part.map((pin) => judged(bus, target.user, pin)))));
+    }
+    return judgements;
+  });
+  if (options.json) return writeJson(terminal, { user: target.user, tools: rows });
+  if (rows.length === 0) return terminal.note("no connected server has listed a tool");
+  const lines = tableLines<Row>(
+    [
+      { title: "TOOL", value: ({ name }) => name },
+      { title: "DEFINITION", value: ({ pin }) => pin },
+      { title: "POLICY", value: ({ decision }) => decision },
+      { title: "RULE", value: ({ rule }) => printableLine(rule ?? "–") },
+      { title: "WHY", value: ({ reason }) => printableLine(reason), maxWidth: REASON_WIDTH },
+    ],
+    rows,
+  );
+  for (const line of lines) terminal.out(line);
+  terminal.note(
+    "the policy was asked without arguments; with them: ./yard policy explain TOOL '{…}'",
+  );
+}
+
+async function pinsOf(bus: Bus, server: string | undefined): Promise<ToolPin[]> {
+  const api = client(bus, { listPins, listServers });
+  const servers =
+    server === undefined ? (await api.listServers({})).servers.map(({ id }) => id) : [server];
+  const pins: ToolPin[] = [];
+  for (const id of servers) {
+    let after: string | undefined;
+    for (;;) {
+      const reply = await api.listPins({ server: id, ...(after === undefined ? {} : { after }) });
+      pins.push(...reply.pins);
+      after = reply.pins.at(-1)?.tool;
+      if (!reply.more || after === undefined) break;
+    }
+  }
+  return pins;
+}
+
+async function judged(bus: Bus, user: string, pin: ToolPin): Promise<Row> {
+  const { decision } = await client(bus, { explainPolicy }).explainPolicy({
+    user,
+    tool: mcpToolRef(pin.server, pin.tool),
+    args: {},
+  });
+  const { effect, rule, reason } = decision;
+  return { name: pin.name, server: pin.server, pin: pin.state, decision: effect, rule, reason };
+}
