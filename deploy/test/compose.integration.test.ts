@@ -58,6 +58,9 @@ const LONG_RUNNING = [
   "channels",
   "gateway",
 ];
+/** Compose is found by these, and nothing else of this machine may count. */
+const { PATH, HOME, DOCKER_CONFIG } = process.env;
+const ofMachine = { PATH, HOME, ...(DOCKER_CONFIG !== undefined && { DOCKER_CONFIG }) };
 const skip = command === null && "Docker Compose v2 is not installed";
 
 /** What Compose makes of the file with these variables, and of further files. */
@@ -70,7 +73,7 @@ function resolvedConfig(
   const result = spawnSync(tool, [...args, ...named, "config", "--format", "json"], {
     cwd: root,
     encoding: "utf8",
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: { ...ofMachine, ...env },
   });
   assert.equal(result.status, 0, result.stderr);
   return JSON.parse(result.stdout);
