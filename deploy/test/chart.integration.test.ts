@@ -147,15 +147,57 @@ test(
   },
 );
 
+/** Names of metrics that services and libraries export, from their sources. */
+function exportedMetrics(): Set<string> {
+  const sources = globSync("{services,libs}/*/src/**/*.ts", { cwd: root }).filter(
+    (path) => !path.endsWith(".test.ts"),
+  );
+  const text = sources.map((path) => readFileSync(join(root, path), "utf8")).join("\n");
+  return new Set([...text.matchAll(/"(yard_[a-z_]+)"/g)].map(([, name = ""]) => name));
+}
+
+test(
+  "the dashboards are in a ConfigMap that Grafana finds, and show metrics that services have",
+  {
+    skip,
+  },
+  () => {
+    const exported = exportedMetrics();
+    const config = ofKind(rendered.get("production") ?? [], "ConfigMap").find(
+      ({ metadata }) => metadata.name === "switchyard-dashboards",
+    );
+    assert.equal(dig(config, "metadata.labels.grafana_dashboard"), "1");
+    const files = Object.entries(dig(config, "data") ?? {});
+    assert.equal(files.length, 3);
+    for (const [file, text] of files) {
+      const { uid, panels }: Dashboard = JSON.parse(String(text));
+      assert.equal(`${uid}.json`, file);
+      assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length, file);
+      for (const { title, targets } of panels)
+        for (const { expr } of targets) {
+          const names = expr.match(/yard_[a-z_]+/g) ?? [];
+          assert.ok(names.length > 0, `${file}: ${title}`);
+          const strange = names.filter((name) => !exported.has(name.replace(/_bucket$/, "")));
+          assert.deepEqual(strange, [], `${file}: ${title}`);
+        }
+    }
+  },
+);
+
+interface Dashboard {
+  readonly uid: string;
+  readonly panels: readonly {
+    readonly id: number;
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+
 test(
   "alerts and the HPA use metrics that services have, and each alert is in the document",
   { skip },
   () => {
-    const sources = globSync("{services,libs}/*/src/**/*.ts", { cwd: root }).filter(
-      (path) => !path.endsWith(".test.ts"),
-    );
-    const text = sources.map((path) => readFileSync(join(root, path), "utf8")).join("\n");
-    const exported = new Set([...text.matchAll(/"(yard_[a-z_]+)"/g)].map(([, name]) => name));
+    const exported = exportedMetrics();
     const rules = parse(
       readFileSync(join(root, "deploy/helm/switchyard/files/alerts.yaml"), "utf8"),
     );
