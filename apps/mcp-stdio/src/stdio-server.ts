@@ -143,10 +143,14 @@ async function record(
 ): Promise<void> {
   const { reply, isUnknown, environment } = made;
   const { sideEffectsFile: file } = environment;
-  if (file === null || reply?.isError === true) return;
+  if (file === null) return;
+  // A tool's own words for a message that may have been delivered.
+  const text = reply?.isError === true ? JSON.stringify(reply.content) : "";
+  const isUnsure = isUnknown || text.includes("TIMEOUT_UNKNOWN");
+  if (reply?.isError === true && !isUnsure) return;
   const said = reply?.structuredContent;
   const structured = typeof said === "object" && said !== null ? { ...said } : {};
-  const about = { name, args, structured, isUnknown, at: Date.now() };
+  const about = { name, args, structured, isUnknown: isUnsure, at: Date.now() };
   for (const effect of sideEffectsOf(about, environment)) await recordSideEffect(file, effect);
 }
 

@@ -26,6 +26,17 @@ export const BUILTIN_TIERS = {
   sessions_send: "session",
   sessions_spawn: "session",
   subagents: "auto",
+  // Platform tools: messages where people are.
+  message_send: "session",
+  message_reply: "session",
+  message_thread_reply: "session",
+  message_send_attachment: "session",
+  message_send_with_effect: "session",
+  message_broadcast: "session",
+  message_react: "session",
+  message_delete: "session",
+  message_pin: "session",
+  message_read: "auto",
   // Files, commands, pages and memory.
   read_file: "auto",
   list_files: "auto",
@@ -48,6 +59,16 @@ export const PLATFORM_TOOLS = [
   "session_status",
   "agents_list",
   "subagents",
+  "message_send",
+  "message_reply",
+  "message_thread_reply",
+  "message_broadcast",
+  "message_react",
+  "message_delete",
+  "message_send_attachment",
+  "message_send_with_effect",
+  "message_pin",
+  "message_read",
 ] as const satisfies readonly BuiltinName[];
 
 /** The built-in tool of a name or an alias; null for anything else. */

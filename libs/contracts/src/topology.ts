@@ -4,6 +4,7 @@ import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
 import { auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
+import * as channels from "./channels.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
@@ -82,6 +83,14 @@ const platformRpcs = [
   sessions.sessionHistory,
   sessions.sendToSession,
   sessions.patchSession,
+  channels.sendChannelMessage,
+  channels.broadcastChannelMessage,
+  channels.reactToMessage,
+  channels.deleteChannelMessage,
+  channels.pinMessage,
+  channels.readChannelMessages,
+  channels.resolveTarget,
+  channels.listChannelAccounts,
 ] as const;
 /** What only services say, and what is believed because nobody else may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([

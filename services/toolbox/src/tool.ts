@@ -21,6 +21,8 @@ export interface ToolContext {
   /** With which the gateway asked for the caller; undefined when it is a run's or a NATS user's call. */
   readonly userToken: string | undefined;
   readonly correlationId: string;
+  /** The same id is the same call, which is made once. */
+  readonly callId: string | undefined;
   /** Null for a call without a run. */
   readonly memory: MemoryScope | null;
   /** What the caller's time leaves for the tool, in milliseconds. */

@@ -32,6 +32,7 @@ export async function testWorkspace(
     session: null,
     userToken: undefined,
     correlationId: "test",
+    callId: undefined,
     memory: { agent: "tester", owner: "cli" },
     timeLeftMs: 600_000,
     signal: new AbortController().signal,

@@ -43,6 +43,16 @@ test("lists the built-in tools with schemas and tiers, and only what the policy 
       "agents_list auto",
       "sessions_spawn session",
       "subagents auto",
+      "message_send session",
+      "message_reply session",
+      "message_thread_reply session",
+      "message_send_attachment session",
+      "message_send_with_effect session",
+      "message_broadcast session",
+      "message_react session",
+      "message_delete session",
+      "message_pin session",
+      "message_read auto",
     ],
   );
   const [read] = tools;

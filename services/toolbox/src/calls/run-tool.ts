@@ -49,7 +49,8 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const memory = memoryOf(principal);
     const session = principal.context?.session ?? null;
     const { userToken, correlationId } = run.call.asked;
-    const who = { caller, runId: principal.runId, session, userToken, correlationId };
+    const { callId } = run.call;
+    const who = { caller, callId, runId: principal.runId, session, userToken, correlationId };
     result = await tool.run(args, { workspace, ...who, memory, timeLeftMs, signal });
   } catch (error) {
     if (error instanceof ToolError) result = error;

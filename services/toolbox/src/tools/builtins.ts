@@ -2,6 +2,7 @@ import type { BuiltinName } from "@switchyard/contracts/toolbox";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";
+import { createMessageTools } from "../platform/message-tools.ts";
 import { createSessionTools } from "../platform/session-tools.ts";
 import { createSpawnTools } from "../platform/spawn-tools.ts";
 import type { AsCaller } from "../platform/as-caller.ts";
@@ -39,6 +40,7 @@ export function createBuiltins({
     ...createMemoryTools(memory),
     ...createSessionTools(asCaller),
     ...createSpawnTools(asCaller),
+    ...createMessageTools(asCaller),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

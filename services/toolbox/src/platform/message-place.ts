@@ -1,0 +1,77 @@
+import { parseTarget, type AddressInput } from "@switchyard/contracts/channel-address";
+import { listChannelAccounts, resolveTarget } from "@switchyard/contracts/channels";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { z } from "zod";
+import type { ToolContext } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import type { AsCaller } from "./as-caller.ts";
+
+const Id = z.string().min(1).max(256);
+
+/** Where a message goes: `originTo` and `originThreadId` are said by the client, for the chat that it works in, and never by a model. */
+export const placeShape = {
+  channel: z.string().max(24).optional().describe("Left out: the channel of this chat"),
+  accountId: z.string().max(32).optional(),
+  originTo: Id.optional().describe("The chat that you work in"),
+  originThreadId: Id.optional().describe("The thread that you work in"),
+};
+export const Target = z
+  .string()
+  .min(1)
+  .max(512)
+  .describe("user:<id>, group:<id>, channel:<id>, or a name that the channel knows");
+
+export interface Place {
+  readonly channel?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly originTo?: string | undefined;
+  readonly originThreadId?: string | undefined;
+}
+
+/** The address of a target, or of the chat that the caller works in. Throws a ToolError that says what is missing. */
+export async function addressOf(
+  asCaller: AsCaller,
+  context: ToolContext,
+  wanted: { readonly place: Place; readonly target?: string | undefined; readonly action: string },
+): Promise<AddressInput> {
+  const { place, action } = wanted;
+  const target = wanted.target ?? place.originTo;
+  if (target === undefined) throw new ToolError(`Action ${action} requires a target.`);
+  const channel = place.channel ?? (await onlyChannel(asCaller, context));
+  const account = place.accountId === undefined ? {} : { accountId: place.accountId };
+  // What is said to the chat that one works in stays in its thread.
+  const isHere = target === place.originTo;
+  const thread =
+    isHere && place.originThreadId !== undefined ? { threadId: place.originThreadId } : {};
+  const parsed = parseTarget(target);
+  if (parsed !== null) return { channel, ...account, target: parsed, ...thread };
+  const asked = { channel, ...account, query: target };
+  const { address } = await asCaller(context, resolveTarget, asked).catch(channelError(action));
+  return { ...address, ...thread };
+}
+
+async function onlyChannel(asCaller: AsCaller, context: ToolContext): Promise<string> {
+  const { accounts } = await asCaller(context, listChannelAccounts, {}).catch(channelError("send"));
+  const [only, ...others] = [...new Set(accounts.map(({ channel }) => channel))];
+  if (only === undefined) throw new ToolError("There is no channel that you may use.");
+  if (others.length === 0) return only;
+  throw new ToolError(
+    `Channel is required when several are configured: ${[only, ...others].join(", ")}.`,
+  );
+}
+
+/** The channels' errors as a model reads them, under the codes of the contract in capitals. */
+export function channelError(action: string) {
+  return (error: unknown): never => {
+    if (!(error instanceof ServiceError) || error.code === "internal") throw error;
+    if (error.code === "unsupported") {
+      const { channel }: { channel?: unknown } = Object(error.data);
+      throw new ToolError(
+        `UNSUPPORTED: Message action ${action} not supported for channel ${String(channel)}. ${error.message}`,
+      );
+    }
+    const isUnsure = error.code === "deadline_exceeded" || error.code === "timeout";
+    const code = isUnsure ? "TIMEOUT_UNKNOWN" : error.code.toUpperCase();
+    throw new ToolError(`${code}: ${error.message}`);
+  };
+}
