@@ -1,7 +1,14 @@
 import type { AdapterDefinition } from "./adapter.ts";
+import { discord } from "./discord/discord.ts";
+import { email } from "./email/email.ts";
 import { loopback } from "./loopback/loopback.ts";
+import { slack } from "./slack/slack.ts";
+import { telegram } from "./telegram/telegram.ts";
 
-/** Every adapter, by the name of its channel. */
+/** Every adapter, by the name of its channel. Each loads its provider's library with the first use of an account. */
 export const adapters: ReadonlyMap<string, AdapterDefinition> = new Map(
-  [loopback].map((adapter) => [adapter.name, adapter as AdapterDefinition]),
+  [discord, email, loopback, slack, telegram].map((adapter) => [
+    adapter.name,
+    adapter as AdapterDefinition,
+  ]),
 );

@@ -1,0 +1,93 @@
+import type { REST } from "@discordjs/rest";
+import type { APIMessage } from "discord-api-types/v10";
+import { type AdapterKit, ChannelError, type InboundSink } from "../adapter.ts";
+import { discordError } from "./discord-error.ts";
+import { openGateway } from "./discord-gateway.ts";
+import { discordMessage } from "./discord-message.ts";
+import { afterMessage, readPlace, writePlace } from "./discord-place.ts";
+
+/** Guilds, messages in guilds, direct messages, and the texts of messages. */
+const INTENTS = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
+const PAGE = 100;
+
+/**
+ * The messages of an account: over the gateway, resumed after a break behind the last one that was stored. When the
+ * session is gone, what was written meanwhile is fetched from the conversations that the cursor knows.
+ */
+export async function discordInbound(
+  kit: AdapterKit,
+  {
+    rest,
+    token,
+    sink,
+    signal,
+  }: { rest: REST; token: string; sink: InboundSink; signal: AbortSignal },
+) {
+  let place = readPlace(await kit.cursor.get());
+  const me = (await rest.get("/users/@me", { signal })) as { id: string };
+
+  async function store(message: APIMessage, isDirect: boolean): Promise<void> {
+    const incoming = discordMessage(message, { isDirect, ownId: me.id });
+    if (incoming) await sink.accept(incoming);
+    place = afterMessage(place, { channel: message.channel_id, id: message.id, isDirect });
+  }
+
+  async function catchUp(): Promise<void> {
+    for (const [channel, last, isDirect] of place.conversations) {
+      for (let after = last; ;) {
+        const query = new URLSearchParams({ after, limit: String(PAGE) });
+        const page = (await rest
+          .get(`/channels/${channel}/messages`, { query, signal })
+          .catch(goneIsEmpty)) as APIMessage[];
+        for (const message of page.toReversed()) await store(message, isDirect);
+        if (page.length < PAGE) break;
+        after = page[0]?.id ?? after;
+      }
+    }
+  }
+
+  return async function connect(): Promise<{ ended: Promise<void> }> {
+    const { url } = (await rest.get("/gateway/bot", { signal })) as { url: string };
+    const hadSession = place.session !== null;
+    try {
+      return await open(url);
+    } catch (error) {
+      // The session is too old to be resumed, which is no failure: a new one is begun at once.
+      if (hadSession && place.session === null) return open(url);
+      throw error;
+    }
+  };
+
+  function open(url: string): Promise<{ ended: Promise<void> }> {
+    return openGateway({
+      url,
+      token,
+      intents: INTENTS,
+      signal,
+      session: place.session,
+      async onSession(session) {
+        // The new session counts when all is fetched: a break before that begins anew.
+        if (session) await catchUp();
+        place = { ...place, session };
+        await kit.cursor.set(writePlace(place));
+      },
+      async onEvent(type, data, seq) {
+        if (type === "MESSAGE_CREATE") {
+          const message = data as APIMessage & { guild_id?: string };
+          await store(message, message.guild_id === undefined);
+        }
+        if (place.session) place = { ...place, session: { ...place.session, seq } };
+        if (type === "MESSAGE_CREATE") await kit.cursor.set(writePlace(place));
+      },
+    });
+  }
+}
+
+/** The bot was removed from the conversation, or it does not exist any more. */
+function goneIsEmpty(error: unknown): APIMessage[] {
+  const { code } = discordError(error);
+  if (code === "invalid_target" || code === "not_found" || code === "not_allowed") return [];
+  throw new ChannelError("provider_error", "Discord did not say what was written meanwhile.", {
+    cause: error,
+  });
+}

@@ -1,0 +1,39 @@
+import type { APIMessage } from "discord-api-types/v10";
+import type { IncomingMessage } from "../adapter.ts";
+
+/** A written message and an answer to one; the other kinds tell of joins, pins and calls. */
+const WRITTEN = new Set([0, 19]);
+
+/** What of a message is one for an agent: null for the account's own and for what nobody wrote. */
+export function discordMessage(
+  message: APIMessage,
+  place: { readonly isDirect: boolean; readonly ownId: string },
+): IncomingMessage | null {
+  const { author, content } = message;
+  if (author.id === place.ownId || !WRITTEN.has(message.type)) return null;
+  if (content === "" && message.attachments.length === 0) return null;
+  const replied = message.message_reference?.message_id;
+  return {
+    target: place.isDirect
+      ? { kind: "user", id: author.id }
+      : { kind: "channel", id: message.channel_id },
+    messageId: message.id,
+    dedupeKey: message.id,
+    sender: {
+      id: author.id,
+      name: author.global_name ?? author.username,
+      username: author.username,
+      isBot: author.bot === true || message.webhook_id !== undefined,
+    },
+    text: content,
+    attachments: message.attachments.map((file) => ({
+      name: file.filename,
+      ...(file.content_type && { mimeType: file.content_type }),
+      sizeBytes: file.size,
+      url: file.url,
+    })),
+    ...(replied !== undefined && { replyToMessageId: replied }),
+    mentionsAccount: message.mentions.some((user) => user.id === place.ownId),
+    writtenAt: new Date(message.timestamp),
+  };
+}

@@ -1,0 +1,44 @@
+import { z } from "zod";
+
+/** So many fit the 4 KiB of a cursor. The conversation in which nothing was said for longest is left out. */
+const MAX_CONVERSATIONS = 60;
+
+const Session = z.object({ id: z.string(), resumeUrl: z.string(), seq: z.int() });
+export type GatewaySession = z.infer<typeof Session>;
+
+const Place = z.object({
+  session: Session.nullable(),
+  /** Of each conversation its channel, the last message that was stored, and whether it is with one person. */
+  conversations: z.array(z.tuple([z.string(), z.string(), z.boolean()])),
+});
+
+/** Where the account is in Discord's messages: the session to resume, and if that is gone, what to fetch. */
+export type DiscordPlace = z.infer<typeof Place>;
+
+/** A place that cannot be read is as none: messages of the time away are not fetched. */
+export function readPlace(text: string | null): DiscordPlace {
+  try {
+    return Place.parse(JSON.parse(text ?? "null"));
+  } catch {
+    return { session: null, conversations: [] };
+  }
+}
+
+export function writePlace(place: DiscordPlace): string {
+  return JSON.stringify(place);
+}
+
+/** The place after a message. */
+export function afterMessage(
+  place: DiscordPlace,
+  message: { readonly channel: string; readonly id: string; readonly isDirect: boolean },
+): DiscordPlace {
+  const others = place.conversations.filter(([channel]) => channel !== message.channel);
+  return {
+    ...place,
+    conversations: [
+      ...others,
+      [message.channel, message.id, message.isDirect] as [string, string, boolean],
+    ].slice(-MAX_CONVERSATIONS),
+  };
+}

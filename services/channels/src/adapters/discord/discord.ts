@@ -1,0 +1,101 @@
+import type { Capabilities } from "@switchyard/contracts/channel-address";
+import type { APIMessage } from "discord-api-types/v10";
+import {
+  type AdapterDefinition,
+  type AdapterKit,
+  type ChannelAdapter,
+  ChannelError,
+} from "../adapter.ts";
+import { keepConnected } from "../keep-connected.ts";
+import { discordActions } from "./discord-actions.ts";
+import { discordClient, DiscordConfig, snowflake } from "./discord-client.ts";
+import { discordProblem } from "./discord-error.ts";
+import { discordInbound } from "./discord-inbound.ts";
+
+const SUPPRESS_NOTIFICATIONS = 1 << 12;
+
+const capabilities: Capabilities = {
+  actions: ["send", "reply", "react", "delete", "pin", "read", "resolve", "attachments", "silent"],
+  maxTextLength: 2_000,
+  media: { kinds: ["image", "audio", "video", "file"], maxBytes: 10_000_000 },
+  effects: [],
+  threads: "channel",
+  reactions: "any",
+  // Under the same nonce Discord answers with the earlier message, for some minutes.
+  idempotentSend: true,
+};
+
+/** Bots of Discord. */
+export const discord: AdapterDefinition<DiscordConfig> = {
+  name: "discord",
+  config: DiscordConfig,
+  secrets: ({ token }) => [token],
+  create,
+};
+
+function create(config: DiscordConfig, kit: AdapterKit): ChannelAdapter {
+  const client = discordClient(config);
+  const { ask, channelOf } = client;
+  let done: Promise<void> | undefined;
+  return {
+    capabilities,
+
+    async start(sink, signal) {
+      try {
+        const connect = await discordInbound(kit, {
+          rest: await client.rest(),
+          token: config.token,
+          sink,
+          signal,
+        });
+        done = (await keepConnected({ connect, problem: discordProblem, sink, signal })).done;
+      } catch (error) {
+        throw new ChannelError("provider_error", discordProblem(error).text);
+      }
+    },
+
+    async send({ address, text, attachments, replyToMessageId, silent }, call) {
+      const channel = await channelOf(address, call);
+      const body = {
+        ...(text !== "" && { content: text }),
+        // At most 25 characters: 128 bits to the base of 36.
+        nonce: BigInt(`0x${call.idempotencyKey}`).toString(36),
+        enforce_nonce: true,
+        // Nobody but those who are named: no @everyone, no role.
+        allowed_mentions: { parse: ["users"], replied_user: true },
+        ...(replyToMessageId !== undefined && {
+          message_reference: {
+            message_id: snowflake(replyToMessageId, "not_found"),
+            fail_if_not_exists: false,
+          },
+        }),
+        ...(silent && { flags: SUPPRESS_NOTIFICATIONS }),
+      };
+      const files = attachments.map((file) => ({
+        name: file.name,
+        contentType: file.mimeType,
+        data: Buffer.from(file.bytes.buffer, file.bytes.byteOffset, file.bytes.byteLength),
+      }));
+      const sent = await ask<APIMessage>((api) =>
+        api.post(`/channels/${channel}/messages`, {
+          body,
+          signal: call.signal,
+          ...(files.length > 0 && { files }),
+        }),
+      );
+      return { messageIds: [sent.id], sentAt: new Date(sent.timestamp) };
+    },
+
+    ...discordActions(client),
+
+    async check({ signal }) {
+      const me = await ask<{ username: string }>((api) => api.get("/users/@me", { signal }));
+      return { identity: me.username };
+    },
+
+    async close() {
+      await done;
+      await client.close();
+    },
+  };
+}

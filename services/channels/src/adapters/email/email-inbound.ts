@@ -1,0 +1,182 @@
+import type { ImapFlow } from "imapflow";
+import { z } from "zod";
+import type { AdapterKit, InboundSink } from "../adapter.ts";
+import { ChannelError } from "../adapter.ts";
+import type { EmailConfig } from "./email-config.ts";
+import { emailMessage } from "./email-message.ts";
+
+/** Also without a word of the server the mailbox is looked at so often. */
+const LOOK_MS = 60_000;
+const MAX_MAIL_BYTES = 10_000_000;
+/** Of a larger mail the beginning is read: headers and text come before attachments. */
+const BEGINNING_BYTES = 500_000;
+/** How far back mail is read again when a mailbox was numbered anew. */
+const RESCAN_MS = 2 * 86_400_000;
+
+const Place = z.object({
+  uidValidity: z.string(),
+  uid: z.int(),
+  /** When the last mail arrived, in milliseconds since 1970. */
+  arrivedMs: z.number(),
+});
+type Place = z.infer<typeof Place>;
+
+interface Reading {
+  readonly client: ImapFlow;
+  readonly kit: AdapterKit;
+  readonly config: EmailConfig;
+  readonly sink: InboundSink;
+  /** The subject of a thread, for the answer. */
+  onSubject(this: void, thread: string, subject: string): void;
+}
+
+/** One IMAP connection: new mail from the cursor on, each stored before the cursor moves behind it. */
+export async function openMailbox(
+  kit: AdapterKit,
+  config: EmailConfig & { readonly imap: NonNullable<EmailConfig["imap"]> },
+  {
+    sink,
+    signal,
+    onSubject,
+  }: Pick<Reading, "sink" | "onSubject"> & { readonly signal: AbortSignal },
+): Promise<{ ended: Promise<void> }> {
+  const { imap } = config;
+  const { ImapFlow: Client } = await import("imapflow");
+  const client = new Client({
+    host: imap.host,
+    port: imap.port,
+    secure: imap.tls === "implicit",
+    doSTARTTLS: imap.tls === "starttls",
+    auth: { user: imap.user, pass: imap.password },
+    logger: false,
+  });
+  const reading = { client, kit, config, sink, onSubject };
+  const closed = Promise.withResolvers<void>();
+  let wake = nothing;
+  client.on("error", () => undefined); // "close" follows
+  client.on("close", () => (closed.resolve(), wake()));
+  client.on("exists", () => wake());
+  const leave = () => client.close();
+  signal.addEventListener("abort", leave, { once: true });
+
+  try {
+    await client.connect();
+    const box = await client.mailboxOpen(imap.mailbox);
+    const ended = follow(box.uidValidity.toString(), box.uidNext).finally(() => {
+      signal.removeEventListener("abort", leave);
+      client.close();
+    });
+    return { ended };
+  } catch (error) {
+    signal.removeEventListener("abort", leave);
+    client.close();
+    throw error;
+  }
+
+  async function follow(uidValidity: string, uidNext: number): Promise<void> {
+    let place = await placeIn(reading, uidValidity, uidNext);
+    while (!signal.aborted) {
+      // A word that comes while mail is read is not missed: it is looked again at once.
+      const news = Promise.withResolvers<void>();
+      wake = news.resolve;
+      place = await takeNew(reading, place);
+      if (!client.usable)
+        throw new ChannelError("provider_error", "The mail server closed the connection.");
+      const timer = setTimeout(news.resolve, LOOK_MS);
+      client.idle().catch(() => undefined); // ends with the next command
+      await Promise.race([news.promise, closed.promise]);
+      clearTimeout(timer);
+      if (!client.usable && !signal.aborted)
+        throw new ChannelError("provider_error", "The mail server closed the connection.");
+    }
+  }
+}
+
+/** At the first start what lies in the mailbox stays unanswered. */
+async function placeIn({ kit }: Reading, uidValidity: string, uidNext: number): Promise<Place> {
+  const stored = Place.safeParse(JSON.parse((await kit.cursor.get()) ?? "null"));
+  if (stored.success && stored.data.uidValidity === uidValidity) return stored.data;
+  const place = stored.success
+    ? { ...stored.data, uidValidity, uid: 0 }
+    : { uidValidity, uid: uidNext - 1, arrivedMs: kit.now() };
+  await kit.cursor.set(JSON.stringify(place));
+  return place;
+}
+
+async function takeNew(reading: Reading, from: Place): Promise<Place> {
+  const { client, kit } = reading;
+  let place = from;
+  const found: { uid: number; size: number; arrivedMs: number }[] = [];
+  for await (const mail of client.fetch(
+    `${from.uid + 1}:*`,
+    { uid: true, size: true, internalDate: true },
+    { uid: true },
+  ))
+    // `5:*` has the last mail also when its number is lower.
+    if (mail.uid > from.uid)
+      found.push({
+        uid: mail.uid,
+        size: mail.size ?? 0,
+        arrivedMs: new Date(mail.internalDate ?? kit.now()).getTime(),
+      });
+  for (const { uid, size, arrivedMs } of found.toSorted((a, b) => a.uid - b.uid)) {
+    if (arrivedMs >= from.arrivedMs - RESCAN_MS)
+      await take(reading, { uid, size, uidValidity: place.uidValidity });
+    const latest = Math.max(place.arrivedMs, arrivedMs);
+    place = { uidValidity: place.uidValidity, uid, arrivedMs: latest };
+    await kit.cursor.set(JSON.stringify(place));
+  }
+  return place;
+}
+
+async function take(
+  { client, kit, config, sink, onSubject }: Reading,
+  { uid, size, uidValidity }: { uid: number; size: number; uidValidity: string },
+): Promise<void> {
+  const mail = await fetchSource(client, uid, size);
+  if (mail === undefined) return; // removed meanwhile
+  const { simpleParser } = await import("mailparser");
+  const parsed = await simpleParser(mail, { skipImageLinks: true });
+  const message = emailMessage(parsed, {
+    ownAddress: config.address,
+    authservId: config.authservId,
+    uidKey: `${uidValidity}.${uid}`,
+  });
+  if (message === null)
+    return kit.log.info({ uid }, "mail is not answered: automatic, our own, or not authenticated");
+  if (parsed.subject) onSubject(message.threadId ?? message.messageId, parsed.subject);
+  await sink.accept(message);
+}
+
+function nothing(): void {}
+
+async function fetchSource(
+  client: ImapFlow,
+  uid: number,
+  size: number,
+): Promise<Buffer | undefined> {
+  const source = size > MAX_MAIL_BYTES ? { start: 0, maxLength: BEGINNING_BYTES } : true;
+  const mail = await client.fetchOne(String(uid), { source }, { uid: true });
+  return mail === false ? undefined : mail.source;
+}
+
+/** What is shown of an account when the mailbox cannot be read. */
+export function mailboxProblem(error: unknown): { text: string; isFinal: boolean } {
+  const { authenticationFailed, responseText } = error as {
+    authenticationFailed?: unknown;
+    responseText?: unknown;
+  };
+  if (authenticationFailed === true)
+    return {
+      text: "The mail server refuses user or password (IMAP). Many providers want a password made for this program.",
+      isFinal: true,
+    };
+  if (error instanceof ChannelError) return { text: error.message, isFinal: false };
+  return {
+    text:
+      typeof responseText === "string"
+        ? `The mail server (IMAP) answers: ${responseText}`
+        : "The mail server (IMAP) cannot be reached.",
+    isFinal: false,
+  };
+}

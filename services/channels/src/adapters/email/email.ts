@@ -1,0 +1,138 @@
+import { createHash } from "node:crypto";
+import type { Capabilities } from "@switchyard/contracts/channel-address";
+import {
+  type AdapterDefinition,
+  type AdapterKit,
+  type ChannelAdapter,
+  ChannelError,
+  type OutgoingMessage,
+} from "../adapter.ts";
+import { keepConnected } from "../keep-connected.ts";
+import { EmailConfig } from "./email-config.ts";
+import { mailboxProblem, openMailbox } from "./email-inbound.ts";
+import { withSmtp } from "./smtp.ts";
+
+const MAX_SUBJECTS = 1_000;
+
+const capabilities: Capabilities = {
+  actions: ["send", "reply", "thread", "resolve", "attachments"],
+  maxTextLength: 100_000,
+  media: { kinds: ["image", "audio", "video", "file"], maxBytes: 10_000_000 },
+  effects: [],
+  threads: "reply",
+  reactions: "none",
+  idempotentSend: false,
+};
+
+/** A mailbox: SMTP out, IMAP in. */
+export const email: AdapterDefinition<EmailConfig> = {
+  name: "email",
+  config: EmailConfig,
+  // In sign-ins passwords travel to the base of 64.
+  secrets: ({ smtp, imap }) =>
+    [smtp, imap].flatMap((server) =>
+      server === undefined
+        ? []
+        : [
+            server.password,
+            Buffer.from(server.password).toString("base64"),
+            plainSignIn(server.user, server.password),
+          ],
+    ),
+  create,
+};
+
+function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
+  const { imap } = config;
+  const subjects = new Map<string, string>();
+  let done: Promise<void> | undefined;
+
+  function remember(thread: string, subject: string): void {
+    subjects.delete(thread);
+    subjects.set(thread, subject);
+    const [oldest] = subjects.keys();
+    if (subjects.size > MAX_SUBJECTS && oldest !== undefined) subjects.delete(oldest);
+  }
+
+  function subjectOf({ address, text }: OutgoingMessage): string {
+    if (address.threadId === undefined)
+      return (text.trim().split("\n")[0] ?? "").slice(0, 100) || "Message";
+    const subject = subjects.get(address.threadId) ?? "your message";
+    return /^re:/i.test(subject) ? subject : `Re: ${subject}`;
+  }
+
+  return {
+    capabilities,
+
+    ...(imap !== undefined && {
+      async start(sink, signal) {
+        const connect = () =>
+          openMailbox(kit, { ...config, imap }, { sink, signal, onSubject: remember });
+        const connection = await keepConnected({
+          connect,
+          problem: mailboxProblem,
+          sink,
+          signal,
+        }).catch((error: unknown) => {
+          throw new ChannelError("provider_error", mailboxProblem(error).text);
+        });
+        done = connection.done;
+      },
+    }),
+
+    async send(message, call) {
+      const { address, text, attachments, replyToMessageId } = message;
+      const messageId = messageIdOf(kit.accountId, call.idempotencyKey, config.address);
+      const references = [address.threadId, replyToMessageId].filter((id) => id !== undefined);
+      await withSmtp({ smtp: config.smtp, signal: call.signal }, (smtp) =>
+        smtp.sendMail({
+          from: { name: config.name ?? "", address: config.address },
+          to: { name: "", address: addressOf(address.target.id) },
+          subject: subjectOf(message),
+          text,
+          messageId,
+          ...(references.length > 0 && {
+            inReplyTo: references.at(-1),
+            references: [...new Set(references)],
+          }),
+          // So that no other program answers (RFC 3834).
+          headers: { "Auto-Submitted": references.length > 0 ? "auto-replied" : "auto-generated" },
+          attachments: attachments.map((file) => ({
+            filename: file.name,
+            contentType: file.mimeType,
+            content: Buffer.from(file.bytes.buffer, file.bytes.byteOffset, file.bytes.byteLength),
+          })),
+        }),
+      );
+      return { messageIds: [messageId], sentAt: new Date() };
+    },
+
+    async resolve({ text }) {
+      return { target: { kind: "user", id: addressOf(text.replace(/^mailto:/i, "")) } };
+    },
+
+    async check(call) {
+      await withSmtp({ smtp: config.smtp, signal: call.signal }, (smtp) => smtp.verify());
+      return { identity: config.address };
+    },
+
+    async close() {
+      await done;
+    },
+  };
+}
+
+/** The same for each attempt at the same mail, so a mail that came twice is seen as one by programs that look. */
+function messageIdOf(accountId: string, key: string, address: string): string {
+  const digest = createHash("sha256").update(`${accountId}\n${key}`).digest("hex").slice(0, 32);
+  return `<${digest}@${address.slice(address.lastIndexOf("@") + 1)}>`;
+}
+
+function addressOf(text: string): string {
+  if (/^[^\s@<>,;:"()]+@[^\s@<>,;:"()]+$/.test(text)) return text.toLowerCase();
+  throw new ChannelError("invalid_target", `"${text}" is no mail address.`);
+}
+
+function plainSignIn(user: string, password: string): string {
+  return Buffer.from(`\0${user}\0${password}`).toString("base64");
+}

@@ -1,0 +1,76 @@
+import type { Transporter } from "nodemailer";
+import { type AdapterCall, ChannelError } from "../adapter.ts";
+import { wasNeverConnected } from "../error-causes.ts";
+import type { EmailConfig } from "./email-config.ts";
+
+const CONNECT_MS = 20_000;
+const SILENT_MS = 60_000;
+
+/** Asks the SMTP server for something over a connection of its own. Its errors are of ours. */
+export async function withSmtp<T>(
+  { smtp: server, signal }: { smtp: EmailConfig["smtp"]; signal: AdapterCall["signal"] },
+  ask: (smtp: Transporter) => Promise<T>,
+): Promise<T> {
+  const smtp = await transport(server);
+  const late = Promise.withResolvers<never>();
+  const fail = () =>
+    late.reject(
+      new ChannelError("timeout_unknown", "The mail server (SMTP) did not answer in time."),
+    );
+  signal.addEventListener("abort", fail, { once: true });
+  try {
+    return await Promise.race([ask(smtp), late.promise]);
+  } catch (error) {
+    throw smtpError(error);
+  } finally {
+    signal.removeEventListener("abort", fail);
+    smtp.close();
+  }
+}
+
+/** The library is loaded with the first use, and repeats nothing. */
+async function transport(server: EmailConfig["smtp"]): Promise<Transporter> {
+  const { createTransport } = await import("nodemailer");
+  const { host, port, user, password, tls } = server;
+  return createTransport({
+    host,
+    port,
+    secure: tls === "implicit",
+    requireTLS: tls === "starttls",
+    ignoreTLS: tls === "none",
+    auth: { user, pass: password },
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+}
+
+function smtpError(error: unknown): ChannelError {
+  if (error instanceof ChannelError) return error;
+  const { code, responseCode, response } = error as {
+    code?: string;
+    responseCode?: number;
+    response?: string;
+  };
+  const answer = response === undefined ? "" : `: ${response}`;
+  if (code === "EAUTH")
+    return new ChannelError(
+      "not_allowed",
+      "The mail server refuses user or password (SMTP). Many providers want a password made for this program.",
+    );
+  if (code === "EENVELOPE" && responseCode !== undefined && responseCode >= 500)
+    return new ChannelError("invalid_target", `The mail server refuses the recipient${answer}`);
+  if (code === "EENVELOPE" || (code === "EMESSAGE" && responseCode !== undefined))
+    return new ChannelError(
+      "provider_error",
+      `The mail server refuses the mail; nothing was sent${answer}`,
+    );
+  if (code === "EDNS" || code === "ETLS" || wasNeverConnected(error))
+    return new ChannelError(
+      "provider_error",
+      "The mail server (SMTP) was not reached; nothing was sent.",
+    );
+  return new ChannelError("timeout_unknown", "The answer of the mail server (SMTP) was lost.");
+}

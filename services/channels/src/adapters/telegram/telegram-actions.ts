@@ -1,0 +1,65 @@
+import type { Api } from "grammy";
+import { type ChannelAdapter, ChannelError } from "../adapter.ts";
+import { kindOf } from "./telegram-message.ts";
+
+/** One call of the Bot API; its errors are of ours. */
+export type AskTelegram = <T>(
+  signal: AbortSignal,
+  call: (api: Api, signal: never) => Promise<T>,
+) => Promise<T>;
+
+/** What can be done with messages that are there. */
+export function telegramActions(ask: AskTelegram) {
+  return {
+    async react({ address, messageId }, { emoji, remove }, { signal }) {
+      const reactions = remove ? [] : [{ type: "emoji" as const, emoji: emoji as never }];
+      await ask(signal, (bot, at) =>
+        bot.setMessageReaction(
+          address.target.id,
+          numberOf(messageId, "message"),
+          reactions,
+          {},
+          at,
+        ),
+      );
+    },
+
+    async delete({ address, messageId }, { signal }) {
+      await ask(signal, (bot, at) =>
+        bot.deleteMessage(address.target.id, numberOf(messageId, "message"), at),
+      );
+    },
+
+    async pin({ address, messageId }, { unpin }, { signal }) {
+      const id = numberOf(messageId, "message");
+      await ask(signal, (bot, at) =>
+        unpin
+          ? bot.unpinChatMessage(address.target.id, id, {}, at)
+          : bot.pinChatMessage(address.target.id, id, { disable_notification: true }, at),
+      );
+    },
+
+    async resolve({ text }, { signal }) {
+      const name = text.match(/^(?:https?:\/\/)?t\.me\/(\w+)$/)?.[1] ?? text.match(/^@(\w+)$/)?.[1];
+      if (!name && !/^-?\d+$/.test(text))
+        throw new ChannelError(
+          "invalid_target",
+          `Telegram has no target "${text}"; give a chat's id, @name or a t.me link.`,
+        );
+      const chat = await ask(signal, (bot, at) => bot.getChat(name ? `@${name}` : text, at));
+      return {
+        target: { kind: kindOf(chat.type), id: String(chat.id) },
+        ...((chat.title ?? chat.first_name) && { displayName: chat.title ?? chat.first_name }),
+      };
+    },
+  } satisfies Partial<ChannelAdapter>;
+}
+
+/** Telegram's ids of messages and topics are numbers; anything else it does not have. */
+export function numberOf(id: string, what: "message" | "topic"): number {
+  if (/^\d{1,15}$/.test(id)) return Number(id);
+  throw new ChannelError(
+    what === "message" ? "not_found" : "invalid_target",
+    `Telegram has no ${what} "${id}": its ids are numbers.`,
+  );
+}

@@ -1,0 +1,77 @@
+import type { Chat, Message, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
+import type { IncomingMessage } from "../adapter.ts";
+
+/** What of an update is a message for an agent: null for what a bot does not answer, such as somebody joining. */
+export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMessage | null {
+  const message = update.message ?? update.channel_post;
+  if (!message) return null;
+  const text = message.text ?? message.caption ?? "";
+  const attachments = attachmentsOf(message);
+  if (text === "" && attachments.length === 0) return null;
+  const { chat, from } = message;
+  const sender = from ?? message.sender_chat ?? chat;
+  const replied = message.reply_to_message;
+  const threadId = message.is_topic_message ? message.message_thread_id : undefined;
+  return {
+    target: { kind: kindOf(chat.type), id: String(chat.id) },
+    ...(threadId !== undefined && { threadId: String(threadId) }),
+    messageId: String(message.message_id),
+    sender: {
+      id: String(sender.id),
+      ...nameOf(sender),
+      ...("username" in sender && sender.username && { username: sender.username }),
+      isBot: from?.is_bot ?? false,
+    },
+    text,
+    attachments,
+    // The first message of a topic is what every message in it "replies" to; that is the thread, not a reply.
+    ...(replied &&
+      replied.message_id !== threadId && { replyToMessageId: String(replied.message_id) }),
+    mentionsAccount:
+      replied?.from?.id === me.id ||
+      (message.entities ?? message.caption_entities ?? []).some((entity) =>
+        names(me, entity, text),
+      ),
+    writtenAt: new Date(message.date * 1000),
+  };
+}
+
+/** What Telegram calls the kinds of conversations. */
+export function kindOf(type: string): "user" | "group" | "channel" {
+  if (type === "private") return "user";
+  return type === "channel" ? "channel" : "group";
+}
+
+function names(me: UserFromGetMe, entity: MessageEntity, text: string): boolean {
+  if (entity.type === "text_mention") return entity.user.id === me.id;
+  if (entity.type !== "mention" && entity.type !== "bot_command") return false;
+  const word = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
+  return word.endsWith(`@${me.username.toLowerCase()}`);
+}
+
+function nameOf(sender: User | Chat): { name?: string } {
+  const words = "title" in sender ? [sender.title] : [sender.first_name, sender.last_name];
+  const name = words.filter(Boolean).join(" ");
+  return name ? { name } : {};
+}
+
+/** Without a URL: Telegram's has the bot's token in it. */
+function attachmentsOf(message: Message): NonNullable<IncomingMessage["attachments"]>[number][] {
+  const photo = message.photo?.at(-1);
+  const file =
+    message.document ?? message.video ?? message.audio ?? message.voice ?? message.video_note;
+  const found: NonNullable<IncomingMessage["attachments"]>[number][] = [];
+  if (photo)
+    found.push({
+      name: "photo.jpg",
+      mimeType: "image/jpeg",
+      ...(photo.file_size && { sizeBytes: photo.file_size }),
+    });
+  if (file)
+    found.push({
+      ...("file_name" in file && file.file_name && { name: file.file_name }),
+      ...("mime_type" in file && file.mime_type && { mimeType: file.mime_type }),
+      ...(file.file_size && { sizeBytes: file.file_size }),
+    });
+  return found;
+}

@@ -1,0 +1,193 @@
+// A server that speaks Discord's HTTP API and gateway (version 10), as far as a bot for conversations uses them.
+import { WebSocketServer, type WebSocket } from "ws";
+import {
+  type Fault,
+  type ProviderAnswer,
+  type ProviderRequest,
+  readFields,
+  startProviderHttp,
+} from "./provider-http.ts";
+
+type Json = Record<string, unknown>;
+
+export interface DiscordCall {
+  method: string;
+  path: string;
+  fields: Json;
+}
+
+export type DiscordServer = Awaited<ReturnType<typeof startDiscordServer>>;
+
+export async function startDiscordServer(token = "discord-secret-token") {
+  let expired = false;
+  let nextId = 9_000_000_000_000_001n;
+  let seq = 0;
+  let sessions = 0;
+  let identifies = 0;
+  let resumes = 0;
+  let resumable = true;
+  const calls: DiscordCall[] = [];
+  const messages: Json[] = [];
+  const dispatched: { s: number; t: string; d: Json }[] = [];
+  const sockets = new Set<WebSocket>();
+  const ready = new Set<WebSocket>();
+  const http = await startProviderHttp(handle);
+  const gatewayUrl = `${http.url.replace("http", "ws")}/gateway`;
+  const gateway = new WebSocketServer({ noServer: true });
+  http.server.on("upgrade", (request, socket, head) =>
+    gateway.handleUpgrade(request, socket, head, (webSocket) => serveSocket(webSocket)),
+  );
+
+  function serveSocket(socket: WebSocket): void {
+    sockets.add(socket);
+    socket.on("close", () => (sockets.delete(socket), ready.delete(socket)));
+    const send = (packet: Json) => socket.send(JSON.stringify(packet));
+    send({ op: 10, d: { heartbeat_interval: 41_250 }, s: null, t: null });
+    socket.on("message", (data) => {
+      const { op, d } = JSON.parse((data as Buffer).toString()) as { op: number; d: Json };
+      if (op === 1) return send({ op: 11, d: null, s: null, t: null });
+      if (op !== 2 && op !== 6) return;
+      if (expired || d["token"] !== token) return socket.close(4004, "Authentication failed.");
+      if (op === 6) {
+        resumes++;
+        if (!resumable) return send({ op: 9, d: false, s: null, t: null });
+        ready.add(socket);
+        for (const event of dispatched) if (event.s > Number(d["seq"])) send({ op: 0, ...event });
+        return send({ op: 0, t: "RESUMED", s: seq, d: {} });
+      }
+      identifies++;
+      resumable = true;
+      ready.add(socket);
+      send({
+        op: 0,
+        t: "READY",
+        s: ++seq,
+        d: {
+          v: 10,
+          user: { id: "1", username: "yard", bot: true },
+          guilds: [],
+          session_id: `session-${++sessions}`,
+          resume_gateway_url: gatewayUrl,
+          application: { id: "1", flags: 0 },
+        },
+      });
+    });
+  }
+
+  async function handle(request: ProviderRequest): Promise<ProviderAnswer> {
+    const path = request.path.replace("/api/v10/", "");
+    if (path.startsWith("/files/")) return { body: Buffer.from("file") };
+    if (expired || request.headers.authorization !== `Bot ${token}`)
+      return { status: 401, body: { message: "401: Unauthorized", code: 0 } };
+    const raw = await readFields(request);
+    const fields =
+      typeof raw["payload_json"] === "string"
+        ? { ...(JSON.parse(raw["payload_json"]) as Json), ...raw }
+        : raw;
+    calls.push({ method: request.method, path, fields });
+    return answer(request, path, fields);
+  }
+
+  function answer(request: ProviderRequest, path: string, fields: Json): ProviderAnswer {
+    if (path === "gateway/bot")
+      return {
+        body: {
+          url: gatewayUrl,
+          shards: 1,
+          session_start_limit: { total: 1000, remaining: 999, reset_after: 0, max_concurrency: 1 },
+        },
+      };
+    if (path === "users/@me") return { body: { id: "1", username: "yard", bot: true } };
+    if (path === "users/@me/channels")
+      return { body: { id: `7${String(fields["recipient_id"])}`, type: 1 } };
+    const channel = path.match(/^channels\/(\d+)$/)?.[1];
+    if (channel)
+      return channel === "404"
+        ? unknown()
+        : { body: { id: channel, type: 0, name: "help", guild_id: "5" } };
+    const list = path.match(/^channels\/(\d+)\/messages$/)?.[1];
+    if (list === "404") return unknown();
+    if (list === "403") return { status: 403, body: { message: "Missing Access", code: 50_001 } };
+    if (list && request.method === "POST") return { body: post(list, fields) };
+    if (list) {
+      const after = BigInt(request.query.get("after") ?? "0");
+      const found = messages.filter(
+        (one) => one["channel_id"] === list && BigInt(String(one["id"])) > after,
+      );
+      return { body: found.slice(0, Number(request.query.get("limit") ?? 50)).toReversed() };
+    }
+    if (/^channels\/\d+\/messages\/\d+\/threads$/.test(path))
+      return { body: { id: String(nextId++), type: 11 } };
+    return { status: 204 };
+  }
+
+  /** With enforce_nonce a message of the same nonce is not made again: the earlier one is the answer. */
+  function post(channel: string, fields: Json): Json {
+    const earlier = messages.find(
+      (one) => fields["enforce_nonce"] === true && one["nonce"] === fields["nonce"],
+    );
+    if (earlier) return earlier;
+    const message = inbound(
+      {
+        channel_id: channel,
+        author: { id: "1", username: "yard", bot: true },
+        nonce: fields["nonce"],
+      },
+      fields["content"] as string,
+    );
+    messages.push(message);
+    return message;
+  }
+
+  function inbound(fields: Json, content = "hello"): Json {
+    return {
+      id: String(nextId++),
+      channel_id: "100",
+      author: { id: "42", username: "ada", global_name: "Ada" },
+      content,
+      timestamp: "2026-11-23T10:00:00.000000+00:00",
+      mentions: [],
+      attachments: [],
+      embeds: [],
+      type: 0,
+      ...fields,
+    };
+  }
+
+  return {
+    api: `${http.url}/api`,
+    fileUrl: (name: string) => `${http.url}/files/${name}`,
+    token,
+    calls,
+    messages,
+    failNext: (part: string, fault: Fault) => http.failNext(part, fault),
+    message: inbound,
+    connected: () => ready.size,
+    identifies: () => identifies,
+    resumes: () => resumes,
+    /** A message that somebody writes; `silently` while the bot is away, so that it is only in the history. */
+    push(message: Json, { silently = false, type = "MESSAGE_CREATE" } = {}): void {
+      if (type === "MESSAGE_CREATE" && !messages.includes(message)) messages.push(message);
+      if (silently) return;
+      const event = { s: ++seq, t: type, d: message };
+      dispatched.push(event);
+      for (const socket of ready) socket.send(JSON.stringify({ op: 0, ...event }));
+    },
+    /** Ends the connection; without `canResume` the session is gone, too. */
+    drop({ canResume = true } = {}): void {
+      resumable = canResume;
+      for (const socket of sockets) socket.close(4000, "try again");
+    },
+    expireToken: () => void (expired = true),
+    renewToken: () => void (expired = false),
+    async close() {
+      for (const socket of sockets) socket.terminate();
+      gateway.close();
+      await http.close();
+    },
+  };
+}
+
+function unknown(): ProviderAnswer {
+  return { status: 404, body: { message: "Unknown Channel", code: 10_003 } };
+}

@@ -1,0 +1,185 @@
+// A server that speaks Slack's Web API and socket mode, as far as an app for conversations uses them.
+import type { AddressInfo } from "node:net";
+import { WebSocketServer, type WebSocket } from "ws";
+import {
+  type Fault,
+  type ProviderAnswer,
+  type ProviderRequest,
+  readFields,
+  startProviderHttp,
+} from "./provider-http.ts";
+
+type Json = Record<string, unknown>;
+
+export interface SlackCall {
+  method: string;
+  fields: Json;
+}
+
+export type SlackServer = Awaited<ReturnType<typeof startSlackServer>>;
+
+export async function startSlackServer(
+  tokens = { bot: "xoxb-slack-secret-bot", app: "xapp-slack-secret-app" },
+) {
+  let expired = false;
+  let nextTs = 1;
+  let nextEvent = 1;
+  let connections = 0;
+  const calls: SlackCall[] = [];
+  const messages: Json[] = [];
+  const files = new Map<string, Buffer>();
+  const acks = new Set<string>();
+  const sockets = new Set<WebSocket>();
+  const http = await startProviderHttp(handle);
+  const webSockets = new WebSocketServer({ server: http.server, path: "/link" });
+  webSockets.on("connection", (socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("message", (data) => {
+      const ack = JSON.parse((data as Buffer).toString()) as Json;
+      if (typeof ack["envelope_id"] === "string") acks.add(ack["envelope_id"]);
+    });
+    socket.send(JSON.stringify({ type: "hello", num_connections: 1 }));
+  });
+
+  async function handle(request: ProviderRequest): Promise<ProviderAnswer> {
+    if (request.path.startsWith("/files/")) {
+      const name = request.path.slice("/files/".length);
+      if (request.method === "POST") return (files.set(name, request.body), { body: "OK" });
+      if (request.headers.authorization !== `Bearer ${tokens.bot}`)
+        return { body: "<html>sign in</html>" };
+      return { body: files.get(name) ?? Buffer.alloc(0) };
+    }
+    const method = request.path.replace(/^\/api\//, "");
+    const fields = await readFields(request);
+    const given = (request.headers.authorization ?? "").replace("Bearer ", "");
+    const needed = method === "apps.connections.open" ? tokens.app : tokens.bot;
+    if (given !== needed) return refuse("invalid_auth");
+    if (expired) return refuse("token_expired");
+    calls.push({ method, fields });
+    return answer(method, fields);
+  }
+
+  function answer(method: string, fields: Json): ProviderAnswer {
+    switch (method) {
+      case "auth.test":
+        return accept({
+          team_id: "T1",
+          team: "Yard",
+          user_id: "UBOT",
+          user: "yard",
+          bot_id: "BBOT",
+        });
+      case "apps.connections.open":
+        return accept({ url: `${http.url.replace("http", "ws")}/link` });
+      case "chat.postMessage": {
+        if (fields["channel"] === "C404") return refuse("channel_not_found");
+        if (fields["channel"] === "C403") return refuse("not_in_channel");
+        const ts = `1700000000.${String(nextTs++).padStart(6, "0")}`;
+        const metadata =
+          typeof fields["metadata"] === "string"
+            ? (JSON.parse(fields["metadata"]) as Json)
+            : undefined;
+        const message = {
+          type: "message",
+          user: "UBOT",
+          bot_id: "BBOT",
+          text: fields["text"],
+          ts,
+          metadata,
+          thread_ts: fields["thread_ts"],
+        };
+        messages.push({ channel: fields["channel"], ...message });
+        return accept({ channel: fields["channel"], ts, message });
+      }
+      case "conversations.history":
+      case "conversations.replies": {
+        const found = messages.filter((one) => one["channel"] === fields["channel"]).toReversed();
+        return accept({ messages: found, has_more: false });
+      }
+      case "conversations.info":
+        return fields["channel"] === "C404"
+          ? refuse("channel_not_found")
+          : accept({ channel: { id: fields["channel"], name: "help" } });
+      case "conversations.open":
+        return accept({ channel: { id: `D${String(fields["users"]).slice(1)}` } });
+      case "conversations.list":
+        return accept({
+          channels: [{ id: "C1", name: "help", is_channel: true }],
+          response_metadata: { next_cursor: "" },
+        });
+      case "users.info":
+        return accept({ user: { id: fields["user"], name: "ada", real_name: "Ada Lovelace" } });
+      case "files.getUploadURLExternal":
+        return accept({
+          upload_url: `${http.url}/files/F${calls.length}`,
+          file_id: `F${calls.length}`,
+        });
+      case "files.completeUploadExternal":
+        return accept({ files: JSON.parse(String(fields["files"])) as unknown });
+      default:
+        return accept({});
+    }
+  }
+
+  return {
+    apiUrl: `${http.url}/api/`,
+    fileUrl: (name: string) => `${http.url}/files/${name}`,
+    port: (http.server.address() as AddressInfo).port,
+    tokens,
+    calls,
+    messages,
+    files,
+    acks,
+    connections: () => connections,
+    connected: () => sockets.size,
+    failNext: (part: string, fault: Fault) => http.failNext(part, fault),
+    /** Delivers an event in an envelope; with the same `eventId` it is the same event again. Returns the envelope's id. */
+    push(event: Json, eventId = `Ev${nextEvent++}`): string {
+      const envelope = `env-${nextEvent++}`;
+      const payload = { team_id: "T1", event_id: eventId, type: "event_callback", event };
+      const data = JSON.stringify({
+        envelope_id: envelope,
+        type: "events_api",
+        retry_attempt: 0,
+        retry_reason: "",
+        payload,
+      });
+      for (const socket of sockets) socket.send(data);
+      return envelope;
+    },
+    message: (fields: Json, text = "hello"): Json => ({
+      type: "message",
+      channel: "D1",
+      channel_type: "im",
+      user: "U1",
+      text,
+      ts: `1700000001.${String(nextTs++).padStart(6, "0")}`,
+      ...fields,
+    }),
+    /** What Slack does every few hours: it asks the client to connect anew. */
+    refresh(): void {
+      for (const socket of sockets)
+        socket.send(JSON.stringify({ type: "disconnect", reason: "refresh_requested" }));
+    },
+    dropSockets(): void {
+      for (const socket of sockets) socket.terminate();
+    },
+    expireToken: () => void (expired = true),
+    renewToken: () => void (expired = false),
+    async close() {
+      for (const socket of sockets) socket.terminate();
+      webSockets.close();
+      await http.close();
+    },
+  };
+}
+
+function accept(fields: Json): ProviderAnswer {
+  return { body: { ok: true, ...fields } };
+}
+
+function refuse(error: string): ProviderAnswer {
+  return { body: { ok: false, error } };
+}

@@ -1,0 +1,140 @@
+// A server that speaks the Telegram Bot API, as far as a bot for conversations uses it.
+import {
+  type Fault,
+  type ProviderAnswer,
+  type ProviderRequest,
+  readFields,
+  startProviderHttp,
+} from "./provider-http.ts";
+
+type Json = Record<string, unknown>;
+
+export interface TelegramCall {
+  method: string;
+  fields: Json;
+}
+
+export type TelegramServer = Awaited<ReturnType<typeof startTelegramServer>>;
+
+export async function startTelegramServer(token = "123456:telegram-secret-token") {
+  let expired = false;
+  let conflict = false;
+  let nextUpdate = 1000;
+  let nextMessage = 500;
+  let confirmed = 0;
+  let updates: Json[] = [];
+  const calls: TelegramCall[] = [];
+  const files = new Map<string, Buffer>();
+  const waiting = new Set<() => void>();
+  const http = await startProviderHttp(handle);
+
+  async function handle(request: ProviderRequest): Promise<ProviderAnswer> {
+    const file = request.path.match(/^\/file\/bot([^/]+)\/(.+)$/);
+    if (file) {
+      const bytes = file[1] === token ? files.get(file[2] ?? "") : undefined;
+      return bytes ? { body: bytes } : { status: 404, body: refusal(404, "Not Found") };
+    }
+    const [, given, method = ""] = request.path.match(/^\/bot([^/]+)\/(\w+)$/) ?? [];
+    if (given !== token || expired) return { status: 401, body: refusal(401, "Unauthorized") };
+    const fields = await readFields(request);
+    if (method !== "getUpdates") calls.push({ method, fields });
+    return answer(method, fields);
+  }
+
+  async function answer(method: string, fields: Json): Promise<ProviderAnswer> {
+    switch (method) {
+      case "getMe":
+        return done({ id: 1, is_bot: true, first_name: "Yard", username: "yard_bot" });
+      case "getUpdates":
+        return conflict
+          ? { status: 409, body: refusal(409, "Conflict: terminated by other getUpdates request") }
+          : done(await poll(Number(fields["offset"] ?? 0), Number(fields["timeout"] ?? 0)));
+      case "sendMessage":
+        if (String(fields["text"]).length > 4096)
+          return { status: 400, body: refusal(400, "Bad Request: message is too long") };
+        if (String(fields["chat_id"]) === "404")
+          return { status: 400, body: refusal(400, "Bad Request: chat not found") };
+        if (String(fields["chat_id"]) === "403")
+          return { status: 403, body: refusal(403, "Forbidden: bot was blocked by the user") };
+        return done(sent(fields));
+      case "sendDocument":
+      case "sendPhoto":
+        return done(sent(fields));
+      case "getFile":
+        return done({
+          file_id: fields["file_id"],
+          file_path: `documents/${String(fields["file_id"])}`,
+        });
+      case "getChat":
+        return String(fields["chat_id"]) === "404"
+          ? { status: 400, body: refusal(400, "Bad Request: chat not found") }
+          : done({ id: -1001, type: "supergroup", title: "Team", username: "team" });
+      default:
+        return done(true);
+    }
+  }
+
+  /** What is below `offset` is confirmed and gone; without anything newer the answer waits. */
+  async function poll(offset: number, timeoutS: number): Promise<Json[]> {
+    confirmed = Math.max(confirmed, offset);
+    updates = updates.filter((update) => Number(update["update_id"]) >= offset);
+    if (updates.length === 0 && timeoutS > 0)
+      await new Promise<void>((wake) => {
+        const timer = setTimeout(wake, timeoutS * 1000);
+        waiting.add(() => (clearTimeout(timer), wake()));
+      });
+    return updates.filter((update) => Number(update["update_id"]) >= offset);
+  }
+
+  function sent(fields: Json): Json {
+    const id = Number(fields["chat_id"]);
+    return {
+      message_id: nextMessage++,
+      date: 1_700_000_000,
+      chat: { id, type: id < 0 ? "supergroup" : "private" },
+      text: fields["text"],
+    };
+  }
+
+  return {
+    apiRoot: http.url,
+    token,
+    calls,
+    files,
+    failNext: (part: string, fault: Fault) => http.failNext(part, fault),
+    /** The first update that was not confirmed yet. */
+    confirmed: () => confirmed,
+    /** Delivers an update; its number may be given, to deliver it twice. */
+    push(update: Json, updateId = nextUpdate++): number {
+      updates.push({ update_id: updateId, ...update });
+      for (const wake of waiting) wake();
+      waiting.clear();
+      return updateId;
+    },
+    message(fields: Json, text = "hello"): Json {
+      return {
+        message_id: nextMessage++,
+        date: 1_700_000_000,
+        chat: { id: 42, type: "private" },
+        from: { id: 42, is_bot: false, first_name: "Ada", username: "ada" },
+        text,
+        ...fields,
+      };
+    },
+    expireToken: () => void (expired = true),
+    renewToken: () => void (expired = false),
+    setConflict: (on: boolean) => void (conflict = on),
+    async close() {
+      for (const wake of waiting) wake();
+      await http.close();
+    },
+  };
+}
+
+function done(result: unknown): ProviderAnswer {
+  return { body: { ok: true, result } };
+}
+
+function refusal(code: number, description: string): Json {
+  return { ok: false, error_code: code, description };
+}
