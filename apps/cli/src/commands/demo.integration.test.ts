@@ -10,6 +10,7 @@ import {
   yard,
   yardDev,
   yardEnvironment,
+  yardStarted,
 } from "../../test-fixtures/yard-process.ts";
 
 test("the demo starts everything, runs on real files, has the write denied, and stops everything", async () => {
@@ -21,6 +22,22 @@ test("the demo starts everything, runs on real files, has the write denied, and 
   assert.match(stderr, /denied the write \(rule no-writes\), as it should/);
   assert.match(stderr, /nats pub -s nats:\/\/127\.0\.0\.1:\d+ yard\.cmd\.me\.run\.start\.demo/);
   assert.match(stderr, /nats stopped/);
+  assert.ok(!existsSync(join(stateDir, "dev.json")));
+});
+
+test("the demo stays open when it is asked to, with the console, and stops at Ctrl-C", async () => {
+  const stateDir = join(tempDirectory(), "state");
+  const open = yardStarted(["demo", "--open"], {
+    ...yardEnvironment(stateDir),
+    YARD_EXIT_WITH_PARENT: "1",
+  });
+  await open.printed("It stays open");
+  const [, address = ""] = /The console: (\S+)#token=yd_/.exec(open.output()) ?? [];
+  const page = await fetch(address, { headers: { accept: "text/html" } });
+  assert.equal(page.status, 200, await page.text());
+  open.kill("SIGINT");
+  assert.equal(await open.exited, 0);
+  assert.match(open.output(), /nats stopped/);
   assert.ok(!existsSync(join(stateDir, "dev.json")));
 });
 

@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import type { Bus } from "@switchyard/bus/connect";
 import type { StoredEvent } from "@switchyard/bus/events";
 import { cliUser } from "@switchyard/contracts/topology";
 import { withBus, type BusTarget } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { judgeDemo } from "../demo-verdict.ts";
+import { httpAccess } from "../dev/http-access.ts";
 import { natsCommand, serverText } from "../dev/ready-block.ts";
 import { readableLog } from "../dev/merged-log.ts";
 import { stackOptions } from "../dev/stack-options.ts";
@@ -27,13 +29,16 @@ const RUN_TIMEOUT_MS = 60_000;
 const MCP_TIMEOUT_MS = 30_000;
 const KEPT_LINES = 40;
 
-/** `yard demo`: one run from end to end, with everything it needs started before and stopped after. */
-export async function demo(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
+/** `yard demo`: one run from end to end, with everything it needs started before and stopped after, or with `--open` at Ctrl-C. */
+export async function demo(
+  terminal: Terminal,
+  options: { json?: true; open?: true },
+): Promise<ExitCode> {
   const state = stateDirectory(process.env);
   const running = await findRunningInstance(state.instanceFile);
   if (running !== null) {
     terminal.note(`Using the running instance (process ${running.owner.pid}).\n`);
-    return runDemo(terminal, { instance: running, json: options.json ?? false });
+    return runDemo(terminal, { instance: running, json: options.json ?? false, staysOpen: true });
   }
 
   const log = quietLog(terminal);
@@ -48,8 +53,18 @@ export async function demo(terminal: Terminal, options: { json?: true }): Promis
   try {
     await stack.start(stop.signal);
     try {
-      const context = { instance: stack.record, json: options.json ?? false, signal: stop.signal };
-      return await runDemo(terminal, context);
+      const staysOpen = options.open ?? false;
+      const code = await runDemo(terminal, {
+        instance: stack.record,
+        json: options.json ?? false,
+        staysOpen,
+        signal: stop.signal,
+      });
+      if (staysOpen && !stop.signal.aborted) {
+        terminal.note("It stays open: Ctrl-C stops everything.");
+        await once(stop.signal, "abort");
+      }
+      return code;
     } finally {
       await stack.stop();
     }
@@ -64,9 +79,9 @@ export async function demo(terminal: Terminal, options: { json?: true }): Promis
 
 async function runDemo(
   terminal: Terminal,
-  context: { instance: InstanceRecord; json: boolean; signal?: AbortSignal },
+  context: { instance: InstanceRecord; json: boolean; staysOpen: boolean; signal?: AbortSignal },
 ): Promise<ExitCode> {
-  const { instance, json } = context;
+  const { instance, json, staysOpen } = context;
   const limit = AbortSignal.timeout(RUN_TIMEOUT_MS);
   const signal = context.signal === undefined ? limit : AbortSignal.any([context.signal, limit]);
   const { events, end } = await withBus(targetOf(instance), async (bus) => {
@@ -95,7 +110,7 @@ async function runDemo(
       `The policy allowed ${count(verdict.allowed, "call")} and denied the write (rule ${verdict.rule}), as it should.`,
     ),
   );
-  for (const line of nextSteps(instance)) terminal.note(line);
+  for (const line of await nextSteps(instance, staysOpen)) terminal.note(line);
   return EXIT.ok;
 }
 
@@ -129,10 +144,17 @@ function targetOf(instance: InstanceRecord): BusTarget {
   };
 }
 
-function nextSteps(instance: InstanceRecord): string[] {
+async function nextSteps(instance: InstanceRecord, staysOpen: boolean): Promise<string[]> {
+  const http = staysOpen ? await httpAccess(instance, stateDirectory(process.env).keys) : null;
   return [
     "",
+    ...(http === null ? [] : [`The console: ${http.url}/#token=${http.token}`, ""]),
     "Do it yourself:",
+    ...(staysOpen
+      ? []
+      : [
+          "  npm start -- --open        leaves everything running after the demo, with the console",
+        ]),
     "  ./yard dev                 starts everything and shows one log; then, in another terminal,",
     `  ./yard run demo "${QUESTION}"`,
     "or with any NATS client, no library of ours:",

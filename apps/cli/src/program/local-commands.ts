@@ -39,6 +39,7 @@ export function addLocalCommands(program: Command, perform: Perform): void {
   program
     .command("demo")
     .description("run the demo agent from end to end; starts and stops what is needed")
+    .option("--open", "leave everything running afterwards, with the console, until Ctrl-C")
     .option("--json", "print the events of the run as lines of JSON")
     .action((options) =>
       perform(options, async (terminal) =>
