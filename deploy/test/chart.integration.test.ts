@@ -238,7 +238,7 @@ test("the gateway takes every name under which the values say that it is reached
     ({ metadata }) => metadata.name === "outbound-web",
   );
   // Both ask the provider: one for a sign-in, the other for its keys.
-  assert.match(JSON.stringify(web), /"toolbox","gateway","policy"/);
+  assert.match(JSON.stringify(web), /"toolbox","scheduler","gateway","policy"/);
 });
 
 test("the policy service takes the rules and issuers of every value set", { skip }, async (t) => {

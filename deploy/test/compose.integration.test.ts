@@ -56,6 +56,7 @@ const LONG_RUNNING = [
   "runner",
   "toolbox",
   "channels",
+  "scheduler",
   "gateway",
 ];
 /** Compose is found by these, and nothing else of this machine may count. */
@@ -93,6 +94,7 @@ test("docker-compose.yml is what Compose accepts", { skip }, () => {
     "policy",
     "redis",
     "runner",
+    "scheduler",
     "streams",
     "toolbox",
   ]);

@@ -10,7 +10,15 @@ import { renderManifests, type Manifest } from "./render-manifests.ts";
 
 const kubectl = (await kubernetesTool("kubectl")) ?? "";
 const skip = kubectl === "" && "there is no kubectl on this machine";
-const services = ["agent-runner", "gateway", "mcp-broker", "policy", "skill-importer", "toolbox"];
+const services = [
+  "agent-runner",
+  "gateway",
+  "mcp-broker",
+  "policy",
+  "scheduler",
+  "skill-importer",
+  "toolbox",
+];
 
 for (const folder of ["base", "overlays/dev"]) {
   test(`${folder}: renders, and every manifest fits the Kubernetes types`, { skip }, async (t) => {

@@ -16,7 +16,7 @@ import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { allContracts, isCommand, isEvent, isRpc } from "@switchyard/contracts/registry";
 import { cancelRun, startRun } from "@switchyard/contracts/runs";
-import { spawnRun } from "@switchyard/contracts/run-commands";
+import { beginRun, spawnRun } from "@switchyard/contracts/run-commands";
 import {
   bucketStream,
   payloadsOf,
@@ -305,7 +305,7 @@ test("an answer of the server that somebody sends to a command of another one is
   const { promise: done, resolve } = Promise.withResolvers<void>();
   const consumption = consume(busOf("runner"), {
     consumer: runCommands,
-    commands: [startRun, cancelRun, spawnRun],
+    commands: [startRun, cancelRun, spawnRun, beginRun],
     concurrency: 1,
     handle: (delivery) => {
       deliveries.push(delivery);

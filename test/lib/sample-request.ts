@@ -31,6 +31,7 @@ const TEXTS = [
   `ses-${"0".repeat(16)}`,
   `ses-${"0".repeat(26)}-0`,
   "text/plain",
+  `job-${"0".repeat(16)}`,
   "00000000-0000-0000-0000-000000000000",
   "aaaa",
   "",

@@ -22,6 +22,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   upload_too_large: EXIT.usage,
   reason_missing: EXIT.usage,
   invalid_config: EXIT.usage,
+  invalid_job: EXIT.usage,
   recording_missing: EXIT.usage,
   scope_required: EXIT.usage,
   invalid_content: EXIT.usage,
@@ -41,6 +42,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   unknown_account: EXIT.notFound,
   not_found: EXIT.notFound,
   unknown_agent: EXIT.notFound,
+  unknown_job: EXIT.notFound,
   unknown_key: EXIT.notFound,
   unknown_model: EXIT.notFound,
   unknown_run: EXIT.notFound,
@@ -153,6 +155,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   session_queue_full: EXIT.failed,
   session_ended: EXIT.failed,
   too_many_sessions: EXIT.failed,
+  too_many_jobs: EXIT.failed,
   label_taken: EXIT.failed,
   run_id_taken: EXIT.failed,
 

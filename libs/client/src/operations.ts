@@ -209,6 +209,8 @@ export type Decision = {
   ttlMs?: number;
 };
 
+export type DeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-requested";
+
 export type Diagnostic = {
   severity: "error" | "warning" | "info";
   code: string;
@@ -260,6 +262,52 @@ export type ImportedSkill = {
   diagnostics: Diagnostic[];
   conformance?: Conformance[];
   scan?: ScanReport;
+};
+
+export type JobCatchUp = "once" | "skip";
+
+export type JobDelivery = {
+  mode: "none" | "announce" | "webhook";
+  channel?: string;
+  to?: ResourceUri;
+  accountId?: string;
+  bestEffort?: boolean;
+};
+
+export type JobOverlap = "skip" | "queue" | "parallel";
+
+export type JobPayload = {
+  kind: "systemEvent" | "agentTurn";
+  text?: SteerMessage;
+  message?: SteerMessage;
+  model?: ModelName;
+  timeoutSeconds?: number;
+};
+
+export type JobRunStatus = "ok" | "error" | "skipped";
+
+export type JobSchedule = {
+  kind: "at" | "every" | "cron";
+  at?: string;
+  everyMs?: number;
+  anchorMs?: number;
+  expr?: string;
+  tz?: string;
+  staggerMs?: number;
+};
+
+export type JobState = {
+  nextRunAtMs?: number;
+  runningAtMs?: number;
+  lastRunAtMs?: number;
+  lastRunStatus?: JobRunStatus;
+  lastError?: string;
+  lastDurationMs?: number;
+  consecutiveErrors: number;
+  scheduleErrorCount: number;
+  lastDelivered?: boolean;
+  lastDeliveryStatus?: DeliveryStatus;
+  lastDeliveryError?: string;
 };
 
 export type KeepForMs = number;
@@ -741,6 +789,83 @@ export type ScanSuppression = {
 
 export type ScanVerdict = "clean" | "findings" | "partial" | "blocked";
 
+export type ScheduleId = string;
+
+export type ScheduleJob = {
+  name: string;
+  description?: string;
+  agentId?: string | null;
+  sessionKey?: SessionKey | null;
+  schedule: JobSchedule;
+  sessionTarget: "main" | "isolated";
+  payload: JobPayload;
+  delivery?: JobDelivery;
+  enabled: boolean;
+  deleteAfterRun: boolean;
+  wakeMode: "next-heartbeat" | "now";
+  overlap: "skip" | "queue" | "parallel";
+  catchUp: "once" | "skip";
+  id: ScheduleId;
+  owner: string;
+  createdAtMs: number;
+  updatedAtMs: number;
+  state: JobState;
+};
+
+export type ScheduleJobInputInput = {
+  name: string;
+  description?: string;
+  agentId?: string | null;
+  sessionKey?: SessionKey | null;
+  schedule: JobSchedule;
+  sessionTarget: "main" | "isolated";
+  payload: JobPayload;
+  delivery?: JobDelivery;
+  enabled?: boolean;
+  deleteAfterRun?: boolean;
+  wakeMode?: "next-heartbeat" | "now";
+  overlap?: "skip" | "queue" | "parallel";
+  catchUp?: "once" | "skip";
+};
+
+export type ScheduleJobPatch = {
+  name?: string;
+  description?: string;
+  agentId?: string | null;
+  sessionKey?: SessionKey | null;
+  schedule?: JobSchedule;
+  sessionTarget?: "main" | "isolated";
+  payload?: JobPayload;
+  delivery?: JobDelivery | null;
+  enabled?: boolean;
+  deleteAfterRun?: boolean;
+  wakeMode?: WakeMode;
+  overlap?: JobOverlap;
+  catchUp?: JobCatchUp;
+};
+
+export type ScheduleRun = {
+  ts: number;
+  jobId: ScheduleId;
+  jobName: string;
+  action: "finished";
+  status: JobRunStatus;
+  dueAtMs: number;
+  missed?: number;
+  error?: string;
+  summary?: string;
+  delivered?: boolean;
+  deliveryStatus?: DeliveryStatus;
+  deliveryError?: string;
+  runId?: RunId;
+  sessionKey?: string;
+  runAtMs?: number;
+  durationMs?: number;
+  nextRunAtMs?: number;
+  model?: string;
+  usage?: { input: number; output: number; total: number };
+};
+
 export type SentFile = { path: string; text?: string; base64?: string };
 
 export type SentSkill = { directory: string; files: SentFile[] };
@@ -1106,6 +1231,8 @@ export type UserSessionId = string;
 
 export type WaitReason = "approval" | "child" | "question" | "timer" | "limit";
 
+export type WakeMode = "next-heartbeat" | "now";
+
 export type WithheldReason = "untrusted" | "changed" | "blocked";
 
 /** By method and path below `/api/v1`. */
@@ -1365,6 +1492,121 @@ export interface Operations {
       endedSessionId: SessionId;
       cancelledRun: RunId | null;
       droppedRuns: RunId[];
+    };
+  };
+
+  "GET /schedules": {
+    request: {
+      query?: {
+        includeDisabled?: boolean;
+        enabled?: "all" | "enabled" | "disabled";
+        query?: string;
+        sortBy?: "nextRunAtMs" | "updatedAtMs" | "name";
+        sortDir?: "asc" | "desc";
+        limit?: number;
+        offset?: number;
+        owner?: string;
+        all?: boolean;
+      };
+    };
+    reply: {
+      jobs: ScheduleJob[];
+      total: number;
+      offset: number;
+      limit: number;
+      hasMore: boolean;
+      nextOffset: number | null;
+    };
+  };
+
+  "POST /schedules": {
+    request: { body?: { job?: ScheduleJobInputInput } };
+    reply: { job: ScheduleJob };
+  };
+
+  "GET /schedules/status": {
+    request: { query?: { owner?: string } };
+    reply: {
+      enabled: boolean;
+      jobs: number;
+      limit: number;
+      nextWakeAtMs: number | null;
+      heartbeatMs: number;
+    };
+  };
+
+  "GET /schedules/runs": {
+    request: {
+      query?: {
+        scope?: "job" | "all";
+        jobId?: string;
+        limit?: number;
+        offset?: number;
+        statuses?: JobRunStatus[];
+        deliveryStatuses?: DeliveryStatus[];
+        query?: string;
+        sortDir?: "asc" | "desc";
+        owner?: string;
+      };
+    };
+    reply: {
+      entries: ScheduleRun[];
+      total: number;
+      offset: number;
+      limit: number;
+      hasMore: boolean;
+      nextOffset: number | null;
+    };
+  };
+
+  "POST /schedules/wake": {
+    request: {
+      body: {
+        text: SteerMessage;
+        mode?: "next-heartbeat" | "now";
+        agentId?: string;
+        sessionKey?: SessionKey;
+      };
+    };
+    reply: { ok: true; jobId: ScheduleId };
+  };
+
+  "PATCH /schedules/{jobId}": {
+    request: { path: { jobId: string }; body?: ScheduleJobPatch };
+    reply: { job: ScheduleJob };
+  };
+
+  "DELETE /schedules/{jobId}": {
+    request: { path: { jobId: string }; query?: { owner?: string } };
+    reply: { jobId: ScheduleId; removed: boolean };
+  };
+
+  "POST /schedules/{jobId}/run": {
+    request: { path: { jobId: string }; body?: { mode?: "due" | "force"; owner?: string } };
+    reply: { ran: boolean; reason?: "not-due" | "already-running" | "disabled"; runId?: RunId };
+  };
+
+  "GET /schedules/{jobId}/runs": {
+    request: {
+      path: { jobId: string };
+      query?: {
+        scope?: "job" | "all";
+        limit?: number;
+        offset?: number;
+        statuses?: JobRunStatus[];
+        deliveryStatuses?: DeliveryStatus[];
+        query?: string;
+        sortDir?: "asc" | "desc";
+        owner?: string;
+      };
+    };
+    reply: {
+      entries: ScheduleRun[];
+      total: number;
+      offset: number;
+      limit: number;
+      hasMore: boolean;
+      nextOffset: number | null;
     };
   };
 

@@ -124,6 +124,10 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     keys: ["yard:gateway:*"],
     commands: ["getdel", "incr", "set"],
   }),
+  redisUser("scheduler", "Scheduler", {
+    keys: ["yard:{schedules}:*"],
+    commands: [...strings, ...hashes, ...lists, ...sortedSets],
+  }),
   redisUser("toolbox", "Built-in tools", {
     keys: ["yard:{agent:*}:memory", ...auditKeys("toolbox"), ...providerKeys],
     commands: [...strings, ...hashes],

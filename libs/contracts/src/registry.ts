@@ -39,6 +39,8 @@ import * as runEvents from "./run-events.ts";
 import * as runRecordings from "./run-recordings.ts";
 import * as runWaits from "./run-waits.ts";
 import * as runs from "./runs.ts";
+import * as scheduleEvents from "./schedule-events.ts";
+import * as schedules from "./schedules.ts";
 import * as sessionGrants from "./session-grants.ts";
 import * as sessionEvents from "./session-events.ts";
 import * as sessionDelivery from "./session-delivery.ts";
@@ -98,6 +100,7 @@ export const contractsByOwner = {
     ...contractsOf(sessionEvents),
     ...contractsOf(sessionDelivery),
   ],
+  scheduler: [...contractsOf(schedules), ...contractsOf(scheduleEvents)],
   toolbox: [...contractsOf(toolbox), ...contractsOf(agentMemory)],
   channels: [...contractsOf(channels), ...contractsOf(channelEvents)],
   /** Of every service that decides about calls or makes them. */

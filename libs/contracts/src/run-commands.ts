@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { command } from "./define.ts";
-import { AgentName, Digest, ModelName, RunId, SkillName } from "./ids.ts";
-import { RunInput, RunLimits } from "./runs.ts";
+import { AgentName, CallerName, Digest, ModelName, RunId, SkillName } from "./ids.ts";
+import { RunInput, RunLimits, startRun } from "./runs.ts";
 
 /**
  * Says that a run may have work. It is a hint: what is true is in the store, so one too many changes
@@ -69,5 +69,18 @@ export const spawnRun = command({
     /** The version of the skill that the parent is pinned to. */
     skillDigest: Digest.optional(),
     model: ModelName.optional(),
+  }),
+});
+
+/**
+ * Starts a run in the name of somebody else: the owner of a job whose time has come. Only the scheduler sends it and is
+ * believed; from then on it is a `run.start` of the owner. It plays no recording, and says nothing of where it comes from.
+ */
+export const beginRun = command({
+  subject: "yard.cmd.{caller}.run.begin.{agent}",
+  summary: "Starts a run in the name of the owner of a job.",
+  payload: z.strictObject({
+    owner: CallerName,
+    start: startRun.payload.omit({ replay: true, origin: true }).required({ runId: true }),
   }),
 });

@@ -1,5 +1,6 @@
 import { allContracts, isCommand, isEvent } from "./registry.ts";
 import { publishedAs } from "./reserved-subjects.ts";
+import { beginRun } from "./run-commands.ts";
 import { startRun } from "./runs.ts";
 
 /**
@@ -150,6 +151,9 @@ export const auditStream: StreamDefinition = {
   isAppendOnly: true,
 };
 
+/** What begins a run that nobody waits for in another one. */
+const STARTS: readonly string[] = [startRun.name, beginRun.name];
+
 /** The runners' work queue. KEDA scales the runners by its lag. */
 export const runCommands: ConsumerDefinition = {
   stream: commandStream.name,
@@ -160,8 +164,8 @@ export const runCommands: ConsumerDefinition = {
   takesFromClients: true,
   // What one caller starts waits behind none of what another one starts, and what is said about runs behind neither.
   lanes: {
-    perCaller: [startRun.name],
-    shared: runCommandNames().filter((name) => name !== startRun.name),
+    perCaller: STARTS,
+    shared: runCommandNames().filter((name) => !STARTS.includes(name)),
   },
 };
 

@@ -17,16 +17,16 @@ import * as policyBudgets from "./policy-budgets.ts";
 import * as policyBundles from "./policy-bundles.ts";
 import { grantRun } from "./policy-grants.ts";
 import { replayDecisions } from "./policy-replay.ts";
-import { resumeRun, spawnRun } from "./run-commands.ts";
-import { runCancelled, runEnds, runLive } from "./run-events.ts";
+import { beginRun, resumeRun, spawnRun } from "./run-commands.ts";
+import { runCancelled, runEnds, runLive, runRejected } from "./run-events.ts";
 import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
 import { sessionEnded } from "./session-events.ts";
-import { requestCancel } from "./runs.ts";
+import { getRun, requestCancel } from "./runs.ts";
 import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
-import { GATEWAY_USER, TOOLBOX_USER } from "./user-roles.ts";
+import { GATEWAY_USER, SCHEDULER_USER, TOOLBOX_USER } from "./user-roles.ts";
 import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
@@ -95,6 +95,7 @@ const platformRpcs = [
 /** What only services say, and what is believed because nobody else may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([
   spawnRun,
+  beginRun,
   approvalEvents.expireApproval,
 ]);
 const clientCommands = allContracts
@@ -206,6 +207,13 @@ export const serviceUsers: readonly BusUser[] = [
     publishes: contractsByOwner.channels.filter(isEvent),
     // Hints that an answer is there; the truth is asked for.
     follows: [...runEnds],
+  }),
+  user(SCHEDULER_USER, "Scheduler", {
+    serves: contractsByOwner.scheduler.filter(isRpc),
+    // It is a reader of the runs that it starts.
+    calls: [getRun, userTokens.verifyUserToken],
+    publishes: [...contractsByOwner.scheduler.filter(isEvent), beginRun],
+    follows: [...runEnds, runRejected],
   }),
   // What it may ask follows from the roles: each message says in a user token who asks, and is refused without one.
   user(GATEWAY_USER, "HTTP gateway", {

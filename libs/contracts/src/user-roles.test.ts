@@ -23,6 +23,7 @@ const FOR_SERVICES = [
   "policy.user-token.act-for",
   "policy.user-token.issue",
   "policy.user-token.verify",
+  "run.begin",
   "run.proceed",
   "run.spawn",
   "sessions.deliver",

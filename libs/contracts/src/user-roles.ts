@@ -13,6 +13,9 @@ export const SPEAKERS: ReadonlySet<string> = new Set([GATEWAY_USER, TOOLBOX_USER
 /** The NATS user of the runners: they act for the owners of runs. */
 export const RUNNER_USER = "runner";
 
+/** The NATS user of the scheduler: it starts runs for the owners of jobs. */
+export const SCHEDULER_USER = "scheduler";
+
 /**
  * What a person or program may do over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and
  * decides about waiting calls; `admin` does all of it and changes the policy, servers, skills and keys.

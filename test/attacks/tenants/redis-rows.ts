@@ -72,6 +72,11 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
     owner:
       "digests of the caller and its key, and of an account and what its provider says; the caller is in each record",
   },
+  "yard:{schedules}:*": {
+    by: "scheduler",
+    owner:
+      "the id is made by the service, and the record says whose it is; lists have the owner as their last part",
+  },
   "yard:gateway:*": { by: "gateway", owner: "a digest of the caller and its credential" },
   "yard:{mcp}:*": { by: "broker", owner: SERVERS },
   "yard:{mcp:*}:*": { by: "broker", owner: SERVERS },

@@ -45,8 +45,8 @@ test("a second Ctrl-C kills whatever still lives: frozen services, what waits fo
   const processes = instanceProcesses(stateDir);
   assert.equal(
     processes.length,
-    10,
-    "nats, redis, policy, importer, broker, toolbox, 2 runners, channels and the gateway",
+    11,
+    "nats, redis, policy, importer, broker, toolbox, 2 runners, channels, the scheduler and the gateway",
   );
   const server = await identified("stubborn", Number(readFileSync(pidFile, "utf8")));
   assert.deepEqual(await survivors([server]), ["stubborn"]);

@@ -246,6 +246,7 @@ test("SIGTERM stops everything in order, no process remains, and other commands 
   const stopped = [...dev.output().matchAll(/yard +(\w+) stopped/g)].map(([, name]) => name);
   assert.deepEqual(stopped, [
     "gateway",
+    "scheduler",
     "channels",
     "runner",
     "toolbox",

@@ -39,10 +39,9 @@ test("starts each service after those it needs, each with a key of its own", () 
   const specs = plan({});
   assert.deepEqual(
     specs.map(({ name, env }) => [name, env["YARD_NATS_NKEY_FILE"]]),
-    ["policy", "importer", "broker", "toolbox", "runner", "channels", "gateway"].map((name) => [
-      name,
-      `/state/keys/${name}.nk`,
-    ]),
+    ["policy", "importer", "broker", "toolbox", "runner", "channels", "scheduler", "gateway"].map(
+      (name) => [name, `/state/keys/${name}.nk`],
+    ),
   );
 });
 
@@ -85,7 +84,7 @@ test("every entry point exists", () => {
 });
 
 test("several runners share one NATS user and differ in name", () => {
-  const runners = plan({}, 3).slice(4, -2);
+  const runners = plan({}, 3).slice(4, -3);
   assert.deepEqual(
     runners.map(({ name }) => name),
     ["runner-1", "runner-2", "runner-3"],

@@ -81,6 +81,12 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
       YARD_CHANNELS_LOOPBACK: "cli",
     }),
+    service(options, "scheduler", "scheduler", "scheduler", {
+      ...pick(env, SCHEDULER_SETTINGS),
+      // What a laptop tells the end of a job is on the laptop.
+      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
+        chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+    }),
     service(options, "gateway", "gateway", "gateway", {
       ...pick(env, ["YARD_HTTP_PORT"]),
       ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
@@ -97,6 +103,13 @@ const TOOLBOX_SETTINGS = [
   "YARD_SANDBOX_READABLE",
   "YARD_TOOLBOX_MODE",
   "YARD_WEB_ALLOW_PRIVATE_HOSTS",
+];
+
+const SCHEDULER_SETTINGS = [
+  "YARD_SCHEDULES_AGENT",
+  "YARD_SCHEDULES_PER_CALLER",
+  "YARD_SCHEDULES_HEARTBEAT_MS",
+  "YARD_SCHEDULES_ALERT_AFTER",
 ];
 
 // oxlint-disable-next-line max-params -- three names of one thing: in the log, on the bus, in the repository

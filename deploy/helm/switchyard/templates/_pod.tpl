@@ -5,6 +5,7 @@ mcp-broker: { values: mcpBroker, user: broker, keys: [mcp-logins.key] }
 skill-importer: { values: skillImporter, user: importer, keys: [] }
 agent-runner: { values: agentRunner, user: runner, keys: [] }
 toolbox: { values: toolbox, user: toolbox, keys: [] }
+scheduler: { values: scheduler, user: scheduler, keys: [] }
 gateway: { values: gateway, user: gateway, keys: [] }
 {{- end }}
 

@@ -63,6 +63,14 @@
 
 {{- define "switchyard.config.toolbox" -}}[]{{- end }}
 
+{{- define "switchyard.env.scheduler" -}}
+{{- with .Values.scheduler.agent }}
+- { name: YARD_SCHEDULES_AGENT, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "switchyard.config.scheduler" -}}[]{{- end }}
+
 {{- define "switchyard.env.gateway" -}}
 {{- $g := .Values.gateway }}
 - { name: YARD_HTTP_HOST, value: "0.0.0.0" }

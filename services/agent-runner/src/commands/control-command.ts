@@ -1,7 +1,13 @@
 import type { Delivery } from "@switchyard/bus/consume";
 import { tokensOf } from "@switchyard/contracts/define";
 import { CallerName, RunId } from "@switchyard/contracts/ids";
-import { forkRun, resumeRun, spawnRun, steerRun } from "@switchyard/contracts/run-commands";
+import {
+  beginRun,
+  forkRun,
+  resumeRun,
+  spawnRun,
+  steerRun,
+} from "@switchyard/contracts/run-commands";
 import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { RunNames } from "../journal/run-names.ts";
@@ -22,6 +28,7 @@ export const RUN_COMMANDS = [
   steerRun,
   forkRun,
   spawnRun,
+  beginRun,
   proceedSession,
 ] as const;
 

@@ -2,6 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
 import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { runRejected } from "@switchyard/contracts/run-events";
 import { shownText } from "../core/event-facts.ts";
@@ -30,7 +31,10 @@ export async function publishRejection(
   const runId = facts.runId ?? madeRunId(message);
   // Who sent the command hears of it, and nobody whose run it names.
   // What runners send to each other is about the run of somebody else.
-  const tokens = runTokens(runId, caller === RUNNER ? (ownerOfRun(runId) ?? caller) : caller);
+  const tokens = runTokens(
+    runId,
+    caller === RUNNER || caller === SCHEDULER_USER ? (ownerOfRun(runId) ?? caller) : caller,
+  );
   const payload = {
     runId,
     subject,

@@ -1,5 +1,6 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import type { RunnerParts } from "../run/runner-parts.ts";
+import { asOwnersStart } from "../commands/begun-for-owner.ts";
 import { RunAttempt } from "./run-attempt.ts";
 
 /** What a runner does with the messages of its queue. */
@@ -18,7 +19,7 @@ export function createRunWorker(options: RunnerParts): RunWorker {
   const attempts = new WeakMap<Delivery, RunAttempt>();
   return {
     async handle(delivery) {
-      const attempt = new RunAttempt(options, delivery);
+      const attempt = new RunAttempt(options, asOwnersStart(delivery));
       attempts.set(delivery, attempt);
       return attempt.perform();
     },

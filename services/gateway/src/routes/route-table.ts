@@ -25,6 +25,7 @@ import * as sessions from "@switchyard/contracts/sessions";
 import * as skillCatalogue from "@switchyard/contracts/skill-catalogue";
 import * as skillStore from "@switchyard/contracts/skill-store";
 import * as skills from "@switchyard/contracts/skills";
+import * as schedules from "@switchyard/contracts/schedules";
 import * as toolbox from "@switchyard/contracts/toolbox";
 import * as userSessions from "@switchyard/contracts/user-sessions";
 import * as users from "@switchyard/contracts/user-tokens";
@@ -102,6 +103,16 @@ export const routes: readonly Route[] = [
   get("/sessions/{session}/history", sessions.sessionHistory),
   post("/sessions/{session}/messages", sessions.sendToSession, { idempotent: "runId" }),
   post("/sessions/{session}/reset", sessions.resetSession),
+
+  get("/schedules", schedules.listSchedules),
+  post("/schedules", schedules.addSchedule, CREATED),
+  get("/schedules/status", schedules.scheduleStatus),
+  get("/schedules/runs", schedules.scheduleRuns),
+  post("/schedules/wake", schedules.wakeSchedules),
+  patch("/schedules/{jobId}", schedules.updateSchedule, { body: "patch" }),
+  del("/schedules/{jobId}", schedules.removeSchedule),
+  post("/schedules/{jobId}/run", schedules.runSchedule),
+  get("/schedules/{jobId}/runs", schedules.scheduleRuns),
 
   get("/approvals", approvals.listApprovals),
   get("/approvals/{id}", approvals.getApproval),

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { event } from "./define.ts";
+import { CallerName, RunId, Timestamp } from "./ids.ts";
+import { JobRunStatus, ScheduleId } from "./schedules.ts";
+
+/** What every event of a job carries. Each is published at least once. */
+const ScheduleEvent = z.object({
+  jobId: ScheduleId,
+  owner: CallerName,
+  name: z.string(),
+  at: Timestamp,
+});
+
+export const scheduleAdded = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.added",
+  summary: "A job was added.",
+  payload: ScheduleEvent.extend({ by: CallerName }),
+});
+
+export const scheduleChanged = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.changed",
+  summary: "A job was changed.",
+  payload: ScheduleEvent.extend({ by: CallerName, fields: z.array(z.string()) }),
+});
+
+export const scheduleRemoved = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.removed",
+  summary: "A job was removed, by somebody or because it was to run once.",
+  payload: ScheduleEvent.extend({ by: CallerName.nullable() }),
+});
+
+export const scheduleStarted = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.started",
+  summary: "A due time came, and its run is on record.",
+  payload: ScheduleEvent.extend({ runId: RunId, dueAtMs: z.int() }),
+});
+
+export const scheduleFinished = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.finished",
+  summary: "A run of a job has ended, and who is to be told was told.",
+  payload: ScheduleEvent.extend({
+    runId: RunId,
+    dueAtMs: z.int(),
+    status: JobRunStatus,
+    error: z.string().optional(),
+  }),
+});
+
+export const scheduleSkipped = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.skipped",
+  summary: "One or more due times came to no run.",
+  payload: ScheduleEvent.extend({
+    dueAtMs: z.int(),
+    missed: z.int().nonnegative(),
+    reason: z.string(),
+  }),
+});
+
+export const scheduleFailing = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.failing",
+  summary: "So many runs of a job in a row have failed that somebody should look.",
+  payload: ScheduleEvent.extend({ consecutiveErrors: z.int().positive(), error: z.string() }),
+});
+
+export const scheduleDisabled = event({
+  subject: "yard.evt.schedule.{owner}.{jobId}.disabled",
+  summary: "A job was disabled, because its schedule has no next time.",
+  payload: ScheduleEvent.extend({ reason: z.string() }),
+});

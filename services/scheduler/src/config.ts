@@ -1,0 +1,30 @@
+import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { AgentName } from "@switchyard/contracts/ids";
+import { z } from "zod";
+
+/** The environment of the scheduler; the README explains each variable. */
+export const schedulerEnv = z.object({
+  ...processEnv,
+  ...natsEnv,
+  ...redisEnv,
+  YARD_SCHEDULES_AGENT: AgentName.optional(),
+  YARD_SCHEDULES_PER_CALLER: envInteger(0, 1_000_000).default(100),
+  YARD_SCHEDULES_HEARTBEAT_MS: envInteger(1_000, 86_400_000).default(1_800_000),
+  YARD_SCHEDULES_ALERT_AFTER: envInteger(1, 1_000).default(3),
+  YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+});
+export type SchedulerConfig = z.output<typeof schedulerEnv>;
+
+/** Name of the setting that permits private addresses, for messages. */
+export const HOSTS_SETTING = "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS";
+
+function readHosts(text: string, context: z.RefinementCtx<string>) {
+  try {
+    return parsePrivateHosts(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+}

@@ -1,0 +1,147 @@
+import type { DeliveryStatus, ScheduleRun } from "@switchyard/contracts/schedules";
+import type { z } from "zod";
+import {
+  withRun,
+  type ActiveRun,
+  type Change,
+  type JobEvent,
+  type JobRecord,
+  type RunEnd,
+} from "./job-record.ts";
+
+export interface Told {
+  readonly status: z.output<typeof DeliveryStatus>;
+  readonly error?: string;
+}
+
+const SUMMARY_CHARS = 1_000;
+const FIRST_RETRY_MS = 30_000;
+const LAST_RETRY_MS = 3_600_000;
+/** An agent's whole answer when there is nothing to tell. Inside of a longer answer it means nothing. */
+const SILENT_ANSWER = "ANNOUNCE_SKIP";
+
+/** A run has ended: its end is told first when the job wants that, then it is written down. */
+export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfter: number): Change {
+  if (record.job.delivery?.mode === "webhook" && end.output?.trim() !== SILENT_ANSWER) {
+    const delivering = {
+      ...run,
+      phase: "delivering" as const,
+      end,
+      checkAtMs: end.endedAtMs,
+      attempts: 0,
+    };
+    return { record: withRun(record, delivering), entries: [], events: [] };
+  }
+  return closeRun(
+    record,
+    { ...run, end },
+    { told: { status: "not-requested" }, now: end.endedAtMs, alertAfter },
+  );
+}
+
+/** The run goes from the job's record into its log. */
+export function closeRun(
+  record: JobRecord,
+  run: ActiveRun & { readonly end: RunEnd },
+  { told, now, alertAfter }: { told: Told; now: number; alertAfter: number },
+): Change {
+  const { job } = record;
+  const { status, error } = outcomeOf(run.end, told, job.delivery?.bestEffort === true);
+  const active = record.active.filter(({ runId }) => runId !== run.runId);
+  const consecutiveErrors = status === "ok" ? 0 : job.state.consecutiveErrors + 1;
+  const { runningAtMs: _, lastError: _error, lastDeliveryError: _told, ...state } = job.state;
+  const [oldest] = active;
+  const closed: JobRecord = {
+    ...record,
+    active,
+    freeAtMs: now,
+    job: {
+      ...job,
+      state: {
+        ...state,
+        ...(oldest !== undefined && { runningAtMs: oldest.runAtMs }),
+        lastRunStatus: status,
+        lastDurationMs: Math.max(0, run.end.endedAtMs - run.runAtMs),
+        consecutiveErrors,
+        lastDelivered: told.status === "delivered",
+        lastDeliveryStatus: told.status,
+        ...(error !== undefined && { lastError: error }),
+        ...(told.error !== undefined && { lastDeliveryError: told.error }),
+      },
+    },
+  };
+  const after = afterOneShot(closed, run, { isOk: status === "ok", now });
+  const facts = {
+    runId: run.runId,
+    dueAtMs: run.dueAtMs,
+    status,
+    ...(error !== undefined && { error }),
+  };
+  const events: JobEvent[] = [{ kind: "finished", facts }];
+  if (consecutiveErrors > 0 && consecutiveErrors % alertAfter === 0)
+    events.push({ kind: "failing", facts: { consecutiveErrors, error: error ?? "" } });
+  if (after === null) events.push({ kind: "removed", facts: { by: null } });
+  const entry = entryOf(after ?? closed, run, { status, error, told, now });
+  return { record: after, entries: [entry], events };
+}
+
+/** One that is due once stays due until it ended well. */
+function afterOneShot(
+  record: JobRecord,
+  { isForced }: ActiveRun,
+  { isOk, now }: { isOk: boolean; now: number },
+): JobRecord | null {
+  const { job } = record;
+  if (job.schedule.kind !== "at" || isForced) return record;
+  if (!isOk) {
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(record.retries, 16), LAST_RETRY_MS);
+    return { ...record, retries: record.retries + 1, holdUntilMs: now + waitMs };
+  }
+  if (job.deleteAfterRun) return null;
+  const { nextRunAtMs: _, ...state } = job.state;
+  return { ...record, job: { ...job, enabled: false, state } };
+}
+
+function outcomeOf(
+  end: RunEnd,
+  told: Told,
+  bestEffort: boolean,
+): { status: RunEnd["status"]; error: string | undefined } {
+  const isTold = told.status === "delivered" || told.status === "not-requested";
+  if (end.status !== "ok" || isTold || bestEffort) return { status: end.status, error: end.error };
+  return { status: "error", error: `the answer was not delivered: ${told.error ?? told.status}` };
+}
+
+// oxlint-disable-next-line max-params -- the record, the run and what became of it
+function entryOf(
+  { job }: JobRecord,
+  run: ActiveRun & { readonly end: RunEnd },
+  {
+    status,
+    error,
+    told,
+    now,
+  }: { status: RunEnd["status"]; error: string | undefined; told: Told; now: number },
+): ScheduleRun {
+  const { end } = run;
+  return {
+    ts: now,
+    jobId: job.id,
+    jobName: job.name,
+    action: "finished",
+    status,
+    dueAtMs: run.dueAtMs,
+    ...(error !== undefined && { error }),
+    ...(end.output !== undefined && { summary: end.output.slice(0, SUMMARY_CHARS) }),
+    delivered: told.status === "delivered",
+    deliveryStatus: told.status,
+    ...(told.error !== undefined && { deliveryError: told.error }),
+    runId: run.runId,
+    ...(run.start.session !== undefined && { sessionKey: run.start.session }),
+    runAtMs: run.runAtMs,
+    durationMs: Math.max(0, end.endedAtMs - run.runAtMs),
+    ...(job.state.nextRunAtMs !== undefined && { nextRunAtMs: job.state.nextRunAtMs }),
+    ...(end.model !== undefined && { model: end.model }),
+    ...(end.usage !== undefined && { usage: end.usage }),
+  };
+}

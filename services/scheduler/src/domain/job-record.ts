@@ -1,0 +1,86 @@
+import type { beginRun } from "@switchyard/contracts/run-commands";
+import type { JobRunStatus, ScheduleJob, ScheduleRun } from "@switchyard/contracts/schedules";
+import type { z } from "zod";
+
+/** What is kept of a job: the job itself, and its runs that have not ended. */
+export interface JobRecord {
+  readonly job: ScheduleJob;
+  readonly active: readonly ActiveRun[];
+  /** Nothing that is due is begun before; after an error of a one-shot, or of the schedule. */
+  readonly holdUntilMs?: number;
+  /** How often a one-shot has failed. */
+  readonly retries: number;
+  /** When the last run ended. */
+  readonly freeAtMs?: number;
+}
+
+/** A run that is on record. Its id and its command never change, so starting it again is the same run. */
+export interface ActiveRun {
+  readonly runId: string;
+  readonly dueAtMs: number;
+  readonly runAtMs: number;
+  /** `starting`: its command may not be in the queue. `delivering`: it has ended, and its end is to be told. */
+  readonly phase: "starting" | "running" | "delivering";
+  /** When it is looked at next. */
+  readonly checkAtMs: number;
+  readonly agent: string;
+  readonly start: z.output<typeof beginRun.payload>["start"];
+  /** By hand: it is about none of the job's due times. */
+  readonly isForced: boolean;
+  readonly end?: RunEnd;
+  readonly attempts?: number;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly status: z.output<typeof JobRunStatus>;
+  readonly error?: string;
+  readonly output?: string;
+  readonly model?: string;
+  readonly usage?: ScheduleRun["usage"];
+  readonly endedAtMs: number;
+}
+
+export interface JobEvent {
+  readonly kind:
+    | "added"
+    | "changed"
+    | "removed"
+    | "started"
+    | "finished"
+    | "skipped"
+    | "failing"
+    | "disabled";
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** What is written in one step: the record (null: it goes), lines of the run log, and events. */
+export interface Change {
+  readonly record: JobRecord | null;
+  readonly entries: readonly ScheduleRun[];
+  readonly events: readonly JobEvent[];
+}
+
+/** True when a due time has to wait for the run that is under way. */
+export function mustWait({ job, active }: JobRecord): boolean {
+  return active.length > 0 && (job.overlap === "queue" || job.schedule.kind === "at");
+}
+
+/** When somebody has to look at the job; null: never. */
+export function wakeTime(record: JobRecord): number | null {
+  const { job, active, holdUntilMs = 0 } = record;
+  const { nextRunAtMs } = job.state;
+  const isDue = job.enabled && nextRunAtMs !== undefined && !mustWait(record);
+  const times = active.map(({ checkAtMs }) => checkAtMs);
+  if (isDue) times.push(Math.max(nextRunAtMs, holdUntilMs));
+  return times.length === 0 ? null : Math.min(...times);
+}
+
+export function withState(record: JobRecord, state: Partial<ScheduleJob["state"]>): JobRecord {
+  return { ...record, job: { ...record.job, state: { ...record.job.state, ...state } } };
+}
+
+export function withRun(record: JobRecord, run: ActiveRun): JobRecord {
+  const active = record.active.map((one) => (one.runId === run.runId ? run : one));
+  return { ...record, active };
+}

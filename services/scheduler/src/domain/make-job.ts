@@ -1,0 +1,119 @@
+import { randomBytes } from "node:crypto";
+import type {
+  ScheduleJob,
+  ScheduleJobInput,
+  ScheduleJobPatch,
+} from "@switchyard/contracts/schedules";
+import type { JobRecord } from "./job-record.ts";
+import { nextTime } from "./next-time.ts";
+
+/** What does not go together in a job; the message is for whoever wants it. */
+export class JobProblem extends Error {
+  override readonly name = "JobProblem";
+}
+
+interface Made {
+  readonly owner: string;
+  readonly now: number;
+  readonly hasAgent: boolean;
+}
+
+/** A new job, due for the first time. Throws JobProblem. */
+export function makeJob(input: ScheduleJobInput, { owner, now, hasAgent }: Made): JobRecord {
+  const job: ScheduleJob = {
+    ...input,
+    id: `job-${randomBytes(8).toString("hex")}`,
+    owner,
+    deleteAfterRun: input.deleteAfterRun ?? input.schedule.kind === "at",
+    createdAtMs: now,
+    updatedAtMs: now,
+    state: { consecutiveErrors: 0, scheduleErrorCount: 0 },
+  };
+  checkJob(job, hasAgent);
+  return { job: withNextTime(job, now), active: [], retries: 0 };
+}
+
+/** The job with what a patch says. A due time that has come is kept unless the schedule is another one. Throws JobProblem. */
+export function patchJob(
+  record: JobRecord,
+  patch: ScheduleJobPatch,
+  { now, hasAgent }: Omit<Made, "owner">,
+): JobRecord {
+  const { delivery: newDelivery, ...fields } = patch;
+  const { delivery: oldDelivery, ...old } = record.job;
+  const delivery = newDelivery === undefined ? oldDelivery : (newDelivery ?? undefined);
+  const merged: ScheduleJob = { ...old, ...withoutMissing(fields), updatedAtMs: now };
+  // What a main job may not have goes when a patch makes it one.
+  const keepsDelivery =
+    delivery !== undefined && (merged.sessionTarget === "isolated" || delivery.mode === "webhook");
+  const job: ScheduleJob = keepsDelivery ? { ...merged, delivery } : merged;
+  checkJob(job, hasAgent);
+  const isRescheduled =
+    patch.schedule !== undefined || (patch.enabled === true && !record.job.enabled);
+  if (!isRescheduled) return { ...record, job };
+  const state = { ...job.state, scheduleErrorCount: 0 };
+  return { ...record, job: withNextTime({ ...job, state }, now), retries: 0, holdUntilMs: 0 };
+}
+
+function withNextTime(job: ScheduleJob, now: number): ScheduleJob {
+  return { ...job, state: { ...job.state, nextRunAtMs: nextTime(job, now) } };
+}
+
+function checkJob(job: ScheduleJob, hasAgent: boolean): void {
+  const { sessionTarget, payload, delivery, schedule } = job;
+  if (sessionTarget === "main" && payload.kind !== "systemEvent")
+    throw new JobProblem('main cron jobs require payload.kind="systemEvent"');
+  if (sessionTarget === "isolated" && payload.kind !== "agentTurn")
+    throw new JobProblem('isolated cron jobs require payload.kind="agentTurn"');
+  if (payload.kind === "systemEvent" && payload.text === undefined)
+    throw new JobProblem("payload.text is required for systemEvent");
+  if (payload.kind === "agentTurn" && payload.message === undefined)
+    throw new JobProblem("payload.message is required for agentTurn");
+  if (delivery?.mode === "webhook" && !isWebUrl(delivery.to))
+    throw new JobProblem("cron webhook delivery requires delivery.to to be a valid http(s) URL");
+  if (delivery?.mode === "announce" && sessionTarget === "main")
+    throw new JobProblem(
+      'cron channel delivery config is only supported for sessionTarget="isolated"',
+    );
+  if (delivery?.mode === "announce")
+    throw new JobProblem(
+      'delivery.mode "announce" is not supported by the scheduler; use "webhook" or "none"',
+    );
+  if (!hasAgent && (job.agentId ?? null) === null)
+    throw new JobProblem(
+      "agentId is required: this installation names no agent for jobs (YARD_SCHEDULES_AGENT)",
+    );
+  checkSchedule(job);
+  if (schedule.kind !== "at" && job.deleteAfterRun)
+    throw new JobProblem('deleteAfterRun is for schedule.kind="at" only');
+}
+
+function checkSchedule(job: ScheduleJob): void {
+  const { kind, at, everyMs, expr } = job.schedule;
+  if (kind === "at" && at === undefined) throw new JobProblem("schedule.at is required for at");
+  if (kind === "every" && everyMs === undefined)
+    throw new JobProblem("schedule.everyMs is required for every");
+  if (kind === "cron" && expr === undefined)
+    throw new JobProblem("schedule.expr is required for cron");
+  try {
+    nextTime(job, job.updatedAtMs);
+  } catch (error) {
+    throw new JobProblem(`schedule: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function isWebUrl(text: string | undefined): boolean {
+  const url = URL.parse(text ?? "");
+  return (
+    url !== null &&
+    (url.protocol === "https:" || url.protocol === "http:") &&
+    url.username === "" &&
+    url.password === ""
+  );
+}
+
+function withoutMissing<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import type { JobSchedule } from "@switchyard/contracts/schedules";
+import { Cron } from "croner";
+
+/** A schedule with what its times are counted from. */
+export interface Timed {
+  readonly id: string;
+  readonly schedule: JobSchedule;
+  readonly createdAtMs: number;
+}
+
+/** More due times than this are not counted one by one. */
+const MOST_COUNTED = 10_000;
+
+/** The first due time behind `afterMs`; of `at` its only one, also when it is over. Throws an Error that says why there is none. */
+export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number): number {
+  switch (schedule.kind) {
+    case "at":
+      return timeOf(schedule.at ?? "");
+    case "every": {
+      const { everyMs = 0, anchorMs = createdAtMs } = schedule;
+      if (everyMs < 1) throw new Error("a schedule of kind every needs everyMs");
+      if (anchorMs > afterMs) return anchorMs;
+      return anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
+    }
+    case "cron": {
+      const offset = staggerOf(id, schedule.staggerMs ?? 0);
+      const next = cronOf(schedule).nextRun(new Date(afterMs - offset));
+      if (next === null)
+        throw new Error(`the expression ${JSON.stringify(schedule.expr)} has no next time`);
+      return next.getTime() + offset;
+    }
+    default:
+      return schedule.kind satisfies never;
+  }
+}
+
+/** How many due times lie behind `dueMs` and not behind `nowMs`, up to 10,000. Throws as {@link nextTime}. */
+export function missedTimes(timed: Timed, dueMs: number, nowMs: number): number {
+  const { kind, everyMs = 0 } = timed.schedule;
+  if (kind === "at") return 0;
+  if (kind === "every") return Math.max(0, Math.floor((nowMs - dueMs) / everyMs));
+  let count = 0;
+  for (let at = nextTime(timed, dueMs); at <= nowMs && count < MOST_COUNTED; count += 1)
+    at = nextTime(timed, at);
+  return count;
+}
+
+/** Milliseconds that a job keeps behind its expression, below `staggerMs`: always the same for one id. */
+export function staggerOf(id: string, staggerMs: number): number {
+  if (staggerMs === 0) return 0;
+  return createHash("sha256").update(id).digest().readUInt32BE(0) % staggerMs;
+}
+
+/** The next heartbeat behind `nowMs`. Owners have it at different moments. */
+export function nextHeartbeat(owner: string, heartbeatMs: number, nowMs: number): number {
+  const offset = staggerOf(owner, heartbeatMs);
+  return (Math.floor((nowMs - offset) / heartbeatMs) + 1) * heartbeatMs + offset;
+}
+
+/** Milliseconds of an ISO time. Throws when it is none. */
+function timeOf(text: string): number {
+  const isIso =
+    /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/i.exec(text);
+  const hasTime = /[T ]\d\d:/i.test(text);
+  const time = Date.parse(
+    isIso?.[1] === undefined && hasTime ? `${text.replace(" ", "T")}Z` : text,
+  );
+  if (isIso === null || Number.isNaN(time) || time < 0)
+    throw new Error(
+      `at must be an ISO 8601 time such as 2026-12-01T09:00:00Z, not ${JSON.stringify(text)}`,
+    );
+  return time;
+}
+
+function cronOf({ expr = "", tz = "UTC" }: JobSchedule): Cron {
+  try {
+    return new Cron(expr, { timezone: tz, mode: "5-or-6-parts", paused: true });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`the expression ${JSON.stringify(expr)} in ${tz} cannot be read: ${reason}`, {
+      cause: error,
+    });
+  }
+}

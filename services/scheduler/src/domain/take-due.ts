@@ -1,0 +1,211 @@
+import type { ScheduleRun } from "@switchyard/contracts/schedules";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
+import {
+  mustWait,
+  withState,
+  type ActiveRun,
+  type Change,
+  type JobEvent,
+  type JobRecord,
+} from "./job-record.ts";
+import { missedTimes, nextHeartbeat, nextTime } from "./next-time.ts";
+
+export interface DueSettings {
+  readonly heartbeatMs: number;
+  /** Of jobs that name none; missing: they cannot run. */
+  readonly agent: string | undefined;
+}
+
+/** A due time that is seen later than this was missed: nobody looked. */
+export const GRACE_MS = 60_000;
+const MOST_PARALLEL = 10;
+const MOST_SCHEDULE_ERRORS = 3;
+const SCHEDULE_RETRY_MS = 60_000;
+
+/**
+ * What becomes of the due time of a job; null when none has come. Each due time comes to a run or to an entry of the
+ * log, in the same step that moves `nextRunAtMs` on.
+ */
+export function takeDue(record: JobRecord, now: number, settings: DueSettings): Change | null {
+  const { job, holdUntilMs = 0, freeAtMs = 0 } = record;
+  const due = job.state.nextRunAtMs;
+  if (!job.enabled || due === undefined || Math.max(due, holdUntilMs) > now) return null;
+  if (mustWait(record)) return null;
+  const isLate = now - Math.max(due, freeAtMs, holdUntilMs, job.updatedAtMs) > GRACE_MS;
+  const reason = skipReason(record, isLate);
+  if (job.schedule.kind === "at") {
+    if (reason !== null) return skipOnce(record, { due, now, reason });
+    return startDue(record, { due, now, settings });
+  }
+  let times: { missed: number; next: number };
+  try {
+    times = { missed: missedTimes(job, due, now), next: nextTime(job, now) };
+  } catch (error) {
+    return scheduleFailed(record, {
+      due,
+      now,
+      reason: String(error instanceof Error ? error.message : error),
+    });
+  }
+  const { missed, next } = times;
+  const moved = withState(
+    { ...record, holdUntilMs: 0 },
+    { nextRunAtMs: next, scheduleErrorCount: 0 },
+  );
+  if (reason !== null) {
+    const skipped = withState(moved, { lastRunStatus: "skipped" });
+    return { record: skipped, ...skip(skipped, { due, missed, now, reason }) };
+  }
+  const started = startDue(moved, { due, now, settings });
+  if (missed === 0) return started;
+  const passed = skip(moved, {
+    due: nextTime(job, due),
+    missed: missed - 1,
+    now,
+    reason: "one run stands for all due times that were missed",
+  });
+  return {
+    record: started.record,
+    entries: [...started.entries, ...passed.entries],
+    events: [...started.events, ...passed.events],
+  };
+}
+
+/** A run by hand, beside the schedule. */
+export function startForced(
+  record: JobRecord,
+  now: number,
+  settings: DueSettings,
+): Change & { runId: string } {
+  const run = newRun(record, { due: now, now, settings, isForced: true });
+  return { ...begin(record, run, now), runId: run.runId };
+}
+
+export interface Skipped {
+  readonly due: number;
+  /** Further due times that the line stands for. */
+  readonly missed: number;
+  readonly now: number;
+  readonly reason: string;
+  /** The run that was begun for it, when nobody will write down how it ended. */
+  readonly runId?: string;
+}
+
+/** True when no further run of the job may begin now. */
+export function isBusy({ job, active }: JobRecord): boolean {
+  return active.length >= (job.overlap === "parallel" ? MOST_PARALLEL : 1);
+}
+
+/** The line and the event of due times that came to no run. */
+export function skip(
+  { job }: JobRecord,
+  { due, missed, now, reason, runId }: Skipped,
+): Pick<Change, "entries" | "events"> {
+  const entry: ScheduleRun = {
+    ts: now,
+    jobId: job.id,
+    jobName: job.name,
+    action: "finished",
+    status: "skipped",
+    dueAtMs: due,
+    ...(missed > 0 && { missed }),
+    error: reason,
+    ...(runId !== undefined && { runId }),
+    ...(job.state.nextRunAtMs !== undefined && { nextRunAtMs: job.state.nextRunAtMs }),
+  };
+  return {
+    entries: [entry],
+    events: [{ kind: "skipped", facts: { dueAtMs: due, missed, reason } }],
+  };
+}
+
+function skipReason({ job, active }: JobRecord, isLate: boolean): string | null {
+  if (active.length > 0 && job.overlap === "skip") return "an earlier run of the job is under way";
+  if (active.length >= MOST_PARALLEL) return `${MOST_PARALLEL} runs of the job are under way`;
+  if (isLate && job.catchUp === "skip")
+    return "the due time was missed, and the job has catchUp: skip";
+  return null;
+}
+
+function skipOnce(record: JobRecord, about: { due: number; now: number; reason: string }): Change {
+  const { nextRunAtMs: _, ...state } = record.job.state;
+  const job = {
+    ...record.job,
+    enabled: false,
+    state: { ...state, lastRunStatus: "skipped" as const },
+  };
+  const over = { ...record, job };
+  return { record: over, ...skip(over, { ...about, missed: 0 }) };
+}
+
+/** The due time stays; after some such errors in a row the job is disabled, and an entry says so. */
+function scheduleFailed(
+  record: JobRecord,
+  { due, now, reason }: { due: number; now: number; reason: string },
+): Change {
+  const scheduleErrorCount = record.job.state.scheduleErrorCount + 1;
+  const failed = withState(
+    { ...record, holdUntilMs: now + SCHEDULE_RETRY_MS },
+    { scheduleErrorCount, lastError: reason },
+  );
+  if (scheduleErrorCount < MOST_SCHEDULE_ERRORS) return { record: failed, entries: [], events: [] };
+  const { nextRunAtMs: _, ...state } = failed.job.state;
+  const disabled = { ...failed, job: { ...failed.job, enabled: false, state } };
+  const event: JobEvent = { kind: "disabled", facts: { reason } };
+  const passed = skip(disabled, { due, missed: 0, now, reason: `the job was disabled: ${reason}` });
+  return { record: disabled, entries: passed.entries, events: [...passed.events, event] };
+}
+
+function startDue(
+  record: JobRecord,
+  about: { due: number; now: number; settings: DueSettings },
+): Change {
+  return begin(record, newRun(record, { ...about, isForced: false }), about.now);
+}
+
+function begin(record: JobRecord, run: ActiveRun, now: number): Change {
+  const next = withState(
+    { ...record, active: [...record.active, run] },
+    { runningAtMs: now, lastRunAtMs: now },
+  );
+  const facts = { runId: run.runId, dueAtMs: run.dueAtMs };
+  return { record: next, entries: [], events: [{ kind: "started", facts }] };
+}
+
+function newRun(
+  { job, retries }: JobRecord,
+  {
+    due,
+    now,
+    settings,
+    isForced,
+  }: { due: number; now: number; settings: DueSettings; isForced: boolean },
+): ActiveRun {
+  const attempt = retries > 0 && !isForced ? `-${retries}` : "";
+  const name = `cron-${job.id.slice("job-".length)}-${isForced ? "f" : ""}${due.toString(36)}${attempt}`;
+  const waits = job.sessionTarget === "main" && job.wakeMode === "next-heartbeat" && !isForced;
+  const { payload } = job;
+  const timeoutSeconds = payload.timeoutSeconds ?? 0;
+  return {
+    runId: `${job.owner}~${name}`,
+    dueAtMs: due,
+    runAtMs: now,
+    phase: "starting",
+    checkAtMs: waits ? nextHeartbeat(job.owner, settings.heartbeatMs, now) : now,
+    agent: job.agentId ?? settings.agent ?? "",
+    isForced,
+    start: {
+      runId: name,
+      input: payload.message ?? payload.text ?? "",
+      ...(payload.model !== undefined && { model: payload.model }),
+      ...(timeoutSeconds > 0 && { limits: { timeoutMs: timeoutSeconds * 1_000 } }),
+      ...(job.sessionTarget === "main" && {
+        session: job.sessionKey ?? "main",
+        onBusy: "enqueue" as const,
+      }),
+      labels: { job: job.id, jobName: job.name },
+      // To look how it ended.
+      readers: [SCHEDULER_USER],
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { Service } from "@switchyard/bus/serve";
+import {
+  listSchedules,
+  scheduleRuns,
+  scheduleStatus,
+  type ScheduleJob,
+  type ScheduleRun,
+} from "@switchyard/contracts/schedules";
+import type { JobStore } from "../store/job-store.ts";
+import { findJob, isAdmin, ownerAsked } from "./find-job.ts";
+import { pageOf } from "./page.ts";
+
+export interface ReadParts {
+  readonly store: JobStore;
+  readonly mostJobs: number;
+  readonly heartbeatMs: number;
+}
+
+/** Answers what is asked about jobs. Another owner's job is as unknown as one that is not there. */
+export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: ReadParts): void {
+  service.handle(scheduleStatus, async ({ owner }, { caller }) => {
+    const asked = ownerAsked(caller, owner);
+    const jobs = asked === null ? [] : await jobsOf(store, asked);
+    const next = jobs.flatMap(({ enabled, state }) => (enabled ? (state.nextRunAtMs ?? []) : []));
+    return {
+      enabled: true,
+      jobs: jobs.length,
+      limit: mostJobs,
+      nextWakeAtMs: next.length === 0 ? null : next.reduce((one, other) => Math.min(one, other)),
+      heartbeatMs,
+    };
+  });
+
+  service.handle(listSchedules, async (request, { caller }) => {
+    const { owner, all, query = "", sortBy, sortDir, includeDisabled } = request;
+    const enabled = request.enabled ?? (includeDisabled ? "all" : "enabled");
+    const isAll = all && owner === undefined && isAdmin(caller);
+    const asked = isAll ? null : ownerAsked(caller, owner);
+    const jobs = asked === null && !isAll ? [] : await jobsOf(store, asked);
+    const wanted = jobs
+      .filter((job) => enabled === "all" || job.enabled === (enabled === "enabled"))
+      .filter(({ name, description = "" }) => includes([name, description], query))
+      .toSorted((one, other) => byKey(one, other, sortBy) * (sortDir === "asc" ? 1 : -1));
+    const { items, page } = pageOf(wanted, request);
+    return { jobs: items, ...page };
+  });
+
+  service.handle(scheduleRuns, async (request, { caller, fail }) => {
+    const { jobId, owner, statuses, deliveryStatuses, query = "", sortDir } = request;
+    const isOne = (request.scope ?? (jobId === undefined ? "all" : "job")) === "job";
+    const unknown = () => fail.unknown_job(`unknown cron job id: ${jobId}`, { jobId: jobId ?? "" });
+    if (isOne && jobId === undefined) {
+      const problem = "jobId required (id accepted for backward compatibility)";
+      throw fail.invalid_job(problem, { problem });
+    }
+    const asked = ownerAsked(caller, owner);
+    const ids = isOne
+      ? await idOf(store, { jobId: jobId ?? "", caller, owner })
+      : await idsOf(store, asked);
+    if (ids === null) throw unknown();
+    const logs = await Promise.all(ids.map((id) => store.log(id)));
+    const wanted = logs
+      .flat()
+      .filter(({ status }) => statuses === undefined || statuses.includes(status))
+      .filter(
+        ({ deliveryStatus }) =>
+          deliveryStatuses === undefined ||
+          (deliveryStatus !== undefined && deliveryStatuses.includes(deliveryStatus)),
+      )
+      .filter(({ jobName, summary = "", error = "" }) => includes([jobName, summary, error], query))
+      .toSorted(
+        (one, other) =>
+          (one.ts - other.ts || one.dueAtMs - other.dueAtMs) * (sortDir === "asc" ? 1 : -1),
+      );
+    const { items, page } = pageOf<ScheduleRun>(wanted, request);
+    return { entries: items, ...page };
+  });
+}
+
+async function jobsOf(store: JobStore, owner: string | null): Promise<ScheduleJob[]> {
+  return (await store.list(owner)).map(({ record }) => record.job);
+}
+
+/** A job that has run once is gone, and its log is still there for its owner. */
+async function idOf(
+  store: JobStore,
+  asked: { jobId: string; caller: string; owner: string | undefined },
+): Promise<string[] | null> {
+  if ((await findJob(store, asked)) !== null) return [asked.jobId];
+  const owner = ownerAsked(asked.caller, asked.owner);
+  const removed = owner === null ? [] : await store.removedJobs(owner);
+  return removed.includes(asked.jobId) ? [asked.jobId] : null;
+}
+
+async function idsOf(store: JobStore, owner: string | null): Promise<string[]> {
+  if (owner === null) return [];
+  const [jobs, removed] = await Promise.all([jobsOf(store, owner), store.removedJobs(owner)]);
+  return [...jobs.map(({ id }) => id), ...removed];
+}
+
+function includes(texts: readonly string[], query: string): boolean {
+  return texts.some((text) => text.toLowerCase().includes(query.toLowerCase()));
+}
+
+function byKey(
+  one: ScheduleJob,
+  other: ScheduleJob,
+  key: "nextRunAtMs" | "updatedAtMs" | "name",
+): number {
+  if (key === "name") return one.name.localeCompare(other.name);
+  if (key === "updatedAtMs") return one.updatedAtMs - other.updatedAtMs;
+  const LAST = Number.MAX_SAFE_INTEGER;
+  return (one.state.nextRunAtMs ?? LAST) - (other.state.nextRunAtMs ?? LAST);
+}

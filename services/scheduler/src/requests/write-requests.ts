@@ -1,0 +1,176 @@
+import type { Service } from "@switchyard/bus/serve";
+import {
+  addSchedule,
+  removeSchedule,
+  runSchedule,
+  updateSchedule,
+  wakeSchedules,
+  type ScheduleJobInput,
+} from "@switchyard/contracts/schedules";
+import type { z } from "zod";
+import type { Change, JobEvent, JobRecord } from "../domain/job-record.ts";
+import { JobProblem, makeJob, patchJob } from "../domain/make-job.ts";
+import { isBusy, skip, startForced, type DueSettings } from "../domain/take-due.ts";
+import type { JobStore } from "../store/job-store.ts";
+import { findJob } from "./find-job.ts";
+
+export interface WriteParts extends DueSettings {
+  readonly store: JobStore;
+  readonly mostJobs: number;
+  readonly now: () => number;
+  /** Something may be due at once. */
+  readonly onChange: () => void;
+}
+
+interface Named {
+  readonly jobId: string | undefined;
+  readonly owner: string | undefined;
+  readonly caller: string;
+}
+
+/** The errors that a request about one job may end in. */
+interface Refusals {
+  invalid_job(message: string, data: { problem: string }): Error;
+  unknown_job(message: string, data: { jobId: string }): Error;
+}
+
+type RunReply = z.output<typeof runSchedule.reply>;
+
+const NO_ID = "jobId required (id accepted for backward compatibility)";
+const MOST_ATTEMPTS = 20;
+
+/** Answers what changes jobs. Another owner's job is as unknown as one that is not there. */
+export function serveWrites(service: Service, parts: WriteParts): void {
+  serveAdding(service, parts);
+  const { now } = parts;
+  const hasAgent = parts.agent !== undefined;
+
+  service.handle(updateSchedule, async ({ jobId, patch, owner }, { caller, fail }) => {
+    if (jobId !== undefined && patch === undefined)
+      throw fail.invalid_job("patch required", { problem: "patch required" });
+    const fields = Object.keys(patch ?? {}).toSorted();
+    const events: JobEvent[] = [{ kind: "changed", facts: { by: caller, fields } }];
+    return change(parts, { jobId, owner, caller }, fail, (record) => {
+      const patched = patchJob(record, patch ?? {}, { now: now(), hasAgent });
+      return { write: { record: patched, entries: [], events }, reply: { job: patched.job } };
+    });
+  });
+
+  service.handle(removeSchedule, async ({ jobId, owner }, { caller, fail }) =>
+    change(parts, { jobId, owner, caller }, fail, (record) => {
+      const events: JobEvent[] = [{ kind: "removed", facts: { by: caller } }];
+      const entries = entriesOfRemoved(record, now());
+      return {
+        write: { record: null, entries, events },
+        reply: { jobId: record.job.id, removed: true },
+      };
+    }),
+  );
+
+  service.handle(runSchedule, async ({ jobId, mode, owner }, { caller, fail }) =>
+    change<RunReply>(parts, { jobId, owner, caller }, fail, (record) => {
+      const { job } = record;
+      if (isBusy(record)) return no("already-running");
+      if (mode === "force") {
+        const { runId, ...write } = startForced(record, now(), parts);
+        return { write, reply: { ran: true, runId } };
+      }
+      if (!job.enabled) return no("disabled");
+      // What is due is begun by the sweeper, at once.
+      const isDue = (job.state.nextRunAtMs ?? Infinity) <= now();
+      return isDue ? { write: null, reply: { ran: true } } : no("not-due");
+    }),
+  );
+}
+
+function no(reason: NonNullable<RunReply["reason"]>): { write: null; reply: RunReply } {
+  return { write: null, reply: { ran: false, reason } };
+}
+
+function serveAdding(service: Service, parts: WriteParts): void {
+  const { store, now, mostJobs, onChange } = parts;
+  const hasAgent = parts.agent !== undefined;
+  const add = async (
+    input: ScheduleJobInput,
+    owner: string,
+    fail: Pick<Refusals, "invalid_job">,
+  ) => {
+    const record = checked(() => makeJob(input, { owner, now: now(), hasAgent }), fail);
+    const events: JobEvent[] = [{ kind: "added", facts: { by: owner } }];
+    const write = { record, entries: [], events };
+    const answer = await store.write(record.job.id, null, write, { now: now(), mostJobs });
+    if (answer !== "ok") return null;
+    onChange();
+    return record.job;
+  };
+
+  service.handle(addSchedule, async ({ job: input }, { caller, fail }) => {
+    if (input === undefined) throw fail.invalid_job("job required", { problem: "job required" });
+    const job = await add(input, caller, fail);
+    if (job === null) throw fail.too_many_jobs(fullText(mostJobs), { limit: mostJobs });
+    return { job };
+  });
+
+  service.handle(wakeSchedules, async ({ text, mode, agentId, sessionKey }, { caller, fail }) => {
+    const input: ScheduleJobInput = {
+      name: "wake",
+      enabled: true,
+      deleteAfterRun: true,
+      schedule: { kind: "at", at: new Date(now()).toISOString() },
+      sessionTarget: "main",
+      wakeMode: mode,
+      payload: { kind: "systemEvent", text },
+      overlap: "skip",
+      catchUp: "once",
+      agentId,
+      sessionKey,
+    };
+    const job = await add(input, caller, fail);
+    if (job === null) throw fail.too_many_jobs(fullText(mostJobs), { limit: mostJobs });
+    return { ok: true as const, jobId: job.id };
+  });
+}
+
+/** Changes the job that a request names, as `decide` says of its record; somebody else who writes in between is no reason to refuse. */
+// oxlint-disable-next-line max-params -- the parts, the request, its errors and what it wants
+async function change<R>(
+  { store, now, onChange }: WriteParts,
+  { jobId, owner, caller }: Named,
+  fail: Refusals,
+  decide: (record: JobRecord) => { readonly write: Change | null; readonly reply: R },
+): Promise<R> {
+  if (jobId === undefined) throw fail.invalid_job(NO_ID, { problem: NO_ID });
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const stored = await findJob(store, { jobId, caller, owner });
+    if (stored === null) throw fail.unknown_job(`unknown cron job id: ${jobId}`, { jobId });
+    const { write, reply } = checked(() => decide(stored.record), fail);
+    if (write !== null && (await store.write(jobId, stored, write, { now: now() })) !== "ok")
+      continue;
+    onChange();
+    return reply;
+  }
+  throw new Error(`job ${jobId} was changed by others ${MOST_ATTEMPTS} times in a row`);
+}
+
+/** A job that cannot be is a declared error, with its problem as the message. */
+function checked<T>(work: () => T, fail: Pick<Refusals, "invalid_job">): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof JobProblem
+      ? fail.invalid_job(error.message, { problem: error.message })
+      : error;
+  }
+}
+
+/** A run that is under way when its job is removed has a line in the log all the same. */
+function entriesOfRemoved(record: JobRecord, now: number): Change["entries"] {
+  const reason = "the job was removed while its run was under way";
+  return record.active.flatMap(
+    ({ runId, dueAtMs: due }) => skip(record, { due, missed: 0, now, reason, runId }).entries,
+  );
+}
+
+function fullText(limit: number): string {
+  return `there are ${limit} jobs already, which is the limit of one caller; remove one, or have YARD_SCHEDULES_PER_CALLER raised`;
+}

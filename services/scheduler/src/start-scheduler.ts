@@ -1,0 +1,84 @@
+import { serve, type Service } from "@switchyard/bus/serve";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import type { ServiceKit } from "@switchyard/service/run-service";
+import { HOSTS_SETTING, type SchedulerConfig } from "./config.ts";
+import { serveReads } from "./requests/read-requests.ts";
+import { serveWrites } from "./requests/write-requests.ts";
+import { openJobStore, StoreUnavailable } from "./store/job-store.ts";
+import { startSweeper } from "./work/sweeper.ts";
+
+export interface Scheduler {
+  /** No new request and no new job → those in hand end. */
+  stop(): Promise<void>;
+}
+
+/** Starts the scheduler on an open bus. */
+export function startScheduler({
+  bus,
+  redis,
+  log,
+  config,
+  version,
+}: ServiceKit<SchedulerConfig> & { readonly version: string }): Scheduler {
+  const now = Date.now;
+  const store = openJobStore(redis);
+  const settings = {
+    heartbeatMs: config.YARD_SCHEDULES_HEARTBEAT_MS,
+    agent: config.YARD_SCHEDULES_AGENT,
+  };
+  const guard = createEgressGuard({
+    permitted: config.YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS,
+    setting: HOSTS_SETTING,
+  });
+  const sweeper = startSweeper({
+    ...settings,
+    bus,
+    store,
+    guard,
+    log,
+    now,
+    alertAfter: config.YARD_SCHEDULES_ALERT_AFTER,
+  });
+  const service = serve(bus, {
+    name: "scheduler",
+    version,
+    description: "Runs agents when it is time",
+    onFault: ({ error, contract, correlationId }) =>
+      log.error({ err: error, contract, correlationId }, "handler fault"),
+  });
+  const answering = answersFromStore(service);
+  const mostJobs = config.YARD_SCHEDULES_PER_CALLER;
+  serveReads(answering, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
+  serveWrites(answering, { ...settings, store, mostJobs, now, onChange: () => sweeper.wake() });
+  return {
+    async stop() {
+      await service.drain();
+      await sweeper.stop();
+    },
+  };
+}
+
+/** While Redis is away, callers are told so, and not of a fault. */
+function answersFromStore(service: Service): Service {
+  return {
+    drain: () => service.drain(),
+    handle: (contract, handler, at) =>
+      service.handle(
+        contract,
+        async (request, context) => {
+          try {
+            return await handler(request, context);
+          } catch (error) {
+            if (!(error instanceof StoreUnavailable)) throw error;
+            const message = `Redis does not answer, so ${contract.name} cannot be carried out now; try again when Redis is up`;
+            throw new ServiceError("store_unavailable", message, {
+              data: { cause: error.message },
+              cause: error,
+            });
+          }
+        },
+        at,
+      ),
+  };
+}

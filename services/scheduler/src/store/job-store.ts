@@ -1,0 +1,203 @@
+import type { ScheduleRun } from "@switchyard/contracts/schedules";
+import type { Redis } from "@switchyard/service/redis";
+import { wakeTime, type Change, type JobEvent, type JobRecord } from "../domain/job-record.ts";
+import { GIVE_BACK, TAKE, WRITE } from "./store-scripts.ts";
+
+/** A record, and which of its versions it is. */
+export interface Stored {
+  readonly record: JobRecord;
+  readonly revision: number;
+}
+
+/** An event that waits to be published. */
+export interface KeptEvent {
+  readonly messageId: string;
+  readonly kind: JobEvent["kind"];
+  readonly owner: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Redis did not do what it was asked; whether a write happened is unknown. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}
+
+/** The truth about jobs. Methods reject with StoreUnavailable. */
+export interface JobStore {
+  load(id: string): Promise<Stored | null>;
+  /** `conflict`: somebody else wrote in between, and nothing was written. `full`: the owner has as many jobs as it may. */
+  write(
+    id: string,
+    from: Stored | null,
+    change: Change,
+    options: { now: number; mostJobs?: number },
+  ): Promise<"ok" | "conflict" | "full">;
+  take(now: number, count: number): Promise<string[]>;
+  giveBack(id: string, stored: Stored): Promise<void>;
+  /** When the next job wants to be looked at. */
+  nextWake(): Promise<number | null>;
+  /** Of one owner, or of all. */
+  list(owner: string | null): Promise<Stored[]>;
+  count(owner: string): Promise<number>;
+  /** The log of a job, which may have been removed. */
+  log(id: string): Promise<ScheduleRun[]>;
+  removedJobs(owner: string): Promise<string[]>;
+  /** True for the first who asks within some seconds. */
+  isFirst(runId: string): Promise<boolean>;
+  keptEvents(count: number): Promise<{ text: string; event: KeptEvent }[]>;
+  forgetEvent(text: string): Promise<void>;
+}
+
+const PREFIX = "yard:{schedules}:";
+const DUE = `${PREFIX}due`;
+const ALL = `${PREFIX}all`;
+const OUTBOX = `${PREFIX}outbox`;
+const ENTRIES_KEPT = 200;
+/** Whoever took a job and says nothing for so long has died. */
+const LEASE_MS = 10_000;
+const FIRST_MS = 5_000;
+const AT_ONCE = 200;
+
+type Script = (keyCount: number, ...args: (string | number)[]) => Promise<string[]>;
+
+export function openJobStore(redis: Redis): JobStore {
+  redis.defineCommand("yardScheduleWrite", { lua: WRITE });
+  redis.defineCommand("yardScheduleTake", { lua: TAKE });
+  redis.defineCommand("yardScheduleGiveBack", { lua: GIVE_BACK });
+  // defineCommand adds the scripts as methods, which the client's type cannot know.
+  const scripts = redis as unknown as Record<
+    "yardScheduleWrite" | "yardScheduleTake" | "yardScheduleGiveBack",
+    Script
+  >;
+
+  const load = async (id: string): Promise<Stored | null> => {
+    const [revision, body] = await reach(redis.hmget(jobKey(id), "rev", "body"));
+    if (!revision || !body) return null;
+    return { record: JSON.parse(body) as JobRecord, revision: Number(revision) }; // written below alone
+  };
+
+  return {
+    load,
+
+    async write(id, from, change, options) {
+      const { keys, args } = writeOf(id, from, change, options);
+      const [answer] = await reach(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
+      return answer === "ok" || answer === "full" ? answer : "conflict";
+    },
+
+    take: (now, count) => reach(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
+
+    async giveBack(id, { record, revision }) {
+      await reach(
+        scripts.yardScheduleGiveBack(2, jobKey(id), DUE, id, revision, wakeTime(record) ?? ""),
+      );
+    },
+
+    async nextWake() {
+      const [, score] = await reach(redis.zrange(DUE, "0", "0", "WITHSCORES"));
+      return score === undefined ? null : Number(score);
+    },
+
+    async list(owner) {
+      const ids = await reach(redis.zrange(owner === null ? ALL : jobsKey(owner), "0", "-1"));
+      const found: Stored[] = [];
+      for (let from = 0; from < ids.length; from += AT_ONCE) {
+        const some = await Promise.all(ids.slice(from, from + AT_ONCE).map(load));
+        found.push(...some.filter((stored) => stored !== null));
+      }
+      return found;
+    },
+
+    count: (owner) => reach(redis.zcard(jobsKey(owner))),
+
+    async log(id) {
+      const entries = await reach(redis.hvals(`${PREFIX}entries:${id}`));
+      return entries.map((json) => JSON.parse(json) as ScheduleRun); // written above alone
+    },
+
+    removedJobs: (owner) => reach(redis.zrange(removedKey(owner), "0", "-1")),
+
+    async isFirst(runId) {
+      return (await reach(redis.set(`${PREFIX}seen:${runId}`, 1, "PX", FIRST_MS, "NX"))) === "OK";
+    },
+
+    async keptEvents(count) {
+      const texts = await reach(redis.lrange(OUTBOX, 0, count - 1));
+      return texts.map((text) => ({ text, event: JSON.parse(text) as KeptEvent })); // written above alone
+    },
+
+    async forgetEvent(text) {
+      await reach(redis.lrem(OUTBOX, 1, text));
+    },
+  };
+}
+
+/** Keys and arguments of the script that writes. */
+// oxlint-disable-next-line max-params -- as for write
+function writeOf(
+  id: string,
+  from: Stored | null,
+  change: Change,
+  { now, mostJobs }: { now: number; mostJobs?: number },
+): { keys: string[]; args: (string | number)[] } {
+  const owner = ownerOf(from?.record ?? change.record);
+  const revision = (from?.revision ?? 0) + 1;
+  const { record, entries, events } = change;
+  const wake = record === null ? null : wakeTime(record);
+  const name = (from?.record ?? record)?.job.name ?? "";
+  const about = { id, owner, name, now };
+  const keys = [
+    jobKey(id),
+    DUE,
+    jobsKey(owner),
+    ALL,
+    removedKey(owner),
+    `${PREFIX}log:${id}`,
+    `${PREFIX}entries:${id}`,
+    OUTBOX,
+  ];
+  const args = [
+    id,
+    from?.revision ?? 0,
+    record === null ? "" : revision,
+    record === null ? "" : JSON.stringify(record),
+    wake ?? "",
+    record?.job.createdAtMs ?? 0,
+    mostJobs ?? "",
+    now,
+    ENTRIES_KEPT,
+    entries.length,
+    ...entries.flatMap((entry, index) => [`${revision}-${index}`, entry.ts, JSON.stringify(entry)]),
+    ...events.map((event, index) =>
+      keptEvent(event, { ...about, messageId: `${id}:${revision}:${index}` }),
+    ),
+  ];
+  return { keys, args };
+}
+
+function keptEvent(
+  { kind, facts }: JobEvent,
+  about: { id: string; owner: string; name: string; now: number; messageId: string },
+): string {
+  const { id: jobId, owner, name, messageId } = about;
+  const payload = { jobId, owner, name, at: new Date(about.now).toISOString(), ...facts };
+  return JSON.stringify({ messageId, kind, owner, payload } satisfies KeptEvent);
+}
+
+function ownerOf(record: JobRecord | null): string {
+  if (record === null) throw new TypeError("a change that is about no job");
+  return record.job.owner;
+}
+
+const jobKey = (id: string): string => `${PREFIX}job:${id}`;
+const jobsKey = (owner: string): string => `${PREFIX}jobs:${owner}`;
+const removedKey = (owner: string): string => `${PREFIX}removed:${owner}`;
+
+async function reach<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StoreUnavailable(`Redis did not answer as it should: ${reason}`, { cause: error });
+  }
+}

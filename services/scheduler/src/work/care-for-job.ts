@@ -1,0 +1,171 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { publishCommand } from "@switchyard/bus/publish";
+import { beginRun } from "@switchyard/contracts/run-commands";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { closeRun, endRun } from "../domain/end-run.ts";
+import { withRun, type ActiveRun, type Change, type RunEnd } from "../domain/job-record.ts";
+import { takeDue, type DueSettings } from "../domain/take-due.ts";
+import type { JobStore, Stored } from "../store/job-store.ts";
+import { lookAtRun } from "./look-at-run.ts";
+import { sendWebhook } from "./send-webhook.ts";
+
+export interface CareParts extends DueSettings {
+  readonly bus: Bus;
+  readonly store: JobStore;
+  readonly guard: EgressGuard;
+  readonly alertAfter: number;
+  readonly now: () => number;
+}
+
+/** A run is looked at so often, unless an event says that it has ended. */
+const CHECK_MS = { first: 15_000, most: 60_000 };
+/** A run that is on record for so long is given up, whatever became of it. */
+const MARKER_MS = 2 * 3_600_000;
+const WEBHOOK_RETRY_MS = [5_000, 30_000, 120_000, 600_000];
+/** Longer than a webhook may take: who delivers has the delivery for so long. */
+const DELIVERING_MS = 30_000;
+
+/** What a look at one run comes to, for the record as it is. */
+type Step = (stored: Stored, run: ActiveRun) => Change | null;
+
+/**
+ * Does for a job what is due: begins what has come, sends commands, looks at runs, tells their ends. Each step is written before
+ * or behind its effect such that a death between the two repeats nothing but the sending of one command or message.
+ * Rejects when Redis or NATS does not answer; the job comes back then.
+ */
+export async function careForJob(id: string, parts: CareParts): Promise<void> {
+  const { store, now } = parts;
+  const stored = await update(id, parts, ({ record }) => takeDue(record, now(), parts));
+  if (stored === null) return;
+  for (const run of stored.record.active)
+    if (run.checkAtMs <= now()) await careForRun(id, run, parts);
+  const last = await store.load(id);
+  if (last !== null) await store.giveBack(id, last);
+}
+
+/** A run of the job has ended, as an event says. `refusal`: it never began. */
+export async function runHasEnded(
+  id: string,
+  { runId, refusal }: { readonly runId: string; readonly refusal?: string },
+  parts: CareParts,
+): Promise<void> {
+  const { bus, now, alertAfter } = parts;
+  const stored = await parts.store.load(id);
+  const run = stored?.record.active.find((one) => one.runId === runId);
+  if (run === undefined || run.phase === "delivering") return;
+  const end: RunEnd | string =
+    refusal === undefined
+      ? await lookAtRun(bus, runId, now)
+      : { status: "error", error: refusal, endedAtMs: now() };
+  if (typeof end === "string") return;
+  await updateRun(id, runId, parts, ({ record }, current) =>
+    current.phase === "delivering" ? null : endRun(record, current, end, alertAfter),
+  );
+  await careForJob(id, parts);
+}
+
+async function careForRun(id: string, run: ActiveRun, parts: CareParts): Promise<void> {
+  if (run.phase === "delivering") return deliver(id, run, parts);
+  const { bus, now, alertAfter } = parts;
+  if (now() - Math.max(run.runAtMs, run.dueAtMs) > MARKER_MS + (run.start.limits?.timeoutMs ?? 0)) {
+    const error = `nothing was heard of the run for 2 h; look at it with: yard runs show ${run.runId}`;
+    const end: RunEnd = { status: "error", error, endedAtMs: now() };
+    await updateRun(id, run.runId, parts, ({ record }, current) =>
+      endRun(record, current, end, alertAfter),
+    );
+    return;
+  }
+  if (run.phase === "starting") {
+    await begin(run, parts);
+    await updateRun(id, run.runId, parts, ({ record }, current) => {
+      if (current.phase !== "starting") return null;
+      return next(
+        withRun(record, { ...current, phase: "running", checkAtMs: now() + CHECK_MS.first }),
+      );
+    });
+    return;
+  }
+  const found = await lookAtRun(bus, run.runId, now);
+  // Its command may be lost, or wait in the queue: the same one again is the same run.
+  if (found === "unknown") await begin(run, parts);
+  await updateRun(id, run.runId, parts, ({ record }, current) => {
+    if (current.phase !== "running") return null;
+    if (typeof found !== "string") return endRun(record, current, found, alertAfter);
+    const waitMs = Math.min(Math.max(now() - current.runAtMs, CHECK_MS.first), CHECK_MS.most);
+    return next(withRun(record, { ...current, checkAtMs: now() + waitMs }));
+  });
+}
+
+async function begin({ agent, runId, start }: ActiveRun, { bus }: CareParts): Promise<void> {
+  const owner = runId.slice(0, runId.indexOf("~"));
+  await publishCommand(bus, beginRun, { agent }, { owner, start }, { correlationId: runId });
+}
+
+async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<void> {
+  const { now, alertAfter, guard } = parts;
+  // Whoever writes this has the delivery, so that no two replicas send it at a time.
+  const claimed = await updateRun(id, run.runId, parts, ({ record }, current) => {
+    if (current.checkAtMs !== run.checkAtMs) return null;
+    const attempts = (current.attempts ?? 0) + 1;
+    return next(withRun(record, { ...current, attempts, checkAtMs: now() + DELIVERING_MS }));
+  });
+  const mine = claimed?.record.active.find(({ runId }) => runId === run.runId);
+  if (claimed === null || mine?.end === undefined) return;
+  const { end, attempts = 1 } = mine;
+  const outcome = await sendWebhook(guard, { job: claimed.record.job, run: { ...mine, end } });
+  const retryMs = WEBHOOK_RETRY_MS[attempts - 1];
+  await updateRun(id, run.runId, parts, ({ record }, current) => {
+    if (outcome.outcome === "delivered")
+      return closeRun(
+        record,
+        { ...current, end },
+        { told: { status: "delivered" }, now: now(), alertAfter },
+      );
+    if (outcome.outcome !== "refused" && retryMs !== undefined)
+      return next(withRun(record, { ...current, checkAtMs: now() + retryMs }));
+    const status = outcome.outcome === "unknown" ? "unknown" : "not-delivered";
+    return closeRun(
+      record,
+      { ...current, end },
+      { told: { status, error: outcome.error }, now: now(), alertAfter },
+    );
+  });
+}
+
+function next(record: Stored["record"]): Change {
+  return { record, entries: [], events: [] };
+}
+
+async function updateRun(
+  id: string,
+  runId: string,
+  parts: CareParts,
+  step: Step,
+): Promise<Stored | null> {
+  let isChanged = false;
+  const stored = await update(id, parts, (current) => {
+    const run = current.record.active.find((one) => one.runId === runId);
+    const change = run === undefined ? null : step(current, run);
+    isChanged = change !== null;
+    return change;
+  });
+  return isChanged ? stored : null;
+}
+
+/** Changes a job as `decide` says of its record, until nobody else wrote in between. Null: it is not there, or not any more. */
+async function update(
+  id: string,
+  { store, now }: CareParts,
+  decide: (stored: Stored) => Change | null,
+): Promise<Stored | null> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const stored = await store.load(id);
+    const change = stored === null ? null : decide(stored);
+    if (stored === null || change === null) return stored;
+    if ((await store.write(id, stored, change, { now: now() })) !== "ok") continue;
+    return change.record === null ? null : { record: change.record, revision: stored.revision + 1 };
+  }
+  throw new Error(`job ${id} was changed by others ${MOST_ATTEMPTS} times in a row`);
+}
+
+const MOST_ATTEMPTS = 20;

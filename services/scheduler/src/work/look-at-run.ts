@@ -1,0 +1,35 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { call } from "@switchyard/bus/call";
+import { isError } from "@switchyard/contracts/errors";
+import { getRun, type RunDetail } from "@switchyard/contracts/runs";
+import type { RunEnd } from "../domain/job-record.ts";
+
+/** How a run ended; `unknown`: no runner has it. Rejects with a ServiceError when nobody can say. */
+export async function lookAtRun(
+  bus: Bus,
+  runId: string,
+  now: () => number,
+): Promise<RunEnd | "under way" | "unknown"> {
+  let run: RunDetail;
+  try {
+    ({ run } = await call(bus, getRun, { runId }));
+  } catch (error) {
+    if (isError(error, getRun, "unknown_run")) return "unknown";
+    throw error;
+  }
+  if (run.status === "running" || run.status === "waiting") return "under way";
+  const { inputTokens: input, outputTokens: output } = run.usage;
+  return {
+    status: run.status === "succeeded" ? "ok" : "error",
+    ...(run.output !== null && { output: run.output }),
+    ...(run.status !== "succeeded" && { error: reasonOf(run) }),
+    model: run.model,
+    usage: { input, output, total: input + output },
+    endedAtMs: Math.min(now(), Date.parse(run.updatedAt)),
+  };
+}
+
+function reasonOf({ status, failure, cancellation }: RunDetail): string {
+  if (failure !== null) return `${failure.code}: ${failure.message}`;
+  return cancellation === null ? `the run is ${status}` : `cancelled by ${cancellation.by}`;
+}

@@ -1,0 +1,105 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { follow } from "@switchyard/bus/follow";
+import { fullRunId } from "@switchyard/contracts/ids";
+import { runEnds, runRejected } from "@switchyard/contracts/run-events";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
+import type { Log } from "@switchyard/service/log";
+import { careForJob, runHasEnded, type CareParts } from "./care-for-job.ts";
+import { publishKeptEvents } from "./publish-events.ts";
+
+/** The longest time that a due job, or an event that waits, is not seen. */
+const LOOK_MS = 500;
+const JOBS_AT_ONCE = 48;
+const OWN_COMMANDS = `yard.cmd.${SCHEDULER_USER}.`;
+
+export interface Sweeper {
+  /** Something was changed here that may be due at once. */
+  wake(): void;
+  /** Takes no more jobs, and resolves when those in hand are done. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Finds due jobs in Redis and cares for them. Every replica does so; who takes a job has it for some seconds, and each step
+ * is written only if nobody else wrote in between.
+ */
+export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper {
+  const { store, bus, now, log } = parts;
+  const inWork = new Set<Promise<void>>();
+  const stopping = new AbortController();
+  let alarm = new AbortController();
+  let isAway = false;
+
+  const trouble = (err: unknown): void => {
+    if (!isAway) log.warn({ err }, "due jobs cannot be cared for; trying again");
+    isAway = true;
+  };
+  const begin = (work: Promise<void>): void => {
+    const done = work.catch(trouble).finally(() => {
+      inWork.delete(done);
+      alarm.abort();
+    });
+    inWork.add(done);
+  };
+  const round = async (): Promise<number> => {
+    const free = JOBS_AT_ONCE - inWork.size;
+    const ids = free > 0 ? await store.take(now(), free) : [];
+    for (const id of ids) begin(careForJob(id, parts));
+    await publishKeptEvents(bus, store);
+    if (isAway) log.info("due jobs are cared for again");
+    isAway = false;
+    if (free === 0) return LOOK_MS;
+    const next = await store.nextWake();
+    return next === null ? LOOK_MS : Math.min(Math.max(next - now(), 0), LOOK_MS);
+  };
+  const loop = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      alarm = new AbortController();
+      const waitMs = await round().catch((err: unknown) => {
+        trouble(err);
+        return LOOK_MS;
+      });
+      if (waitMs > 0 && !stopping.signal.aborted)
+        await delay(waitMs, undefined, { signal: alarm.signal }).catch(() => {}); // woken
+    }
+  };
+
+  const heard = (owner: string, name: string, refusal?: string): void => {
+    const jobId = jobOfRun(name);
+    if (jobId === null || stopping.signal.aborted) return;
+    const runId = fullRunId(owner, name);
+    const look = async (): Promise<void> => {
+      // One replica is enough; when it dies, the next regular look finds out.
+      if (await store.isFirst(runId))
+        await runHasEnded(jobId, { runId, ...(refusal !== undefined && { refusal }) }, parts);
+    };
+    begin(look());
+  };
+  const followed = [
+    ...runEnds.map((contract) =>
+      follow(bus, contract, (_, { owner, runId }) => heard(owner, runId)),
+    ),
+    follow(bus, runRejected, ({ subject, code, message }, { owner, runId }) => {
+      // What its owner says wrongly about the run is refused under the run's name, too.
+      if (subject.startsWith(OWN_COMMANDS)) heard(owner, runId, `${code}: ${message}`);
+    }),
+  ];
+  const looping = loop();
+
+  return {
+    wake: () => alarm.abort(),
+    async stop() {
+      stopping.abort();
+      for (const one of followed) one.stop();
+      alarm.abort();
+      await looping;
+      await Promise.all(inWork);
+    },
+  };
+}
+
+/** The job that a run was begun for, by the run's name; null for any other run. */
+function jobOfRun(name: string): string | null {
+  const hex = /^cron-([0-9a-f]{16})-/.exec(name)?.[1];
+  return hex === undefined ? null : `job-${hex}`;
+}

@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { publishCommand } from "@switchyard/bus/publish";
+import { beginRun } from "@switchyard/contracts/run-commands";
+import { getRun, listRuns } from "@switchyard/contracts/runs";
+import * as schedules from "@switchyard/contracts/schedules";
+import { sessionHistory } from "@switchyard/contracts/sessions";
+import { until } from "@switchyard/local-servers/until";
+import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
+import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
+
+// A real scheduler and a real runner, and around them the runner's own peers.
+const lab = await startLab();
+lab.peers.agents.set("clerk", answering("clerk", "done"));
+lab.peers.agents.set("loud", answering("loud", "a report"));
+const [teamA, teamB] = await Promise.all([connect("team-a"), connect("team-b")]);
+await lab.runner({ YARD_RUNNER_SLOTS: "32" });
+let scheduler = await startScheduler();
+
+interface SchedulerProcess {
+  readonly child: ChildProcess;
+  readonly exited: Promise<unknown>;
+}
+
+const job = (fields: Record<string, unknown> = {}) =>
+  schedules.ScheduleJobInput.parse({
+    name: "report",
+    agentId: "clerk",
+    schedule: { kind: "at", at: new Date(Date.now() + 300).toISOString() },
+    sessionTarget: "isolated",
+    payload: { kind: "agentTurn", message: "write the report" },
+    ...fields,
+  });
+
+test("status, add, list, update, run, runs and remove do what they say, for their owner alone [F23][F24][F25][F26][F27][F28][F29]", async () => {
+  const asked = job({ schedule: { kind: "every", everyMs: 3_600_000 } });
+  const { job: added } = await call(teamA, schedules.addSchedule, { job: asked });
+  assert.equal(added.owner, "team-a");
+  const jobId = added.id;
+  const { jobs, limit } = await call(teamA, schedules.scheduleStatus, {});
+  assert.deepEqual([jobs, limit], [1, 300]);
+  const listed = await call(teamA, schedules.listSchedules, { query: "REPO" });
+  assert.deepEqual(
+    listed.jobs.map(({ id }) => id),
+    [jobId],
+  );
+
+  const notDue = await call(teamA, schedules.runSchedule, { jobId, mode: "due" });
+  assert.deepEqual(notDue, { ran: false, reason: "not-due" });
+  const forced = await call(teamA, schedules.runSchedule, { jobId });
+  assert.match(forced.runId ?? "", /^team-a~cron-/);
+  const entries = await until(async () => {
+    const page = await call(teamA, schedules.scheduleRuns, { jobId });
+    return page.entries.length > 0 && page.entries;
+  });
+  assert.deepEqual(
+    entries.map(({ status, summary, runId }) => [status, summary, runId]),
+    [["ok", "done", forced.runId]],
+  );
+  const { run } = await call(teamA, getRun, { runId: forced.runId ?? "" });
+  assert.equal(run.requester, "team-a");
+
+  const unknown = { code: "unknown_job", message: `unknown cron job id: ${jobId}` };
+  await assert.rejects(
+    call(teamB, schedules.updateSchedule, { jobId, patch: { name: "mine" } }),
+    unknown,
+  );
+  await assert.rejects(call(teamB, schedules.removeSchedule, { jobId }), unknown);
+  await assert.rejects(call(teamB, schedules.runSchedule, { jobId }), unknown);
+  await assert.rejects(call(teamB, schedules.scheduleRuns, { jobId }), unknown);
+  await assert.rejects(call(teamB, schedules.removeSchedule, { jobId, owner: "team-a" }), unknown);
+  const foreign = await call(teamB, schedules.listSchedules, { all: true, includeDisabled: true });
+  assert.deepEqual(foreign.jobs, []);
+  const all = await call(lab.bus, schedules.listSchedules, { all: true });
+  assert.ok(all.jobs.some(({ id }) => id === jobId));
+
+  const { job: off } = await call(teamA, schedules.updateSchedule, {
+    jobId,
+    patch: { enabled: false },
+  });
+  assert.equal(off.enabled, false);
+  assert.deepEqual(await call(teamA, schedules.removeSchedule, { jobId }), {
+    jobId,
+    removed: true,
+  });
+  await assert.rejects(call(teamA, schedules.removeSchedule, { jobId }), unknown);
+  const kept = await call(teamA, schedules.scheduleRuns, { jobId });
+  assert.equal(kept.total, 1, "the log of a job that was removed can be read");
+});
+
+test("what is missing in a request is said in the words of the specification [F25][F26][F27]", async () => {
+  await assert.rejects(call(teamA, schedules.addSchedule, {}), { message: "job required" });
+  await assert.rejects(call(teamA, schedules.updateSchedule, { jobId: "x" }), {
+    message: "patch required",
+  });
+  const noId = { message: "jobId required (id accepted for backward compatibility)" };
+  await assert.rejects(call(teamA, schedules.removeSchedule, {}), noId);
+  await assert.rejects(call(teamA, schedules.runSchedule, {}), noId);
+  const nobody = {
+    name: "x",
+    sessionTarget: "isolated",
+    schedule: { kind: "at", at: "2030-01-01" },
+  } as const;
+  await assert.rejects(
+    call(teamA, schedules.addSchedule, {
+      job: { ...nobody, payload: { kind: "agentTurn", message: "x" } },
+    }),
+    { code: "invalid_job", message: /agentId is required/ },
+  );
+});
+
+test("nobody but the scheduler starts a run in another's name", async () => {
+  const start = { runId: "stolen", input: "x" };
+  await publishCommand(teamB, beginRun, { agent: "clerk" }, { owner: "team-a", start });
+  await lab.command("clerk", { runId: "after", input: "x" });
+  await lab.eventsUntil("after", "finished");
+  await until(async () => (await lab.pendingCommands()) === 0);
+  await assert.rejects(call(teamA, getRun, { runId: "stolen" }), { code: "unknown_run" });
+});
+
+test("a main job speaks in its owner's session", async () => {
+  const fields = {
+    sessionTarget: "main",
+    payload: { kind: "systemEvent", text: "water the plants" },
+  };
+  await call(teamA, schedules.addSchedule, { job: job(fields) });
+  const said = await until(async () => {
+    const { messages } = await call(teamA, sessionHistory, { session: "main" }).catch(() => ({
+      messages: [],
+    }));
+    return messages.length >= 2 && messages;
+  });
+  assert.equal(said[0]?.text, "water the plants");
+  await call(teamA, schedules.wakeSchedules, {
+    text: "good morning",
+    mode: "now",
+    agentId: "clerk",
+  });
+  await until(async () => {
+    const { messages } = await call(teamA, sessionHistory, { session: "main" });
+    return messages.some(({ text }) => text === "good morning");
+  });
+});
+
+test("a job of an agent that does not exist ends with an error that says so", async () => {
+  const asked = job({ agentId: "nobody", schedule: { kind: "every", everyMs: 3_600_000 } });
+  const { job: added } = await call(teamA, schedules.addSchedule, { job: asked });
+  await call(teamA, schedules.runSchedule, { jobId: added.id });
+  const [entry] = await until(async () => {
+    const { entries } = await call(teamA, schedules.scheduleRuns, { jobId: added.id });
+    return entries.length > 0 && entries;
+  });
+  assert.equal(entry?.status, "error");
+  assert.match(entry?.error ?? "", /unknown_agent/);
+});
+
+test("a webhook hears of the end once it answers, with one key for all attempts", async () => {
+  const heard: { key: string; body: Record<string, unknown> }[] = [];
+  const server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (part: Buffer) => (text += part.toString()));
+    request.on("end", () => {
+      heard.push({
+        key: String(request.headers["idempotency-key"]),
+        body: JSON.parse(text) as Record<string, unknown>,
+      });
+      response.writeHead(heard.length === 1 ? 503 : 204).end();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const delivery = { mode: "webhook", to: `http://127.0.0.1:${port}/hook` };
+  const { job: added } = await call(teamA, schedules.addSchedule, {
+    job: job({ agentId: "loud", delivery }),
+  });
+  const [entry] = await until(async () => {
+    const { entries } = await call(teamA, schedules.scheduleRuns, { jobId: added.id });
+    return entries.length > 0 && entries;
+  });
+  assert.equal(entry?.deliveryStatus, "delivered");
+  assert.equal(heard.length, 2);
+  assert.equal(heard[0]?.key, heard[1]?.key);
+  assert.equal(heard[1]?.body["output"], "a report");
+});
+
+test("200 jobs under kills of two schedulers: each due time ran once", async () => {
+  const second = await startScheduler();
+  const at = new Date(Date.now() + 3_000).toISOString();
+  const fields = { deleteAfterRun: false, schedule: { kind: "at", at } };
+  const added = await Promise.all(
+    Array.from({ length: 200 }, (_, index) =>
+      call(teamB, schedules.addSchedule, { job: job({ ...fields, name: `job ${index}` }) }),
+    ),
+  );
+  await until(() => Date.now() > Date.parse(at) + 150);
+  for (let kills = 0; kills < 4; kills += 1) {
+    await kill(scheduler);
+    scheduler = await startScheduler();
+  }
+  await kill(second);
+  const entries = await until(async () => {
+    const pages = await Promise.all(
+      [0, 200].map((offset) => call(teamB, schedules.scheduleRuns, { limit: 200, offset })),
+    );
+    const found = pages.flatMap((page) => page.entries);
+    return found.length >= 200 && found;
+  });
+  assert.equal(entries.length, 200);
+  assert.deepEqual([...new Set(entries.map(({ status }) => status))], ["ok"]);
+  assert.equal(new Set(entries.map(({ jobId }) => jobId)).size, added.length);
+  const { runs } = await call(teamB, listRuns, { limit: 200 });
+  assert.equal(new Set(runs.map(({ runId }) => runId)).size, 200);
+});
+
+async function connect(user: string): Promise<Bus> {
+  const bus = await connectBus({ servers: lab.nats.url, user });
+  after(() => bus.close());
+  return bus;
+}
+
+async function startScheduler(): Promise<SchedulerProcess> {
+  const entry = join(import.meta.dirname, "../../services/scheduler/src/main.ts");
+  const child = spawn(process.execPath, [entry], {
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      YARD_NATS_URL: lab.nats.url,
+      YARD_REDIS_URL: lab.redis.url,
+      YARD_HEALTH_PORT: "0",
+      YARD_SCHEDULES_PER_CALLER: "300",
+      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "loopback",
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const exited = once(child, "exit");
+  after(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGTERM");
+    await exited;
+  });
+  const lines: string[] = [];
+  const ready = new Promise<void>((resolve) => {
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      lines.push(line);
+      if (line.includes('"msg":"service ready"')) resolve();
+    });
+  });
+  const early = exited.then(() => {
+    throw new Error(`the scheduler ended before it was ready:\n${lines.join("\n")}`);
+  });
+  await Promise.race([ready, early]);
+  early.catch(() => {}); // from here on its end is the test's own doing
+  return { child, exited };
+}
+
+async function kill({ child, exited }: SchedulerProcess): Promise<void> {
+  child.kill("SIGKILL");
+  await exited;
+}
