@@ -158,6 +158,26 @@ export const OutcomeRecord = z.object({
   ...ending,
 });
 
+/** What people and programs without NATS did at the gateway: sign-ins, refusals, and calls that only an admin may make. */
+export const AccessRecord = z.object({
+  kind: z.literal("access"),
+  /** `called` stands before the call, and `answered` follows with what came of it. */
+  change: z.enum(["signed_in", "signed_out", "refused", "called", "answered"]),
+  /** Null where the credential did not say who it is. */
+  caller: CallerName.nullable(),
+  /** The name of the credential, never the credential. */
+  credential: z.string().max(200).nullable(),
+  /** From where, as the gateway's setting of trusted proxies says. */
+  address: z.string().max(64),
+  /** The contract's name, or what was asked of the gateway itself. */
+  operation: z.string().max(128),
+  /** The HTTP status and the code of the problem that it was answered with; missing when there was none. */
+  status: z.int().optional(),
+  code: z.string().max(64).optional(),
+  /** Under which logs have it. */
+  requestId: z.string().max(100),
+});
+
 /** The begin and the orderly end of a writer. A chain without an end is one of a process that was killed. */
 export const ChainRecord = z.object({
   kind: z.literal("chain"),
@@ -178,6 +198,7 @@ export const AuditFact = z.discriminatedUnion("kind", [
   ApprovalRecord,
   ExecutionRecord,
   OutcomeRecord,
+  AccessRecord,
   ChainRecord,
 ]);
 export type AuditFact = z.infer<typeof AuditFact>;
@@ -230,13 +251,25 @@ export const auditExecution = event({
   ),
 });
 
+export const auditAccess = event({
+  subject: "yard.evt.audit.{service}.access",
+  summary: "Who signed in over HTTP, who was refused, and what admins did there.",
+  payload: blockOf(AccessRecord.extend(place)),
+});
+
 export const auditChain = event({
   subject: "yard.evt.audit.{service}.chain",
   summary: "A process of the service begins or ends its chain of audit records.",
   payload: blockOf(ChainRecord.extend(place)),
 });
 
-export const auditEvents = [auditDecision, auditApproval, auditExecution, auditChain] as const;
+export const auditEvents = [
+  auditDecision,
+  auditApproval,
+  auditExecution,
+  auditAccess,
+  auditChain,
+] as const;
 
 /** The event that a fact is told by. */
 export const AUDIT_EVENT_OF = {
@@ -246,5 +279,6 @@ export const AUDIT_EVENT_OF = {
   approval: auditApproval,
   execution: auditExecution,
   outcome: auditExecution,
+  access: auditAccess,
   chain: auditChain,
 } as const satisfies Record<AuditFact["kind"], (typeof auditEvents)[number]>;

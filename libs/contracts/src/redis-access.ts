@@ -121,8 +121,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets],
   }),
   redisUser("gateway", "HTTP gateway", {
-    keys: ["yard:gateway:*"],
-    commands: ["getdel", "incr", "set"],
+    keys: ["yard:gateway:*", ...auditKeys("gateway")],
+    commands: ["getdel", "incr", "set", ...hashes],
   }),
   redisUser("scheduler", "Scheduler", {
     keys: ["yard:{schedules}:*"],

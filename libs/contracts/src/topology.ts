@@ -3,7 +3,7 @@ import * as agents from "./agents.ts";
 import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
-import { auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
+import { auditAccess, auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import * as channels from "./channels.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
@@ -223,7 +223,11 @@ export const serviceUsers: readonly BusUser[] = [
       userSessions.openUserSession,
       userSessions.closeUserSession,
     ],
-    publishes: allContracts.filter(isCommand).filter(({ role }) => role !== null),
+    publishes: [
+      ...allContracts.filter(isCommand).filter(({ role }) => role !== null),
+      auditAccess,
+      auditChain,
+    ],
     readsEvents: "all",
     readsQueues: true,
   }),

@@ -37,14 +37,14 @@ test("every request and command has a role, or is between services", () => {
   assert.deepEqual(without.toSorted(), FOR_SERVICES);
 });
 
-test("the gateway may send what has a role, and beside that ask only who its users are", () => {
+test("the gateway may send what has a role, and beside that ask only who its users are, and record what they did", () => {
   const gateway = serviceUsers.find(({ name }) => name === GATEWAY_USER);
   const sent = [...(gateway?.calls ?? []), ...(gateway?.publishes ?? [])].map(({ name }) => name);
   const withRole = usable.filter(({ role }) => role !== null).map(({ name }) => name);
   const own = ["user-token.issue", "user-session.open", "user-session.close"];
   assert.deepEqual(
     sent.toSorted(),
-    [...withRole, ...own.map((name) => `policy.${name}`)].toSorted(),
+    [...withRole, ...own.map((name) => `policy.${name}`), "audit.access", "audit.chain"].toSorted(),
   );
 });
 

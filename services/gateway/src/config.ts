@@ -1,3 +1,4 @@
+import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 import { isLoopback } from "./http/listen.ts";
@@ -6,6 +7,7 @@ export const Config = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...auditEnv,
   /** The address to listen at; another one than loopback needs YARD_HTTP_HOSTS. */
   YARD_HTTP_HOST: z.string().default("127.0.0.1"),
   /** 0 is any free port; the line "http ready" has the address. */
@@ -38,6 +40,8 @@ export const Config = z.object({
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** The folder of the built console; empty: no console is served. */
   YARD_CONSOLE_DIR: z.string().default(""),
+  /** Proxies in front of the gateway that add whom they saw to X-Forwarded-For. */
+  YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
   /** Streams of events of one caller, on each replica. */
   YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
   /** How long the events of a run are waited for that nobody has heard of. */

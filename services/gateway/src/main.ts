@@ -1,3 +1,4 @@
+import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
@@ -7,6 +8,9 @@ import { openEventHub } from "./events/event-hub.ts";
 import { createStreamPlaces } from "./events/stream-places.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
+import { createAccessAudit } from "./identity/access-audit.ts";
+import { addressOfClient } from "./identity/authenticate.ts";
+import { problemOf } from "./problems/problem.ts";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
@@ -14,10 +18,12 @@ import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
 import { openUserDesk } from "./identity/user-desk.ts";
 
+const VERSION = "0.1.0";
+
 await runService({
   name: "gateway",
   user: "gateway",
-  version: "0.1.0",
+  version: VERSION,
   env: Config,
   async start(kit) {
     const { bus, redis, log, config } = kit;
@@ -25,6 +31,13 @@ await runService({
     const publicUrl = config.YARD_HTTP_URL ?? null;
     const names = [...config.YARD_HTTP_HOSTS, ...(publicUrl === null ? [] : [publicUrl.host])];
     const isKnownHost = knownHosts(config.YARD_HTTP_HOST, names);
+    const audit = await startAudit({ ...kit, service: "gateway", version: VERSION });
+    if (audit !== null) kit.onStop("audit", () => audit.stop());
+    const trustedProxies = config.YARD_HTTP_TRUSTED_PROXIES;
+    const access = createAccessAudit(audit, {
+      addressOf: (c) => addressOfClient(c, trustedProxies),
+      outcomeOf: (error) => problemOf(error) ?? { status: 500, code: "internal" },
+    });
     const desk = openUserDesk(bus, now);
     const hub = openEventHub(bus, log);
     kit.ready("events", () => hub.isWell() || "the stream of events cannot be read");
@@ -40,6 +53,8 @@ await runService({
       publicUrl,
       oidc: await oidcOf(config, log),
       logins: createLoginStore(redis),
+      trustedProxies,
+      access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
       streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),

@@ -109,6 +109,11 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
     by: "toolbox",
     owner: "counts by user; only the service itself adds to them",
   },
+  "yard:audit:{gateway}:heads": { by: "gateway", owner: INSTALLATION },
+  "yard:audit:{gateway}:users": {
+    by: "gateway",
+    owner: "counts by user; only the service itself adds to them",
+  },
 };
 
 /** Every pattern that a service may write. */

@@ -90,6 +90,11 @@ export function recordText(fact: AuditFact): string {
     }
     case "outcome":
       return `record ${fact.of} → ${fact.outcome} in ${fact.durationMs} ms`;
+    case "access": {
+      const who = fact.caller ?? "somebody";
+      const end = fact.status === undefined ? "" : ` → ${fact.code ?? fact.status}`;
+      return `${fact.change.replace("_", " ")}: ${who} from ${fact.address}, ${fact.operation}${end}`;
+    }
     case "chain":
       return `chain ${fact.change} by ${fact.instance}`;
     default:

@@ -13,7 +13,16 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-const KINDS = ["decision", "refusal", "repeat", "approval", "execution", "outcome", "chain"];
+const KINDS = [
+  "decision",
+  "refusal",
+  "repeat",
+  "approval",
+  "execution",
+  "outcome",
+  "access",
+  "chain",
+];
 const FIELDS = [
   { name: "tool", title: "Tool" },
   { name: "runId", title: "Run" },

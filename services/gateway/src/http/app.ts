@@ -56,16 +56,20 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   app.use("/api/*", (c, next) => authenticate(c, next, parts));
   app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
   app.get("/api/v1/system", async (c) => {
-    checkRole(c, { name: "system", role: "viewer" });
+    checkRole(c, { name: "system", role: "viewer" }, parts);
     return c.json(await readSystem(bus, parts.hub.readers));
   });
   app.get("/api/v1/audit/export", async (c) => {
-    checkRole(c, listAudit);
+    checkRole(c, listAudit, parts);
     const { since, until } = c.req.query();
     const filter = { ...(since && { since }), ...(until && { until }) };
     const token = async () => (await parts.desk.identify(c.get("credential"))).token;
     const name = "switchyard-audit.jsonl";
-    return c.body(await exportAudit(bus, filter, token), 200, {
+    const user = c.get("user");
+    const body = await parts.access.administered(c, user, "audit.export", () =>
+      exportAudit(bus, filter, token),
+    );
+    return c.body(body, 200, {
       "content-type": "application/x-ndjson",
       "content-disposition": `attachment; filename="${name}"`,
     });
@@ -76,7 +80,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     const path = `/api/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
     app.on(route.method, path, async (c) => {
       try {
-        return await serveRoute(bus, route)(c);
+        return await serveRoute(parts, route)(c);
       } catch (error) {
         throw problemOf(error, route) ?? error;
       }
@@ -112,9 +116,16 @@ function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => bool
   throw new Problem({ status: 403, code: "foreign_origin", detail });
 }
 
-function checkRole(c: Context<GatewayEnv>, asked: Pick<Rpc, "name" | "role">): void {
-  const refusal = refusalOf(asked, c.get("user"));
-  if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
+function checkRole(
+  c: Context<GatewayEnv>,
+  asked: Pick<Rpc, "name" | "role">,
+  { access }: Pick<AppParts, "access">,
+): void {
+  const user = c.get("user");
+  const refusal = refusalOf(asked, user);
+  if (refusal === null) return;
+  access.refused(c, user, { operation: asked.name, status: 403, code: "forbidden" });
+  throw new Problem({ status: 403, code: "forbidden", detail: refusal });
 }
 
 function answer(c: Context<GatewayEnv>, problem: Problem): Response {

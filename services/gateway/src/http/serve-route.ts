@@ -11,18 +11,25 @@ import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBody } from "../routes/read-body.ts";
+import type { AccessAudit } from "../identity/access-audit.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 
 const BODY_LIMIT = 1024 * 1024;
 
 /** The handler of a route: who may, what is meant, the contract's answer. */
-export function serveRoute(bus: Bus, route: Route): (c: Context<GatewayEnv>) => Promise<Response> {
+export function serveRoute(
+  { bus, access }: { readonly bus: Bus; readonly access: AccessAudit },
+  route: Route,
+): (c: Context<GatewayEnv>) => Promise<Response> {
   const shape = shapeOf(route);
   const { contract } = route;
   return async (c) => {
     const user = c.get("user");
     const refusal = refusalOf(contract, user);
-    if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
+    if (refusal !== null) {
+      access.refused(c, user, { operation: contract.name, status: 403, code: "forbidden" });
+      throw new Problem({ status: 403, code: "forbidden", detail: refusal });
+    }
     const body = await readBody(c.req.raw, route.bodyLimit ?? BODY_LIMIT);
     const { tokens, request } = readRequest(route, shape, {
       path: c.req.param(),
@@ -38,13 +45,17 @@ export function serveRoute(bus: Bus, route: Route): (c: Context<GatewayEnv>) => 
       return c.json({ runId }, 202, { location: `/api/v1/runs/${runId}` });
     }
     const options = { ...about, tokens, signal: c.req.raw.signal };
-    const reply =
+    const ask = async () =>
       contract === callTool
-        ? await callMcpTool(bus, callTool.request.parse(request), {
+        ? callMcpTool(bus, callTool.request.parse(request), {
             ...options,
             tokens: { server: tokens["server"] ?? "" },
           })
-        : await call(bus, contract, request, options);
+        : call(bus, contract, request, options);
+    const reply =
+      contract.role === "admin"
+        ? await access.administered(c, user, contract.name, ask)
+        : await ask();
     return c.json(reply as object, route.status as 200);
   };
 }

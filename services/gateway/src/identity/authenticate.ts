@@ -1,6 +1,8 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
+import type { AccessAudit } from "./access-audit.ts";
+import { clientAddress } from "./client-address.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { GatewayEnv } from "./request-context.ts";
 import { checkCsrf, type GatewayCookie } from "./session-cookie.ts";
@@ -13,6 +15,9 @@ export interface AuthenticationParts {
   /** How the gateway is reached from outside; null where that is how it listens. */
   readonly publicUrl: URL | null;
   readonly requestsPerMinute: number;
+  /** How many proxies stand in front, each of which tells in X-Forwarded-For whom it saw. */
+  readonly trustedProxies: number;
+  readonly access: AccessAudit;
 }
 
 /** In a minute and from one address: whoever guesses credentials is stopped, and nobody else is. */
@@ -47,14 +52,16 @@ export function bearerOf(c: Context<GatewayEnv>): string | undefined {
 /** Throws a Problem for a credential that is not good: 401, or 429 for an address that shows many. */
 export async function countingGuesses<T>(
   c: Context<GatewayEnv>,
-  { rateLimit }: Pick<AuthenticationParts, "rateLimit">,
+  parts: Pick<AuthenticationParts, "rateLimit" | "trustedProxies" | "access">,
   identify: () => Promise<T>,
 ): Promise<T> {
   try {
     return await identify();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "bad_credential") throw error;
-    await limitAddress(c, rateLimit, { what: "guess", limit: BAD_SIGN_INS });
+    await limitAddress(c, parts, { what: "guess", limit: BAD_SIGN_INS });
+    const operation = `${c.req.method} ${c.req.path}`.slice(0, 128);
+    parts.access.refused(c, null, { operation, status: 401, code: "bad_credential" });
     throw unauthenticated(error.message);
   }
 }
@@ -62,12 +69,17 @@ export async function countingGuesses<T>(
 /** Throws a Problem when an address did something too often in a minute. */
 export async function limitAddress(
   c: Context<GatewayEnv>,
-  rateLimit: RateLimit,
+  { rateLimit, trustedProxies }: Pick<AuthenticationParts, "rateLimit" | "trustedProxies">,
   { what, limit }: { readonly what: string; readonly limit: number },
 ): Promise<void> {
-  const address = c.env.incoming.socket.remoteAddress ?? "";
+  const address = addressOfClient(c, trustedProxies);
   const { isOver, headers } = await rateLimit.take(`${what} ${address}`, limit);
   if (isOver) throw tooMany(headers);
+}
+
+export function addressOfClient(c: Context<GatewayEnv>, trustedProxies: number): string {
+  const { remoteAddress } = c.env.incoming.socket;
+  return clientAddress(remoteAddress, c.req.header("x-forwarded-for"), trustedProxies);
 }
 
 export function unauthenticated(detail: string): Problem {

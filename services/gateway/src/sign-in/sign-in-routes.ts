@@ -31,7 +31,7 @@ const SIGN_INS = 600;
 export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
   const loginCookie = new GatewayCookie("yard-login", parts.publicUrl, "Lax");
   app.use("/auth/*", async (c, next) => {
-    await limitAddress(c, parts.rateLimit, { what: "sign-in", limit: SIGN_INS });
+    await limitAddress(c, parts, { what: "sign-in", limit: SIGN_INS });
     await next();
   });
   app.get("/auth/session", (c) => tellSession(c, parts));
@@ -84,6 +84,7 @@ async function logOut(c: Context<GatewayEnv>, parts: SignInParts): Promise<Respo
   const user = await desk.identify(session).catch(() => null);
   await desk.closeSession(session);
   sessionCookie.remove(c);
+  if (user !== null) await parts.access.signedOut(c, user);
   const isOfProvider = user?.credential.startsWith("oidc:") === true;
   const next = isOfProvider
     ? await oidc?.endUrl(addressOf(c, publicUrl).href).catch(() => null)
@@ -139,8 +140,14 @@ async function signInWith(
   parts: SignInParts,
   shown: { readonly credential: string; readonly nonce?: string },
 ): Promise<{ key: string; user: SessionUser }> {
-  const { desk, sessionCookie } = parts;
+  const { desk, sessionCookie, access } = parts;
   const { key, info } = await countingGuesses(c, parts, () => desk.openSession(shown));
+  try {
+    await access.signedIn(c, info, `${c.req.method} ${c.req.path}`);
+  } catch (error) {
+    await desk.closeSession(key);
+    throw error;
+  }
   const before = sessionCookie.get(c);
   if (before !== undefined)
     await desk.closeSession(before).catch((error: unknown) => {

@@ -1,0 +1,98 @@
+import type { AuditFact } from "@switchyard/contracts/audit";
+import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
+import type { Audit } from "@switchyard/service/audit/start-audit";
+import type { Context } from "hono";
+import { Problem } from "../problems/problem.ts";
+import type { GatewayEnv } from "./request-context.ts";
+
+type AccessFact = Extract<AuditFact, { kind: "access" }>;
+/** Whom a record is about; null where the credential did not say. */
+type Who = { readonly caller: string; readonly credential: string } | null;
+
+/** What of the requests over HTTP is on record: sign-ins, refusals, and calls that only an admin may make. */
+export interface AccessAudit {
+  /** Rejects with a Problem while nothing can be recorded: then nobody signs in. */
+  signedIn(c: Context<GatewayEnv>, who: Who, operation: string): Promise<void>;
+  signedOut(c: Context<GatewayEnv>, who: Who): Promise<void>;
+  /** Never rejects: what is refused is refused, whether or not it can be recorded. */
+  refused(c: Context<GatewayEnv>, who: Who, about: Refusal): void;
+  /** Does what only an admin may do between two records. Rejects with a Problem, and does not do it, while nothing can be recorded. */
+  administered<T>(
+    c: Context<GatewayEnv>,
+    who: Who,
+    operation: string,
+    act: () => Promise<T>,
+  ): Promise<T>;
+}
+
+interface Refusal {
+  readonly operation: string;
+  readonly status: number;
+  readonly code: string;
+}
+
+/** Under this name the records are counted that are about nobody. */
+const NOBODY = "nobody";
+
+export function createAccessAudit(
+  audit: Audit | null,
+  {
+    addressOf,
+    outcomeOf,
+  }: {
+    readonly addressOf: (c: Context<GatewayEnv>) => string;
+    /** Status and code that an error is answered with. */
+    readonly outcomeOf: (error: unknown) => { readonly status: number; readonly code: string };
+  },
+): AccessAudit {
+  type Facts = Pick<AccessFact, "change" | "operation"> & Partial<AccessFact>;
+  const append = (c: Context<GatewayEnv>, who: Who, facts: Facts) => {
+    const fact: AccessFact = {
+      kind: "access",
+      caller: who?.caller ?? null,
+      credential: who?.credential.slice(0, 200) ?? null,
+      address: addressOf(c).slice(0, 64),
+      requestId: c.get("requestId"),
+      ...facts,
+    };
+    return audit?.writer.append(() => fact) ?? null;
+  };
+  /** Recorded before it counts. */
+  const record = async (c: Context<GatewayEnv>, who: Who, facts: Facts): Promise<void> => {
+    if (audit === null) return;
+    try {
+      audit.writer.admit(who?.caller ?? NOBODY);
+      const entry = append(c, who, facts);
+      if (audit.isStrict && entry !== null) await audit.writer.stored(entry);
+    } catch (error) {
+      if (!(error instanceof AuditUnavailableError)) throw error;
+      const detail = `it cannot be recorded now, so it is not done: ${error.message}`;
+      throw new Problem({ status: 503, code: "audit_unavailable", detail });
+    }
+  };
+  return {
+    signedIn: (c, who, operation) => record(c, who, { change: "signed_in", operation }),
+    signedOut: (c, who) => record(c, who, { change: "signed_out", operation: "POST /auth/logout" }),
+    refused(c, who, about) {
+      try {
+        audit?.writer.admit(who?.caller ?? NOBODY);
+      } catch (error) {
+        if (error instanceof AuditUnavailableError) return;
+        throw error;
+      }
+      append(c, who, { change: "refused", ...about });
+    },
+    async administered(c, who, operation, act) {
+      await record(c, who, { change: "called", operation });
+      try {
+        const done = await act();
+        append(c, who, { change: "answered", operation });
+        return done;
+      } catch (error) {
+        const { status, code } = outcomeOf(error);
+        append(c, who, { change: "answered", operation, status, code });
+        throw error;
+      }
+    },
+  };
+}
