@@ -12,6 +12,7 @@ const kubectl = (await kubernetesTool("kubectl")) ?? "";
 const skip = kubectl === "" && "there is no kubectl on this machine";
 const services = [
   "agent-runner",
+  "channels",
   "gateway",
   "mcp-broker",
   "policy",

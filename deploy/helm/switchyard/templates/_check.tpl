@@ -16,7 +16,7 @@
 {{- if and $v.gateway.oidc.issuer (not $v.policy.issuers) }}
 {{- fail "policy.issuers: sign-in by OIDC needs an entry that says who people of gateway.oidc.issuer are here" }}
 {{- end }}
-{{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "toolbox" "scheduler" "gateway" }}
+{{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "channels" "toolbox" "scheduler" "gateway" }}
 {{- range $variable, $_ := (index $v $name).env }}
 {{- if regexMatch "(^|_)(PASSWORD|SECRET|TOKEN|API_KEY|TOKEN_KEY|SEED)$" $variable }}
 {{- fail (printf "%s.env.%s: secrets belong into a Secret that %s.secrets names, not into values" $name $variable $name) }}

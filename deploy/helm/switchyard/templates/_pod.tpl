@@ -4,6 +4,7 @@ policy: { values: policy, user: policy, keys: [run-token.jwk] }
 mcp-broker: { values: mcpBroker, user: broker, keys: [mcp-logins.key] }
 skill-importer: { values: skillImporter, user: importer, keys: [] }
 agent-runner: { values: agentRunner, user: runner, keys: [] }
+channels: { values: channels, user: channels, keys: [] }
 toolbox: { values: toolbox, user: toolbox, keys: [] }
 scheduler: { values: scheduler, user: scheduler, keys: [] }
 gateway: { values: gateway, user: gateway, keys: [] }

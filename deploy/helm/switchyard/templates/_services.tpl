@@ -71,6 +71,17 @@
 
 {{- define "switchyard.config.scheduler" -}}[]{{- end }}
 
+{{- define "switchyard.env.channels" -}}
+- { name: YARD_CHANNELS_FILE, value: /config/channels.json }
+{{- with .Values.channels.privateHosts }}
+- { name: YARD_CHANNELS_ALLOW_PRIVATE_HOSTS, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "switchyard.config.channels" -}}
+- { name: yard-channels, existing: {{ .Values.channels.existingConfigMap | quote }}, path: /config, data: { channels.json: {{ dict "accounts" .Values.channels.accounts | toPrettyJson | toJson }} } }
+{{- end }}
+
 {{- define "switchyard.env.gateway" -}}
 {{- $g := .Values.gateway }}
 - { name: YARD_HTTP_HOST, value: "0.0.0.0" }
@@ -95,4 +106,5 @@
 {{- define "switchyard.optionalSecret" -}}
 {{- if eq .name "mcp-broker" }}{{ .root.Values.mcpBroker.serverSecret }}{{ end }}
 {{- if eq .name "agent-runner" }}{{ .root.Values.agentRunner.keySecret }}{{ end }}
+{{- if eq .name "channels" }}{{ .root.Values.channels.tokenSecret }}{{ end }}
 {{- end }}
