@@ -3,6 +3,7 @@ import { attacksOnApprovals } from "./attacks-on-approvals.ts";
 import { attacksOnCalls } from "./attacks-on-calls.ts";
 import { attacksOnRuns } from "./attacks-on-runs.ts";
 import { attacksOnSessions } from "./attacks-on-sessions.ts";
+import { channelRows, scheduleRows } from "./channel-and-schedule-rows.ts";
 import { installationRows } from "./installation-rows.ts";
 
 /** By contract name: what team-b tries with it, or why it cannot reach another caller. Each contract that a client may send has a row. */
@@ -11,5 +12,7 @@ export const attacksByContract: Rows = {
   ...attacksOnSessions,
   ...attacksOnApprovals,
   ...attacksOnCalls,
+  ...channelRows,
+  ...scheduleRows,
   ...installationRows,
 };
