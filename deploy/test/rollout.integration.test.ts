@@ -120,6 +120,7 @@ test(
     }
     assert.deepEqual(Object.fromEntries(readers), {
       "yard-agents": ["skill-importer"],
+      "yard-channels": ["channels"],
       "yard-mcp-servers": ["mcp-broker"],
       "yard-models": ["agent-runner"],
       "yard-policy": ["policy"],

@@ -17,6 +17,7 @@ export const ChannelsEnv = z.object({
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
   YARD_CHANNELS_SEND_MS: envInteger(100, 600_000).default(20_000),
+  YARD_CHANNELS_LEASE_MS: envInteger(300, 600_000).default(15_000),
   YARD_CHANNELS_ATTACHMENT_MB: envInteger(1, 1_024).default(20),
 });
 export type ChannelsConfig = z.output<typeof ChannelsEnv>;

@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto";
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import * as channels from "@switchyard/contracts/channels";
 import type { Account } from "./accounts/account-book.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
+import type { IncomingMessage } from "./adapters/adapter.ts";
 import { actOn, findTarget, readMessages } from "./outbound/act.ts";
 import { broadcast } from "./outbound/broadcast.ts";
 import { accountFor, sendMessage, type SendParts } from "./outbound/send-message.ts";
@@ -9,6 +11,13 @@ import { accountFor, sendMessage, type SendParts } from "./outbound/send-message
 export interface HandlerParts extends SendParts {
   /** The longest that a provider may take, in milliseconds. */
   readonly sendMs: number;
+  readonly takeIn: (
+    account: Account,
+    message: IncomingMessage,
+  ) => Promise<{
+    readonly outcome: "stored" | "known" | "ignored";
+    readonly reason: string | null;
+  }>;
   readonly inboundOf: (account: Account) => {
     readonly inbound: "connected" | "connecting" | "standby" | "error" | "none";
     readonly problem: string | null;
@@ -36,6 +45,7 @@ export function handleChannels(service: Service, parts: HandlerParts): void {
   );
   handleActions(service, parts);
   handleAccounts(service, parts);
+  handleSubmissions(service, parts);
 }
 
 function handleActions(service: Service, parts: HandlerParts): void {
@@ -126,6 +136,38 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
       const said = error instanceof Error ? error.message : String(error);
       return { ...named, ok: false, identity: null, problem: redact(said) };
     }
+  });
+}
+
+/** Messages of channels that have no provider. In webchat nobody speaks for another one. */
+function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts): void {
+  service.handle(channels.submitChannelMessage, async (request, { caller, fail }) => {
+    const { channel, accountId, threadId, text, replyToMessageId, mentionsAccount } = request;
+    const account = accountFor(book, { caller, channel, accountId }, fail);
+    const own = account.settings.entry.caller === caller || isAdmin(caller);
+    const isTest = channel === "loopback" && own;
+    const { sender = { id: caller }, target = { kind: "user" as const, id: caller } } = request;
+    const isOther = sender.id !== caller || (target.kind === "user" && target.id !== caller);
+    if (isOther && !isTest)
+      throw fail.not_allowed(`in ${channel} you speak as ${caller} alone`, {
+        channel,
+        accountId: account.settings.accountId,
+      });
+    const messageId = request.messageId ?? randomBytes(16).toString("hex");
+    const thread = threadId === undefined ? {} : { threadId };
+    const { name } = sender;
+    const taken = await takeIn(account, {
+      target,
+      ...thread,
+      messageId,
+      sender: { id: sender.id, ...(name === undefined ? {} : { name }) },
+      text,
+      ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
+      mentionsAccount,
+      writtenAt: new Date(now()),
+    });
+    const address = { channel, accountId: account.settings.accountId, target, ...thread };
+    return { address, messageId, ...taken };
   });
 }
 

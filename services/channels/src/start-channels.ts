@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
+import { runEnds } from "@switchyard/contracts/run-events";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { StartError } from "@switchyard/service/start-error";
+import { createAccountLeases, leaseKey } from "./accounts/account-leases.ts";
 import { AccountBook } from "./accounts/account-book.ts";
 import {
   ChannelsFileError,
@@ -17,8 +20,13 @@ import { createMailbox } from "./accounts/mailbox-store.ts";
 import { adapters } from "./adapters/adapter-list.ts";
 import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
 import { handleChannels } from "./handlers.ts";
+import { AnswerMessages } from "./inbound/answer-messages.ts";
+import { Connections } from "./inbound/connections.ts";
+import { createInboundStore } from "./inbound/inbound-store.ts";
+import { takeIn } from "./inbound/take-in.ts";
 import { loadAttachments } from "./outbound/attachments.ts";
 import { Outbox } from "./outbound/outbox.ts";
+import { createSaidTexts } from "./outbound/said-texts.ts";
 import { createSendStore } from "./outbound/send-store.ts";
 
 export interface ChannelsOptions extends Pick<
@@ -42,35 +50,12 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   const { bus, redis, log, config, version } = options;
   const now = Date.now;
   const holder = randomBytes(8).toString("hex");
-  const guard = createEgressGuard({
-    permitted: config.YARD_CHANNELS_ALLOW_PRIVATE_HOSTS,
-    setting: HOSTS_SETTING,
-  });
-  const limits = {
-    guard,
-    roots: config.YARD_CHANNELS_ROOTS,
-    maxBytes: config.YARD_CHANNELS_ATTACHMENT_MB * MIB,
-  };
-  const book = new AccountBook({
-    log,
-    guard,
-    mailbox: createMailbox(redis),
-    cursorOf: ({ channel, accountId }) => {
-      const name = `${channel}/${accountId}`;
-      return createCursor(redis, {
-        name,
-        leaseKey: `yard:{channels}:lease:${name}`,
-        held: () => null,
-      });
-    },
-    now,
-    onChange: () => Promise.resolve(),
-  });
-  await book.apply(await firstAccounts(options));
-
+  const { book, connections, messages, limits } = openAccounts(options, holder);
   const stopping = new AbortController();
   const sendMs = config.YARD_CHANNELS_SEND_MS;
+  const said = createSaidTexts(redis);
   const outbox = new Outbox({
+    said,
     bus,
     book,
     log,
@@ -81,6 +66,19 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     load: ({ attachments }) => loadAttachments(attachments, limits),
     stopping: stopping.signal,
   });
+  const answers = new AnswerMessages({
+    bus,
+    book,
+    outbox,
+    store: messages,
+    said: (...asked) => said.has(...asked),
+    holder,
+    now,
+    log,
+  });
+  const following = runEnds.map((contract) =>
+    follow(bus, contract, ({ runId }) => answers.ended(runId)),
+  );
   const service = serve(bus, {
     name: "channels",
     version,
@@ -95,16 +93,63 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     holder,
     now,
     sendMs,
-    inboundOf: () => ({ inbound: "none", problem: null }),
+    inboundOf: (account) => connections.stateOf(account),
+    takeIn: async (account, message) => {
+      const taken = await takeIn({ store: messages, now }, account, { message, lease: null });
+      answers.look();
+      return taken;
+    },
   });
+  await book.apply(await firstAccounts(options));
   return {
     async stop() {
       stopping.abort();
+      for (const one of following) one.stop();
       await service.drain();
+      await connections.stop();
+      await answers.stop();
       await outbox.stop();
       await book.close();
     },
   };
+}
+
+/** The accounts and their connections, none in force yet. */
+function openAccounts({ redis, log, config }: ChannelsOptions, holder: string) {
+  const now = Date.now;
+  const guard = createEgressGuard({
+    permitted: config.YARD_CHANNELS_ALLOW_PRIVATE_HOSTS,
+    setting: HOSTS_SETTING,
+  });
+  const limits = {
+    guard,
+    roots: config.YARD_CHANNELS_ROOTS,
+    maxBytes: config.YARD_CHANNELS_ATTACHMENT_MB * MIB,
+  };
+  const messages = createInboundStore(redis);
+  const leaseMs = config.YARD_CHANNELS_LEASE_MS;
+  const connections = new Connections({
+    leases: createAccountLeases(redis, { owner: holder, leaseMs }),
+    leaseMs,
+    log,
+    takeIn: (account, from) => takeIn({ store: messages, now }, account, from),
+  });
+  const book = new AccountBook({
+    log,
+    guard,
+    mailbox: createMailbox(redis),
+    cursorOf: ({ channel, accountId }) => {
+      const name = `${channel}/${accountId}`;
+      const held = () => connections.leaseOf(name);
+      return createCursor(redis, { name, leaseKey: leaseKey(name), held });
+    },
+    now,
+    onChange: async ({ gone, come }) => {
+      if (gone !== null) await connections.remove(gone);
+      if (come !== null) connections.add(come);
+    },
+  });
+  return { book, connections, messages, limits };
 }
 
 async function firstAccounts({ config, env }: ChannelsOptions): Promise<ReadChannels> {

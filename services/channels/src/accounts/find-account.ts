@@ -1,3 +1,4 @@
+import type { Target } from "@switchyard/contracts/channel-address";
 import type { Account, AccountBook } from "./account-book.ts";
 
 /** Users of whom everything may be seen and done. */
@@ -12,6 +13,16 @@ export function isAdmin(caller: string): boolean {
 export function mayUse({ settings }: Account, caller: string): boolean {
   const { caller: own, callers } = settings.entry;
   return own === caller || isAdmin(caller) || callers.includes("*") || callers.includes(caller);
+}
+
+/** True for a conversation of the webchat channel that is another user's: only the account's own user and admins see all. */
+export function isForeignPlace(
+  { settings }: Account,
+  { caller, target }: { readonly caller: string; readonly target: Target },
+): boolean {
+  if (settings.channel !== "webchat" || settings.entry.caller === caller || isAdmin(caller))
+    return false;
+  return target.kind !== "user" || target.id !== caller;
 }
 
 /** Either the account, or what to say; other users' accounts are not told of. */

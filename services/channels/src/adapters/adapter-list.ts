@@ -4,10 +4,11 @@ import { email } from "./email/email.ts";
 import { loopback } from "./loopback/loopback.ts";
 import { slack } from "./slack/slack.ts";
 import { telegram } from "./telegram/telegram.ts";
+import { webchat } from "./webchat/webchat.ts";
 
 /** Every adapter, by the name of its channel. Each loads its provider's library with the first use of an account. */
 export const adapters: ReadonlyMap<string, AdapterDefinition> = new Map(
-  [discord, email, loopback, slack, telegram].map((adapter) => [
+  [discord, email, loopback, slack, telegram, webchat].map((adapter) => [
     adapter.name,
     adapter as AdapterDefinition,
   ]),

@@ -2,6 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { Account, AccountBook } from "../accounts/account-book.ts";
 import { carryOut, claimMs, TakenOver, type CarryOutParts } from "./carry-out.ts";
+import type { SaidTexts } from "./said-texts.ts";
 import type { SendRecord, StoredSend } from "./send-record.ts";
 import { tellOutcome } from "./tell-outcome.ts";
 import { Turns } from "./turns.ts";
@@ -10,6 +11,7 @@ export interface OutboxOptions extends CarryOutParts {
   readonly bus: Bus;
   readonly book: AccountBook;
   readonly log: Log;
+  readonly said: SaidTexts;
 }
 
 /** What became of a message, as far as it is known. */
@@ -87,9 +89,10 @@ export class Outbox {
 
   /** Best effort: what is not told stays open, and the sweep tells it. */
   async #tell(done: StoredSend): Promise<void> {
-    const { bus, store, now, log } = this.#options;
+    const { bus, store, now, log, said } = this.#options;
     if (done.record.isTold) return;
     try {
+      await said.remember(done.record);
       await tellOutcome(bus, done.record, new Date(now()));
       await store.change(done, { ...done.record, isTold: true }, null);
     } catch (err) {

@@ -1,0 +1,247 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { publishEvent } from "@switchyard/bus/publish";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { MAX_EVENT_TEXT, messageReceived } from "@switchyard/contracts/channel-events";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
+import type { Log } from "@switchyard/service/log";
+import type { AccountBook } from "../accounts/account-book.ts";
+import { cutText } from "../outbound/cut-text.ts";
+import type { Outbox } from "../outbound/outbox.ts";
+import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
+import { shortened } from "../outbound/tell-outcome.ts";
+import type { InboundRecord, InboundStore } from "./inbound-store.ts";
+import { messageFor, originFor } from "./message-for-agent.ts";
+
+export interface AnswerParts {
+  readonly bus: Bus;
+  readonly book: AccountBook;
+  readonly outbox: Outbox;
+  readonly store: InboundStore;
+  readonly said: (
+    runId: string,
+    address: InboundRecord["address"],
+    text: string,
+  ) => Promise<boolean>;
+  readonly holder: string;
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+const POLL_MS = 500;
+const CLAIM_MS = 30_000;
+const AT_ONCE = 32;
+/** How soon a conversation is looked at again that waits for its run, or for somebody to come back. */
+const WAIT_MS = 2_000;
+const PATIENCE_MS = 600_000;
+const SEND_WAIT_MS = 5_000;
+
+/**
+ * Brings stored messages to their sessions, one conversation's in their order, and the answers back to where they came
+ * from. What is done is written down after each step and each step may be repeated, so any replica goes on at any time.
+ */
+export class AnswerMessages {
+  readonly #parts: AnswerParts;
+  readonly #timer: NodeJS.Timeout;
+  readonly #waiting = new Map<string, string>();
+  #working: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(parts: AnswerParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.look(), POLL_MS).unref();
+  }
+
+  /** Looks for work now. */
+  look(): void {
+    this.#working = this.#working
+      .then(() => this.#round())
+      .catch((err: unknown) => this.#parts.log.warn({ err }, "messages not looked for"));
+  }
+
+  /** A hint that a run has ended; one that is missed is found out by asking. */
+  ended(runId: string): void {
+    const conversation = this.#waiting.get(runId);
+    if (conversation === undefined) return;
+    this.#waiting.delete(runId);
+    this.#parts.store
+      .rest(conversation, 0)
+      .then(() => this.look())
+      .catch(() => {}); // it is looked at later anyway
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#working;
+  }
+
+  async #round(): Promise<void> {
+    if (this.#isStopped) return;
+    const names = await this.#parts.store.claim(AT_ONCE, CLAIM_MS);
+    await Promise.all(names.map((name) => this.#advance(name)));
+  }
+
+  async #advance(conversation: string): Promise<void> {
+    const { store, log } = this.#parts;
+    let delayMs = WAIT_MS;
+    try {
+      const open = await store.open(conversation);
+      for (const record of open) if (!(await this.#step(conversation, record))) break;
+      if (open.length > 0 && (await store.open(conversation)).length === 0) delayMs = 0;
+    } catch (err) {
+      log.warn({ err }, "conversation interrupted; tried again later");
+    }
+    await store.rest(conversation, delayMs);
+  }
+
+  /** As far as a message gets. False when those behind it have to wait, too. */
+  async #step(conversation: string, given: InboundRecord): Promise<boolean> {
+    const { store } = this.#parts;
+    let record = given;
+    if (!record.isTold) record = await this.#tell(record);
+    if (record.agent === null) {
+      await store.finish(conversation, record);
+      return true;
+    }
+    if (record.state === "new") {
+      const said = await this.#say(record, record.agent);
+      if (said === null) return false;
+      record = said;
+      await store.write(record);
+      if (record.state === "done") await store.finish(conversation, record);
+    }
+    if (record.state === "said") {
+      const answered = await this.#answerTo(record);
+      if (answered === null) {
+        this.#waiting.set(`${record.caller}~${record.runId}`, conversation);
+        return true;
+      }
+      record = answered;
+      await store.write(record);
+    }
+    if (record.state === "answering" && (await this.#send(record)))
+      await store.finish(conversation, record);
+    return true;
+  }
+
+  async #tell(record: InboundRecord): Promise<InboundRecord> {
+    const { bus, store } = this.#parts;
+    const { inboundId, caller: owner, at, address, messageId, sender, text } = record;
+    const { attachments, replyToMessageId, mentionsAccount, writtenAt, sessionKey, runId } = record;
+    await publishEvent(
+      bus,
+      messageReceived,
+      { owner, inboundId },
+      {
+        inboundId,
+        at,
+        address,
+        messageId,
+        sender,
+        text: shortened(text),
+        truncated: text.length > MAX_EVENT_TEXT,
+        attachments,
+        ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
+        mentionsAccount,
+        writtenAt,
+        sessionKey,
+        runId: `${owner}~${runId}`,
+      },
+      { messageId: inboundId, correlationId: runId },
+    );
+    const told = { ...record, isTold: true };
+    await store.write(told);
+    return told;
+  }
+
+  /** Null when the session has no room now. A message that became part of another run is answered with that one. */
+  async #say(record: InboundRecord, agent: string): Promise<InboundRecord | null> {
+    const { caller: owner, sessionKey: session, runId, onBusy } = record;
+    try {
+      const request = { owner, session, agent, runId, onBusy };
+      const message = messageFor(record);
+      const origin = originFor(record);
+      const placed = await call(this.#parts.bus, deliverToSession, { ...request, message, origin });
+      const state = placed.placed === "steered" ? "done" : "said";
+      return { ...record, state, sessionId: placed.sessionId };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.retryable || PASSING.has(error.code)) {
+        this.#parts.log.warn({ err: error, runId }, "message not in its session yet");
+        return null;
+      }
+      return { ...record, state: "answering", answer: failureText(error.code) };
+    }
+  }
+
+  /** Null while the run is under way. */
+  async #answerTo(record: InboundRecord): Promise<InboundRecord | null> {
+    const { sessionId, caller } = record;
+    if (sessionId === null) return { ...record, state: "new" };
+    const runId = `${caller}~${record.runId}`;
+    const { status, output, failure } = await call(this.#parts.bus, sessionOutcome, {
+      sessionId,
+      runId,
+    });
+    if (status === "pending") return null;
+    if (status === "error")
+      return { ...record, state: "answering", answer: failureText(failure?.code ?? "internal") };
+    const text = withoutThoughts(output ?? "");
+    const isSaid = text !== "" && (await this.#parts.said(runId, record.address, text));
+    return { ...record, state: "answering", answer: text === "" || isSaid ? null : text };
+  }
+
+  /** True when there is nothing more to do for the answer. The outbox knows it by the message that it answers. */
+  async #send({ answer, address, caller, ...record }: InboundRecord): Promise<boolean> {
+    const { book, outbox, now, holder } = this.#parts;
+    if (answer === null) return true;
+    const account = book.get(address.channel, address.accountId);
+    if (account === null) return false;
+    const { actions, maxTextLength } = account.adapter.capabilities;
+    const quoted = record.quotes && actions.includes("reply") ? record.messageId : undefined;
+    const fate = await outbox.send(
+      account,
+      {
+        // No caller has such a name, so nobody's own key can stand for an answer.
+        sendId: sendIdOf("!answer", record.inboundId),
+        caller,
+        digest: canonicalDigest({ inboundId: record.inboundId }),
+        at: new Date(now()).toISOString(),
+        address,
+        text: answer,
+        pieces: cutText(answer, maxTextLength),
+        attachments: [],
+        ...(quoted === undefined ? {} : { replyToMessageId: quoted }),
+        silent: false,
+        degraded: [],
+        about: {
+          tool: null,
+          runId: `${caller}~${record.runId}`,
+          sessionKey: record.sessionKey,
+          answerTo: record.inboundId,
+        },
+        ...BEGINNING,
+        holder,
+        patientUntil: now() + PATIENCE_MS,
+      },
+      now() + SEND_WAIT_MS,
+    );
+    // What is under way is the outbox's own to end.
+    return fate.kind !== "under-way" || fate.record.state === "open";
+  }
+}
+
+/** Of a runner that is away or full; the message waits. */
+const PASSING = new Set(["timeout", "deadline_exceeded", "store_unavailable", "internal"]);
+
+/** Short, and without anything of the inside but a code. */
+function failureText(code: string): string {
+  const shown = /^[a-z_]{1,40}$/.test(code) ? code : "internal";
+  return `Sorry, this message could not be answered (${shown}).`;
+}
+
+/** Models may write down what they think; nobody is to be sent that. */
+function withoutThoughts(text: string): string {
+  return text.replaceAll(/<think(?:ing)?>[^]*?<\/think(?:ing)?>/g, "").trim();
+}

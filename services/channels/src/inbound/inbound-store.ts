@@ -1,0 +1,148 @@
+import { Address } from "@switchyard/contracts/channel-address";
+import { InboundId, Sender } from "@switchyard/contracts/channel-events";
+import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
+import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
+import type { Redis } from "@switchyard/service/redis";
+import { z } from "zod";
+import { leaseKey, type AccountLease } from "../accounts/account-leases.ts";
+
+/** A message that came in, from its arrival to the end of its answer. */
+export const InboundRecord = z.object({
+  inboundId: InboundId,
+  at: Timestamp,
+  /** In whose name it becomes a run. */
+  caller: CallerName,
+  /** Null: it is stored and told, and nobody answers. */
+  agent: AgentName.nullable(),
+  onBusy: BusyPolicy,
+  quotes: z.boolean(),
+  address: Address,
+  messageId: z.string(),
+  sender: Sender,
+  text: z.string(),
+  attachments: z.array(
+    z.object({
+      name: z.string().optional(),
+      mimeType: z.string().optional(),
+      sizeBytes: z.number().optional(),
+    }),
+  ),
+  replyToMessageId: z.string().optional(),
+  mentionsAccount: z.boolean(),
+  writtenAt: Timestamp,
+  sessionKey: SessionKey,
+  runId: RunId,
+  /** `new`: not said in the session yet. `said`: its run is to answer. `answering`: the answer is to be sent. */
+  state: z.enum(["new", "said", "answering", "done"]),
+  isTold: z.boolean(),
+  sessionId: SessionId.nullable(),
+  /** Null: there is nothing to send. */
+  answer: z.string().nullable(),
+});
+export type InboundRecord = z.infer<typeof InboundRecord>;
+
+const KEEP_MS = 7 * 86_400_000;
+const WORK = "yard:{channels}:inbound:work";
+
+const NOW = `
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/** KEYS: record, conversation, work, lease. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "". */
+const ADD = `${NOW}
+if ARGV[5] ~= "" then
+  local held = redis.call("HMGET", KEYS[4], "owner", "epoch")
+  if held[1] ~= ARGV[5] or held[2] ~= ARGV[6] then return "lost" end
+end
+if redis.call("EXISTS", KEYS[1]) == 1 then return "known" end
+redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[4])
+redis.call("RPUSH", KEYS[2], ARGV[1])
+redis.call("ZADD", KEYS[3], "NX", now, ARGV[3])
+return "stored"`;
+
+/** Claims conversations that have work and that nobody looks at. ARGV: how many, for how long. */
+const CLAIM = `${NOW}
+local due = redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])
+for _, name in ipairs(due) do redis.call("ZADD", KEYS[1], now + ARGV[2], name) end
+return due`;
+
+/** Puts a conversation's next look nearer, or takes it off when nothing of it is open. KEYS: conversation, work. ARGV: name, delay. */
+const REST = `${NOW}
+if redis.call("LLEN", KEYS[1]) == 0 then return redis.call("ZREM", KEYS[2], ARGV[1]) end
+return redis.call("ZADD", KEYS[2], now + ARGV[2], ARGV[1])`;
+
+export interface InboundStore {
+  /** `lease` is null for what came by another way than the inbound connection. */
+  add(record: InboundRecord, lease: AccountLease | null): Promise<"stored" | "known" | "lost">;
+  /** Names of conversations with work that nobody else does, for so long. */
+  claim(limit: number, claimMs: number): Promise<readonly string[]>;
+  /** Those of a conversation that are not done, in their order. */
+  open(conversation: string): Promise<readonly InboundRecord[]>;
+  write(record: InboundRecord): Promise<void>;
+  /** Takes a message that is done out of its conversation. */
+  finish(conversation: string, record: InboundRecord): Promise<void>;
+  rest(conversation: string, delayMs: number): Promise<void>;
+}
+
+export function createInboundStore(redis: Redis): InboundStore {
+  const write = async (record: InboundRecord): Promise<void> => {
+    await redis.set(recordKey(record.inboundId), JSON.stringify(record), "PX", KEEP_MS);
+  };
+  return {
+    async add(record, lease) {
+      const { inboundId, address } = record;
+      const conversation = conversationOf(record);
+      const answer = await redis.eval(
+        ADD,
+        4,
+        recordKey(inboundId),
+        listKey(conversation),
+        WORK,
+        leaseKey(`${address.channel}/${address.accountId}`),
+        inboundId,
+        JSON.stringify(record),
+        conversation,
+        KEEP_MS,
+        lease?.owner ?? "",
+        lease?.epoch ?? "",
+      );
+      return answer as "stored" | "known" | "lost"; // what the script returns
+    },
+    async claim(limit, claimMs) {
+      return (await redis.eval(CLAIM, 1, WORK, limit, claimMs)) as string[]; // members of a sorted set
+    },
+    async open(conversation) {
+      const ids = await redis.lrange(listKey(conversation), 0, OPEN_AT_ONCE - 1);
+      if (ids.length === 0) return [];
+      const texts = await redis.mget(ids.map(recordKey));
+      const found = texts.filter((text) => text !== null);
+      return found.map((text) => InboundRecord.parse(JSON.parse(text)));
+    },
+    write,
+    async finish(conversation, record) {
+      await write({ ...record, state: "done" });
+      await redis.lrem(listKey(conversation), 1, record.inboundId);
+    },
+    async rest(conversation, delayMs) {
+      await redis.eval(REST, 2, listKey(conversation), WORK, conversation, delayMs);
+    },
+  };
+}
+
+const OPEN_AT_ONCE = 32;
+
+/** Messages of one owner's session keep their order. */
+export function conversationOf({
+  caller,
+  sessionKey,
+}: Pick<InboundRecord, "caller" | "sessionKey">): string {
+  return `${caller} ${sessionKey}`;
+}
+
+function recordKey(inboundId: string): string {
+  return `yard:{channels}:inbound:${inboundId}`;
+}
+
+function listKey(conversation: string): string {
+  return `yard:{channels}:conversation:${conversation}`;
+}

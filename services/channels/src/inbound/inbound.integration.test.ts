@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { call } from "@switchyard/bus/call";
+import { serve } from "@switchyard/bus/serve";
+import { fullRunId } from "@switchyard/contracts/ids";
+import {
+  readChannelMessages,
+  sendChannelMessage,
+  submitChannelMessage,
+} from "@switchyard/contracts/channels";
+import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
+import { until } from "@switchyard/local-servers/until";
+import { channelsWorld, type ChannelsProcess } from "../../test-fixtures/channels-world.ts";
+
+const world = await channelsWorld({
+  loopback: {
+    main: {
+      caller: "cli",
+      callers: ["team-a"],
+      agent: "demo",
+      owners: ["boss"],
+      direct: { policy: "open" },
+      groups: { policy: "allowlist", allow: ["room"] },
+      config: { delayMs: 20 },
+    },
+  },
+  webchat: { main: { caller: "cli", callers: ["*"], direct: { policy: "open" } } },
+});
+
+/** In the place of the runners: what was said, by the run that answers, and when that has ended. */
+const said = new Map<string, { message: string; session: string; owner: boolean | undefined }>();
+const ends = new Map<string, { output: string } | { code: string }>();
+const runner = serve(await world.bus("runner"), {
+  name: "agent-runner",
+  version: "0.0.1",
+  description: "answers with what was said",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+const SESSION = `ses-${"0".repeat(26)}-1`;
+runner.handle(deliverToSession, ({ owner, runId, message, session, origin }) => {
+  const id = fullRunId(owner, runId);
+  if (!said.has(id)) said.set(id, { message, session, owner: origin?.owner });
+  if (!message.includes("wait") && !ends.has(id))
+    ends.set(id, message.includes("fail") ? { code: "model_error" } : { output: `re: ${message}` });
+  return { sessionId: SESSION, sessionKey: session, runId: id, placed: "started" as const };
+});
+runner.handle(sessionOutcome, ({ runId }) => {
+  const end = ends.get(runId);
+  if (end === undefined) return { status: "pending" as const };
+  if ("output" in end) return { status: "ok" as const, output: end.output };
+  return {
+    status: "error" as const,
+    failure: { code: end.code, message: "secret details of the inside" },
+  };
+});
+
+let channels: ChannelsProcess = await world.start({ YARD_CHANNELS_LEASE_MS: "2000" });
+const submit = (request: Partial<Parameters<typeof call<typeof submitChannelMessage>>[2]>) =>
+  call(world.cli, submitChannelMessage, { channel: "loopback", text: "hello", ...request });
+const from = (id: string) => ({ sender: { id }, target: { kind: "user" as const, id } });
+const addressOf = (id: string, kind: "user" | "group" = "user") => ({
+  channel: "loopback",
+  accountId: "main",
+  target: { kind, id },
+});
+const textsAt = async (id: string, kind: "user" | "group" = "user") => {
+  const request = { address: addressOf(id, kind), limit: 100 };
+  return (await call(world.cli, readChannelMessages, request)).messages.map(({ text }) => text);
+};
+const answersAt = (id: string, count: number, kind: "user" | "group" = "user") =>
+  until(
+    () => textsAt(id, kind),
+    (texts) => texts.length >= count,
+  );
+
+test("a message becomes a run of the account's caller, and the answer goes to where it came from, once [N8]", async () => {
+  const request = { ...from("boss"), text: "hi", messageId: "m1" };
+  assert.equal((await submit(request)).outcome, "stored");
+  assert.equal((await submit(request)).outcome, "known");
+  assert.deepEqual(await answersAt("boss", 1), ["re: hi"]);
+  const [[runId, run] = []] = said;
+  assert.match(runId ?? "", /^cli~chat-[0-9a-f]{32}$/);
+  assert.equal(run?.session, "agent:demo:loopback:main:direct:boss");
+  assert.equal(run.owner, true);
+  await submit({ ...from("guest"), text: "am I?" });
+  await answersAt("guest", 1);
+  assert.equal([...said.values()].at(-1)?.owner, false);
+});
+
+test("groups are heard where they are allowed and spoken to, and the agent learns who speaks", async () => {
+  const group = (id: string) => ({ kind: "group" as const, id });
+  const ann = { sender: { id: "1", name: "Ann: x" }, text: "hi" };
+  const other = await submit({ ...ann, target: group("other"), mentionsAccount: true });
+  assert.deepEqual([other.outcome, other.reason], ["ignored", "the group is not on the allowlist"]);
+  assert.equal((await submit({ ...ann, target: group("room") })).outcome, "ignored");
+  await submit({ ...ann, target: group("room"), mentionsAccount: true });
+  assert.deepEqual(await answersAt("room", 1, "group"), ["re: Ann  x: hi"]);
+});
+
+test("a failure says something short, and nothing of the inside", async () => {
+  await submit({ ...from("unlucky"), text: "fail" });
+  assert.deepEqual(await answersAt("unlucky", 1), [
+    "Sorry, this message could not be answered (model_error).",
+  ]);
+});
+
+test("an answer that its run has sent already to the same place is not said again; to another place it is", async () => {
+  for (const [id, sentTo] of [
+    ["same", "same"],
+    ["differs", "elsewhere"],
+  ] as const) {
+    await submit({ ...from(id), text: `wait ${id}` });
+    const runId = await until(
+      () => [...said].find(([, { message }]) => message === `wait ${id}`)?.[0] ?? null,
+    );
+    await call(world.cli, sendChannelMessage, { to: addressOf(sentTo), text: "done", runId });
+    ends.set(runId, { output: "done" });
+  }
+  assert.deepEqual(await answersAt("differs", 1), ["done"]);
+  await submit({ ...from("same"), text: "next" });
+  assert.deepEqual(await answersAt("same", 2), ["done", "re: next"]);
+});
+
+test("hostile text is data: control characters go, commands and long texts do not break anything", async () => {
+  await submit({ ...from("evil"), text: "/stop \u001b[2J\u0000\ud800 x" });
+  const [answer] = await answersAt("evil", 1);
+  assert.equal(answer, "re: /stop [2J\ufffd x");
+  await submit({ ...from("a".repeat(256)), text: "y".repeat(100_000) });
+  const long = await until(
+    () => [...said.values()].find(({ message }) => message.startsWith("yyy")) ?? null,
+  );
+  assert.ok(long.message.length <= 32_768);
+  assert.ok(long.session.length <= 128);
+});
+
+test("nobody speaks as another one, and webchat shows each caller its own conversation alone", async () => {
+  const [teamA, teamB] = await Promise.all([world.bus("team-a"), world.bus("team-b")]);
+  const asBoss = { channel: "loopback" as const, ...from("boss"), text: "I am the boss" };
+  await assert.rejects(call(teamA, submitChannelMessage, asBoss), { code: "not_allowed" });
+  await assert.rejects(call(teamB, submitChannelMessage, asBoss), { code: "unknown_account" });
+  const chat = { channel: "webchat" as const, text: "x" };
+  const { address } = await call(teamB, submitChannelMessage, chat);
+  assert.deepEqual(address.target, { kind: "user", id: "team-b" });
+  await assert.rejects(call(teamA, readChannelMessages, { address }), { code: "not_allowed" });
+  await call(teamB, readChannelMessages, { address });
+});
+
+test("every message is answered once while the process is killed again and again [run-goal-1]", async () => {
+  const people = Array.from({ length: 5 }, (_, index) => `person-${index}`);
+  const perPerson = Number(process.env["YARD_CHANNELS_MESSAGES"] ?? 100) / people.length;
+  const killing = (async () => {
+    for (let kills = 0; kills < 4; kills += 1) {
+      await delay(700);
+      await channels.kill("SIGKILL");
+      channels = await world.start({ YARD_CHANNELS_LEASE_MS: "2000" });
+    }
+  })();
+  await Promise.all(
+    people.map(async (person) => {
+      for (let index = 0; index < perPerson; index += 1) {
+        const request = { ...from(person), text: `n${index}`, messageId: String(index) };
+        // What was not acknowledged is sent again, as a provider does.
+        await until(() =>
+          submit(request).then(
+            () => true,
+            () => false,
+          ),
+        );
+      }
+    }),
+  );
+  await killing;
+  for (const person of people) {
+    const texts = await until(
+      () => textsAt(person),
+      (found) => found.length >= perPerson,
+      { timeoutMs: 120_000 },
+    );
+    const wanted = Array.from({ length: perPerson }, (_, index) => `re: n${index}`);
+    assert.deepEqual(texts.toSorted(), wanted.toSorted(), person);
+  }
+});

@@ -1,0 +1,88 @@
+import { createHash } from "node:crypto";
+import type { Account } from "../accounts/account-book.ts";
+import type { AccountLease } from "../accounts/account-leases.ts";
+import type { IncomingMessage } from "../adapters/adapter.ts";
+import { admitMessage } from "./admit-message.ts";
+import { conversationKey } from "./conversation-key.ts";
+import type { InboundRecord, InboundStore } from "./inbound-store.ts";
+
+export interface TakenIn {
+  readonly outcome: "stored" | "known" | "ignored";
+  readonly reason: string | null;
+}
+
+/** More than a message of any provider has; what is beyond is cut. */
+const MAX_TEXT = 100_000;
+const MAX_NAME = 128;
+
+/**
+ * Stores a message when the account listens to it. Rejects when the store does not answer, and when another replica has the
+ * account's inbound connection meanwhile: then the provider must not hear that it was taken.
+ */
+export async function takeIn(
+  { store, now }: { readonly store: InboundStore; readonly now: () => number },
+  account: Account,
+  { message, lease }: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
+): Promise<TakenIn> {
+  const admission = admitMessage(account.settings.entry, message);
+  if (admission.kind === "ignored") return { outcome: "ignored", reason: admission.reason };
+  const record = recordOf(account, { message, isOwner: admission.isOwner, nowMs: now() });
+  const outcome = await store.add(record, lease);
+  if (outcome === "lost")
+    throw new Error(`the inbound connection of ${account.name} is another replica's`);
+  return { outcome, reason: null };
+}
+
+function recordOf(
+  { settings }: Account,
+  known: { readonly message: IncomingMessage; readonly isOwner: boolean; readonly nowMs: number },
+): InboundRecord {
+  const { message, isOwner, nowMs } = known;
+  const { channel, accountId, entry } = settings;
+  const { target, threadId, messageId, sender, attachments = [], replyToMessageId } = message;
+  const address = { channel, accountId, target, ...(threadId === undefined ? {} : { threadId }) };
+  const dedupe = message.dedupeKey ?? JSON.stringify([target.kind, target.id, messageId]);
+  const digest = createHash("sha256")
+    .update(JSON.stringify([channel, accountId, dedupe]))
+    .digest("hex")
+    .slice(0, 32);
+  return {
+    inboundId: `in-${digest}`,
+    at: new Date(nowMs).toISOString(),
+    caller: entry.caller,
+    agent: entry.agent ?? null,
+    onBusy: entry.onBusy,
+    quotes: entry.reply === "on",
+    address,
+    messageId,
+    sender: {
+      id: sender.id,
+      isOwner,
+      ...(sender.name === undefined ? {} : { name: plain(sender.name).slice(0, MAX_NAME) }),
+      ...(sender.username === undefined
+        ? {}
+        : { username: plain(sender.username).slice(0, MAX_NAME) }),
+    },
+    text: plain(message.text).slice(0, MAX_TEXT).toWellFormed(),
+    attachments: attachments.map(({ name, mimeType, sizeBytes }) => ({
+      name,
+      mimeType,
+      sizeBytes,
+    })),
+    ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
+    mentionsAccount: message.mentionsAccount,
+    writtenAt: message.writtenAt.toISOString(),
+    sessionKey: conversationKey(entry.agent ?? "none", address),
+    runId: `chat-${digest}`,
+    state: "new",
+    isTold: false,
+    sessionId: null,
+    answer: null,
+  };
+}
+
+/** Without characters that only steer terminals and the like. */
+function plain(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is taken out
+  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "");
+}
