@@ -119,21 +119,28 @@ async function subjectsIn(connection: NatsConnection, stream: string): Promise<s
   return found;
 }
 
+const READ_MS = 60_000;
+
 async function readAll(connection: NatsConnection, stream: string): Promise<JsMsg[]> {
   const manager = await connection.jetstreamManager();
-  const { state, config } = await manager.streams.info(stream);
+  const { state } = await manager.streams.info(stream);
   const found: JsMsg[] = [];
   if (state.messages === 0) return found;
   const options = consumerOpts();
   options.orderedConsumer();
   options.deliverAll();
   options.bindStream(stream);
-  const [filter = ">"] = config.subjects.length === 1 ? config.subjects : [">"];
-  const subscription = await connection.jetstream().subscribe(filter, options);
+  // Not the stream's own subjects: a stream may store a message under another subject than it came by.
+  const subscription = await connection.jetstream().subscribe(">", options);
+  const late = setTimeout(() => subscription.unsubscribe(), READ_MS);
   for await (const message of subscription) {
     found.push(message);
     if (message.seq >= state.last_seq) break;
   }
+  clearTimeout(late);
+  const last = found.at(-1)?.seq ?? 0;
+  if (last < state.last_seq)
+    throw new Error(`${stream} gave messages up to ${last} of ${state.last_seq} in ${READ_MS} ms`);
   return found;
 }
 

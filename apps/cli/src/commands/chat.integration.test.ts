@@ -223,7 +223,10 @@ test("yard run asks at a terminal, and tells the command elsewhere and ends with
 test("status shows one screen, and completion knows what there is", async () => {
   const { code, stdout, stderr } = await yard(["status"], env);
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /^services +broker, importer, policy, runner, toolbox$/m);
+  assert.match(
+    stdout,
+    /^services +broker, channels, importer, policy, runner, scheduler, toolbox$/m,
+  );
   assert.match(stdout, /^stops +none$/m);
   const json = await yard(["status", "--json"], env);
   assert.deepEqual(JSON.parse(json.stdout).data.missing, []);

@@ -36,7 +36,7 @@ test("a second start is refused, says who runs, and disturbs nothing", async () 
   const second = await yard(["dev"], env);
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`already runs here: process ${dev.pid}, ready, nats://`));
-  assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 8);
+  assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 10);
 });
 
 test("a run shows its story on stderr and its answer on stdout, and the policy's decisions in it", async () => {
@@ -178,7 +178,7 @@ test("the demo uses the running instance and leaves it running", async () => {
   const { code, stderr } = await yard(["demo"], env);
   assert.equal(code, 0, stderr);
   assert.match(stderr, new RegExp(`running instance \\(process ${dev.pid}\\)`));
-  assert.equal((await survivors(instanceProcesses(stateDir))).length, 8);
+  assert.equal((await survivors(instanceProcesses(stateDir))).length, 10);
 });
 
 test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t) => {
