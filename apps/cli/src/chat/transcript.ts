@@ -39,6 +39,8 @@ const UNTOLD = new Set([
   "goes on",
 ]);
 
+const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
+
 /** Shows a run to who talks with it: text as it is written, each text once, and a card for each call. */
 export class Transcript {
   readonly #screen: Screen;
@@ -48,6 +50,10 @@ export class Transcript {
   #step = 0;
   /** The last step whose whole text is known: what still comes of it is late. */
   #done = 0;
+  /** Calls of the last step whose end was not shown yet. */
+  #openCalls = 0;
+  /** Text that came before the cards of the step before it: events are stored, which takes longer. */
+  readonly #early: LiveMessage[] = [];
   costUsd = 0;
 
   constructor(screen: Screen) {
@@ -55,7 +61,12 @@ export class Transcript {
     this.#text = new WrappedText(screen.write, screen.width);
   }
 
-  live({ step, delta, kind }: LiveMessage): void {
+  live(message: LiveMessage): void {
+    if (message.step > this.#done + 1 || this.#openCalls > 0) this.#early.push(message);
+    else this.#write(message);
+  }
+
+  #write({ step, delta, kind }: LiveMessage): void {
     if (step <= this.#done) return;
     if (kind === "reset-step") {
       if (this.#shown !== "")
@@ -73,10 +84,18 @@ export class Transcript {
   }
 
   event(event: StoredEvent): void {
+    this.#show(event);
+    if (CALL_ENDS.some((kind) => payloadOf(event, kind) !== null)) this.#openCalls -= 1;
+    if (this.#openCalls > 0) return;
+    for (const message of this.#early.splice(0)) this.live(message);
+  }
+
+  #show(event: StoredEvent): void {
     const responded = payloadOf(event, modelResponded);
     if (responded !== null) {
       const { step, text, toolCalls } = responded;
       this.#done = Math.max(this.#done, step);
+      this.#openCalls = toolCalls;
       // The text of the last step is the answer, which comes whole with the end of the run.
       if (toolCalls > 0) this.#complete(step, text);
       return;
