@@ -9,7 +9,7 @@ import type {
   runSteered,
 } from "@switchyard/contracts/run-events";
 import { runRejected } from "@switchyard/contracts/run-events";
-import { readsAllEvents } from "@switchyard/contracts/topology";
+import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { CliError, hintOf } from "./cli-error.ts";
 import { payloadOf } from "./run-timeline.ts";
 

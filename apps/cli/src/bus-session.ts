@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { CallerName } from "@switchyard/contracts/ids";
-import { anonymousUser, cliUser } from "@switchyard/contracts/topology";
+import { ANONYMOUS_USER, CLI_USER } from "@switchyard/contracts/user-names";
 import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
 import { readSeed, seedFile } from "./nkey-seed.ts";
@@ -24,7 +24,7 @@ export interface BusTarget {
  */
 export async function findBus(
   env: NodeJS.ProcessEnv,
-  defaultUser: string = cliUser.name,
+  defaultUser: string = CLI_USER,
 ): Promise<BusTarget> {
   const explicit = variable(env, "YARD_CONTEXT") === null ? variable(env, "YARD_NATS_URL") : null;
   const context = explicit === null ? (currentContext(env)?.context ?? null) : null;
@@ -58,13 +58,13 @@ export async function findBus(
 
 /** The key that `yard dev` made for a user; null for the one that has none. */
 async function keyOf(user: string, directory: string): Promise<string | null> {
-  if (user === anonymousUser.name) return null;
+  if (user === ANONYMOUS_USER.name) return null;
   const users = (await readdir(directory).catch(() => []))
     .filter((file) => file.endsWith(".nk"))
     .map((file) => file.slice(0, -".nk".length));
   if (users.includes(user)) return seedFile(directory, user);
   throw new CliError("usage", `YARD_USER is ${user}, and there is no key of that user here`, {
-    hint: `it can be ${[...users, anonymousUser.name].join(", ")}; for another user name the file with its key in YARD_NATS_NKEY_FILE`,
+    hint: `it can be ${[...users, ANONYMOUS_USER.name].join(", ")}; for another user name the file with its key in YARD_NATS_NKEY_FILE`,
   });
 }
 
@@ -104,7 +104,7 @@ export async function openBus(target: BusTarget, seed: string | null = null): Pr
   return connectBus({
     servers,
     user,
-    ...(user === anonymousUser.name ? { inboxPrefix: anonymousUser.inboxPrefix } : {}),
+    ...(user === ANONYMOUS_USER.name ? { inboxPrefix: ANONYMOUS_USER.inboxPrefix } : {}),
     ...(seed !== null
       ? { nkeySeed: async () => seed }
       : nkeyFile === null
@@ -122,7 +122,7 @@ export async function openBus(target: BusTarget, seed: string | null = null): Pr
  */
 function explained(error: unknown, { user, nkeyFile }: BusTarget): unknown {
   if (!(error instanceof ServiceError) || error.code !== "forbidden") return error;
-  const { name } = anonymousUser;
+  const { name } = ANONYMOUS_USER;
   if (nkeyFile === null && user === name) return error;
   const hint =
     nkeyFile === null

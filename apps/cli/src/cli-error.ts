@@ -1,4 +1,3 @@
-import { ApprovalRequired } from "@switchyard/contracts/approval-record";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { exitCodeOf, type ExitCode } from "./exit-codes.ts";
 import { fileFailure } from "./file-failure.ts";
@@ -115,14 +114,19 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** The next command for a failed call: what exists instead, or where to look. */
 export function hintOf(error: { code: string; data?: unknown }): string | null {
-  const approval = ApprovalRequired.safeParse(error.data);
-  if (error.code === "approval_required" && approval.success) {
-    const { approvalId } = approval.data;
+  const approvalId = approvalOf(error.data);
+  if (error.code === "approval_required" && approvalId !== null) {
     return `approve it with: ./yard approvals approve ${approvalId}; then call again with --approval ${approvalId}, or with the same --call-id`;
   }
   const known = knownNames(error.data);
   const hint = Object.hasOwn(HINTS, error.code) ? (HINTS[error.code] ?? null) : null;
   return known.length === 0 ? hint : `known: ${known.join(", ")}`;
+}
+
+/** Read without the contract: every command loads this file, and its schemas take longer than all else of it. */
+function approvalOf(data: unknown): string | null {
+  if (typeof data !== "object" || data === null || !("approvalId" in data)) return null;
+  return typeof data.approvalId === "string" ? data.approvalId : null;
 }
 
 function knownNames(data: unknown): string[] {

@@ -1,7 +1,8 @@
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { GATEWAY_USER, refusalOf, SPEAKERS, type UserRole } from "@switchyard/contracts/user-roles";
+import { GATEWAY_USER } from "@switchyard/contracts/user-names";
+import { refusalOf, SPEAKERS, type UserRole } from "@switchyard/contracts/user-roles";
 import { verifyUserToken } from "@switchyard/contracts/user-tokens";
 import type { z } from "zod";
 import { call } from "./call.ts";

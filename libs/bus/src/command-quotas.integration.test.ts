@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { COMMAND_QUOTA, commandsOf } from "@switchyard/contracts/command-streams";
+import { commandsOf } from "@switchyard/contracts/command-streams";
+import { COMMAND_QUOTA } from "@switchyard/contracts/stream-names";
 import { eventConsumersOf } from "@switchyard/contracts/event-consumers";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";

@@ -1,7 +1,7 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/contracts/event-consumers";
-import { eventStream } from "@switchyard/contracts/streams";
-import { readsAllEvents } from "@switchyard/contracts/topology";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
+import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { nanos } from "@nats-io/transport-node";
 import type { Connection } from "./connection.ts";
 import { jetStreamError, type ApiError } from "./infrastructure-errors.ts";
@@ -20,8 +20,8 @@ export interface EventConsumer {
   readonly first: number;
 }
 
-const CREATE = `$JS.API.CONSUMER.CREATE.${eventStream.name}`;
-const DELETE = `$JS.API.CONSUMER.DELETE.${eventStream.name}`;
+const CREATE = `$JS.API.CONSUMER.CREATE.${STREAM_NAMES.events}`;
+const DELETE = `$JS.API.CONSUMER.DELETE.${STREAM_NAMES.events}`;
 const NAME_TAKEN = 10_148;
 const TIMEOUT_MS = 10_000;
 /** The server removes one that nobody has asked for that long, so that the name of a reader that died is free again soon. */
@@ -48,7 +48,7 @@ export async function makeEventConsumer(
     const answer = await create(connection, { name, filters, start });
     if (answer.error?.err_code === NAME_TAKEN) continue;
     if (answer.error !== undefined)
-      throw jetStreamError(`stream ${eventStream.name}`, answer.error);
+      throw jetStreamError(`stream ${STREAM_NAMES.events}`, answer.error);
     const { num_pending: pending = 0, delivered } = answer;
     return { name, pending, first: start === "now" ? (delivered?.stream_seq ?? 0) + 1 : start };
   }
@@ -89,7 +89,7 @@ async function create(
   };
   const answer = await replies.request({
     subject: isSingle ? `${CREATE}.${name}.${filter}` : `${CREATE}.${name}`,
-    body: JSON.stringify({ stream_name: eventStream.name, action: "create", config }),
+    body: JSON.stringify({ stream_name: STREAM_NAMES.events, action: "create", config }),
     timeoutMs: TIMEOUT_MS,
   });
   return parseObject(answer.string()) ?? {};

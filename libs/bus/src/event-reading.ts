@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Msg } from "@nats-io/transport-node";
-import { eventStream } from "@switchyard/contracts/streams";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { isAckSubject, readAckSubject } from "./delivery.ts";
 import {
@@ -110,7 +110,7 @@ export class EventReading implements ConnectionListener {
   #pull(): PullLoop {
     const { name } = this.#consumer;
     const pulls = new PullLoop(this.#connection, {
-      consumer: { stream: eventStream.name, name },
+      consumer: { stream: STREAM_NAMES.events, name },
       freeSlots: () => READ_AHEAD - this.#arrived.length,
       onMessage: (message) => {
         if (pulls === this.#pulls) this.#take(message);

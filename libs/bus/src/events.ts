@@ -1,7 +1,6 @@
 import { subjectOf, type Event, type Live, type Tokens } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { eventOfSubject } from "@switchyard/contracts/registry";
-import { eventStream } from "@switchyard/contracts/streams";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Msg } from "@nats-io/transport-node";
 import type { z } from "zod";
 import { ClaimError } from "./claim-check.ts";
@@ -48,6 +47,8 @@ export async function* readEvents(
   const connection = connectionOf(bus);
   const { signal, filters, stopAtEnd = false } = options;
   if (isAborted(signal)) return;
+  // It loads every contract, which a process that reads no events need not wait for.
+  const { eventOfSubject } = await import("@switchyard/contracts/registry");
   const reading = await open(connection, filters, startOf(options.from));
   const end = (): void => void reading.close();
   const intake: Intake = { stop: () => reading.close(), closed: end };
@@ -59,7 +60,7 @@ export async function* readEvents(
     for (;;) {
       const event = await reading.next(stopAtEnd);
       if (event === null) return;
-      yield await storedEvent(connection, event);
+      yield await storedEvent(connection, event, eventOfSubject);
       if (isAborted(signal) || (stopAtEnd && event.isLastAtStart)) return;
     }
   } finally {
@@ -104,7 +105,7 @@ async function open(
   try {
     return await EventReading.open(connection, filters, start);
   } catch (error) {
-    throw infrastructureError(error, connection.user, `stream ${eventStream.name}`);
+    throw infrastructureError(error, connection.user, `stream ${STREAM_NAMES.events}`);
   }
 }
 
@@ -116,11 +117,12 @@ function startOf(from: ReadEventsOptions["from"]): EventStart {
 async function storedEvent(
   connection: Connection,
   { message, sequence, storedAtMs }: DeliveredEvent,
+  contractOf: (subject: string) => Event | null,
 ): Promise<StoredEvent> {
   const body = parseJson(await textOf(connection, message));
   return {
     subject: message.subject,
-    contract: body.ok ? eventOfSubject(message.subject) : null,
+    contract: body.ok ? contractOf(message.subject) : null,
     payload: body.ok ? body.value : null,
     sequence,
     time: new Date(storedAtMs),

@@ -1,4 +1,4 @@
-import { serviceUsers } from "@switchyard/contracts/topology";
+import { isService } from "@switchyard/contracts/user-names";
 
 /** What a caller has in work. */
 interface Usage {
@@ -13,8 +13,6 @@ interface Limits {
   readonly bytes: number;
 }
 
-/** They act for many, and share what they have among those themselves. */
-const services: ReadonlySet<string> = new Set(serviceUsers.map(({ name }) => name));
 /** Callers are users of NATS, which are few, but on a server without permissions anything is a caller. */
 const MAX_KNOWN = 1_000;
 const MIB = 1024 * 1024;
@@ -60,7 +58,8 @@ export class FairPlaces {
     // One request alone is taken whatever its size.
     if (allBytes + bytes > maxBytes && calls > 0)
       return `is at its limit of ${mib(maxBytes)} of requests in work at a time`;
-    if (services.has(caller)) return null;
+    // They act for many, and share what they have among those themselves.
+    if (isService(caller)) return null;
     const own = this.#callers.get(caller);
     if (own === undefined) return null;
     if (own.calls >= maxCalls - calls)

@@ -8,7 +8,7 @@ import {
   RequestError,
   TimeoutError,
 } from "@nats-io/transport-node";
-import { COMMAND_QUOTA } from "@switchyard/contracts/command-streams";
+import { COMMAND_QUOTA } from "@switchyard/contracts/stream-names";
 import { ServiceError } from "@switchyard/contracts/errors";
 
 /** JetStream's own error, as it stands in an API reply: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */

@@ -1,5 +1,5 @@
 import { JetStreamApiError, jetstreamManager } from "@nats-io/jetstream";
-import { eventStream } from "@switchyard/contracts/streams";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
@@ -13,7 +13,7 @@ const MESSAGE_ID = "Nats-Msg-Id";
  */
 export async function lastMessageId(bus: Bus, subject: string): Promise<string | null> {
   const { nc, user } = connectionOf(bus);
-  const { name } = eventStream;
+  const name = STREAM_NAMES.events;
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const found = await manager.streams.getMessage(name, { last_by_subj: subject });

@@ -1,4 +1,4 @@
-import { ownerOfCommands } from "@switchyard/contracts/command-streams";
+import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { jetStreamError, quotaError, type ApiError } from "./infrastructure-errors.ts";
 import { parseObject } from "./wire.ts";

@@ -1,5 +1,5 @@
 import type { Msg } from "@nats-io/transport-node";
-import { ownerOfCommands } from "@switchyard/contracts/command-streams";
+import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import type { Connection } from "./connection.ts";
 import { readAckSubject, type QueueFacts } from "./delivery.ts";
 import { headerOf } from "./message-headers.ts";

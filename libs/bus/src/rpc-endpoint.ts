@@ -11,7 +11,7 @@ import { HEADERS } from "@switchyard/contracts/headers";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { isInboxOf } from "@switchyard/contracts/inboxes";
-import { RUNNER_USER } from "@switchyard/contracts/user-roles";
+import { RUNNER_USER } from "@switchyard/contracts/user-names";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall, type CallTokens } from "./active-call.ts";
 import type { Askers } from "./asker.ts";

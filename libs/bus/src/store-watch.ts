@@ -1,5 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
-import { allStreams } from "@switchyard/contracts/streams";
+import { streamTaking } from "@switchyard/contracts/stream-names";
 import { notStored } from "./infrastructure-errors.ts";
 
 /** Between the end of one attempt at a silent stream and the next one. */
@@ -84,14 +84,9 @@ export class StoreWatch {
   }
 }
 
-const PREFIXES: readonly (readonly [prefix: string, stream: string])[] = allStreams.flatMap(
-  ({ name, subjects }) =>
-    subjects.map((subject) => [subject.replace(/[*>].*$/, ""), name] as const),
-);
-
 /** The subject itself when no stream of the contracts has it. */
 function streamOf(subject: string): string {
   const bucket = /^\$O\.([^.]+)\./.exec(subject)?.[1];
   if (bucket !== undefined) return `OBJ_${bucket}`;
-  return PREFIXES.find(([prefix]) => subject.startsWith(prefix))?.[1] ?? subject;
+  return streamTaking(subject) ?? subject;
 }

@@ -26,11 +26,7 @@ import {
   type StreamSource,
 } from "@switchyard/contracts/streams";
 import { z } from "zod";
-import {
-  commandQueueFor,
-  commandsOf,
-  ownerOfCommands,
-} from "@switchyard/contracts/command-streams";
+import { commandQueueFor, commandsOf } from "@switchyard/contracts/command-streams";
 import { OWN_PERMISSIONS } from "@switchyard/contracts/nats-permissions";
 import {
   bucketStream,
@@ -40,6 +36,7 @@ import {
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/contracts/payload-stores";
+import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { anonymousUser, installedUsers } from "@switchyard/contracts/topology";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";

@@ -1,4 +1,5 @@
 import { isCommand } from "./registry.ts";
+import { COMMAND_QUOTA } from "./stream-names.ts";
 import { commandStream, type StreamDefinition, type StreamSource } from "./streams.ts";
 import { client, serviceUsers, type BusUser } from "./topology.ts";
 
@@ -6,8 +7,6 @@ import { client, serviceUsers, type BusUser } from "./topology.ts";
 // work queue takes them from. See `decisions/036-quotas-of-streams.md`.
 
 const MIB = 1024 * 1024;
-/** Of one client: commands that wait or are in work. */
-export const COMMAND_QUOTA = { messages: 10_000, bytes: 64 * MIB } as const;
 /** What the queue has for the commands of services, and for what it writes beside each message. */
 const SERVICES_BYTES = 512 * MIB;
 /** Message ids in it are one user's own, so nobody has the command of another one dropped. */
@@ -54,11 +53,6 @@ export function commandQueueFor(clients: readonly string[]): StreamDefinition {
 /** True for a user whose commands come into a stream of its own. */
 export function hasOwnCommands(user: BusUser): boolean {
   return user.serves.length === 0 && user.publishes.some(isCommand);
-}
-
-/** The client whose commands a stream takes; null for any other stream. */
-export function ownerOfCommands(stream: string): string | null {
-  return new RegExp(`^${commandStream.name}_([a-z0-9][a-z0-9-]*)$`).exec(stream)?.[1] ?? null;
 }
 
 function sourcesOf(user: string): StreamSource[] {

@@ -1,5 +1,6 @@
 import type { ObjectStoreDefinition } from "./streams.ts";
-import { serviceUsers, type BusUser } from "./topology.ts";
+import type { BusUser } from "./topology.ts";
+import { isService } from "./user-names.ts";
 
 /**
  * Payloads that are too large for a message; the message carries the reference. A bucket belongs to whoever may
@@ -29,11 +30,9 @@ export const servicePayloads: ObjectStoreDefinition = {
   maxBytes: 1024 * MIB,
 };
 
-const services: ReadonlySet<string> = new Set(serviceUsers.map(({ name }) => name));
-
 /** Where requests of a user, the answers to them and events about what it owns are kept. */
 export function payloadsOf(user: string): ObjectStoreDefinition {
-  if (services.has(user)) return servicePayloads;
+  if (isService(user)) return servicePayloads;
   return {
     bucket: `${BUCKET}_${user}`,
     description: `Large payloads of ${user}`,
@@ -44,7 +43,7 @@ export function payloadsOf(user: string): ObjectStoreDefinition {
 
 /** True for a user that has a bucket of its own. */
 export function hasOwnPayloads(user: BusUser): boolean {
-  return !services.has(user.name) && !user.administersStreams && !user.retainsAudit;
+  return !isService(user.name) && !user.administersStreams && !user.retainsAudit;
 }
 
 /** The user that a bucket is made for, null for the buckets that every installation has or that are none of ours. */

@@ -2,6 +2,7 @@ import { allContracts, isCommand, isEvent } from "./registry.ts";
 import { publishedAs } from "./reserved-subjects.ts";
 import { beginRun } from "./run-commands.ts";
 import { startRun } from "./runs.ts";
+import { STREAM_NAMES } from "./stream-names.ts";
 
 /**
  * The JetStream streams and durable consumers, as data. `libs/bus` creates and checks them;
@@ -88,7 +89,7 @@ const AUDIT_SUBJECTS = `yard.evt.${AUDIT}.>`;
  * that no client publishes to; see `decisions/013-timers.md`.
  */
 export const timerStream: StreamDefinition = {
-  name: "YARD_TIMERS",
+  name: STREAM_NAMES.timers,
   description: "Commands whose time has not come",
   subjects: ["yard.timer.>"],
   retention: "limits",
@@ -102,7 +103,7 @@ export const timerStream: StreamDefinition = {
 };
 
 export const commandStream: StreamDefinition = {
-  name: "YARD_COMMANDS",
+  name: STREAM_NAMES.commands,
   description: "Commands waiting for a worker",
   subjects: nouns("command").map((noun) => `yard.cmd.*.${noun}.>`),
   retention: "workqueue",
@@ -118,7 +119,7 @@ export const commandStream: StreamDefinition = {
 };
 
 export const eventStream: StreamDefinition = {
-  name: "YARD_EVENTS",
+  name: STREAM_NAMES.events,
   description: "Facts, in the order they happened",
   subjects: nouns("event")
     .filter((noun) => noun !== AUDIT)
@@ -137,7 +138,7 @@ export const eventStream: StreamDefinition = {
  * to be told here; nothing can be deleted from it before its time, not by the admin either.
  */
 export const auditStream: StreamDefinition = {
-  name: "YARD_AUDIT",
+  name: STREAM_NAMES.audit,
   description: "Decisions, approvals and executions, chained",
   // What is stored for 400 days and never deleted must not be filled with answers that a client has the server send.
   subjects: [publishedAs(AUDIT_SUBJECTS)],

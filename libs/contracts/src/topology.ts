@@ -26,7 +26,18 @@ import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
 import * as toolbox from "./toolbox.ts";
-import { GATEWAY_USER, SCHEDULER_USER, TOOLBOX_USER } from "./user-roles.ts";
+import {
+  ADMIN_USER,
+  ANONYMOUS_USER,
+  AUDITOR_USER,
+  CLI_USER,
+  GATEWAY_USER,
+  OPERATOR_USER,
+  RUNNER_USER,
+  SCHEDULER_USER,
+  TOOLBOX_USER,
+  type ServiceName,
+} from "./user-names.ts";
 import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./registry.ts";
@@ -103,7 +114,7 @@ const clientCommands = allContracts
   .filter((contract) => !internalCommands.has(contract));
 
 export const serviceUsers: readonly BusUser[] = [
-  user("policy", "Policy service", {
+  service("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
     publishes: [
       ...contractsByOwner.policy.filter(isEvent),
@@ -117,7 +128,7 @@ export const serviceUsers: readonly BusUser[] = [
     // For admins over HTTP, whom it knows by itself.
     readsAudit: true,
   }),
-  user("broker", "MCP broker", {
+  service("broker", "MCP broker", {
     serves: contractsByOwner["mcp-broker"].filter(isRpc),
     calls: [
       ...providerRpcs,
@@ -142,12 +153,12 @@ export const serviceUsers: readonly BusUser[] = [
       policyBudgets.callsStopped,
     ],
   }),
-  user("importer", "Skill importer", {
+  service("importer", "Skill importer", {
     serves: contractsByOwner["skill-importer"].filter(isRpc),
     calls: [userTokens.verifyUserToken],
     publishes: contractsByOwner["skill-importer"].filter(isEvent),
   }),
-  user("runner", "Agent runner", {
+  service(RUNNER_USER, "Agent runner", {
     serves: contractsByOwner["agent-runner"].filter(isRpc),
     calls: [
       grantRun,
@@ -189,7 +200,7 @@ export const serviceUsers: readonly BusUser[] = [
     // To store each event of a run once, whoever has the run.
     looksUpEvents: true,
   }),
-  user(TOOLBOX_USER, "Built-in tools", {
+  service(TOOLBOX_USER, "Built-in tools", {
     serves: contractsByOwner.toolbox.filter(isRpc),
     calls: [
       ...providerRpcs,
@@ -201,14 +212,14 @@ export const serviceUsers: readonly BusUser[] = [
     publishes: [auditExecution, auditChain],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
   }),
-  user("channels", "Channels", {
+  service("channels", "Channels", {
     serves: contractsByOwner.channels.filter(isRpc),
     calls: [deliverToSession, sessionOutcome, userTokens.verifyUserToken],
     publishes: contractsByOwner.channels.filter(isEvent),
     // Hints that an answer is there; the truth is asked for.
     follows: [...runEnds],
   }),
-  user(SCHEDULER_USER, "Scheduler", {
+  service(SCHEDULER_USER, "Scheduler", {
     serves: contractsByOwner.scheduler.filter(isRpc),
     // It is a reader of the runs that it starts.
     calls: [getRun, userTokens.verifyUserToken],
@@ -216,7 +227,7 @@ export const serviceUsers: readonly BusUser[] = [
     follows: [...runEnds, runRejected],
   }),
   // What it may ask follows from the roles: each message says in a user token who asks, and is refused without one.
-  user(GATEWAY_USER, "HTTP gateway", {
+  service(GATEWAY_USER, "HTTP gateway", {
     calls: [
       ...allContracts.filter(isRpc).filter(({ role }) => role !== null),
       userTokens.issueUserToken,
@@ -234,13 +245,13 @@ export const serviceUsers: readonly BusUser[] = [
 ];
 
 /** Creates streams and consumers, reads the audit, and nothing else. */
-export const adminUser = user("admin", "Creates streams, consumers and buckets", {
+export const adminUser = user(ADMIN_USER, "Creates streams, consumers and buckets", {
   administersStreams: true,
   readsAudit: true,
 });
 
 /** Reads the audit, which no other client may, and asks how other rules would have decided. */
-export const auditorUser = user("auditor", "Reads the audit", {
+export const auditorUser = user(AUDITOR_USER, "Reads the audit", {
   calls: [replayDecisions],
   readsAudit: true,
 });
@@ -249,13 +260,13 @@ export const auditorUser = user("auditor", "Reads the audit", {
  * Changes how long and how much of the audit is kept, and nothing else. Not even the admin may: whoever could
  * shorten it could remove what was done. Its key is made apart from the others and is mounted nowhere.
  */
-export const operatorUser = user("operator", "Changes the retention of the audit", {
+export const operatorUser = user(OPERATOR_USER, "Changes the retention of the audit", {
   retainsAudit: true,
 });
 
 /** The command line of who runs the installation. */
 export const cliUser: BusUser = {
-  ...client("cli", "Command line"),
+  ...client(CLI_USER, "Command line"),
   calls: callableByClients,
   readsEvents: "all",
 };
@@ -273,15 +284,10 @@ export const installedUsers: readonly BusUser[] = [
  * there. Production configurations do not have it.
  */
 export const anonymousUser: BusUser = {
-  ...client("me", "Clients without credentials, on a laptop only"),
+  ...client(ANONYMOUS_USER.name, "Clients without credentials, on a laptop only"),
   readsEvents: "all",
-  inboxPrefix: "_INBOX",
+  inboxPrefix: ANONYMOUS_USER.inboxPrefix,
 };
-
-/** True for the users that may read everybody's events; a team reads its own. */
-export function readsAllEvents(name: string): boolean {
-  return name === cliUser.name || name === anonymousUser.name;
-}
 
 /** A team or program that starts runs, follows them and calls tools under the policy. */
 export function client(name: string, description: string): BusUser {
@@ -290,6 +296,11 @@ export function client(name: string, description: string): BusUser {
     publishes: clientCommands,
     readsEvents: "own",
   });
+}
+
+/** Its name is one of those that are known without loading what it may do. */
+function service(name: ServiceName, description: string, spec: Partial<BusUser>): BusUser {
+  return user(name, description, spec);
 }
 
 function user(name: string, description: string, spec: Partial<BusUser>): BusUser {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allContracts, isCommand, isRpc } from "./registry.ts";
-import { GATEWAY_USER, refusalOf, UserRole } from "./user-roles.ts";
+import { GATEWAY_USER } from "./user-names.ts";
+import { refusalOf, UserRole } from "./user-roles.ts";
 import { serviceUsers } from "./topology.ts";
 
 const usable = allContracts.filter((contract) => isRpc(contract) || isCommand(contract));

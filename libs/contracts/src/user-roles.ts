@@ -1,20 +1,9 @@
 import { z } from "zod";
 import { matchesGlob } from "./glob.ts";
-
-/** The NATS user of the gateway: the only one that speaks for people and programs with a user token. */
-export const GATEWAY_USER = "gateway";
-
-/** The NATS user of the toolbox: its platform tools do for a caller what the caller could ask for by itself. */
-export const TOOLBOX_USER = "toolbox";
+import { GATEWAY_USER, TOOLBOX_USER } from "./user-names.ts";
 
 /** The NATS users that may say in a user token for whom they send a message. */
 export const SPEAKERS: ReadonlySet<string> = new Set([GATEWAY_USER, TOOLBOX_USER]);
-
-/** The NATS user of the runners: they act for the owners of runs. */
-export const RUNNER_USER = "runner";
-
-/** The NATS user of the scheduler: it starts runs for the owners of jobs. */
-export const SCHEDULER_USER = "scheduler";
 
 /**
  * What a person or program may do over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and

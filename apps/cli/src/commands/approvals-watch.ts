@@ -5,7 +5,7 @@ import { approvalRequested } from "@switchyard/contracts/approval-events";
 import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { filterOf } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { readsAllEvents } from "@switchyard/contracts/topology";
+import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { findBus, withBus } from "../bus-session.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openKeys, type Keys } from "../keys-pressed.ts";

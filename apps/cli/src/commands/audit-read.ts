@@ -4,7 +4,7 @@ import type { AuditFact } from "@switchyard/contracts/audit";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import type { AccessKind } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { auditorUser } from "@switchyard/contracts/topology";
+import { AUDITOR_USER } from "@switchyard/contracts/user-names";
 import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
@@ -17,7 +17,7 @@ export interface TimeRange {
 
 /** Works with the audit as the user that may read it. */
 export async function withAudit<T>(use: (bus: Bus) => Promise<T>): Promise<T> {
-  return withBus(await findBus(process.env, auditorUser.name), use);
+  return withBus(await findBus(process.env, AUDITOR_USER), use);
 }
 
 /** The messages that are stored at this moment; a range looks at when they were stored. */

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Bus } from "@switchyard/bus/connect";
 import type { StoredEvent } from "@switchyard/bus/events";
-import { cliUser } from "@switchyard/contracts/topology";
+import { CLI_USER } from "@switchyard/contracts/user-names";
 import { withBus, type BusTarget } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { judgeDemo } from "../demo-verdict.ts";
@@ -134,7 +134,7 @@ function targetOf(instance: InstanceRecord): BusTarget {
       hint: "try again in a moment",
     });
   }
-  const { name } = cliUser;
+  const name = CLI_USER;
   const { keys } = stateDirectory(process.env);
   return {
     servers: instance.natsUrl,

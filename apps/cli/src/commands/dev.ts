@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { client } from "@switchyard/bus/call";
 import { listAgents } from "@switchyard/contracts/agents";
-import { cliUser } from "@switchyard/contracts/topology";
+import { CLI_USER } from "@switchyard/contracts/user-names";
 import { withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { isLogLevel, type LogLevel } from "../dev/log-line.ts";
@@ -75,8 +75,8 @@ async function announce(
   const { record } = stack;
   const target = {
     servers: record.natsUrl ?? "",
-    user: cliUser.name,
-    nkeyFile: seedFile(options.state.keys, cliUser.name),
+    user: CLI_USER,
+    nkeyFile: seedFile(options.state.keys, CLI_USER),
     source: "dev" as const,
   };
   const { servers, agents } = await withBus(target, async (bus) => ({

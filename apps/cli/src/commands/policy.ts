@@ -6,7 +6,7 @@ import {
   type RuleMismatch,
 } from "@switchyard/contracts/policy-explain";
 import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
-import { cliUser } from "@switchyard/contracts/topology";
+import { CLI_USER } from "@switchyard/contracts/user-names";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
@@ -65,7 +65,7 @@ async function explained(tool: string, options: ExplainOptions): Promise<Explana
   const { agent, role: roles, run: runId, file } = options;
   const target = file === undefined ? await findBus(process.env) : null;
   const request = {
-    user: nameOf("--user", options.user ?? target?.user ?? cliUser.name, CallerName),
+    user: nameOf("--user", options.user ?? target?.user ?? CLI_USER, CallerName),
     tool: ref,
     args: parseArguments(options.args),
     ...(agent === undefined ? {} : { agent: nameOf("--agent", agent, AgentName) }),

@@ -5,7 +5,7 @@ import { listApprovals } from "@switchyard/contracts/approvals";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { listStops } from "@switchyard/contracts/policy-budgets";
 import { listRuns } from "@switchyard/contracts/runs";
-import { serviceUsers } from "@switchyard/contracts/topology";
+import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
@@ -28,7 +28,7 @@ type Facts = Awaited<ReturnType<typeof factsOf>>;
 async function factsOf(target: BusTarget) {
   const found = await withBus(target, askAll);
   const { services, approvals, stops, servers, running, waiting, failed } = found;
-  const expected = serviceUsers.filter(({ serves }) => serves.length > 0).map(({ name }) => name);
+  const expected = ANSWERING_SERVICES;
   const names = [...new Set(services.map(({ name }) => name))].toSorted();
   const endpoints = services.flatMap((service) => service.endpoints);
   return {

@@ -1,6 +1,6 @@
 import { ensureAudit, ensureStreams, type StreamOptions } from "@switchyard/bus/streams";
 import { queueLags, type StreamLag } from "@switchyard/bus/queue-lag";
-import { adminUser, operatorUser } from "@switchyard/contracts/topology";
+import { ADMIN_USER, OPERATOR_USER } from "@switchyard/contracts/user-names";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { stateDirectory } from "../locations.ts";
@@ -18,7 +18,7 @@ export async function ensure(
   terminal: Terminal,
   options: { json?: true; replicas?: number; auditGib?: number; operatorKey?: string },
 ): Promise<void> {
-  const target = await findBus(process.env, adminUser.name);
+  const target = await findBus(process.env, ADMIN_USER);
   const { replicas, auditGib } = options;
   const wanted = {
     ...(replicas === undefined ? {} : { replicas }),
@@ -48,7 +48,7 @@ interface Row {
 
 /** `yard streams list`: how full each stream is, and how far its consumers are behind. Needs the admin key. */
 export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const streams = await withBus(await findBus(process.env, adminUser.name), queueLags);
+  const streams = await withBus(await findBus(process.env, ADMIN_USER), queueLags);
   if (options.json) return writeJson(terminal, { streams });
   if (streams.length === 0)
     return terminal.note("there are no streams; make them with: ./yard streams ensure");
@@ -84,7 +84,7 @@ function keyOfDev({ source }: BusTarget): string | null {
 }
 
 async function updateAudit(target: BusTarget, wanted: StreamOptions): Promise<readonly string[]> {
-  const operator = { ...target, user: operatorUser.name };
+  const operator = { ...target, user: OPERATOR_USER };
   return (await withBus(operator, (bus) => ensureAudit(bus, wanted))).updated;
 }
 

@@ -1,6 +1,6 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ensureAudit, ensureStreams } from "@switchyard/bus/streams";
-import { adminUser, operatorUser } from "@switchyard/contracts/topology";
+import { ADMIN_USER, OPERATOR_USER } from "@switchyard/contracts/user-names";
 import { readSeed, seedFile } from "../nkey-seed.ts";
 import type { StateDirectory } from "../locations.ts";
 import type { StackReport } from "./stack-report.ts";
@@ -20,10 +20,10 @@ export async function prepareStreams(options: {
       await bus.close();
     }
   };
-  const admin = seedFile(state.keys, adminUser.name);
-  const { created, updated, left } = await as(adminUser.name, admin, ensureStreams);
+  const admin = seedFile(state.keys, ADMIN_USER);
+  const { created, updated, left } = await as(ADMIN_USER, admin, ensureStreams);
   if (left.length > 0) {
-    const audit = await as(operatorUser.name, state.operatorKey, ensureAudit);
+    const audit = await as(OPERATOR_USER, state.operatorKey, ensureAudit);
     updated.push(...audit.updated);
   }
   if (created.length > 0) report.step(`created ${created.join(", ")}`);

@@ -1,6 +1,6 @@
 import type { AgentSummary } from "@switchyard/contracts/agents";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { ANONYMOUS_USER } from "@switchyard/contracts/user-names";
 import { startRun } from "@switchyard/contracts/runs";
 import { subjectOf } from "@switchyard/contracts/define";
 import { fieldLines } from "../field-lines.ts";
@@ -84,7 +84,7 @@ export function natsCommand(
   natsUrl: string,
   { agent, question }: { agent: string; question: string },
 ): string {
-  const subject = subjectOf(startRun, { caller: anonymousUser.name, agent });
+  const subject = subjectOf(startRun, { caller: ANONYMOUS_USER.name, agent });
   return `nats pub -s ${natsUrl} ${subject} '${JSON.stringify({ input: question })}'`;
 }
 

@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
-import { serviceUsers } from "@switchyard/contracts/topology";
+import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
 import { findBus, withBus } from "../bus-session.ts";
 import { describeFailure } from "../cli-error.ts";
 import { serverText } from "../dev/ready-block.ts";
@@ -55,7 +55,7 @@ export async function busChecks(bus: Bus, { start, why, yard }: Advice): Promise
 async function checkServices(bus: Bus, why: string): Promise<Check> {
   const found = await discoverServices(bus);
   // The gateway answers nobody on the bus.
-  const expected = serviceUsers.filter(({ serves }) => serves.length > 0).map(({ name }) => name);
+  const expected = ANSWERING_SERVICES;
   const missing = expected.filter((name) => !found.some((service) => service.name === name));
   return missing.length === 0
     ? ok("services", found.map((service) => service.name).join(", "))

@@ -2,7 +2,7 @@ import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { verifyStreams } from "@switchyard/bus/streams";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
-import { adminUser, cliUser } from "@switchyard/contracts/topology";
+import { ADMIN_USER, CLI_USER } from "@switchyard/contracts/user-names";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { z } from "zod";
@@ -36,12 +36,12 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
       return checkRedis(isNamed ? { ...login, passwordFile: named } : login);
     }),
     await checked("streams", "create them: ./yard streams ensure", () =>
-      asUser(state, natsUrl, adminUser.name, async (bus) => {
+      asUser(state, natsUrl, ADMIN_USER, async (bus) => {
         await verifyStreams(bus, allConsumers);
         return ok("streams", "streams, consumers and buckets exist");
       }),
     ),
-    ...(await asUser(state, natsUrl, cliUser.name, (bus) =>
+    ...(await asUser(state, natsUrl, CLI_USER, (bus) =>
       busChecks(bus, { start: START, why: "their lines in yard dev say why", yard: "./yard" }),
     ).catch((error: unknown) => [failed("services", String(error), START)])),
     ...(await checkHealth(instance)),

@@ -1,7 +1,7 @@
 import type { Delivery } from "@switchyard/bus/consume";
 import { beginRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
-import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 
 /**
  * A `run.begin` is a `run.start` of the owner that it names, when the scheduler sent it; from anybody else it is refused. Any other

@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
-import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { runRejected } from "@switchyard/contracts/run-events";
 import { shownText } from "../core/event-facts.ts";

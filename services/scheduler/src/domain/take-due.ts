@@ -1,5 +1,5 @@
 import type { ScheduleRun } from "@switchyard/contracts/schedules";
-import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import {
   mustWait,
   withState,

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { follow } from "@switchyard/bus/follow";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { runEnds, runRejected } from "@switchyard/contracts/run-events";
-import { SCHEDULER_USER } from "@switchyard/contracts/user-roles";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Log } from "@switchyard/service/log";
 import { careForJob, runHasEnded, type CareParts } from "./care-for-job.ts";
 import { publishKeptEvents } from "./publish-events.ts";

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { installedUsers, serviceUsers, anonymousUser } from "./topology.ts";
+import { ANSWERING_SERVICES, isService, readsAllEvents, SERVICE_NAMES } from "./user-names.ts";
+
+test("the names of services are those of the users that the topology has for them", () => {
+  assert.deepEqual(
+    serviceUsers.map(({ name }) => name),
+    [...SERVICE_NAMES],
+  );
+  const found = [...installedUsers, anonymousUser].filter(({ name }) => isService(name));
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    [...SERVICE_NAMES],
+  );
+});
+
+test("the services that are said to answer requests do", () => {
+  const serving = serviceUsers.filter(({ serves }) => serves.length > 0);
+  assert.deepEqual(
+    serving.map(({ name }) => name),
+    [...ANSWERING_SERVICES],
+  );
+});
+
+test("who is said to read everybody's events is who may", () => {
+  for (const { name, readsEvents } of [...installedUsers, anonymousUser].filter(
+    (user) => !isService(user.name),
+  ))
+    assert.equal(readsAllEvents(name), readsEvents === "all", name);
+});
