@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/runs";
@@ -27,6 +29,11 @@ export const RunnerEnv = z.object({
   YARD_MAX_TOOLS_PER_AGENT: envInteger(10, 1_000).default(MAX_TOOLS),
   YARD_MODELS_FILE: z.string().min(1).optional(),
   YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
+  YARD_RUNTIME_DIR: z
+    .string()
+    .min(1)
+    .default(join(tmpdir(), `yard-runtimes-${process.getuid?.() ?? 0}`)),
+  YARD_RUNTIME_LINGER_MS: envInteger(0, 3_600_000).default(60_000),
 });
 export type RunnerConfig = z.output<typeof RunnerEnv>;
 

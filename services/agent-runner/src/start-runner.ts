@@ -20,6 +20,7 @@ import { handleModelQueries, handleRuns } from "./handlers.ts";
 import type { RunEventRelay } from "./events/event-publisher.ts";
 import { createRunnerMetrics } from "./telemetry/metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
+import { openRuntimeHosts } from "./runtime/runtime-hosts.ts";
 import { openProviderLimiter } from "./limits/provider-limiter.ts";
 import { openTeamLedger } from "./limits/team-ledger.ts";
 import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/team-limits-file.ts";
@@ -121,6 +122,11 @@ async function openParts(
   const index = openRunIndex(redis, store, { keepSeconds });
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now });
+  const runtimes = openRuntimeHosts({
+    directory: config.YARD_RUNTIME_DIR,
+    lingerMs: config.YARD_RUNTIME_LINGER_MS,
+  });
+  kit.onStop("runtimes", () => runtimes.stop());
   const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
   // Steps are done in reverse order: after the runs.
   if (audit !== null) kit.onStop("audit", () => audit.stop());
@@ -137,7 +143,8 @@ async function openParts(
     index,
     log,
     peers: keepingDefinitions(patientPeers(createPeers(bus, instance), Math.random)),
-    models: createModelRegistry(modelsConfig, process.env),
+    models: createModelRegistry(modelsConfig, process.env, runtimes),
+    runtimes,
     limiter: openProviderLimiter(redis),
     ledger: openTeamLedger(redis, { book: await openBook(kit), now }),
     sessions,

@@ -72,7 +72,11 @@ function chatChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chun
 
 function responsesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chunk[] {
   const response = { id: "resp_1", created_at: 1, model: "served" };
-  const message = { type: "message", id: "msg_1" };
+  const message = { type: "message", id: "msg_1", role: "assistant", content: [] };
+  const whole = {
+    ...message,
+    content: [{ type: "output_text", text: text.join(""), annotations: [] }],
+  };
   const said: Chunk[] =
     text.length === 0
       ? []
@@ -85,11 +89,11 @@ function responsesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer):
             content_index: 0,
             delta,
           })),
-          { type: "response.output_item.done", output_index: 0, item: message },
+          { type: "response.output_item.done", output_index: 0, item: whole },
         ];
-  const called = calls.flatMap(({ id, name, args }, index): Chunk[] => {
+  const called = calls.flatMap(({ id, name, args, ...space }, index): Chunk[] => {
     const output_index = index + 1;
-    const item = { type: "function_call", id: `fc_${index}`, call_id: id, name };
+    const item = { type: "function_call", id: `fc_${index}`, call_id: id, name, ...space };
     return [
       { type: "response.output_item.added", output_index, item: { ...item, arguments: "" } },
       ...halves(args).map((delta) => ({
@@ -110,6 +114,7 @@ function responsesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer):
     input_tokens_details: { cached_tokens: cached },
     output_tokens: OUTPUT_TOKENS,
     output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: INPUT_TOKENS + OUTPUT_TOKENS,
   };
   return [
     { type: "response.created", response },

@@ -9,7 +9,13 @@ export interface ScriptedAnswer {
   /** Pieces of text. */
   readonly text?: readonly string[];
   /** `args` is the text that the model writes; a protocol without text arguments takes its JSON. */
-  readonly calls?: readonly { readonly id: string; readonly name: string; readonly args: string }[];
+  readonly calls?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly args: string;
+    /** Where the tool stands, for models that are offered tools in groups (Responses). */
+    readonly namespace?: string;
+  }[];
   /** Tokens of the input that were cached. */
   readonly cached?: number;
   /** The connection breaks off before the answer's end. */

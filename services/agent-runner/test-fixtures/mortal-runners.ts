@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 // Runners in the test's process that die at drawn points: before or after any request to Redis or to a service.
 
 import { after } from "node:test";
@@ -26,6 +28,7 @@ import { openProviderLimiter } from "../src/limits/provider-limiter.ts";
 import { openTeamLedger } from "../src/limits/team-ledger.ts";
 import { NO_TEAM_LIMITS } from "../src/limits/team-limits-file.ts";
 import { createRunnerMetrics } from "../src/telemetry/metrics.ts";
+import { openRuntimeHosts } from "../src/runtime/runtime-hosts.ts";
 import { createModelRegistry, type ModelRegistry } from "../src/model/model-registry.ts";
 import { modelsWithoutFile } from "../src/model/models-file.ts";
 import { createPeers, isOutage } from "../src/peers/peers.ts";
@@ -166,6 +169,7 @@ function newWorker(
     executions,
     metrics: createRunnerMetrics(new Registry()),
     turns: new FairTurns(2),
+    runtimes: openRuntimeHosts({ directory: join(tmpdir(), "yard-no-runtimes"), lingerMs: 0 }),
     maxAttempts: 100,
     defaultTimeoutMs: 60_000,
     onLimit: "fail",

@@ -1,5 +1,6 @@
 import { APICallError } from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
+import { RuntimeFailure } from "../runtime/runtime-failure.ts";
 import { PlanError } from "./plan-template.ts";
 
 /** A model call that gave no answer, and whether the same call may be made again. */
@@ -31,6 +32,8 @@ const MAX_MESSAGE = 1_000;
  */
 export function modelFailureOf(error: unknown, now: number): ModelFailure {
   if (error instanceof ModelFailure) return error;
+  if (error instanceof RuntimeFailure)
+    return new ModelFailure(error.message, { isRetryable: error.isRetryable });
   if (error instanceof PlanError) {
     return new ModelFailure(error.message, { code: "plan_error", isRetryable: false });
   }

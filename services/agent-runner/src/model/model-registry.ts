@@ -7,7 +7,15 @@ import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
-import { USUAL_KEY_VARIABLES, type ModelsConfig, type ProviderConfig } from "./models-file.ts";
+import { findBubblewrap } from "@switchyard/service/process/sandbox";
+import { createRuntimeModel } from "../runtime/runtime-model.ts";
+import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
+import {
+  USUAL_KEY_VARIABLES,
+  type ModelsConfig,
+  type ProviderConfig,
+  type RuntimeConfig,
+} from "./models-file.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
 
@@ -46,9 +54,16 @@ export interface ModelFacts {
   readonly price: ModelPrice | null;
   /** Models to ask in its place while it cannot be reached. */
   readonly fallbacks: readonly string[];
+  /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
+  readonly isRuntime: boolean;
 }
 
-export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv): ModelRegistry {
+export function createModelRegistry(
+  config: ModelsConfig,
+  env: NodeJS.ProcessEnv,
+  /** Left out: runtimes cannot be used. */
+  hosts?: RuntimeHosts,
+): ModelRegistry {
   // The SDK prints warnings to the console, which here is the JSON log.
   globalThis.AI_SDK_LOG_WARNINGS = false;
   return {
@@ -80,11 +95,14 @@ export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv
         );
       }
       const { provider, settings } = providerOf(name, config);
-      return openModel(settings, {
+      const choice = {
         name: provider,
         modelId: name.slice(provider.length + 1),
         apiKey: await readKey(name, settings, env),
-      });
+      };
+      if (settings.type !== "runtime") return openModel(settings, choice);
+      if (hosts !== undefined) return openRuntime(settings, choice, { hosts, config, env });
+      throw unknownModel(name, config);
     },
     factsOf(name) {
       const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
@@ -92,11 +110,14 @@ export function createModelRegistry(config: ModelsConfig, env: NodeJS.ProcessEnv
         contextWindow: settings?.contextWindow ?? null,
         price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
         fallbacks: settings?.fallbacks ?? [],
+        isRuntime: config.providers[name.slice(0, name.indexOf("/"))]?.type === "runtime",
       };
     },
     async scopeOf(name) {
       if (isBuiltIn(name)) return null;
       const { provider, settings } = providerOf(name, config);
+      // A CLI asks its provider itself, as often as it likes.
+      if (settings.type === "runtime") return null;
       const credential = `${(await readKey(name, settings, env)) ?? ""} ${settings.baseURL ?? ""}`;
       // Shared by all runners that have the key, and useless to whoever reads it.
       const digest = createHash("sha256").update(credential).digest("hex").slice(0, 16);
@@ -177,8 +198,53 @@ interface ModelChoice {
   readonly apiKey: string | null;
 }
 
+/** What an agent names that leaves the model to the CLI. */
+const CLI_CHOOSES = "default";
+
+function openRuntime(
+  { cli, command = [cli], env: given, sandbox, baseURL }: RuntimeConfig,
+  { modelId, apiKey }: ModelChoice,
+  {
+    hosts,
+    config,
+    env,
+  }: {
+    readonly hosts: RuntimeHosts;
+    readonly config: ModelsConfig;
+    readonly env: NodeJS.ProcessEnv;
+  },
+): LanguageModelV4 {
+  return createRuntimeModel(hosts, {
+    cli,
+    command,
+    env: given,
+    model: modelId === CLI_CHOOSES ? null : modelId,
+    apiKey,
+    baseURL: baseURL ?? null,
+    async sandbox() {
+      if (sandbox === "off") return null;
+      const place = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
+      return { program: await findBubblewrap(place), hidden: keyFilesOf(config, env) };
+    },
+  });
+}
+
+/** Files with keys that this process may read, and a CLI in a sandbox may not. */
+function keyFilesOf({ providers }: ModelsConfig, env: NodeJS.ProcessEnv): string[] {
+  const ofProviders = Object.values(providers).map(({ apiKeyFile }) => apiKeyFile);
+  const own = Object.entries(env).map(([name, value]) =>
+    /^YARD_.*_FILE$/.test(name) ? value : undefined,
+  );
+  return [...ofProviders, ...own].flatMap((path) =>
+    path === undefined || path === "" ? [] : [path],
+  );
+}
+
 /** Providers are loaded when they are first used: most runners use one of them. */
-async function openModel(settings: ProviderConfig, choice: ModelChoice): Promise<LanguageModelV4> {
+async function openModel(
+  settings: Exclude<ProviderConfig, RuntimeConfig>,
+  choice: ModelChoice,
+): Promise<LanguageModelV4> {
   const { name, modelId } = choice;
   const options = {
     ...(choice.apiKey === null ? {} : { apiKey: choice.apiKey }),

@@ -3,6 +3,7 @@ import { ModelName } from "@switchyard/contracts/ids";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
 import { ModelPrice } from "../core/model-price.ts";
+import { CLIS } from "../runtime-host/host-protocol.ts";
 
 const EnvName = z
   .string()
@@ -20,7 +21,28 @@ const limits = z
   .optional();
 const remote = { ...keySource, limits, baseURL: baseUrl.optional() };
 
+/** A coding CLI in the place of a model. Its command is the operator's: whoever sends an agent names none. */
+const runtime = z
+  .strictObject({
+    type: z.literal("runtime"),
+    cli: z.enum(CLIS),
+    /** The program and its first arguments; left out: the CLI's usual name. */
+    command: z.array(z.string().min(1).max(4_096)).min(1).max(64).optional(),
+    /** Variables that the CLI gets as they are here, beside those of its profile. */
+    env: z.record(EnvName, z.string().max(8_192)).default({}),
+    /** `off`: the CLI may read what the runner may read. */
+    sandbox: z.enum(["bubblewrap", "off"]).default("bubblewrap"),
+    ...keySource,
+    baseURL: baseUrl.optional(),
+  })
+  .refine(({ cli, command }) => cli !== "acp" || command !== undefined, {
+    path: ["command"],
+    error: "is needed for acp: the program that speaks the Agent Client Protocol",
+  });
+export type RuntimeConfig = z.infer<typeof runtime>;
+
 export const ProviderConfig = z.discriminatedUnion("type", [
+  runtime,
   z.strictObject({ type: z.literal("anthropic"), ...remote }),
   z.strictObject({ type: z.literal("openai"), ...remote }),
   z.strictObject({ type: z.literal("google"), ...remote }),
@@ -59,6 +81,7 @@ export const USUAL_KEY_VARIABLES = {
   openai: "OPENAI_API_KEY",
   google: "GOOGLE_GENERATIVE_AI_API_KEY",
   "openai-compatible": null,
+  runtime: null,
 } as const satisfies Record<ProviderConfig["type"], string | null>;
 
 /** The configuration of a runner without a file: each provider whose usual key is there, and the scripted model as the default. */

@@ -25,6 +25,7 @@ import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
 import { recordedRequest } from "../core/recorded-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
 import { SCRIPTED_OPTIONS } from "../model/scripted-model.ts";
+import { RUNTIME_OPTIONS } from "../runtime/runtime-model.ts";
 
 export type AskContext = Pick<
   RunContext,
@@ -139,7 +140,8 @@ export class ModelAsker {
     tools: readonly OfferedTool[],
   ): { readonly upTo: number; readonly windowTokens: number } | null {
     const own = state.started.contextWindow ?? null;
-    const known = this.#context.models.factsOf(state.model).contextWindow;
+    const { contextWindow: known, isRuntime } = this.#context.models.factsOf(state.model);
+    if (isRuntime) return null;
     const windowTokens = Math.min(own ?? Infinity, known ?? Infinity);
     if (windowTokens === Infinity) return null;
     const upTo = compactionPoint(state, { windowTokens, toolChars: JSON.stringify(tools).length });
@@ -193,7 +195,9 @@ export class ModelAsker {
           idleTimeoutMs: modelIdleTimeoutMs,
           signal,
           onBrokenOff: (usage) => (broken = usage),
-          ...providerOptionsFor(name, question),
+          ...(models.factsOf(name).isRuntime
+            ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }
+            : providerOptionsFor(name, question)),
         });
         if (scope !== null) {
           const { inputTokens, outputTokens } = answer.usage;

@@ -8,6 +8,7 @@ import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { PublishBehind } from "./publish-behind.ts";
+import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import type { SessionParts } from "../sessions/session-parts.ts";
 import type { RunDefaults } from "../start/run-limits.ts";
 
@@ -22,6 +23,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly index: RunIndex;
   readonly sessions: SessionParts;
   readonly behind: PublishBehind;
+  readonly runtimes: RuntimeHosts;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */
   readonly maxAttempts: number;

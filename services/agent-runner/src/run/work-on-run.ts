@@ -93,8 +93,20 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
   } finally {
     forget();
     lifetime.release();
+    await leaveRuntime(run.state, options);
     if (!isFollowed) lifetime.abort(new Error("the run is left")); // ends the publisher's retries
   }
+}
+
+/** A CLI whose run waits is kept for a while: most approvals come soon. */
+async function leaveRuntime(
+  { model, started, waiting, end }: RunState,
+  { models, runtimes, log }: RunnerParts,
+): Promise<void> {
+  if (!models.factsOf(model).isRuntime || (waiting !== null && end === null)) return;
+  await runtimes
+    .leave(started.runId, { hasEnded: end !== null })
+    .catch((err: unknown) => log.warn({ err, runId: started.runId }, "a CLI could not be ended"));
 }
 
 function openRun(

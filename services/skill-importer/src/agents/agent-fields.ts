@@ -26,10 +26,17 @@ const AgentLimitFields = z.object({
   depth: whole(0, 16).optional(),
 });
 
+const RUNTIME_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
 const AgentFields = z.object({
   name: AgentName.optional(),
   description: z.string({ error: "must be text" }).optional(),
   model: ModelName.nullish(),
+  /** A provider of the runners' models file that is a coding CLI; with it, `model` is the CLI's own name of a model. */
+  runtime: z
+    .string({ error: "must be the name of a runtime of the models file" })
+    .regex(RUNTIME_NAME, "must be 1-32 characters of a-z 0-9 -")
+    .nullish(),
   system_prompt: z.string({ error: "must be text" }).optional(),
   tools: z
     .preprocess(
@@ -85,8 +92,9 @@ export function readAgentFields(yaml: Extract<ParsedYaml, { values: unknown }>):
         isRestricting: () => true,
       })
     : null;
+  const values = withRuntime(top.values);
   const parsed = AgentFields.safeParse(
-    inner === null ? top.values : { ...top.values, limits: inner.values },
+    inner === null ? values : { ...values, limits: inner.values },
   );
   const findings = [...top.findings, ...(inner?.findings ?? [])];
   if (!parsed.success) {
@@ -108,6 +116,14 @@ export function readAgentFields(yaml: Extract<ParsedYaml, { values: unknown }>):
   if (!parsed.success || isUnusable) return { problems: inOrder };
   const at = yaml.locate([top.spelling.get("tools") ?? "tools"]);
   return { fields: parsed.data, warnings: [...inOrder, ...limitsNotKept(parsed.data, at)] };
+}
+
+/** A runtime is a provider to the runners: the model is its own, or left to it. */
+function withRuntime(values: Record<string, YamlValue>): Record<string, YamlValue> {
+  const { runtime, model = null } = values;
+  if (typeof runtime !== "string" || !RUNTIME_NAME.test(runtime)) return values;
+  if (model !== null && typeof model !== "string") return values;
+  return { ...values, model: `${runtime}/${model ?? "default"}` };
 }
 
 /**

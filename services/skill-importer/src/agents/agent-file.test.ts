@@ -29,6 +29,22 @@ function findingsOf(text: string, facts = YAML) {
   }));
 }
 
+test("an agent of a runtime has the runtime's model, or leaves the model to it", () => {
+  assert.equal(load("runtime: codex").model, "codex/default");
+  assert.equal(
+    load("runtime: opencode\nmodel: anthropic/claude").model,
+    "opencode/anthropic/claude",
+  );
+  assert.deepEqual(findingsOf("name: a\nruntime: /bin/sh -c id"), [
+    {
+      code: "invalid_field",
+      message: "runtime: must be 1-32 characters of a-z 0-9 -",
+      line: 2,
+      column: 10,
+    },
+  ]);
+});
+
 test("reads all fields of a YAML file [D13, D14, D61]", () => {
   const text = [
     "name: my_Agent",
@@ -238,7 +254,7 @@ test("points at every mistake of a file at once [D57]", () => {
     {
       code: "unknown_key",
       message:
-        'unknown key "colour" is ignored: the keys are name, description, model, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
+        'unknown key "colour" is ignored: the keys are name, description, model, runtime, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },

@@ -1,0 +1,155 @@
+import { Readable, Writable } from "node:stream";
+import {
+  client,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  type ClientContext,
+  type NewSessionRequest,
+  type NewSessionResponse,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type SessionUpdate,
+  type StopReason,
+} from "@agentclientprotocol/sdk";
+import type { HostEvent } from "./host-protocol.ts";
+import { DriverError, turnText, type DriverOptions } from "./driver.ts";
+import { launchOf } from "./launch-profiles.ts";
+import { SERVER_NAME } from "./tool-door.ts";
+
+type Place = Pick<NewSessionRequest, "cwd" | "mcpServers">;
+
+/** Any agent of the Agent Client Protocol, version 1: Gemini CLI, opencode, and what an operator names. */
+export async function driveAcp(options: DriverOptions): Promise<void> {
+  const { start, door, work, spawn, tell, onSession } = options;
+  const { args, env } = await launchOf(options);
+  const cli = await spawn(args, env);
+  // What is loaded is said again, and was told before.
+  let isTold = false;
+  const app = client({ name: "switchyard" })
+    .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params))
+    .onNotification(methods.client.session.update, ({ params }) => {
+      const event = isTold ? eventOf(params.update) : null;
+      if (event !== null) tell(event);
+    });
+  const connection = app.connect(
+    ndJsonStream(
+      Writable.toWeb(cli.child.stdin),
+      Readable.toWeb(cli.child.stdout) as ReadableStream<Uint8Array>,
+    ),
+  );
+  try {
+    const { agent } = connection;
+    const { agentCapabilities = {} } = await agent.request(methods.agent.initialize, {
+      protocolVersion: PROTOCOL_VERSION,
+      clientCapabilities: {},
+      clientInfo: { name: "switchyard", version: "0.1.0" },
+    });
+    const mcpServers = [
+      {
+        name: SERVER_NAME,
+        command: door.command,
+        args: [...door.args],
+        env: Object.entries(door.env).map(([name, value]) => ({ name, value })),
+      },
+    ];
+    const place = { cwd: work, mcpServers };
+    const resumed = await resume(agent, options.session, { place, agentCapabilities });
+    const sessionId = resumed ?? (await begin(agent, place));
+    await onSession(sessionId, resumed !== null);
+    isTold = true;
+    const text = turnText(resumed === null ? start.firstText : start.resumeText);
+    const { stopReason } = await agent.request(methods.agent.session.prompt, {
+      sessionId,
+      prompt: [{ type: "text", text }],
+    });
+    tell({ type: "end", reason: endOf(stopReason) });
+  } catch (error) {
+    const words = cli.lastWords();
+    throw new DriverError(
+      `${start.cli} failed: ${messageOf(error)}${words === "" ? "" : ` (it said: ${words})`}`,
+      true,
+    );
+  } finally {
+    connection.close();
+    await cli.end();
+  }
+}
+
+async function begin(agent: ClientContext, place: Place): Promise<string> {
+  const { sessionId } = await agent.request<NewSessionResponse>(methods.agent.session.new, place);
+  return sessionId;
+}
+
+/** The session that was there before; null when there is none, or the agent cannot go on with it. */
+async function resume(
+  agent: ClientContext,
+  sessionId: string | null,
+  {
+    place,
+    agentCapabilities: { loadSession = false, sessionCapabilities },
+  }: {
+    readonly place: Place;
+    readonly agentCapabilities: {
+      loadSession?: boolean;
+      sessionCapabilities?: { resume?: unknown };
+    };
+  },
+): Promise<string | null> {
+  if (sessionId === null) return null;
+  try {
+    if (typeof sessionCapabilities?.resume === "object" && sessionCapabilities.resume !== null)
+      await agent.request(methods.agent.session.resume, { sessionId, ...place });
+    else if (loadSession) await agent.request(methods.agent.session.load, { sessionId, ...place });
+    else return null;
+    return sessionId;
+  } catch {
+    return null; // it has not kept it: a new one gets all that was said
+  }
+}
+
+/** Our own tools are decided elsewhere, for each call; nothing else is allowed. */
+function permit({ toolCall, options }: RequestPermissionRequest): RequestPermissionResponse {
+  const { kind, title, name } = toolCall;
+  const isOurs =
+    (kind ?? "other") === "other" && `${name ?? ""} ${title ?? ""}`.includes(SERVER_NAME);
+  const wanted = isOurs ? "allow_once" : "reject_once";
+  const option = options.find((one) => one.kind === wanted);
+  return option === undefined
+    ? { outcome: { outcome: "cancelled" } }
+    : { outcome: { outcome: "selected", optionId: option.optionId } };
+}
+
+function eventOf(update: SessionUpdate): HostEvent | null {
+  switch (update.sessionUpdate) {
+    case "agent_message_chunk":
+    case "agent_thought_chunk": {
+      const { content } = update;
+      if (content.type !== "text") return null;
+      const type = update.sessionUpdate === "agent_message_chunk" ? "text" : "reasoning";
+      return { type, text: content.text };
+    }
+    default:
+      return null; // calls are told by who makes them
+  }
+}
+
+function endOf(reason: StopReason): "stop" | "length" | "refused" {
+  switch (reason) {
+    case "end_turn":
+      return "stop";
+    case "max_tokens":
+    case "max_turn_requests":
+      return "length";
+    case "refusal":
+      return "refused";
+    case "cancelled":
+      throw new DriverError("the agent says that its turn was cancelled", true);
+    default:
+      return reason satisfies never;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : JSON.stringify(error);
+}

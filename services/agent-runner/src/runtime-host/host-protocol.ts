@@ -1,0 +1,73 @@
+// What a runner and the host process of one run say to each other: lines of JSON over the host's standard input and output.
+
+/** The programs that Switchyard knows how to start; `acp` is any that speaks the Agent Client Protocol. */
+export const CLIS = ["claude", "codex", "gemini", "opencode", "acp"] as const;
+export type Cli = (typeof CLIS)[number];
+
+export interface HostTool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** A call that was made before the CLI was interrupted, and what came of it. */
+export interface KnownResult {
+  readonly tool: string;
+  readonly input: unknown;
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** The first line to a host. */
+export interface HostStart {
+  readonly type: "start";
+  readonly cli: Cli;
+  readonly command: readonly string[];
+  /** Beside what the CLI's own profile sets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Null: the CLI's own choice. */
+  readonly model: string | null;
+  readonly apiKey: string | null;
+  readonly baseURL: string | null;
+  /** The run's own directory: what the CLI keeps of its session, and where it works. */
+  readonly directory: string;
+  /** The bubblewrap program, and what the CLI shall not see; null: without a sandbox. */
+  readonly sandbox: { readonly program: string; readonly hidden: readonly string[] } | null;
+  readonly tools: readonly HostTool[];
+  /** What a new session begins with. */
+  readonly firstText: string;
+  /** What a session that was interrupted goes on with. */
+  readonly resumeText: string;
+  /** The CLI gets these when it makes the same call again, once each. */
+  readonly known: readonly KnownResult[];
+}
+
+/** Results of calls, by the ids that the host gave them. */
+export interface HostResults {
+  readonly type: "results";
+  readonly results: readonly {
+    readonly id: string;
+    readonly text: string;
+    readonly isError: boolean;
+  }[];
+  readonly tools: readonly HostTool[];
+}
+
+export type HostCommand = HostStart | HostResults | { readonly type: "end" };
+
+export type HostEvent =
+  /** The process group of the CLI: whoever finds its host dead ends it. */
+  | { readonly type: "started"; readonly group: number }
+  | { readonly type: "session"; readonly id: string; readonly isResumed: boolean }
+  | { readonly type: "text" | "reasoning"; readonly text: string }
+  | { readonly type: "call"; readonly id: string; readonly tool: string; readonly input: unknown }
+  /** What one call of a model has used. */
+  | {
+      readonly type: "usage";
+      readonly inputTokens: number;
+      readonly cachedTokens: number;
+      readonly outputTokens: number;
+    }
+  /** The turn is over. */
+  | { readonly type: "end"; readonly reason: "stop" | "length" | "refused" }
+  | { readonly type: "failed"; readonly message: string; readonly isRetryable: boolean };

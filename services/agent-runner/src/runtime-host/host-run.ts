@@ -1,0 +1,67 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { driveAcp } from "./acp-driver.ts";
+import { driveClaude } from "./claude-driver.ts";
+import { driveCodex } from "./codex-driver.ts";
+import { startCli, type CliProcess } from "./cli-process.ts";
+import { DriverError, type Driver } from "./driver.ts";
+import type { Cli, HostEvent, HostResults, HostStart } from "./host-protocol.ts";
+import { keepSession, readSession } from "./session-note.ts";
+import { openToolDoor, type ToolDoor } from "./tool-door.ts";
+
+const DRIVERS: Readonly<Record<Cli, Driver>> = {
+  acp: driveAcp,
+  gemini: driveAcp,
+  opencode: driveAcp,
+  claude: driveClaude,
+  codex: driveCodex,
+};
+
+/** Lets the CLI do one turn; what it says and how it ends is told. */
+export function hostRun(
+  start: HostStart,
+  tell: (event: HostEvent) => void,
+): { take(results: HostResults): void; end(): Promise<void> } {
+  let door: ToolDoor | null = null;
+  let cli: CliProcess | null = null;
+  let isEnded = false;
+  const work = async (): Promise<void> => {
+    const { directory } = start;
+    const [home, cwd] = [join(directory, "home"), join(directory, "work")];
+    for (const path of [directory, home, cwd]) await mkdir(path, { recursive: true, mode: 0o700 });
+    door = await openToolDoor({ ...start, tell });
+    const writable = [directory, door.directory];
+    await DRIVERS[start.cli]({
+      start,
+      door: door.entry,
+      home,
+      work: cwd,
+      session: await readSession(directory),
+      tell,
+      async spawn(args, env) {
+        cli = await startCli(start, { args, env, cwd, writable });
+        tell({ type: "started", group: cli.group });
+        if (isEnded) await cli.end();
+        return cli;
+      },
+      async onSession(id, isResumed) {
+        await keepSession(directory, id);
+        tell({ type: "session", id, isResumed });
+      },
+    });
+  };
+  const done = work().catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    const isRetryable = error instanceof DriverError && error.isRetryable;
+    tell({ type: "failed", message: message.slice(0, 2_000), isRetryable });
+  });
+  return {
+    take: ({ results, tools }) => door?.take(results, tools),
+    async end() {
+      isEnded = true;
+      await cli?.end();
+      await door?.close();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { HostStart } from "../runtime-host/host-protocol.ts";
+import { startHost, type RuntimeHost } from "./runtime-host.ts";
+
+/** What is left of a run after so long is of nobody: runs are kept for days, their CLIs' sessions need not be. */
+const KEEP_MS = 7 * 86_400_000;
+
+/** The CLIs of the runs that this runner works on. */
+export interface RuntimeHosts {
+  /** The host whose CLI waits for results of the run's calls; null when there is none. */
+  waiting(runId: string): RuntimeHost | null;
+  start(runId: string, start: Omit<HostStart, "type" | "directory">): Promise<RuntimeHost>;
+  /** The CLI waits for results now: it is kept for a while. */
+  keep(runId: string): void;
+  /** Ends a run's CLI. What it keeps of its session goes with the end of the run. */
+  leave(runId: string, how: { readonly hasEnded: boolean }): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface HostsOptions {
+  /** Where runs have directories of their own; it is made for this user alone. */
+  readonly directory: string;
+  /** How long a CLI is kept that waits for results, in milliseconds; after it, it is resumed. */
+  readonly lingerMs: number;
+}
+
+interface Held {
+  readonly host: RuntimeHost;
+  timer: NodeJS.Timeout | null;
+}
+
+export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): RuntimeHosts {
+  const held = new Map<string, Held>();
+  const ending = new Map<string, Promise<void>>();
+  const placeOf = (runId: string): string =>
+    join(directory, createHash("sha256").update(runId).digest("hex").slice(0, 32));
+  const end = (runId: string): Promise<void> => {
+    const one = held.get(runId);
+    if (one !== undefined) {
+      held.delete(runId);
+      clearTimeout(one.timer ?? undefined);
+      const done = one.host.end().finally(() => ending.delete(runId));
+      ending.set(runId, done);
+    }
+    return ending.get(runId) ?? Promise.resolve();
+  };
+  const isSwept = sweepOld(directory);
+  return {
+    waiting(runId) {
+      const one = held.get(runId);
+      if (one === undefined || one.host.isOver()) return null;
+      clearTimeout(one.timer ?? undefined);
+      one.timer = null;
+      return one.host;
+    },
+    async start(runId, start) {
+      // Two CLIs in one session would know nothing of each other.
+      await end(runId);
+      await isSwept;
+      await requireOwn(directory);
+      const place = placeOf(runId);
+      await mkdir(place, { recursive: true, mode: 0o700 });
+      const host = startHost({ ...start, type: "start", directory: place });
+      held.set(runId, { host, timer: null });
+      return host;
+    },
+    keep(runId) {
+      const one = held.get(runId);
+      if (one === undefined) return;
+      clearTimeout(one.timer ?? undefined);
+      one.timer = setTimeout(() => void end(runId), lingerMs);
+      one.timer.unref();
+    },
+    async leave(runId, { hasEnded }) {
+      if (!held.has(runId) && !ending.has(runId) && !hasEnded) return;
+      await end(runId);
+      if (hasEnded) await rm(placeOf(runId), { recursive: true, force: true });
+    },
+    async stop() {
+      await Promise.all([...held.keys()].map(end));
+      await Promise.all(ending.values());
+    },
+  };
+}
+
+/** In a place that others may write to, somebody else could have made it before. */
+async function requireOwn(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const found = await lstat(directory);
+  const isOwn =
+    found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
+  if (!isOwn)
+    throw new Error(
+      `${directory} must be a directory of this user alone (mode 0700); set YARD_RUNTIME_DIR to another one`,
+    );
+}
+
+async function sweepOld(directory: string): Promise<void> {
+  const names = await readdir(directory).catch(() => []);
+  for (const name of names) {
+    const path = join(directory, name);
+    const found = await stat(path).catch(() => null);
+    if (found !== null && Date.now() - found.mtimeMs > KEEP_MS)
+      await rm(path, { recursive: true, force: true }).catch(() => {}); // the next start tries again
+  }
+}

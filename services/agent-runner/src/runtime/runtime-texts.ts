@@ -1,0 +1,93 @@
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { HostResults, KnownResult } from "../runtime-host/host-protocol.ts";
+
+type ToolMessage = Extract<LanguageModelV4Prompt[number], { role: "tool" }>;
+type ToolResult = Extract<ToolMessage["content"][number], { type: "tool-result" }>;
+
+/** Everything that was said, for a CLI that knows nothing of it. */
+export function firstText(prompt: LanguageModelV4Prompt): string {
+  const system = prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
+  const said = prompt.filter(({ role }) => role !== "system");
+  const instructions =
+    system.length === 0 ? "" : `<instructions>\n${system.join("\n\n")}\n</instructions>\n\n`;
+  const [only, ...more] = said;
+  if (only?.role === "user" && more.length === 0) return `${instructions}${textOf(only)}`;
+  const transcript = said.map(
+    (message) => `<${message.role}>\n${textOf(message)}\n</${message.role}>`,
+  );
+  return `${instructions}This is the conversation so far. Its tool calls are done; go on from its end.\n\n${transcript.join("\n\n")}`;
+}
+
+/** What came after the last answer, for a CLI that has its session still and was interrupted in it. */
+export function resumeText(prompt: LanguageModelV4Prompt): string {
+  const last = prompt.findLastIndex(({ role }) => role === "assistant");
+  const since = last === -1 ? [] : prompt.slice(last + 1).map(textOf);
+  const news =
+    since.length === 0
+      ? ""
+      : ` This has come since your last answer or call:\n\n${since.join("\n\n")}\n\n`;
+  return `You were interrupted. What you were told before still holds.${news} Go on with the task. Do not repeat calls whose result you have.`;
+}
+
+/** The calls of the last answer with their results. */
+export function knownResults(prompt: LanguageModelV4Prompt): KnownResult[] {
+  const last = prompt.findLast((message) => message.role === "assistant");
+  if (last === undefined) return [];
+  const results = resultsOf(prompt);
+  return last.content.flatMap((part) => {
+    if (part.type !== "tool-call") return [];
+    const found = results.find(({ id }) => id === part.toolCallId);
+    return found === undefined ? [] : [{ tool: part.toolName, input: part.input, ...found }];
+  });
+}
+
+/** What the calls of a prompt came to. */
+export function resultsOf(prompt: LanguageModelV4Prompt): HostResults["results"][number][] {
+  return prompt.flatMap((message) => {
+    if (message.role !== "tool") return [];
+    return message.content.flatMap((part) =>
+      part.type === "tool-result" ? [{ id: part.toolCallId, ...outputOf(part) }] : [],
+    );
+  });
+}
+
+/** What was said after the last results, such as a message of a person; empty when nothing was. */
+export function saidSince(prompt: LanguageModelV4Prompt): string {
+  const last = prompt.findLastIndex(({ role }) => role === "tool" || role === "assistant");
+  return prompt
+    .slice(last + 1)
+    .map(textOf)
+    .join("\n\n");
+}
+
+function textOf(message: LanguageModelV4Prompt[number]): string {
+  if (message.role === "system") return message.content;
+  return message.content
+    .map((part) => {
+      switch (part.type) {
+        case "text":
+          return part.text;
+        case "tool-call":
+          return `(calls ${part.toolName} with ${JSON.stringify(part.input)})`;
+        case "tool-result": {
+          const { text, isError } = outputOf(part);
+          return `(${part.toolName} ${isError ? "failed" : "gave"}: ${text})`;
+        }
+        default:
+          return ""; // what a model thought is not said again
+      }
+    })
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+function outputOf({ output }: ToolResult): { readonly text: string; readonly isError: boolean } {
+  switch (output.type) {
+    case "text":
+      return { text: output.value, isError: false };
+    case "error-text":
+      return { text: output.value, isError: true };
+    default: // the runner writes no other
+      return { text: JSON.stringify(output), isError: output.type === "error-json" };
+  }
+}
