@@ -13,6 +13,8 @@ const SHORT = {
   seed: 7,
   runs: 40,
   sessions: 10,
+  messages: 30,
+  jobs: 20,
   durationMs: 40_000,
   everyMs: 1_200,
   disasters: ["outage-policy", "blackout", "disk-nats"],

@@ -15,6 +15,8 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     runs: { type: "string", default: "100" },
     sessions: { type: "string", default: "20" },
+    messages: { type: "string", default: "60" },
+    jobs: { type: "string", default: "30" },
     seconds: { type: "string", default: "60" },
     "every-ms": { type: "string", default: "900" },
     disasters: { type: "string", default: "2" },
@@ -28,6 +30,8 @@ const until = performance.now() + Number(values.minutes) * 60_000;
 const settings = {
   runs: Number(values.runs),
   sessions: Number(values.sessions),
+  messages: Number(values.messages),
+  jobs: Number(values.jobs),
   durationMs: Number(values.seconds) * 1_000,
   everyMs: Number(values["every-ms"]),
   only: values.only === "" ? [] : values.only.split(","),
@@ -114,9 +118,9 @@ function describe({ faults, statuses, executions, settledMs, violations }: Chaos
 function tell(seed: number, { faults, violations }: ChaosReport): void {
   for (const fault of faults) say(`  ${describeFault(fault)}`);
   for (const { rule, where, detail } of violations) say(`✗ ${rule} ${where}: ${detail}`);
-  const { runs, sessions, seconds, disasters, only } = values;
+  const { runs, sessions, messages, jobs, seconds, disasters, only } = values;
   const hit = only === "" ? "" : ` --only ${only}`;
   say(
-    `again: npm run chaos -- --minutes 0 --seed ${seed} --runs ${runs} --sessions ${sessions} --seconds ${seconds} --every-ms ${values["every-ms"]} --disasters ${disasters}${hit}`,
+    `again: npm run chaos -- --minutes 0 --seed ${seed} --runs ${runs} --sessions ${sessions} --messages ${messages} --jobs ${jobs} --seconds ${seconds} --every-ms ${values["every-ms"]} --disasters ${disasters}${hit}`,
   );
 }

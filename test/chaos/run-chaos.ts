@@ -3,6 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { commandStream } from "@switchyard/contracts/streams";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import type { Redis } from "@switchyard/service/redis";
+import { checkDeliveries } from "./checker/check-deliveries.ts";
 import { checkEvidence } from "./checker/check-evidence.ts";
 import type { Absence, Evidence, Violation } from "./checker/evidence.ts";
 import {
@@ -15,12 +16,21 @@ import {
 import { playSchedule } from "./driver/play-schedule.ts";
 import type { Cast, Disaster } from "./driver/disasters.ts";
 import type { Fault } from "./driver/fault.ts";
+import {
+  addJobs,
+  drawJobs,
+  drawMessages,
+  readAnswers,
+  readJobs,
+  sayMessages,
+  type OutsideOptions,
+} from "./driver/messages-and-jobs.ts";
 import { drawSchedule } from "./driver/schedule.ts";
 import { decideApprovals, drawRuns, startRuns, type WorkloadOptions } from "./driver/workload.ts";
 import type { World } from "./world/world.ts";
 
 /** `durationMs` is how long things go wrong. */
-export interface ChaosOptions extends WorkloadOptions {
+export interface ChaosOptions extends WorkloadOptions, OutsideOptions {
   readonly everyMs: number;
   readonly disasters: readonly Disaster[];
   readonly only: readonly string[];
@@ -40,23 +50,38 @@ export interface ChaosReport {
 export async function runChaos(world: World, options: ChaosOptions): Promise<ChaosReport> {
   const { seed } = options;
   const runs = drawRuns(options);
+  const messages = drawMessages(options);
   const faults = drawSchedule({ ...options, ...castOf(world) });
-  const startedAt = Date.now();
   const bus = await world.connect("cli");
+  const jobIds = await addJobs(bus, drawJobs(options));
+  const startedAt = Date.now();
   const settledMs = await whileDeciding({ bus, seed }, async () => {
-    await Promise.all([startRuns(bus, runs), playSchedule(world, faults)]);
+    await Promise.all([
+      startRuns(bus, runs),
+      sayMessages(bus, messages),
+      playSchedule(world, faults),
+    ]);
     const wholeAt = performance.now();
     await untilSettled(
       world,
       runs.map(({ runId }) => runId),
     );
+    await untilDelivered(async () => ({
+      messages: await readAnswers(bus, messages),
+      jobs: await readJobs(bus, jobIds),
+    }));
     return performance.now() - wholeAt;
   });
+  const delivered = {
+    messages: await readAnswers(bus, messages),
+    jobs: await readJobs(bus, jobIds),
+  };
   const approvals = await readApprovals(bus);
   await bus.close();
   const evidence = await collectEvidence(world, {
     accepted: runs.map(({ runId }) => runId),
     approvals,
+    ...delivered,
     absences: faults.flatMap((fault) => absencesOf(fault, startedAt)),
   });
   const statuses = Map.groupBy(evidence.runs, ({ status }) => status);
@@ -133,6 +158,17 @@ async function untilSettled(world: World, accepted: readonly string[]): Promise<
   }
 }
 
+/** Resolves when messages and jobs are as they should be, or when the time for it is over. */
+async function untilDelivered(
+  read: () => Promise<Pick<Evidence, "messages" | "jobs">>,
+): Promise<void> {
+  const end = performance.now() + STUCK_MS;
+  while (performance.now() < end) {
+    if (checkDeliveries(await read()).length === 0) return;
+    await delay(POLL_MS);
+  }
+}
+
 /** Of each run its status and the length of its journal. */
 async function statesOf(redis: Redis, accepted: readonly string[]): Promise<[string, number][]> {
   const known = await redis.zrange("yard:runs", "0", "-1"); // child runs, too
@@ -167,7 +203,7 @@ interface StreamReport {
 /** Stops everything and reads what is left. */
 async function collectEvidence(
   world: World,
-  known: Pick<Evidence, "accepted" | "approvals" | "absences">,
+  known: Pick<Evidence, "accepted" | "approvals" | "absences" | "messages" | "jobs">,
 ): Promise<Evidence> {
   await world.stopServices();
   const refusals = await world.refusals();

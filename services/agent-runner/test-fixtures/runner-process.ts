@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { after } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 
 type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -11,8 +12,8 @@ export interface RunnerProcess {
   readonly pid: number;
   /** Every line so far. */
   readonly lines: readonly LogLine[];
-  /** Waits for a line with this message, also among the lines that came before. */
-  logged(message: string): Promise<LogLine>;
+  /** Waits for a line with one of these messages, also among the lines that came before. */
+  logged(...messages: string[]): Promise<LogLine>;
   kill(signal: NodeJS.Signals): void;
   /** Resolves with the exit code; null when a signal ended the process. */
   readonly exited: Promise<number | null>;
@@ -48,26 +49,21 @@ export async function startRunner(env: Record<string, string>): Promise<RunnerPr
 
 function followLog(child: ChildProcess, exited: Promise<number | null>): RunnerProcess {
   const lines: LogLine[] = [];
-  const waiting = new Map<string, ((line: LogLine) => void)[]>();
   if (child.stdout === null) throw new Error("the runner has no stdout");
   createInterface({ input: child.stdout }).on("line", (text) => {
-    const line = JSON.parse(text) as LogLine;
-    lines.push(line);
-    const message = line.msg ?? "";
-    for (const resolve of waiting.get(message) ?? []) resolve(line);
-    waiting.delete(message);
+    lines.push(JSON.parse(text) as LogLine);
   });
   return {
     pid: child.pid ?? 0,
     lines,
     exited,
     kill: (signal) => child.kill(signal),
-    logged(message) {
-      const known = lines.find((line) => line.msg === message);
-      if (known !== undefined) return Promise.resolve(known);
-      return new Promise((resolve) => {
-        waiting.set(message, [...(waiting.get(message) ?? []), resolve]);
-      });
+    async logged(...messages) {
+      try {
+        return await until(() => lines.find(({ msg = "" }) => messages.includes(msg)));
+      } catch (cause) {
+        throw new Error(`the runner has not logged: ${messages.join(", or ")}`, { cause });
+      }
     },
   };
 }

@@ -44,7 +44,7 @@ test("finds an end that was heard twice, otherwise or never", () => {
 test("finds an end of a child that nobody knows, in a whole round, too", () => {
   assert.deepEqual(rulesOf({ runs: [boss] }), ["child"]);
   const nothing = { accepted: [], effects: [], approvals: [], queued: [] };
-  const more = { rejections: [], sessions: [], absences: [] };
+  const more = { rejections: [], sessions: [], messages: [], jobs: [], absences: [] };
   const rest = { ...more, leftOver: [], crashes: [], refusals: [] };
   const found = checkEvidence({ ...nothing, ...rest, runs: [boss], permits: [permit] });
   assert.ok(found.some(({ rule }) => rule === "child"));

@@ -72,6 +72,8 @@ const sound: Evidence = {
   refusals: [],
   rejections: [],
   sessions: [],
+  messages: [],
+  jobs: [],
   absences: [],
 };
 

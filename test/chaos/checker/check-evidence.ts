@@ -1,5 +1,6 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { checkChildren } from "./check-children.ts";
+import { checkDeliveries } from "./check-deliveries.ts";
 import { checkOutcomes } from "./check-outcomes.ts";
 import { checkSessions } from "./check-sessions.ts";
 import type {
@@ -30,6 +31,7 @@ export function checkEvidence(evidence: Evidence): Violation[] {
     ]),
     ...checkOutcomes(evidence),
     ...checkSessions(evidence),
+    ...checkDeliveries(evidence),
     ...checkEffects(evidence),
     ...evidence.queued.map((subject) => broken("left-queued", subject, "it is still in the queue")),
     ...evidence.leftOver.map(({ pid, name }) =>

@@ -22,8 +22,26 @@ export interface Evidence {
   /** Commands that were refused, although every one of the round is good. */
   readonly rejections: readonly Rejected[];
   readonly sessions: readonly SessionEvidence[];
+  readonly messages: readonly MessageEvidence[];
+  readonly jobs: readonly JobEvidence[];
   /** What was done to processes that may be taken for their death. */
   readonly absences: readonly Absence[];
+}
+
+/** What people wrote in one conversation of a channel, and what they read there. */
+export interface MessageEvidence {
+  readonly conversation: string;
+  readonly said: readonly string[];
+  readonly answers: readonly string[];
+}
+
+/** A job that was due once, and the ends that its history has. */
+export interface JobEvidence {
+  readonly jobId: string;
+  readonly ends: readonly {
+    readonly status: "ok" | "error" | "skipped";
+    readonly error: string | null;
+  }[];
 }
 
 /** A `run.rejected` event. */
@@ -159,4 +177,6 @@ export type Rule =
   | "session-blocked"
   | "session-order"
   | "session-history"
-  | "session-events";
+  | "session-events"
+  | "message-answer"
+  | "job-end";

@@ -35,6 +35,10 @@ const SERVICES = [
   ["runner-1", "runner", "agent-runner"],
   ["runner-2", "runner", "agent-runner"],
   ["runner-3", "runner", "agent-runner"],
+  ["channels-1", "channels", "channels"],
+  ["channels-2", "channels", "channels"],
+  ["scheduler-1", "scheduler", "scheduler"],
+  ["scheduler-2", "scheduler", "scheduler"],
 ] as const;
 
 export interface WorldOptions {
@@ -255,6 +259,8 @@ export class World {
       YARD_RUN_TOKEN_KEY_FILE: this.#keys.runTokenKeyFile,
       YARD_SKILL_ROOTS: join(SUITE, "project"),
       YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
+      YARD_CHANNELS_FILE: join(SUITE, "project/channels.json"),
+      YARD_SCHEDULES_PER_CALLER: "10000",
       YARD_STATE_DIR: join(this.directory, name),
       CHAOS_FIXTURES: join(SUITE, "fixtures"),
       CHAOS_BOOK: this.book,

@@ -74,6 +74,20 @@ test("what follows from entries is written with them, and decided by what came b
   assert.equal(other.run.state.end, null);
 });
 
+test("an end that is decided when it is its turn sees what was read just before, and may come to nothing", async () => {
+  const { run, steer, writes } = await openRun();
+  await run.record(answer);
+  await steer();
+  const looked = run.lookForNews();
+  await run.recordWith([], ({ messages }) => (messages.length === 0 ? [finished] : []));
+  await looked;
+  assert.deepEqual(writes, [1]);
+  const kinds = (await store.load(run.hold.runId)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["started", "model-responded", "steered"]);
+  await run.recordWith([], () => [finished]);
+  assert.deepEqual(writes, [1, 1]);
+});
+
 test("an answer and its end are not written behind a request to cancel", async () => {
   const { run } = await openRun();
   const { runId } = run.hold;

@@ -169,7 +169,10 @@ export class ActiveRun {
       }
     }
     const last = steps.at(-1);
-    if (last === undefined) return [];
+    if (last === undefined) {
+      for (const { resolve } of accepted) resolve();
+      return [];
+    }
     try {
       const entries = steps.map(({ entry }) => entry);
       const requests = await this.#append(entries, last.after);

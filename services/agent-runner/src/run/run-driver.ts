@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { scheduleCommand } from "@switchyard/bus/publish";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { resumeRun } from "@switchyard/contracts/run-commands";
@@ -13,7 +14,7 @@ import { endNow } from "../core/consequences.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { linkSignals } from "../signals/linked-signal.ts";
 import { ModelTurn } from "./model-turn.ts";
-import { deadlineOf, limitFailure, nextAction } from "../core/next-action.ts";
+import { deadlineOf, limitFailure, nextAction, type NextAction } from "../core/next-action.ts";
 import { openCalls, type CallState } from "../core/run-state.ts";
 import type { Listing } from "../tools/listed-tool.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
@@ -108,7 +109,7 @@ class Driver {
         case "stop":
           return false;
         case "finish":
-          await this.#run.note({ kind: "finished", output: action.output });
+          await this.#noteIfStill(action, { kind: "finished", output: action.output });
           return true;
         case "fail":
           await this.#recordEnd({ kind: "failed", failure: action.failure });
@@ -120,7 +121,7 @@ class Driver {
           await this.#cancel();
           return true;
         case "park":
-          await this.#park(action.until);
+          await this.#park(action);
           return this.#run.state.waiting === null;
         case "dispatch-skill": {
           const { runId } = this.#run.state.started;
@@ -173,7 +174,8 @@ class Driver {
   }
 
   /** The timer and the sweeper know of the wait before anybody may rely on them. */
-  async #park(until: string | null): Promise<void> {
+  async #park(action: Extract<NextAction, { action: "park" }>): Promise<void> {
+    const { until } = action;
     const { parked, bus, now } = this.#context;
     const { runId } = this.#run.hold;
     const wakeAt = until === null ? 0 : Date.parse(until);
@@ -184,7 +186,19 @@ class Driver {
         scheduleCommand(bus, resumeRun, { runId }, {}, { at, correlationId: runId }),
       );
     }
-    await this.#run.note({ kind: "waiting", until });
+    await this.#noteIfStill(action, { kind: "waiting", until });
+  }
+
+  /** Others write news at any time. What came since the decision may be what the run would wait for, or have to answer. */
+  #noteIfStill(
+    action: NextAction,
+    entry: WithoutTime<EntryOf<"finished"> | EntryOf<"waiting">>,
+  ): Promise<void> {
+    return this.#run.recordWith([], (state) => {
+      const now = this.#context.now();
+      if (!isDeepStrictEqual(nextAction(state, now), action)) return [];
+      return [{ ...entry, at: new Date(now).toISOString() }];
+    });
   }
 
   #noteOutcome(step: CallOutcome): void {

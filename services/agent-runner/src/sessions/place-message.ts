@@ -4,7 +4,7 @@ import { isAdmin } from "../journal/run-access.ts";
 import { findSession } from "./find-session.ts";
 import { FIRST_LOOK_MS, flush, type SessionParts } from "./session-parts.ts";
 import type { Place } from "./session-index.ts";
-import type { Placed, SessionCommand, SessionState } from "./session-record.ts";
+import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
 import { confirmSteer, undoSteer } from "./transitions.ts";
 
@@ -90,8 +90,11 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
   const { place, key, isKey, ref, command, onBusy } = decision;
   const { runId, digest, requester, agent } = command;
   const { slot, owner } = place;
-  return parts.store.change<Placing | null>(slot, ({ record }) => {
+  return parts.store.change<Placing | null>(slot, async ({ record }) => {
     if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
+    // Looked at here, behind the read: a run that ends later changes the record, and then this is decided again.
+    const over = await endedRun(parts, record, command);
+    if (over !== null) return { record, result: over };
     const isOwnRun = asksMoreThanWords(command);
     const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy, isOwnRun };
     const now = { nowMs: parts.now(), limits: parts.limits };
@@ -103,6 +106,19 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
       ...(isKept ? { keep: command } : {}),
     };
   });
+}
+
+/** A message that is brought once more gets no second turn when its run has ended, and not its place again. */
+async function endedRun(
+  { runs }: SessionParts,
+  { session }: SessionRecord,
+  { runId, digest }: SessionCommand,
+): Promise<Placing | null> {
+  if (session === null || session.active?.runId === runId) return null;
+  const status = await runs.status(runId);
+  if (status === null || status === "running" || status === "waiting") return null;
+  const isSame = (await runs.digest(runId)) === digest;
+  return { outcome: isSame ? "go" : "taken", session };
 }
 
 /** What a run that is under way cannot be given by a message; it would be dropped without a word. */

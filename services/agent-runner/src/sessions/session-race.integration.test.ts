@@ -1,7 +1,15 @@
 import { call } from "@switchyard/bus/call";
-import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
+import { connectBus } from "@switchyard/bus/connect";
+import { deliverToSession } from "@switchyard/contracts/session-delivery";
+import {
+  getSession,
+  listSessions,
+  sendToSession,
+  sessionHistory,
+} from "@switchyard/contracts/sessions";
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
@@ -75,4 +83,39 @@ test("of many senders that begin one session at once, all are in the same one", 
     const { session } = await call(lab.bus, getSession, { session: "same" });
     return session.activeRun === null;
   });
+});
+
+test("a message that is brought again while its run ends is in the history once", async () => {
+  const channels = await connectBus({ servers: lab.nats.url, user: "channels" });
+  after(() => channels.close());
+  const bring = async (n: number, again: number): Promise<void> => {
+    await delay(again);
+    await call(channels, deliverToSession, {
+      owner: "cli",
+      session: `brought-${n}`,
+      agent: "brief",
+      message: `m${n}`,
+      runId: `brought-${n}`,
+    });
+  };
+  peers.agents.set("brief", agent("brief", { plan: { steps: [], answer: "{{/input}}" } }));
+  const numbers = Array.from({ length: 12 }, (_, n) => n);
+  for (const n of numbers)
+    await Promise.all(Array.from({ length: 25 }, (_, again) => bring(n, again)));
+  await until(async () => {
+    const { sessions } = await call(lab.bus, listSessions, { limit: 200 });
+    const brought = sessions.filter(({ key }) => key.startsWith("brought-"));
+    return (
+      brought.length === numbers.length && brought.every(({ activeRun }) => activeRun === null)
+    );
+  });
+  for (const n of numbers) {
+    const asked = { session: `brought-${n}`, limit: 100 };
+    const { messages } = await call(lab.bus, sessionHistory, asked);
+    assert.deepEqual(
+      messages.map(({ role }) => role),
+      ["user", "assistant"],
+      `brought-${n}`,
+    );
+  }
 });
