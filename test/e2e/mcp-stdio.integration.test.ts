@@ -1,106 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { Client as ClientV2 } from "@modelcontextprotocol/client";
-import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/stdio";
-import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { rm } from "node:fs/promises";
+import { test } from "node:test";
 import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
+import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { until } from "@switchyard/local-servers/until";
 import { readSideEffects } from "@switchyard/service/side-effects";
-import { startYardDev } from "../lib/yard-dev.ts";
+import { callOf, errorOf, startStdioWorld, type Called, type Json } from "../lib/stdio-world.ts";
 import { yardCommand } from "../lib/yard-command.ts";
 
-const main = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
-const directory = await mkdtemp(join(tmpdir(), "yard-mcp-stdio-"));
-const stateDir = join(directory, "state");
-const dev = await startYardDev({ project: "test/e2e/mcp-stdio-project", stateDir });
-after(async () => {
-  await dev.stop();
-  await rm(directory, { recursive: true, force: true });
-});
-const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
-const seed = (await readFile(join(stateDir, "keys", "cli.nk"), "utf8")).trim();
-
-const basics = {
-  PATH: process.env["PATH"] ?? "",
-  HOME: directory,
-  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
-  YARD_STATE_DIR: stateDir,
-};
-const bridge = (url: string, gatewayToken: string) => ({
-  SWITCHYARD_GATEWAY_URL: url,
-  SWITCHYARD_GATEWAY_TOKEN: gatewayToken,
-  SWITCHYARD_SESSION_KEY: "desk",
-  SWITCHYARD_SIDE_EFFECTS_FILE: join(directory, "effects.ndjson"),
-});
-
-interface Options {
-  readonly env?: Record<string, string>;
-  readonly args?: readonly string[];
-}
-const paramsOf = ({ env = {}, args = [] }: Options) => ({
-  command: process.execPath,
-  args: [main, "mcp", "serve", ...args],
-  env: { ...basics, ...env },
-  stderr: "pipe" as const,
-});
-
-const clients: { close(): Promise<void> }[] = [];
-after(() => Promise.all(clients.map((client) => client.close())));
-
-async function connectV1(options: Options = {}) {
-  const client = new ClientV1({ name: "test", version: "1.0.0" });
-  const transport = new StdioV1(paramsOf(options));
-  await client.connect(transport);
-  clients.push(client);
-  return { client, transport };
-}
-
-async function connectV2(options: Options = {}) {
-  const client = new ClientV2(
-    { name: "test", version: "1.0.0" },
-    { versionNegotiation: { mode: "auto" } },
-  );
-  const transport = new StdioV2(paramsOf(options));
-  await client.connect(transport);
-  clients.push(client);
-  return { client, transport };
-}
-
-type Called = { readonly isError: boolean; readonly text: string; readonly json: Json };
-type Json = Record<string, unknown>;
-
-/** One call, its text, and its data where it has any. */
-async function callOf(
-  client: Pick<ClientV2, "callTool">,
-  name: string,
-  args: Json = {},
-): Promise<Called> {
-  const result = await client.callTool({ name, arguments: args });
-  const {
-    content,
-    structuredContent = {},
-    isError = false,
-  } = result as {
-    content: { text?: string }[];
-    structuredContent?: Json;
-    isError?: boolean;
-  };
-  return { isError, text: content.map(({ text }) => text).join(""), json: structuredContent };
-}
-
-const errorOf = async (client: ClientV2, name: string, args: Json = {}): Promise<string> => {
-  const { isError, text } = await callOf(client, name, args);
-  assert.equal(isError, true, text);
-  return text;
-};
-
+const { dev, stateDir, token, basics, seed, bridge, paramsOf, connectV1, connectV2 } =
+  await startStdioWorld();
 const natsEnv = bridge(dev.natsUrl, seed);
 const { client: nats } = await connectV2({ env: natsEnv });
 const open = PLATFORM_TOOLS.filter((name) => !/^(?:cron|gateway)_/.test(name));
@@ -133,6 +44,9 @@ test("an owner has all of them, under older names of the variables, too [F42] [X
   const names = await namesOf(client);
   assert.deepEqual(names, PLATFORM_TOOLS.toSorted());
   assert.equal(new Set(names).size, names.length);
+  // The rest is for owners.
+  assert.deepEqual([names.length, open.length], [PLATFORM_TOOLS.length, 17]);
+  assert.equal(names.filter((name) => name.startsWith("cron_")).length, 7);
 });
 
 test("a profile narrows, and an unknown one stops the server [F5]", async () => {

@@ -37,6 +37,14 @@ export const BUILTIN_TIERS = {
   message_delete: "session",
   message_pin: "session",
   message_read: "auto",
+  // Platform tools: what is done when it is time.
+  cron_status: "auto",
+  cron_list: "auto",
+  cron_runs: "auto",
+  cron_add: "session",
+  cron_update: "session",
+  cron_remove: "session",
+  cron_run: "session",
   // Files, commands, pages and memory.
   read_file: "auto",
   list_files: "auto",
@@ -69,6 +77,13 @@ export const PLATFORM_TOOLS = [
   "message_send_with_effect",
   "message_pin",
   "message_read",
+  "cron_status",
+  "cron_list",
+  "cron_add",
+  "cron_update",
+  "cron_remove",
+  "cron_run",
+  "cron_runs",
 ] as const satisfies readonly BuiltinName[];
 
 /** The built-in tool of a name or an alias; null for anything else. */

@@ -22,6 +22,7 @@ import { runCancelled, runEnds, runLive, runRejected } from "./run-events.ts";
 import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
 import { sessionEnded } from "./session-events.ts";
 import { getRun, requestCancel } from "./runs.ts";
+import * as schedules from "./schedules.ts";
 import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skills from "./skills.ts";
@@ -102,6 +103,13 @@ const platformRpcs = [
   channels.readChannelMessages,
   channels.resolveTarget,
   channels.listChannelAccounts,
+  schedules.scheduleStatus,
+  schedules.listSchedules,
+  schedules.addSchedule,
+  schedules.updateSchedule,
+  schedules.removeSchedule,
+  schedules.runSchedule,
+  schedules.scheduleRuns,
 ] as const;
 /** What only services say, and what is believed because nobody else may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([

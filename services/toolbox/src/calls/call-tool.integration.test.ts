@@ -53,6 +53,13 @@ test("lists the built-in tools with schemas and tiers, and only what the policy 
       "message_delete session",
       "message_pin session",
       "message_read auto",
+      "cron_status auto",
+      "cron_list auto",
+      "cron_runs auto",
+      "cron_add session",
+      "cron_update session",
+      "cron_remove session",
+      "cron_run session",
     ],
   );
   const [read] = tools;

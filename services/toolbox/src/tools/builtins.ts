@@ -2,6 +2,7 @@ import type { BuiltinName } from "@switchyard/contracts/toolbox";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";
+import { createCronTools } from "../platform/cron-tools.ts";
 import { createMessageTools } from "../platform/message-tools.ts";
 import { createSessionTools } from "../platform/session-tools.ts";
 import { createSpawnTools } from "../platform/spawn-tools.ts";
@@ -41,6 +42,7 @@ export function createBuiltins({
     ...createSessionTools(asCaller),
     ...createSpawnTools(asCaller),
     ...createMessageTools(asCaller),
+    ...createCronTools(asCaller),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

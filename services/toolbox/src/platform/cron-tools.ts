@@ -1,0 +1,165 @@
+import {
+  addSchedule,
+  DeliveryStatus,
+  JobRunStatus,
+  listSchedules,
+  removeSchedule,
+  runSchedule,
+  ScheduleJobInput,
+  ScheduleJobPatch,
+  scheduleRuns,
+  scheduleStatus,
+  updateSchedule,
+} from "@switchyard/contracts/schedules";
+import { z } from "zod";
+import { defineTool, type Tool } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { asToolError, type AsCaller } from "./as-caller.ts";
+import { jsonResult } from "./json-result.ts";
+import { withRecentChat } from "./recent-chat.ts";
+import { CallerSession } from "./session-tools.ts";
+
+/** A job as models write it: without unions, which model providers refuse. The scheduler's own schema reads it then. */
+const Job = z
+  .looseObject({})
+  .describe(
+    "name; schedule {kind: at, at: ISO time} or {kind: every, everyMs} or {kind: cron, expr, tz}; sessionTarget main with payload {kind: systemEvent, text}, or isolated with payload {kind: agentTurn, message, model, timeoutSeconds}; agentId, sessionKey, description, enabled, deleteAfterRun, wakeMode (now, next-heartbeat), overlap (skip, queue, parallel), catchUp (once, skip), delivery {mode: none or webhook, to, bestEffort}",
+  );
+const JobId = z.string().max(128).optional();
+const idShape = { jobId: JobId, id: JobId.describe("The same as jobId") };
+const pageShape = { limit: z.int().min(1).max(200).default(50), offset: z.int().min(0).default(0) };
+const NO_ID = "jobId required (id accepted for backward compatibility)";
+
+/** The tools that run agents when it is time [F23-F29]; for owners alone. */
+export function createCronTools(asCaller: AsCaller): readonly Tool[] {
+  return [...readTools(asCaller), addTool(asCaller), ...changeTools(asCaller)];
+}
+
+function readTools(asCaller: AsCaller): readonly Tool[] {
+  const cron_status = defineTool({
+    name: "cron_status",
+    description: "Says how many jobs there are and when the next one is due.",
+    input: z.strictObject({}),
+    run: async (_args, context) =>
+      jsonResult(await asCaller(context, scheduleStatus, {}).catch(asToolError)),
+  });
+  const cron_list = defineTool({
+    name: "cron_list",
+    description: "Lists your jobs, disabled ones among them.",
+    input: z.strictObject({
+      filter: z.string().max(128).optional().describe("Part of a name or description"),
+      query: z.string().max(128).optional().describe("The same as filter"),
+      includeDisabled: z.boolean().default(true),
+      enabled: z.enum(["all", "enabled", "disabled"]).optional(),
+      sortBy: z.enum(["nextRunAtMs", "updatedAtMs", "name"]).default("nextRunAtMs"),
+      sortDir: z.enum(["asc", "desc"]).default("asc"),
+      ...pageShape,
+    }),
+    async run({ filter, query = filter, ...asked }, context) {
+      const request = { ...asked, ...(query !== undefined && { query }) };
+      return jsonResult(await asCaller(context, listSchedules, request).catch(asToolError));
+    },
+  });
+  const cron_runs = defineTool({
+    name: "cron_runs",
+    description: "Lists what became of the due times of a job, or of all, the latest first.",
+    input: z.strictObject({
+      ...idShape,
+      scope: z.enum(["job", "all"]).optional(),
+      statuses: z.array(JobRunStatus).min(1).max(3).optional(),
+      deliveryStatuses: z.array(DeliveryStatus).min(1).max(4).optional(),
+      query: z.string().max(128).optional(),
+      sortDir: z.enum(["asc", "desc"]).default("desc"),
+      ...pageShape,
+    }),
+    async run({ id, jobId = id, ...asked }, context) {
+      if (jobId !== undefined && /[/\\]/.test(jobId))
+        throw new ToolError("jobId must not contain slashes");
+      const request = { ...asked, ...(jobId !== undefined && { jobId }) };
+      return jsonResult(await asCaller(context, scheduleRuns, request).catch(asToolError));
+    },
+  });
+  return [cron_status, cron_list, cron_runs] as readonly Tool[]; // each is a Tool of its own arguments
+}
+
+function addTool(asCaller: AsCaller): Tool {
+  return defineTool({
+    name: "cron_add",
+    // A job's run has all rights of the owner, so a run that makes one would leave the limits of its own.
+    notForRuns: true,
+    description:
+      "Adds a job that runs an agent at a time, every so often, or by a cron expression.",
+    // Some models write the fields of the job beside it, or in its place.
+    input: z.looseObject({
+      job: Job.optional(),
+      contextMessages: z
+        .int()
+        .min(0)
+        .max(10)
+        .default(0)
+        .describe("Adds so many of the last messages of this chat to the text of a systemEvent"),
+      callerSession: CallerSession,
+    }),
+    async run({ job, contextMessages, callerSession, ...flat }, context) {
+      const given = job ?? (Object.keys(flat).length === 0 ? undefined : flat);
+      if (given === undefined) throw new ToolError("job required");
+      const read = parsedAs(ScheduleJobInput, given, "job");
+      const recent = { session: callerSession, messages: contextMessages };
+      const payload = await withRecentChat(asCaller, context, { payload: read.payload, recent });
+      const request = { job: { ...read, payload } };
+      const { job: added } = await asCaller(context, addSchedule, request).catch(asToolError);
+      return jsonResult(added);
+    },
+  }) as Tool; // a Tool of its own arguments
+}
+
+function changeTools(asCaller: AsCaller): readonly Tool[] {
+  const cron_update = defineTool({
+    name: "cron_update",
+    notForRuns: true,
+    description: "Changes a job: patch has the fields that are to be others.",
+    input: z.strictObject({ ...idShape, patch: Job.optional() }),
+    async run({ id, jobId = id, patch }, context) {
+      const named = namedJob(jobId);
+      if (patch === undefined) throw new ToolError("patch required");
+      const request = { jobId: named, patch: parsedAs(ScheduleJobPatch, patch, "patch") };
+      const { job } = await asCaller(context, updateSchedule, request).catch(asToolError);
+      return jsonResult(job);
+    },
+  });
+  const cron_remove = defineTool({
+    name: "cron_remove",
+    notForRuns: true,
+    description: "Removes a job; a run of it that is under way goes on.",
+    input: z.strictObject(idShape),
+    async run({ id, jobId = id }, context) {
+      const request = { jobId: namedJob(jobId) };
+      return jsonResult(await asCaller(context, removeSchedule, request).catch(asToolError));
+    },
+  });
+  const cron_run = defineTool({
+    name: "cron_run",
+    notForRuns: true,
+    description: "Runs a job now (force), or only when it is due.",
+    input: z.strictObject({ ...idShape, mode: z.enum(["due", "force"]).default("force") }),
+    async run({ id, jobId = id, mode }, context) {
+      const request = { jobId: namedJob(jobId), mode };
+      return jsonResult(await asCaller(context, runSchedule, request).catch(asToolError));
+    },
+  });
+  return [cron_update, cron_remove, cron_run] as readonly Tool[]; // as above
+}
+
+function namedJob(jobId: string | undefined): string {
+  if (jobId === undefined || jobId === "") throw new ToolError(NO_ID);
+  return jobId;
+}
+
+function parsedAs<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues
+    .slice(0, 5)
+    .map(({ path, message }) => `${[what, ...path].join(".")}: ${message}`.slice(0, 300));
+  throw new ToolError(problems.join("; "));
+}

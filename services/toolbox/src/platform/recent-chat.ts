@@ -1,0 +1,47 @@
+import type { JobPayload } from "@switchyard/contracts/schedules";
+import { sessionHistory, type SessionMessage } from "@switchyard/contracts/sessions";
+import type { ToolContext } from "../tool.ts";
+import { asToolError, type AsCaller } from "./as-caller.ts";
+
+const MESSAGE_CHARS = 220;
+const ALL_CHARS = 700;
+const SPEAKER: Readonly<Record<string, string>> = { user: "User", assistant: "Assistant" };
+
+/** A reminder with the end of the chat that it was made in, so that whoever reads it knows what it is about. */
+export async function withRecentChat(
+  asCaller: AsCaller,
+  context: ToolContext,
+  {
+    payload,
+    recent,
+  }: {
+    readonly payload: JobPayload;
+    readonly recent: { readonly session: string | undefined; readonly messages: number };
+  },
+): Promise<JobPayload> {
+  const { session = "", messages: limit } = recent;
+  if (limit === 0 || session === "" || payload.text === undefined) return payload;
+  const { messages } = await asCaller(context, sessionHistory, { session, limit }).catch(
+    asToolError,
+  );
+  const lines = recentLines(messages);
+  if (lines.length === 0) return payload;
+  return { ...payload, text: `${payload.text}\n\nRecent context:\n${lines.join("\n")}` };
+}
+
+/** The last messages of people and agents, the oldest first, as many as fit. */
+export function recentLines(messages: readonly Pick<SessionMessage, "role" | "text">[]): string[] {
+  const lines: string[] = [];
+  let left = ALL_CHARS;
+  for (const { role, text } of messages.toReversed()) {
+    const speaker = SPEAKER[role];
+    const said = text.replaceAll(/\s+/g, " ").trim();
+    if (speaker === undefined || said === "") continue;
+    const cut = said.length > MESSAGE_CHARS ? `${said.slice(0, MESSAGE_CHARS - 1)}…` : said;
+    const line = `- ${speaker}: ${cut}`;
+    if (line.length > left) break;
+    left -= line.length;
+    lines.unshift(line);
+  }
+  return lines;
+}

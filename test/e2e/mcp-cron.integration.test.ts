@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
+import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
+import { readSideEffects } from "@switchyard/service/side-effects";
+import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
+
+const { dev, seed, bridge, connectV2 } = await startStdioWorld();
+const natsEnv = bridge(dev.natsUrl, seed);
+const effectsFile = natsEnv.SWITCHYARD_SIDE_EFFECTS_FILE;
+const { client: nats } = await connectV2({ env: natsEnv });
+const ownerEnv = { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" };
+const { client: owner } = await connectV2({ env: ownerEnv });
+const hourly = { kind: "every", everyMs: 3_600_000 };
+const report = {
+  name: "report",
+  agentId: "helper",
+  schedule: hourly,
+  sessionTarget: "isolated",
+  payload: { kind: "agentTurn", message: "what is new" },
+};
+
+test("jobs are added, listed, changed, run and removed, and an added one is on the disk [F23-F29] [F37] [F38]", async () => {
+  await rm(effectsFile, { force: true });
+  const before = Number((await callOf(owner, "cron_status")).json["jobs"]);
+  const { json: added } = await callOf(owner, "cron_add", { job: report });
+  const { id: jobId, enabled, wakeMode, deleteAfterRun } = added;
+  assert.match(String(jobId), /^job-/);
+  assert.deepEqual([enabled, wakeMode, deleteAfterRun], [true, "now", false]);
+  assert.equal((await readSideEffects(effectsFile)).cronAdds, 1);
+  // Weak models write the job's fields in its place.
+  const { json: flat } = await callOf(owner, "cron_add", {
+    ...report,
+    name: "flat",
+    enabled: false,
+  });
+  assert.equal(flat["name"], "flat");
+  assert.equal((await callOf(owner, "cron_status")).json["jobs"], before + 2);
+  const jobsOf = async (args: Json) =>
+    (await callOf(owner, "cron_list", args)).json["jobs"] as Json[];
+  assert.equal((await jobsOf({ filter: "flat" })).length, 1);
+  assert.equal((await jobsOf({ query: "flat", includeDisabled: false })).length, 0);
+  assert.equal((await jobsOf({ enabled: "disabled", sortBy: "name", sortDir: "desc" })).length, 1);
+  const patch = { description: "each hour", payload: { kind: "agentTurn", message: "tell" } };
+  const { json: changed } = await callOf(owner, "cron_update", { jobId, patch });
+  assert.deepEqual(
+    [changed["description"], (changed["payload"] as Json)["message"]],
+    ["each hour", "tell"],
+  );
+  const early = await callOf(owner, "cron_run", { jobId, mode: "due" });
+  assert.deepEqual(early.json, { ran: false, reason: "not-due" });
+  assert.equal((await callOf(owner, "cron_run", { id: jobId })).json["ran"], true);
+  const entries = async () =>
+    (await callOf(owner, "cron_runs", { jobId, limit: 5 })).json["entries"] as Json[];
+  const [entry] = await until(entries, (all) => all.length > 0);
+  assert.deepEqual(
+    [entry?.["action"], entry?.["status"], entry?.["summary"], entry?.["jobName"]],
+    ["finished", "ok", "You said tell", "report"],
+  );
+  const failed = await callOf(owner, "cron_runs", { scope: "all", statuses: ["error"] });
+  assert.equal(failed.json["total"], 0);
+  for (const job of [jobId, flat["id"]])
+    assert.equal((await callOf(owner, "cron_remove", { jobId: job })).json["removed"], true);
+  assert.equal((await callOf(owner, "cron_status")).json["jobs"], before);
+});
+
+test("a reminder has the end of the chat that it was made in, if that is wanted [F25]", async () => {
+  await callOf(owner, "sessions_send", { sessionKey: "desk", agentId: "helper", message: "Ada?" });
+  const job = {
+    name: "reminder",
+    agentId: "helper",
+    schedule: hourly,
+    sessionTarget: "main",
+    payload: { kind: "systemEvent", text: "call Ada" },
+  };
+  const { json } = await callOf(owner, "cron_add", { job, contextMessages: 2 });
+  assert.equal(
+    (json["payload"] as Json)["text"],
+    "call Ada\n\nRecent context:\n- User: Ada?\n- Assistant: You said Ada?",
+  );
+  await callOf(owner, "cron_remove", { jobId: json["id"] });
+});
+
+test("what cron tools refuse, they say, and nothing is written down [F23-F29]", async () => {
+  await rm(effectsFile, { force: true });
+  const unknown = { jobId: "job-0" };
+  for (const [name, args, text] of [
+    ["cron_add", {}, /job required/],
+    ["cron_update", unknown, /patch required/],
+    ["cron_update", { patch: {} }, /jobId required \(id accepted for backward compatibility\)/],
+    ["cron_remove", {}, /jobId required \(id accepted for backward compatibility\)/],
+    ["cron_run", {}, /jobId required \(id accepted for backward compatibility\)/],
+    ["cron_update", { ...unknown, patch: { name: "x" } }, /unknown cron job id: job-0/],
+    ["cron_remove", unknown, /unknown cron job id: job-0/],
+    ["cron_run", unknown, /unknown cron job id: job-0/],
+    ["cron_runs", { jobId: "../etc" }, /jobId must not contain slashes/],
+    ["cron_list", { kind: "x" }, /invalid_arguments/],
+    [
+      "cron_add",
+      { job: { ...report, sessionTarget: "main" } },
+      /main cron jobs require payload\.kind="systemEvent"/,
+    ],
+    [
+      "cron_add",
+      { job: { ...report, payload: { kind: "systemEvent", text: "x" } } },
+      /isolated cron jobs require payload\.kind="agentTurn"/,
+    ],
+    [
+      "cron_add",
+      { job: { ...report, delivery: { mode: "webhook", to: "ftp://x" } } },
+      /cron webhook delivery requires delivery\.to to be a valid http\(s\) URL/,
+    ],
+    ["cron_add", { job: { ...report, schedule: { kind: "daily" } } }, /job\.schedule\.kind: /],
+  ] as const)
+    assert.match(await errorOf(owner, name, args), text);
+  assert.equal((await readSideEffects(effectsFile)).cronAdds, 0);
+  // Somebody who is no owner is not shown them and cannot call them.
+  await assert.rejects(callOf(nats, "cron_list"), /there is no tool cron_list for you/);
+});
