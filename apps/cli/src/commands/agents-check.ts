@@ -32,19 +32,40 @@ export async function validate(
       hint: "agent files are *.yaml, *.yml, and *.md with frontmatter",
     });
   }
-  const { files, models } = await withBus(await findBus(process.env), async (bus) => ({
-    files: await checkAll(bus, found),
-    models: await client(bus, { listModels }).listModels({}),
-  }));
+  const { files, models } = await judged(found);
+  for (const { verdict, diagnostics } of files)
+    if (verdict === "not_an_agent" && !options.json)
+      for (const diagnostic of diagnostics) terminal.note(diagnosticText(diagnostic));
   const verdicts = files
     .filter(({ verdict }) => verdict !== "not_an_agent")
-    .map((checked) => withModel(checked, models));
+    .map((checked) => (models === null ? checked : withModel(checked, models)));
   const failed = verdicts.filter(({ diagnostics }) => diagnostics.some(isError)).length;
   if (options.json) writeJson(terminal, { files: verdicts, failed });
   else printVerdicts(terminal, verdicts);
   const said = `${count(verdicts.length, "agent file")}: ${failed} cannot be used`;
   if (failed > 0) throw new CliError("agents_invalid", said, { hint: "fix what is named above" });
-  if (!options.json) terminal.note(said);
+  if (options.json) return;
+  terminal.note(said);
+  if (models === null)
+    terminal.note("nothing runs here, so their models and skills were not looked for");
+}
+
+/** Where services run, they also know models and skills; without them the files are judged for themselves. */
+async function judged(
+  found: readonly LocalFile[],
+): Promise<{ files: readonly Checked[]; models: Models | null }> {
+  const target = await findBus(process.env).catch((failure: unknown) => {
+    if (failure instanceof CliError && failure.code === "not_running") return null;
+    throw failure;
+  });
+  if (target === null) {
+    const { checkAgentsHere } = await import("../agents-here.ts");
+    return { files: await checkAgentsHere(found), models: null };
+  }
+  return withBus(target, async (bus) => ({
+    files: await checkAll(bus, found),
+    models: await client(bus, { listModels }).listModels({}),
+  }));
 }
 
 interface LocalFile {

@@ -18,7 +18,7 @@ import { printableLine } from "../printable.ts";
 import { firstNames } from "../skills/first-names.ts";
 import { findingLines, scanLines } from "../skills/scan-lines.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
-import { formatOf, readArchive, readStandardInput } from "./skills-import.ts";
+import { formatOf, readArchive, readStandardInput } from "../skills/archive-bytes.ts";
 
 interface Options {
   readonly json?: true;

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { chmod, mkdir, stat } from "node:fs/promises";
 import { test } from "node:test";
 import { clientChecks, isClientOnly } from "../doctor/bus-checks.ts";
 import { failed, ok } from "../doctor/check.ts";
-import { checkNode } from "../doctor/machine-checks.ts";
+import { checkNode, checkPermissions } from "../doctor/machine-checks.ts";
 import { ensureKeys } from "../key-directory.ts";
 import { seedFile } from "../nkey-seed.ts";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
-import { checkLines } from "./doctor.ts";
+import { stateDirectory } from "../locations.ts";
+import { checkLines, repaired } from "./doctor.ts";
 
 test("a row for each check, with what to do below it", () => {
   const checks = [ok("node", "Node.js 24"), failed("redis", "evicts keys", "set noeviction")];
@@ -40,4 +42,22 @@ test("a client of services elsewhere is told nothing of yard dev, which is not t
   });
   assert.equal(unreachable[0]?.status, "failed");
   assert.doesNotMatch(JSON.stringify(unreachable), /yard dev/);
+});
+
+test("--fix closes keys that were open to others, and says what it could not do", async () => {
+  const state = stateDirectory({ YARD_STATE_DIR: tempDirectory() });
+  await mkdir(state.keys, { recursive: true });
+  await chmod(state.keys, 0o755);
+  const open = await checkPermissions(state);
+  assert.equal(open.status, "failed");
+  const cannot = {
+    ...failed("other", "broken", "help it"),
+    repair: () => Promise.reject(new Error("no")),
+  };
+  const said = await repaired([open, ok("node", "fine"), cannot]);
+  assert.equal(said.length, 2);
+  assert.match(said[0] ?? "", /^fixed: .*keys is closed to other users now$/);
+  assert.match(said[1] ?? "", /^other could not be fixed: /);
+  assert.equal((await stat(state.keys)).mode & 0o077, 0);
+  assert.equal((await checkPermissions(state)).status, "ok");
 });

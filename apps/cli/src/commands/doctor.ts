@@ -15,19 +15,44 @@ const MARKS: Readonly<Record<Check["status"], readonly [mark: string, style: Sty
   skipped: ["–", "dim"],
 };
 
-/** `yard doctor`: exit 1 when a check failed. It changes nothing. */
-export async function doctor(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
-  const checks = isClientOnly(process.env)
-    ? [checkNode(process.versions.node), ...(await clientChecks(process.env))]
-    : await localChecks();
+/** `yard doctor`: exit 1 when a check failed. It changes nothing but, with `--fix`, what is safe to put right. */
+export async function doctor(
+  terminal: Terminal,
+  options: { json?: true; fix?: true },
+): Promise<ExitCode> {
+  const first = await allChecks();
+  const fixed = options.fix === true ? await repaired(first) : [];
+  for (const line of fixed) terminal.note(printable(line));
+  const checks = fixed.length === 0 ? first : await allChecks();
   const status = checks.some((check) => check.status === "failed")
     ? "failed"
     : checks.some((check) => check.status === "warning")
       ? "warning"
       : "ok";
-  if (options.json === true) writeJson(terminal, { status, checks });
+  if (options.json === true) writeJson(terminal, { status, checks: checks, fixed });
   else for (const line of checkLines(checks, terminal.paintOut)) terminal.out(line);
   return status === "failed" ? EXIT.failed : EXIT.ok;
+}
+
+function allChecks(): Promise<Check[]> {
+  return isClientOnly(process.env)
+    ? clientChecks(process.env).then((found) => [checkNode(process.versions.node), ...found])
+    : localChecks();
+}
+
+/** Does what the checks can put right themselves, one after the other, and says what became of each. */
+export async function repaired(checks: readonly Check[]): Promise<string[]> {
+  const said: string[] = [];
+  for (const { id, repair } of checks) {
+    if (repair === undefined) continue;
+    said.push(
+      await repair().then(
+        (done) => `fixed: ${done}`,
+        (error: unknown) => `${id} could not be fixed: ${describeFailure(error).message}`,
+      ),
+    );
+  }
+  return said;
 }
 
 /** The machine, and what `yard dev` runs on it. */

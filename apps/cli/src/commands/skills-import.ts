@@ -1,9 +1,10 @@
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
 import {
   unpackSkills,
+  uploadSkills,
   type ImportCounts,
   type ImportedSkill,
 } from "@switchyard/contracts/skill-store";
@@ -11,42 +12,89 @@ import { SkillTarget, type Diagnostic } from "@switchyard/contracts/skills";
 import { readGitOrigin } from "@switchyard/service/git-origin";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
+import type { Person } from "../chat/decide.ts";
+import { terminalPerson } from "../chat/terminal-person.ts";
 import { printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { formatOf, readArchive, readStandardInput } from "../skills/archive-bytes.ts";
+import { skillFoldersOf, type SkillClient } from "../skills/client-folders.ts";
 import { localSkills } from "../skills/local-skills.ts";
 import { findingLines, scanLines } from "../skills/scan-lines.ts";
-import { sendSkills } from "../skills/send-skills.ts";
+import { addCounts, noCounts, sendSkills, type SkillImporter } from "../skills/send-skills.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 
 interface Options {
   readonly json?: true;
   readonly dryRun?: true;
+  readonly yes?: true;
+  /** Another client, whose folders are looked for. */
+  readonly from?: SkillClient;
 }
 
 interface Source {
-  /** What to look at: a directory, a zip, a tar, a tar.gz, or `-` for one of these archives on stdin. */
-  readonly path: string;
+  /** What to look at: directories, or a zip, a tar, a tar.gz, or `-` for one of these archives on stdin. */
+  readonly paths: readonly string[];
   readonly dryRun: boolean;
   readonly targets: readonly SkillTarget[];
   readonly withReports: boolean;
+  /** True: judged by this process, with nothing running. */
+  readonly here?: true;
 }
 
-const MAX_ARCHIVE_BYTES = 40 * 1024 * 1024;
 const PROGRESS_EVERY = 1_000;
 const MAX_REMARKS = 50;
 
-/** Sends skills of this machine to the importer. Fails, when all are sent, if one was skipped. */
+/**
+ * Sends skills of this machine to the importer. Fails, when all are sent, if one was skipped. A person at a terminal is
+ * asked first when the scanner finds something severe; without one the findings are shown, and the importer withholds what it blocks.
+ */
 export async function importSkills(
   terminal: Terminal,
-  path: string,
+  path: string | undefined,
   options: Options,
+  person: Person | null = options.yes === true ? null : terminalPerson(),
 ): Promise<void> {
   const dryRun = options.dryRun === true;
-  const counts = await run(
-    terminal,
-    { path, dryRun, targets: [], withReports: true },
-    { json: options.json === true, show: (skill) => importLines(skill) },
-  );
-  finish(terminal, counts, { json: options.json === true, dryRun });
+  const json = options.json === true;
+  const paths = await pathsOf(path, options.from);
+  const source = { paths, dryRun, targets: [], withReports: true };
+  // What comes over standard input can be read once.
+  if (person !== null && !dryRun && !json && !paths.includes("-"))
+    await askAboutFindings(terminal, source, person);
+  const counts = await run(terminal, source, { json, show: (skill) => importLines(skill) });
+  finish(terminal, counts, { json, dryRun });
+}
+
+async function pathsOf(path: string | undefined, from: SkillClient | undefined): Promise<string[]> {
+  if (from !== undefined && path === undefined)
+    return skillFoldersOf(from, { home: homedir(), cwd: process.cwd() });
+  if (path !== undefined && from === undefined) return [path];
+  throw new CliError("usage", "name one source: a path, or a client with --from", {
+    hint: "such as: ./yard skills import my-skills, or: ./yard skills import --from openclaw",
+  });
+}
+
+const SEVERE: ReadonlySet<string> = new Set(["high", "critical"]);
+
+/** Judges the skills here first; throws `interrupted` when somebody does not want them. */
+async function askAboutFindings(terminal: Terminal, source: Source, person: Person): Promise<void> {
+  const severe: ImportedSkill[] = [];
+  const onSkill = (skill: ImportedSkill): void => {
+    if (skill.scan?.findings.some(({ severity }) => SEVERE.has(severity)) === true)
+      severe.push(skill);
+  };
+  const judged: Source = { ...source, dryRun: true, here: true };
+  await withImporter(judged, (importer) => sendAll(importer, judged, onSkill));
+  if (severe.length === 0) return;
+  for (const { name, file, scan } of severe)
+    for (const line of scan === undefined ? [] : scanLines(name ?? file, scan))
+      terminal.note(printableLine(line));
+  const question = `${count(severe.length, "skill")} with severe findings; import all the same? [y/N] `;
+  const answer = await person.ask(question, new AbortController().signal);
+  if (answer !== null && /^y(?:es)?$/i.test(answer.trim())) return;
+  throw new CliError("interrupted", "nothing was imported", {
+    hint: "leave out what is named above, or look at it with: ./yard skills scan",
+  });
 }
 
 /**
@@ -62,7 +110,7 @@ export async function scanSkills(
   const json = options.json === true;
   const counts = await run(
     terminal,
-    { path, dryRun: true, targets: [], withReports: true },
+    { paths: [path], dryRun: true, targets: [], withReports: true, here: true },
     {
       json,
       show(skill) {
@@ -93,7 +141,7 @@ export async function validateSkills(
   const json = options.json === true;
   const counts = await run(
     terminal,
-    { path, dryRun: true, targets, withReports: false },
+    { paths: [path], dryRun: true, targets, withReports: false, here: true },
     {
       json,
       show(skill) {
@@ -128,15 +176,41 @@ async function run(
     else for (const line of lines) terminal.out(printableLine(line));
     if (done % PROGRESS_EVERY === 0) terminal.note(`${done} skills`);
   };
-  const counts = await withBus(await findBus(process.env), (bus) => send(bus, source, onSkill));
+  const counts = await withImporter(source, (importer) => sendAll(importer, source, onSkill));
   for (const diagnostic of counts.diagnostics) terminal.note(diagnosticText(diagnostic));
   if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts: counts.counts });
   return counts.counts;
 }
 
-async function send(
-  bus: Bus,
+async function withImporter<T>(
+  { here }: Source,
+  use: (importer: SkillImporter) => Promise<T>,
+): Promise<T> {
+  if (here) return (await import("../skills/importer-here.ts")).withImporterHere(process.env, use);
+  return withBus(await findBus(process.env), (bus) =>
+    use(client(bus, { uploadSkills, unpackSkills })),
+  );
+}
+
+/** One directory or archive after the other. */
+async function sendAll(
+  importer: SkillImporter,
   source: Source,
+  onSkill: (skill: ImportedSkill) => void,
+): Promise<{ counts: ImportCounts; diagnostics: readonly Diagnostic[] }> {
+  const total = noCounts();
+  const diagnostics: Diagnostic[] = [];
+  for (const path of source.paths) {
+    const sent = await send(importer, { ...source, path }, onSkill);
+    addCounts(total, sent.counts);
+    diagnostics.push(...sent.diagnostics);
+  }
+  return { counts: total, diagnostics };
+}
+
+async function send(
+  importer: SkillImporter,
+  source: Omit<Source, "paths"> & { readonly path: string },
   onSkill: (skill: ImportedSkill) => void,
 ): Promise<{ counts: ImportCounts; diagnostics: readonly Diagnostic[] }> {
   const { path, dryRun, targets, withReports } = source;
@@ -148,7 +222,7 @@ async function send(
     const skills = localSkills(directory, (file, message) => {
       if (diagnostics.length < MAX_REMARKS) diagnostics.push(notLookedAt(file, message));
     });
-    return { counts: await sendSkills(bus, skills, options), diagnostics };
+    return { counts: await sendSkills(importer, skills, options), diagnostics };
   }
   if (directory !== null && /^skills?\.md$/i.test(basename(directory))) {
     throw new CliError("usage", `${path} is one file of a skill`, {
@@ -157,7 +231,7 @@ async function send(
   }
   const bytes = await (directory === null ? readStandardInput() : readArchive(directory));
   const label = directory === null ? "standard input" : basename(directory);
-  const reply = await client(bus, { unpackSkills }).unpackSkills({
+  const reply = await importer.unpackSkills({
     label,
     dryRun,
     targets: [...targets],
@@ -255,49 +329,5 @@ async function isDirectory(path: string): Promise<boolean> {
   if (facts !== null) return facts.isDirectory();
   throw new CliError("directory_missing", `there is no ${path}`, {
     hint: "name a directory, a zip or a tar.gz, or - for standard input",
-  });
-}
-
-export async function readArchive(path: string): Promise<Buffer> {
-  await using file = await open(path);
-  const { size } = await file.stat();
-  if (size > MAX_ARCHIVE_BYTES) throw tooLarge();
-  return file.readFile();
-}
-
-export async function readStandardInput(): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_ARCHIVE_BYTES) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-/** By its first bytes; a name says less. `label` is what an error calls it. */
-export function formatOf(bytes: Buffer, label: string): "zip" | "tar.gz" | "tar" {
-  if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "tar.gz";
-  if (isTar(bytes)) return "tar";
-  throw new CliError("usage", `${label} is not a zip, tar or tar.gz file`, {
-    hint: "pack it as one of these, or name a directory",
-  });
-}
-
-/** A tar's first header, or the zeros of an empty one, holds the sum of its own bytes, its place for that read as blanks. */
-function isTar(bytes: Buffer): boolean {
-  if (bytes.length < 512) return false;
-  const header = Buffer.from(bytes.subarray(0, 512));
-  const told = Number.parseInt(header.toString("latin1", 148, 156).replaceAll(/[\0 ]/g, ""), 8);
-  header.fill(" ", 148, 156);
-  const sum = header.reduce((total, byte) => total + byte, 0);
-  return told === sum || header.subarray(0, 148).every((byte) => byte === 0);
-}
-
-function tooLarge(): CliError {
-  return new CliError("usage", `an archive has at most ${MAX_ARCHIVE_BYTES / 1024 ** 2} MiB`, {
-    hint: "unpack it and name the directory",
   });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { mcpCheck } from "./bus-checks.ts";
+import { mcpCheck, stopsCheck } from "./bus-checks.ts";
 
 const server = (n: number, status: "connected" | "disabled"): ServerInfo =>
   ServerInfo.parse({
@@ -23,4 +23,15 @@ test("more than ten servers in use are a warning, and disabled ones do not count
   assert.equal(status, "warning");
   assert.match(summary, /^11 servers, more than the recommended 10: s0/);
   assert.match(fix ?? "", /\.\/yard mcp disable NAME/);
+});
+
+test("a global stop is told with who, why and how it ends; another one with what it is about", () => {
+  const stop = { reason: "suspicious calls", by: "admin", at: "2026-11-24T10:00:00Z" };
+  assert.equal(stopsCheck([], "./yard").status, "ok");
+  const all = stopsCheck([{ ...stop, scope: { kind: "all" } }], "./yard");
+  assert.equal(all.status, "warning");
+  assert.match(all.summary, /every call is stopped, by admin at .*: suspicious calls/);
+  assert.equal(all.fix, "end it with: ./yard policy resume --all");
+  const one = stopsCheck([{ ...stop, scope: { kind: "agent", name: "demo" } }], "./yard");
+  assert.match(one.summary, /of agent demo/);
 });

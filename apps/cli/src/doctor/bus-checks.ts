@@ -2,6 +2,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { listStops, type Stop } from "@switchyard/contracts/policy-budgets";
 import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
 import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
 import { findBus, withBus } from "../bus-session.ts";
@@ -48,6 +49,9 @@ export async function busChecks(bus: Bus, { start, why, yard }: Advice): Promise
   return [
     await checked("services", start, () => checkServices(bus, why)),
     await checked("mcp", `look at them: ${yard} mcp list`, () => checkMcp(bus, yard)),
+    await checked("stops", `look at them: ${yard} policy stops`, async () =>
+      stopsCheck((await client(bus, { listStops }).listStops({})).stops, yard),
+    ),
     await checked("rules", `look at them: ${yard} policy versions`, () => checkRules(bus, yard)),
   ];
 }
@@ -102,4 +106,26 @@ async function checkRules(bus: Bus, yard: string): Promise<Check> {
         `the policy files are refused, other rules stay in force: ${printableLine(first)}`,
         `see all that is wrong: ${yard} policy versions`,
       );
+}
+
+/** A stop denies calls by intent, and whoever finds them denied has often not heard of it. */
+export function stopsCheck(stops: readonly Stop[], yard: string): Check {
+  const global = stops.find(({ scope }) => scope.kind === "all");
+  if (global !== undefined) {
+    const { by, at, reason } = global;
+    return warning(
+      "stops",
+      printableLine(`every call is stopped, by ${by} at ${at}: ${reason}`),
+      `end it with: ${yard} policy resume --all`,
+    );
+  }
+  if (stops.length === 0) return ok("stops", "no call is stopped");
+  const names = stops.map(({ scope }) =>
+    scope.kind === "all" ? "" : `${scope.kind} ${scope.name}`,
+  );
+  return warning(
+    "stops",
+    printableLine(`calls are stopped of ${names.join(", ")}`),
+    `see why: ${yard} policy stops`,
+  );
 }

@@ -6,6 +6,8 @@ export interface Check {
   readonly summary: string;
   /** What to do about it; null when there is nothing to do. */
   readonly fix: string | null;
+  /** Does it, where that is safe, and says what was done. */
+  readonly repair?: () => Promise<string>;
 }
 
 export function ok(id: string, summary: string): Check {

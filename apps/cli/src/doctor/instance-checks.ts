@@ -1,5 +1,5 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
-import { verifyStreams } from "@switchyard/bus/streams";
+import { ensureStreams, verifyStreams } from "@switchyard/bus/streams";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
 import { ADMIN_USER, CLI_USER } from "@switchyard/contracts/user-names";
@@ -35,17 +35,31 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
       const isNamed = !isOurs && named !== undefined && named !== "";
       return checkRedis(isNamed ? { ...login, passwordFile: named } : login);
     }),
-    await checked("streams", "create them: ./yard streams ensure", () =>
-      asUser(state, natsUrl, ADMIN_USER, async (bus) => {
-        await verifyStreams(bus, allConsumers);
-        return ok("streams", "streams, consumers and buckets exist");
-      }),
-    ),
+    await checkStreams(state, natsUrl),
     ...(await asUser(state, natsUrl, CLI_USER, (bus) =>
       busChecks(bus, { start: START, why: "their lines in yard dev say why", yard: "./yard" }),
     ).catch((error: unknown) => [failed("services", String(error), START)])),
     ...(await checkHealth(instance)),
   ];
+}
+
+async function checkStreams(state: StateDirectory, natsUrl: string): Promise<Check> {
+  const asAdmin = <T>(use: (bus: Bus) => Promise<T>): Promise<T> =>
+    asUser(state, natsUrl, ADMIN_USER, use);
+  const found = await checked("streams", "create them: ./yard streams ensure", () =>
+    asAdmin(async (bus) => {
+      await verifyStreams(bus, allConsumers);
+      return ok("streams", "streams, consumers and buckets exist");
+    }),
+  );
+  if (found.status === "ok") return found;
+  return {
+    ...found,
+    repair: async () => {
+      const { created, updated } = await asAdmin((bus) => ensureStreams(bus));
+      return `streams: created ${created.join(", ") || "none"}, updated ${updated.join(", ") || "none"}`;
+    },
+  };
 }
 
 /** https://docs.nats.io/running-a-nats-service/nats_admin/monitoring: `/jsz` tells the JetStream configuration. */

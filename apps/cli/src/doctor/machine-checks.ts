@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { chmod, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveServer } from "@switchyard/local-servers/resolve";
 import { resolveBubblewrap } from "@switchyard/local-servers/resolve-bubblewrap";
@@ -6,6 +6,7 @@ import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { findRunningInstance } from "../instance-record.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
+import { checkMcpFile } from "./mcp-file-check.ts";
 import { checkModels } from "./model-check.ts";
 
 const LEAST_NODE = 24;
@@ -15,6 +16,7 @@ export async function machineChecks(
   env: NodeJS.ProcessEnv,
   state: StateDirectory,
 ): Promise<Check[]> {
+  const { project, workspace } = await placeOf(state);
   return [
     checkNode(process.versions.node),
     await checkDependencies(),
@@ -22,16 +24,19 @@ export async function machineChecks(
     await checkServer("redis", env),
     await checkSandbox(env),
     await checkPermissions(state),
-    await checkModels({ ...(await placeOf(state)), env }),
+    await checkMcpFile(join(project, "mcp-servers.json")),
+    await checkModels({ file: join(project, "models.json"), workspace, env }),
   ];
 }
 
 /** The project that runs here and where its runner stands, else what `yard dev` takes by itself. */
-async function placeOf(state: StateDirectory): Promise<{ file: string; workspace: string }> {
+async function placeOf(state: StateDirectory): Promise<{ project: string; workspace: string }> {
   // That the record may not be read is told with the instance.
   const instance = await findRunningInstance(state.instanceFile).catch(() => null);
-  const project = instance?.project ?? join(HOME, "examples");
-  return { file: join(project, "models.json"), workspace: instance?.workspace ?? HOME };
+  return {
+    project: instance?.project ?? join(HOME, "examples"),
+    workspace: instance?.workspace ?? HOME,
+  };
 }
 
 export function checkNode(version: string): Check {
@@ -104,7 +109,7 @@ async function checkSandbox(env: NodeJS.ProcessEnv): Promise<Check> {
 const UNBOXED =
   "permit user namespaces where the system has them, or let commands run without a sandbox: YARD_SANDBOX=off";
 
-async function checkPermissions(state: StateDirectory): Promise<Check> {
+export async function checkPermissions(state: StateDirectory): Promise<Check> {
   const keys = await stat(state.keys).catch((error: NodeJS.ErrnoException) => error);
   if (keys instanceof Error) {
     return keys.code === "ENOENT"
@@ -117,5 +122,11 @@ async function checkPermissions(state: StateDirectory): Promise<Check> {
   }
   return (keys.mode & 0o077) === 0
     ? ok("permissions", `${state.keys} is closed to other users`)
-    : failed("permissions", `${state.keys} is open to other users`, `chmod 700 ${state.keys}`);
+    : {
+        ...failed("permissions", `${state.keys} is open to other users`, `chmod 700 ${state.keys}`),
+        repair: async () => {
+          await chmod(state.keys, 0o700);
+          return `${state.keys} is closed to other users now`;
+        },
+      };
 }

@@ -35,7 +35,9 @@ export function addAgentCommands(program: Command, perform: Perform): void {
     );
   agents
     .command("validate <path>")
-    .description("check an agent file, or those of a directory, and their models")
+    .description(
+      "check an agent file, or those of a directory; where services run, their models, too",
+    )
     .option("--json", JSON_TEXT)
     .action((path, options) =>
       perform(options, async (terminal) =>

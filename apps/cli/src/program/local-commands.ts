@@ -49,6 +49,7 @@ export function addLocalCommands(program: Command, perform: Perform): void {
   program
     .command("doctor")
     .description("check this machine and the running instance")
+    .option("--fix", "put right what is safe to: permissions of the keys, missing streams")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>

@@ -1,8 +1,11 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
+import type { SkillClient } from "../skills/client-folders.ts";
 import { JSON_TEXT, type Perform } from "./command-options.ts";
 
 const SOURCE = "a directory, a zip, a tar or a tar.gz; - reads an archive from standard input";
 const LINES_TEXT = "print one line of JSON for each skill, then one with the counts";
+
+const CLIENTS: readonly SkillClient[] = ["openclaw", "claude", "clawft"];
 
 const loadImport = () => import("../commands/skills-import.ts");
 const loadStore = () => import("../commands/skills-store.ts");
@@ -15,18 +18,23 @@ export function addSkillStoreCommands(skills: Command, perform: Perform): void {
 
 function addSourceCommands(skills: Command, perform: Perform): void {
   skills
-    .command("import <source>")
+    .command("import [source]")
     .description(`import skills of this machine: ${SOURCE}`)
+    .addOption(
+      new Option("--from <client>", "the skills that another client has on this machine").choices(
+        CLIENTS,
+      ),
+    )
     .option("--dry-run", "do everything but store")
     .option("--json", LINES_TEXT)
-    .action((source: string, options: { json?: true; dryRun?: true }) =>
+    .action((source, options) =>
       perform(options, async (terminal) =>
         (await loadImport()).importSkills(terminal, source, options),
       ),
     );
   skills
     .command("scan <source>")
-    .description("say what skills of this machine could do; nothing is imported")
+    .description("say what skills of this machine could do; needs no server")
     .option("--json", LINES_TEXT)
     .action((source: string, options: { json?: true }) =>
       perform(options, async (terminal) =>
@@ -35,9 +43,7 @@ function addSourceCommands(skills: Command, perform: Perform): void {
     );
   skills
     .command("validate <source>")
-    .description(
-      "hold skills of this machine against the rules of other clients; nothing is imported",
-    )
+    .description("hold skills of this machine against the rules of other clients; needs no server")
     .option("--target <target>", "fail unless they conform to agent-skills, claude-code, …")
     .option("--json", LINES_TEXT)
     .action((source: string, options: { target?: string; json?: true }) =>

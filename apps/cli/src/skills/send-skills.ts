@@ -1,17 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
-import {
+import type {
+  ImportCounts,
+  ImportedSkill,
+  SentSkill,
+  unpackSkills,
   uploadSkills,
-  type ImportCounts,
-  type ImportedSkill,
-  type SentSkill,
 } from "@switchyard/contracts/skill-store";
 import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { GitOrigin } from "@switchyard/service/git-origin";
+import type { z } from "zod";
 import { firstNames } from "./first-names.ts";
 import type { LocalSkill } from "./local-skills.ts";
+
+/** Who takes skills: the importer over the bus, or what it would say, worked out here. */
+export interface SkillImporter {
+  uploadSkills(
+    request: z.input<typeof uploadSkills.request>,
+  ): Promise<z.output<typeof uploadSkills.reply>>;
+  unpackSkills(
+    request: z.input<typeof unpackSkills.request>,
+  ): Promise<z.output<typeof unpackSkills.reply>>;
+}
 
 export interface SendOptions {
   readonly label: string;
@@ -40,7 +50,7 @@ const HOPELESS = new Set([
  * skill under the failure's code, and the next one is sent; only a failure that all would meet is thrown.
  */
 export async function sendSkills(
-  bus: Bus,
+  importer: SkillImporter,
   skills: AsyncIterable<LocalSkill>,
   options: SendOptions,
 ): Promise<ImportCounts> {
@@ -59,7 +69,7 @@ export async function sendSkills(
   for await (const batch of batches(skills)) {
     // One part after the other, so that of two skills with one name it is always the first that counts.
     if (!options.dryRun) await settle();
-    const sending = send(bus, batch, { ...options, importId });
+    const sending = send(importer, batch, { ...options, importId });
     // It is awaited in its turn; until then a rejection is nobody's.
     sending.catch(() => {});
     waiting.push(sending);
@@ -70,8 +80,16 @@ export async function sendSkills(
 }
 
 /** Zeroes to add to. */
-function noCounts(): ImportCounts {
+export function noCounts(): ImportCounts {
   return { found: 0, loaded: 0, repaired: 0, skipped: 0, withheld: 0, reasons: {} };
+}
+
+/** Adds what became of one source to what became of others. */
+export function addCounts(total: ImportCounts, { reasons, ...more }: ImportCounts): void {
+  for (const name of ["found", "loaded", "repaired", "skipped", "withheld"] as const)
+    total[name] += more[name];
+  for (const [code, many] of Object.entries(reasons))
+    total.reasons[code] = (total.reasons[code] ?? 0) + many;
 }
 
 function count(total: ImportCounts, { outcome, withheld, diagnostics }: ImportedSkill): void {
@@ -107,7 +125,7 @@ async function* batches(skills: AsyncIterable<LocalSkill>): AsyncGenerator<Local
 }
 
 async function send(
-  bus: Bus,
+  importer: SkillImporter,
   batch: readonly LocalSkill[],
   {
     label,
@@ -120,7 +138,7 @@ async function send(
 ): Promise<ImportedSkill[]> {
   const leftOut = new Map(batch.map(({ skill, leftOut: files }) => [skill.directory, files]));
   try {
-    const reply = await client(bus, { uploadSkills }).uploadSkills({
+    const reply = await importer.uploadSkills({
       label: label.slice(0, 1_024),
       git,
       dryRun,

@@ -49,10 +49,6 @@ export function requireSize(
   );
 }
 
-export function bytesOfSent({ text, base64 }: SentFile): Uint8Array {
-  return text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text);
-}
-
 /** The files of an archive, or the contract's own error when nothing of it can be used. */
 export async function unpackSent(
   sent: z.output<z.ZodObject<typeof sentArchive>> & { readonly label: string },

@@ -1,15 +1,15 @@
 import type { Service } from "@switchyard/bus/serve";
 import { agentPaths } from "@switchyard/contracts/agent-paths";
 import * as agents from "@switchyard/contracts/agent-store";
-import type { SentFile } from "@switchyard/contracts/definition-store";
 import * as skills from "@switchyard/contracts/skill-store";
 import { removeImported, rollback, trust } from "../catalogue/change-version.ts";
 import { diffVersions, type VersionDiff } from "../catalogue/diff-versions.ts";
 import { refusals } from "../catalogue/refusals.ts";
 import { importAgents, importSkills, type SendParts } from "../imports/import-sent.ts";
-import { agentPackage, packageOf, packagesIn, type Package } from "../source/package.ts";
+import { agentPackage, packagesIn } from "../source/package.ts";
+import { bytesOfSent, sentPackage } from "../source/sent-package.ts";
 import { versionOfEntry, type Kind } from "../store/definition.ts";
-import { bytesOfSent, requireAdmin, requireSize, unpackSent } from "./sent-files.ts";
+import { requireAdmin, requireSize, unpackSent } from "./sent-files.ts";
 
 export interface StoreHandlerParts extends SendParts {
   /** NATS users that may change what is imported. */
@@ -209,12 +209,4 @@ function serveFiles(service: Pick<Service, "handle">, { store, versions }: SendP
       nextOffset: end < bytes.length ? end : null,
     };
   });
-}
-
-function sentPackage(directory: string, files: readonly SentFile[]): Package {
-  const shown = directory.replaceAll("\\", "/").replace(/\/+$/, "") || ".";
-  return packageOf(
-    shown,
-    files.map((file) => [file.path, bytesOfSent(file)]),
-  );
 }

@@ -4,13 +4,19 @@ import type { z } from "zod";
 import { warningFinding, type Finding } from "../finding.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 
+/** A Markdown file beside agents may be a README; it may also be an agent that somebody misses. */
+const NO_FRONTMATTER = warningFinding(
+  "no_frontmatter",
+  "it has no frontmatter, so it is no agent; begin it with lines such as ---, description: what it is for, ---",
+);
+
 type AgentFiles = z.output<typeof checkAgents.request>["files"];
 type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
 
-/** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload. */
+/** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload, null when nobody knows. */
 export async function checkAgentFiles(
   files: AgentFiles,
-  { knownSkills, analyzer }: { knownSkills: ReadonlySet<string>; analyzer: Analyzer },
+  { knownSkills, analyzer }: { knownSkills: ReadonlySet<string> | null; analyzer: Analyzer },
 ): Promise<CheckedAgents> {
   const all = await Promise.all(
     files.map(async ({ file, text }) => {
@@ -28,7 +34,12 @@ export async function checkAgentFiles(
   return all.map(({ file, text, parsed }) => {
     switch (parsed.kind) {
       case "not-an-agent":
-        return { file, verdict: "not_an_agent" as const, agent: null, diagnostics: [] };
+        return {
+          file,
+          verdict: "not_an_agent" as const,
+          agent: null,
+          diagnostics: located([NO_FRONTMATTER], file),
+        };
       case "skipped":
         return {
           file,
@@ -39,7 +50,9 @@ export async function checkAgentFiles(
       case "agent": {
         const findings = [
           ...parsed.findings,
-          ...unknownSkills(parsed.agent.skills, { knownSkills, text }),
+          ...(knownSkills === null
+            ? []
+            : unknownSkills(parsed.agent.skills, { knownSkills, text })),
         ];
         return {
           file,

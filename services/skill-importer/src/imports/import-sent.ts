@@ -87,9 +87,10 @@ async function importSent(
   });
 }
 
-async function importedSkill(
+/** What is said of one skill. */
+export async function importedSkill(
   outcome: SentOutcome,
-  { targets, withReports }: Sent & { readonly targets: readonly SkillTarget[] },
+  { targets, withReports }: { targets: readonly SkillTarget[]; withReports: boolean },
 ): Promise<ImportedSkill> {
   const { definition, read } = outcome;
   const dependencies =

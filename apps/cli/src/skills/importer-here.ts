@@ -1,0 +1,63 @@
+import type { unpackSkills } from "@switchyard/contracts/skill-store";
+import { AnalysisPool } from "@switchyard/skill-importer/analysis/analysis-pool";
+import { judgeSkills } from "@switchyard/skill-importer/imports/judge-skills";
+import { locatedAt } from "@switchyard/skill-importer/imports/read-definition";
+import { readIndicators } from "@switchyard/skill-importer/scan/indicators";
+import { readSuppressions } from "@switchyard/skill-importer/scan/read-suppressions";
+import { ArchiveError, unpackArchive } from "@switchyard/skill-importer/source/archive";
+import { packagesIn } from "@switchyard/skill-importer/source/package";
+import { sentPackage } from "@switchyard/skill-importer/source/sent-package";
+import type { z } from "zod";
+import { CliError } from "../cli-error.ts";
+import type { SkillImporter } from "./send-skills.ts";
+
+/** As the importer has it: no input is known that needs a third of it. */
+const DEADLINE_MS = 1_000;
+const MAX_DIAGNOSTICS = 20;
+
+/**
+ * Lets `use` ask what the importer would say, worked out in this process: nothing has to run, and nothing is stored. The
+ * operator's files for the scanner are those of `yard dev`: YARD_SCAN_SUPPRESSIONS and YARD_SCAN_INDICATORS.
+ */
+export async function withImporterHere<T>(
+  env: NodeJS.ProcessEnv,
+  use: (importer: SkillImporter) => Promise<T>,
+): Promise<T> {
+  const settings = {
+    suppressions: await readSuppressions(env["YARD_SCAN_SUPPRESSIONS"] ?? ""),
+    indicators: await readIndicators(env["YARD_SCAN_INDICATORS"] ?? ""),
+  };
+  const analyzer = new AnalysisPool({ size: 1, deadlineMs: DEADLINE_MS, settings });
+  try {
+    return await use(importerWith(analyzer));
+  } finally {
+    await analyzer.close();
+  }
+}
+
+const now = (): Date => new Date();
+
+function importerWith(analyzer: AnalysisPool): SkillImporter {
+  return {
+    async uploadSkills({ skills, targets = [], withReports = false }) {
+      const packages = skills.map(({ directory, files }) => sentPackage(directory, files));
+      const judged = await judgeSkills(packages, { analyzer, now, targets, withReports });
+      return { ...judged, diagnostics: [] };
+    },
+    async unpackSkills(sent) {
+      const { label, targets = [], withReports = false } = sent;
+      const { files, findings } = await unpacked(sent);
+      const judged = await judgeSkills(packagesIn(files), { analyzer, now, targets, withReports });
+      return { ...judged, diagnostics: locatedAt(label, findings).slice(0, MAX_DIAGNOSTICS) };
+    },
+  };
+}
+
+async function unpacked({ base64, format, label }: z.input<typeof unpackSkills.request>) {
+  try {
+    return await unpackArchive(Buffer.from(base64, "base64"), format);
+  } catch (error) {
+    if (!(error instanceof ArchiveError)) throw error;
+    throw new CliError("archive_refused", `${label}: ${error.message}`, { cause: error });
+  }
+}
