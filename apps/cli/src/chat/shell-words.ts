@@ -5,7 +5,7 @@ import type { Terminal } from "../terminal.ts";
 import { VERSION } from "../version.ts";
 
 /** Commands that take the terminal for themselves, or change what the chat stands on. */
-const NOT_HERE = new Set(["chat", "dev", "demo", "help", "completion"]);
+const NOT_HERE = new Set(["acp", "chat", "dev", "demo", "help", "completion"]);
 
 /** True for a command of `yard` that a line of the chat may name, as in /runs list. */
 export function isShellCommand(name: string): boolean {

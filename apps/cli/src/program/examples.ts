@@ -26,6 +26,7 @@ const EXAMPLES: readonly string[] = [
   `runs dead`,
   `runs questions`,
   `runs answer 01M82K2WQ5AF7SG9E33ST6442Z:2:0 "the second one"`,
+  `acp --agent demo`,
   `chat`,
   `chat --agent demo --resume`,
   `chat --agent demo -m "What is in this folder?"`,

@@ -16,7 +16,7 @@ export interface GlobalOptions {
 }
 
 /** Commands that run until they are stopped, or for as long as a person sits before them. */
-const WITHOUT_END = new Set(["dev", "chat"]);
+const WITHOUT_END = new Set(["dev", "chat", "acp"]);
 
 function globalOptions(): Option[] {
   return [

@@ -29,6 +29,18 @@ export function addSessionCommands(program: Command, perform: Perform): void {
         (await import("../commands/chat.ts")).chat(terminal, options),
       ),
     );
+  program
+    .command("acp")
+    .description(
+      "agents for editors that speak the Agent Client Protocol, on standard input and output",
+    )
+    .option("--agent <name>", "who answers in new sessions (else that of yard agents use)")
+    .option("--model <provider/model>", "model in place of the agents' own")
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/acp.ts")).acp(terminal, options),
+      ),
+    );
   const sessions = program.command("sessions").description("conversations: each message is a run");
   addLooking(sessions, perform);
   addChanging(sessions, perform);

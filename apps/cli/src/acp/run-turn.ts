@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import {
+  methods,
+  RequestError,
+  type AgentContext,
+  type SessionUpdate,
+  type StopReason,
+} from "@agentclientprotocol/sdk";
+import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
+import { fullRunId, runTokens } from "@switchyard/contracts/ids";
+import { modelResponded, runFinished, runLive } from "@switchyard/contracts/run-events";
+import { requestCancel } from "@switchyard/contracts/runs";
+import { sendToSession } from "@switchyard/contracts/sessions";
+import { runIdOf } from "../run-id.ts";
+import { followToEnd } from "../run-story.ts";
+import { payloadOf } from "../run-timeline.ts";
+import { askEditor } from "./ask-editor.ts";
+import { toolCardOf } from "./tool-card.ts";
+import { TurnText } from "./turn-text.ts";
+
+export interface TurnOptions {
+  readonly bus: Bus;
+  readonly editor: AgentContext;
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly model: string | null;
+  readonly message: string;
+  /** Aborts when the editor cancels the turn. */
+  readonly cancelled: AbortSignal;
+  /** Aborts when the editor has left: the run goes on to its end without it. */
+  readonly left: AbortSignal;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** One prompt is one run: says what it writes and does, asks about what it waits for, and resolves with how it ended. */
+export async function runTurn(options: TurnOptions): Promise<StopReason> {
+  const { bus, editor, sessionId, cancelled, left, onFault } = options;
+  const runId = runIdOf(Date.now(), randomBytes(10));
+  const full = fullRunId(bus.user, runId);
+  const over = new AbortController();
+  const update = (what: SessionUpdate): void => {
+    const sent = { sessionId, update: what };
+    editor.notify(methods.client.session.update, sent).catch(onFault);
+  };
+  const say = (text: string): void => {
+    if (text !== "")
+      update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+  };
+  const text = new TurnText(say);
+  const asker = askEditor({ ...options, runId: () => full, say, signal: over.signal });
+  const live = subscribeLive(bus, runLive, runTokens(full), (message) => text.live(message));
+  const cancel = (): void =>
+    void client(bus, { requestCancel })
+      .requestCancel({ runId: full, reason: "cancelled in the editor" })
+      .catch(onFault);
+  try {
+    const { agent, model, message } = options;
+    const choice = { agent, ...(model === null ? {} : { model }) };
+    await client(bus, { sendToSession }).sendToSession({
+      session: sessionId,
+      message,
+      runId,
+      ...choice,
+    });
+    if (cancelled.aborted) cancel();
+    else cancelled.addEventListener("abort", cancel, { once: true });
+    const end = await followToEnd(bus, {
+      runId,
+      signal: left,
+      onEvent: (event) => {
+        tell(event, text, update);
+        asker.onEvent(event);
+      },
+    });
+    if (end?.end === "finished") return "end_turn";
+    if (end === null || end.end === "cancelled") return "cancelled";
+    throw new RequestError(-32603, `the run ${full} ${end.end}: ${end.message}`, {
+      code: end.code,
+    });
+  } finally {
+    over.abort();
+    live.stop();
+    cancelled.removeEventListener("abort", cancel);
+  }
+}
+
+function tell(event: StoredEvent, text: TurnText, update: (what: SessionUpdate) => void): void {
+  const responded = payloadOf(event, modelResponded);
+  // The last answer comes whole with the end of the run.
+  if (responded !== null && responded.toolCalls > 0) text.complete(responded.step, responded.text);
+  const finished = payloadOf(event, runFinished);
+  if (finished !== null) text.complete(finished.steps, finished.output);
+  const card = toolCardOf(event);
+  if (card !== null) update(card);
+}

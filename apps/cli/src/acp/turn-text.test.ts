@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { TurnText } from "./turn-text.ts";
+
+const runId = "cli~r";
+
+function told(use: (text: TurnText) => void): string {
+  let said = "";
+  use(new TurnText((text) => (said += text)));
+  return said;
+}
+
+test("says what is written once, and what was lost of it at the end of its step", () => {
+  const said = told((text) => {
+    text.live({ runId, step: 1, delta: "one " });
+    text.complete(1, "one two");
+    text.live({ runId, step: 1, delta: "late" });
+    text.complete(2, "whole");
+  });
+  assert.equal(said, "one two\n\nwhole\n\n");
+});
+
+test("says that a text does not count when the model is asked again", () => {
+  const said = told((text) => {
+    text.live({ runId, step: 1, delta: "wrong" });
+    text.live({ runId, step: 1, delta: "", kind: "reset-step" });
+    text.live({ runId, step: 1, delta: "right" });
+    text.complete(1, "right");
+  });
+  assert.match(said, /^wrong\n\n\(The model is asked again[^)]*\)\n\nright\n\n$/);
+});

@@ -1,0 +1,44 @@
+import type { runLive } from "@switchyard/contracts/run-events";
+import type { z } from "zod";
+
+type LiveMessage = z.output<typeof runLive.payload>;
+
+/** The text of a run's answers for an editor: as it is written, and each text once. What was shown cannot be taken back. */
+export class TurnText {
+  readonly #say: (text: string) => void;
+  #step = 0;
+  #shown = "";
+  /** The last step whose whole text is known: what still comes of it is late. */
+  #done = 0;
+
+  constructor(say: (text: string) => void) {
+    this.#say = say;
+  }
+
+  live({ step, delta, kind }: LiveMessage): void {
+    if (step <= this.#done) return;
+    if (step > this.#step) {
+      this.#step = step;
+      this.#shown = "";
+    }
+    if (kind !== "reset-step") return this.#add(delta);
+    if (this.#shown !== "")
+      this.#say("\n\n(The model is asked again; the text above does not count.)\n\n");
+    this.#shown = "";
+  }
+
+  /** The step has ended with this text: says what is missing of it. */
+  complete(step: number, text: string): void {
+    if (step <= this.#done) return;
+    const shown = step === this.#step ? this.#shown : "";
+    this.#done = step;
+    if (text.startsWith(shown)) this.#say(text.slice(shown.length));
+    else if (text.trim() !== shown.trim()) this.#say(`\n\n${text}`);
+    this.#say("\n\n");
+  }
+
+  #add(text: string): void {
+    this.#shown += text;
+    this.#say(text);
+  }
+}
