@@ -83,6 +83,8 @@ const HINTS: Readonly<Record<string, string>> = {
     "let it go on with a higher limit: ./yard runs retry RUN --max-steps 100 (or --max-tokens, --max-cost, …)",
   unknown_session: "see your sessions with: ./yard sessions list",
   agent_required: "name it with --agent; see the agents with: ./yard agents list",
+  unknown_job: "see the jobs with: ./yard schedules list --all",
+  unknown_account: "see the accounts with: ./yard channels list",
   unknown_run: "see the runs with: ./yard runs list",
   unknown_approval: "see what waits with: ./yard approvals list",
   unknown_grant: "see the standing approvals with: ./yard grants list",

@@ -3,8 +3,10 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { listAgents } from "@switchyard/contracts/agents";
 import { listApprovals } from "@switchyard/contracts/approvals";
+import { listChannelAccounts } from "@switchyard/contracts/channels";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { listRuns } from "@switchyard/contracts/runs";
+import { listSchedules } from "@switchyard/contracts/schedules";
 import { listSessions } from "@switchyard/contracts/sessions";
 import { listSkills } from "@switchyard/contracts/skills";
 import { findBus, withBus } from "./bus-session.ts";
@@ -45,9 +47,11 @@ function walk(program: Command, words: readonly string[]) {
 }
 
 type Kind =
+  | "account"
   | "agent"
   | "approval"
   | "context"
+  | "job"
   | "run"
   | "server"
   | "session"
@@ -84,6 +88,8 @@ function kindOf(
   }
   if (name === "id") return area === "approvals" ? "approval" : null;
   const ARGUMENTS: Readonly<Record<string, Kind>> = {
+    account: "account",
+    job: "job",
     agent: "agent",
     run: "run",
     "run-or-file": "run",
@@ -121,6 +127,14 @@ async function live(kind: LiveKind): Promise<string[]> {
 const timeout = { timeoutMs: PATIENCE_MS };
 
 const ASK: Readonly<Record<LiveKind, (bus: Bus) => Promise<string[]>>> = {
+  account: async (bus) =>
+    (await client(bus, { listChannelAccounts }).listChannelAccounts({}, timeout)).accounts.map(
+      ({ channel, accountId }) => `${channel}/${accountId}`,
+    ),
+  job: async (bus) =>
+    (
+      await client(bus, { listSchedules }).listSchedules({ enabled: "all", limit: 200 }, timeout)
+    ).jobs.map(({ name }) => name),
   agent: async (bus) =>
     (await client(bus, { listAgents }).listAgents({}, timeout)).agents.map(({ name }) => name),
   skill: async (bus) =>

@@ -3,15 +3,19 @@ import { test } from "node:test";
 import { LogLevel } from "@switchyard/contracts/mcp-features";
 import { OnLimit } from "@switchyard/contracts/runs";
 import { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
 import { SkillScope } from "@switchyard/contracts/skills";
 import { CommanderError, type Command } from "commander";
 import { buildProgram } from "./program.ts";
 import {
   BUSY_POLICIES,
+  JOB_CATCH_UPS,
+  JOB_OVERLAPS,
   LIMIT_ENDS,
   LOG_LEVELS,
   SESSION_KINDS,
   SKILL_SCOPES,
+  WAKE_MODES,
 } from "./program/command-options.ts";
 import { leadingOptionsLast } from "./program/global-options.ts";
 import { examplesOf, leafCommands } from "./program/examples.ts";
@@ -125,5 +129,8 @@ test("the words of options are those of the contracts", () => {
   assert.deepEqual(LIMIT_ENDS, OnLimit.options);
   assert.deepEqual(SESSION_KINDS, SessionKind.options);
   assert.deepEqual(SKILL_SCOPES, SkillScope.options);
+  assert.deepEqual(WAKE_MODES, WakeMode.options);
+  assert.deepEqual(JOB_OVERLAPS, JobOverlap.options);
+  assert.deepEqual(JOB_CATCH_UPS, JobCatchUp.options);
   assert.deepEqual(LOG_LEVELS, LogLevel.options);
 });

@@ -3,6 +3,7 @@ import type { Perform } from "./program/command-options.ts";
 import { addApprovalCommands } from "./program/approval-commands.ts";
 import { addAuditCommands } from "./program/audit-commands.ts";
 import { addAgentCommands } from "./program/agent-commands.ts";
+import { addChannelCommands } from "./program/channel-commands.ts";
 import { addConfigCommands } from "./program/config-commands.ts";
 import { addGlobalOptions } from "./program/global-options.ts";
 import { addDefinitionCommands } from "./program/definition-commands.ts";
@@ -12,6 +13,7 @@ import { addMcpCommands } from "./program/mcp-commands.ts";
 import { addToolCommands } from "./program/tool-commands.ts";
 import { addOperatorCommands } from "./program/operator-commands.ts";
 import { addPolicyCommands } from "./program/policy-commands.ts";
+import { addScheduleCommands } from "./program/schedule-commands.ts";
 import { addSessionCommands } from "./program/session-commands.ts";
 import { addRunCommands } from "./program/run-commands.ts";
 
@@ -39,6 +41,8 @@ export function buildProgram(version: string, perform: Perform): Command {
   addLocalCommands(program, perform);
   addRunCommands(program, perform);
   addSessionCommands(program, perform);
+  addScheduleCommands(program, perform);
+  addChannelCommands(program, perform);
   addMcpCommands(program, perform);
   addToolCommands(program, perform);
   addPolicyCommands(program, perform);

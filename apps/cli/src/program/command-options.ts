@@ -1,9 +1,11 @@
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { OnLimit } from "@switchyard/contracts/runs";
 import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import type { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
 import type { SkillScope } from "@switchyard/contracts/skills";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { ExitCode } from "../exit-codes.ts";
+import type { z } from "zod";
 import type { Terminal } from "../terminal.ts";
 
 /** Runs one command: catches its failure, shows it in the form asked for, keeps the exit code. */
@@ -23,6 +25,9 @@ export const SESSION_KINDS: readonly SessionKind[] = [
   "node",
   "other",
 ];
+export const WAKE_MODES: readonly z.infer<typeof WakeMode>[] = ["next-heartbeat", "now"];
+export const JOB_OVERLAPS: readonly z.infer<typeof JobOverlap>[] = ["skip", "queue", "parallel"];
+export const JOB_CATCH_UPS: readonly z.infer<typeof JobCatchUp>[] = ["once", "skip"];
 export const SKILL_SCOPES: readonly SkillScope[] = ["project", "user", "workspace", "imported"];
 export const LOG_LEVELS: readonly LogLevel[] = [
   "debug",

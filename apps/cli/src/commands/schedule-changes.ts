@@ -1,0 +1,222 @@
+import { client } from "@switchyard/bus/call";
+import {
+  addSchedule,
+  removeSchedule,
+  runSchedule,
+  updateSchedule,
+  type JobDelivery,
+  type JobPayload,
+  type JobSchedule,
+  type ScheduleJob,
+  type ScheduleJobPatch,
+} from "@switchyard/contracts/schedules";
+import { findBus, withBus } from "../bus-session.ts";
+import { CliError } from "../cli-error.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { fieldLines } from "../field-lines.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { describeJob, findJob, jobIdOf } from "./schedules.ts";
+import { ownerOf, type OwnerOption } from "./sessions.ts";
+
+/** What `schedules add` and `schedules edit` say of a job; spans are in milliseconds, times in seconds. */
+export interface JobOptions {
+  readonly at?: string;
+  readonly every?: number;
+  readonly cron?: string;
+  readonly tz?: string;
+  readonly stagger?: number;
+  readonly message?: string;
+  readonly text?: string;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly model?: string;
+  readonly maxTime?: number;
+  readonly webhook?: string;
+  readonly bestEffort?: true;
+  readonly description?: string;
+  readonly wake?: "now" | "next-heartbeat";
+  readonly overlap?: "skip" | "queue" | "parallel";
+  readonly catchUp?: "once" | "skip";
+  readonly keep?: true;
+}
+
+export async function add(
+  terminal: Terminal,
+  name: string,
+  options: JobOptions & { paused?: true; json?: true },
+): Promise<void> {
+  const { schedule, payload, ...fields } = fieldsOf(options, null);
+  if (schedule === undefined) throw usage("give one of --at, --every and --cron");
+  if (payload === undefined) throw usage("give one of --message and --text");
+  const sessionTarget = payload.kind === "systemEvent" ? "main" : "isolated";
+  const enabled = options.paused !== true;
+  const job = { ...fields, name, schedule, payload, sessionTarget, enabled } as const;
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { addSchedule }).addSchedule({ job }),
+  );
+  tell(terminal, reply.job, options);
+}
+
+export async function edit(
+  terminal: Terminal,
+  named: string,
+  options: JobOptions & { name?: string; delivery: boolean } & OwnerOption,
+): Promise<void> {
+  const { name, owner } = options;
+  const job = await withBus(await findBus(process.env), async (bus) => {
+    const current = await findJob(bus, named, owner);
+    const patch: ScheduleJobPatch = {
+      ...fieldsOf(options, current),
+      ...(name !== undefined && { name }),
+      ...(!options.delivery && { delivery: null }),
+    };
+    if (patch.payload !== undefined && patch.payload.kind !== current.payload.kind)
+      patch.sessionTarget = patch.payload.kind === "systemEvent" ? "main" : "isolated";
+    if (Object.keys(patch).length === 0)
+      throw usage("name what is to change", "see it with: ./yard schedules edit --help");
+    const request = { jobId: current.id, patch, ...ownerOf(owner) };
+    return (await client(bus, { updateSchedule }).updateSchedule(request)).job;
+  });
+  tell(terminal, job, options);
+}
+
+export function pause(terminal: Terminal, named: string, options: OwnerOption): Promise<void> {
+  return switchTo(terminal, named, { ...options, enabled: false });
+}
+
+export function resume(terminal: Terminal, named: string, options: OwnerOption): Promise<void> {
+  return switchTo(terminal, named, { ...options, enabled: true });
+}
+
+async function switchTo(
+  terminal: Terminal,
+  named: string,
+  { enabled, owner, json }: OwnerOption & { enabled: boolean },
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), async (bus) =>
+    client(bus, { updateSchedule }).updateSchedule({
+      jobId: await jobIdOf(bus, named, owner),
+      patch: { enabled },
+      ...ownerOf(owner),
+    }),
+  );
+  if (json) return writeJson(terminal, reply);
+  terminal.out(`${reply.job.id} ${reply.job.name}: ${enabled ? "goes on" : "paused"}`);
+}
+
+export async function run(
+  terminal: Terminal,
+  named: string,
+  { due, owner, json }: { due?: true } & OwnerOption,
+): Promise<ExitCode> {
+  const reply = await withBus(await findBus(process.env), async (bus) =>
+    client(bus, { runSchedule }).runSchedule({
+      jobId: await jobIdOf(bus, named, owner),
+      mode: due === true ? "due" : "force",
+      ...ownerOf(owner),
+    }),
+  );
+  if (json) writeJson(terminal, reply);
+  else if (reply.ran) {
+    terminal.out(reply.runId ?? "it is due, and begins now");
+    if (reply.runId !== undefined) terminal.note(`follow it: ./yard runs tail ${reply.runId}`);
+  } else terminal.note(`nothing was begun: ${REASON[reply.reason ?? "not-due"]}`);
+  return reply.ran ? EXIT.ok : EXIT.failed;
+}
+
+const REASON = {
+  "not-due": "it is not due",
+  "already-running": "a run of it is under way",
+  disabled: "it is paused",
+} as const;
+
+export async function remove(
+  terminal: Terminal,
+  named: string,
+  { owner, json }: OwnerOption,
+): Promise<void> {
+  const reply = await withBus(await findBus(process.env), async (bus) =>
+    client(bus, { removeSchedule }).removeSchedule({
+      jobId: await jobIdOf(bus, named, owner),
+      ...ownerOf(owner),
+    }),
+  );
+  if (json) return writeJson(terminal, reply);
+  terminal.out(`${reply.jobId} is removed`);
+}
+
+function tell(terminal: Terminal, job: ScheduleJob, { json }: { json?: true }): void {
+  if (json) return writeJson(terminal, { job });
+  for (const line of fieldLines(describeJob(job))) terminal.out(line);
+}
+
+/** The fields that the options are about; what they leave out of one is as it was. */
+function fieldsOf(options: JobOptions, current: ScheduleJob | null) {
+  const { agent: agentId, session: sessionKey, description, wake: wakeMode } = options;
+  const { overlap, catchUp, keep } = options;
+  const schedule = scheduleOf(options, current?.schedule);
+  const payload = payloadOf(options, current?.payload);
+  const delivery = deliveryOf(options, current?.delivery);
+  return {
+    ...(schedule !== undefined && { schedule }),
+    ...(payload !== undefined && { payload }),
+    ...(delivery !== undefined && { delivery }),
+    ...(agentId !== undefined && { agentId }),
+    ...(sessionKey !== undefined && { sessionKey }),
+    ...(description !== undefined && { description }),
+    ...(wakeMode !== undefined && { wakeMode }),
+    ...(overlap !== undefined && { overlap }),
+    ...(catchUp !== undefined && { catchUp }),
+    ...(keep === true && { deleteAfterRun: false }),
+  };
+}
+
+function scheduleOf(
+  { at, every: everyMs, cron, tz, stagger: staggerMs }: JobOptions,
+  current: JobSchedule | undefined,
+): JobSchedule | undefined {
+  if ([at, everyMs, cron].filter((given) => given !== undefined).length > 1)
+    throw usage("give one of --at, --every and --cron");
+  if (at !== undefined) return { kind: "at", at };
+  if (everyMs !== undefined) return { kind: "every", everyMs };
+  const expr = cron ?? current?.expr;
+  const more = { ...(tz !== undefined && { tz }), ...(staggerMs !== undefined && { staggerMs }) };
+  if (cron === undefined && Object.keys(more).length === 0) return undefined;
+  if (expr === undefined) throw usage("--tz and --stagger belong to --cron");
+  return { ...current, kind: "cron", expr, ...more };
+}
+
+function payloadOf(
+  { message, text, model, maxTime: timeoutSeconds }: JobOptions,
+  current: JobPayload | undefined,
+): JobPayload | undefined {
+  if (message !== undefined && text !== undefined) throw usage("give one of --message and --text");
+  const more = {
+    ...(model !== undefined && { model }),
+    ...(timeoutSeconds !== undefined && { timeoutSeconds }),
+  };
+  const hasMore = Object.keys(more).length > 0;
+  const isSaid = text !== undefined || (message === undefined && current?.text !== undefined);
+  if (hasMore && isSaid) throw usage("--model and --max-time belong to --message");
+  if (text !== undefined) return { kind: "systemEvent", text };
+  const before = current?.kind === "agentTurn" ? current : undefined;
+  const input = message ?? before?.message;
+  if (message === undefined && !hasMore) return undefined;
+  if (input === undefined) throw usage("give one of --message and --text");
+  return { ...before, kind: "agentTurn", message: input, ...more };
+}
+
+function deliveryOf(
+  { webhook: to, bestEffort }: JobOptions,
+  current: JobDelivery | undefined,
+): JobDelivery | undefined {
+  const more = bestEffort === undefined ? {} : { bestEffort };
+  if (to !== undefined) return { mode: "webhook", to, ...more };
+  if (bestEffort === undefined) return undefined;
+  if (current === undefined) throw usage("--best-effort belongs to --webhook");
+  return { ...current, ...more };
+}
+
+function usage(message: string, hint = "see ./yard help schedules"): CliError {
+  return new CliError("usage", message, { hint });
+}

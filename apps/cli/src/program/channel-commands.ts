@@ -1,0 +1,52 @@
+import type { Command } from "commander";
+import { JSON_TEXT, type Perform } from "./command-options.ts";
+
+const load = () => import("../commands/channels.ts");
+
+/** `yard channels`. */
+export function addChannelCommands(program: Command, perform: Perform): void {
+  const channels = program
+    .command("channels")
+    .description("where agents talk with people; an account is channel or channel/account");
+  channels
+    .command("list")
+    .description("the accounts that you may use, how each is and what it can do")
+    .option("--channel <name>", "only of this channel")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await load()).list(terminal, options)),
+    );
+  channels
+    .command("check [account]")
+    .description("ask providers whether they take the credentials; left out: of all accounts")
+    .option("--json", JSON_TEXT)
+    .action((account, options) =>
+      perform(options, async (terminal) => (await load()).check(terminal, account, options)),
+    );
+  channels
+    .command("send <account> <target> <message>")
+    .description("send a message; the target is user:ID, group:ID, channel:ID or a name")
+    .option("--thread <id>", "in this thread")
+    .option("--reply-to <message-id>", "as a reply to this message")
+    .option("--attach <source...>", "a URL, or a file where the service may take files from")
+    .option("--effect <id>", "with an effect that the account has")
+    .option("--silent", "without a sound on the other side, where the channel can")
+    .option("--key <text>", "the same key again is the same message, for a day")
+    .option("--dry-run", "only look whether it could be sent")
+    .option("--json", JSON_TEXT)
+    .action((account, target, message, options) =>
+      perform(options, async (terminal) =>
+        (await load()).send(terminal, { account, target, message }, options),
+      ),
+    );
+  channels
+    .command("tail")
+    .description("follow the messages that come in and go out, until Ctrl-C")
+    .option("--channel <name>", "only of this channel")
+    .option("--json", "print the events as lines of JSON")
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/channels-tail.ts")).tail(terminal, options),
+      ),
+    );
+}
