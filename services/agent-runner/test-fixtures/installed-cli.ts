@@ -7,8 +7,11 @@ import { promisify } from "node:util";
 export interface CliPackage {
   readonly name: string;
   readonly version: string;
-  readonly program: string;
+  /** The program, below `node_modules`. */
+  readonly file: string;
 }
+
+export type FoundCli = { readonly path: string } | { readonly skip: string };
 
 const INSTALL_MS = 240_000;
 
@@ -16,33 +19,22 @@ const INSTALL_MS = 240_000;
  * A coding CLI out of npm, in a cache outside the repository. Its package runs no script of its own. Instead of the program,
  * the reason why there is none.
  */
-export async function installedCli({
-  name,
-  version,
-  program,
-}: CliPackage): Promise<{ readonly path: string } | { readonly skip: string }> {
+export async function installedCli({ name, version, file }: CliPackage): Promise<FoundCli> {
   const cache = process.env["YARD_TEST_CLI_DIR"] ?? join(homedir(), ".cache", "switchyard-clis");
   const directory = join(cache, `${name.replaceAll(/[^a-z-]/g, "")}-${version}`);
-  const path = join(directory, "node_modules", ".bin", program);
+  const path = join(directory, "node_modules", file);
   if (await isThere(path)) return { path };
   try {
     await mkdir(directory, { recursive: true });
-    const flags = [
-      "--ignore-scripts",
-      "--no-audit",
-      "--no-fund",
-      "--no-save",
-      "--prefix",
-      directory,
-    ];
-    await promisify(execFile)("npm", ["install", ...flags, `${name}@${version}`], {
-      timeout: INSTALL_MS,
-      cwd: directory,
-    });
+    const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save"];
+    const args = ["install", ...quiet, "--prefix", directory, `${name}@${version}`];
+    await promisify(execFile)("npm", args, { timeout: INSTALL_MS, cwd: directory });
   } catch (error) {
     return { skip: `${name} could not be installed: ${String(error).slice(0, 300)}` };
   }
-  return { path };
+  return (await isThere(path))
+    ? { path }
+    : { skip: `${name} could not be installed: it has no ${file} for this machine` };
 }
 
 function isThere(path: string): Promise<boolean> {

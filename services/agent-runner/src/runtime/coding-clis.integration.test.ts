@@ -1,70 +1,241 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
-import { installedCli } from "../../test-fixtures/installed-cli.ts";
-import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, DENIED, labTool } from "../../test-fixtures/peers.ts";
-import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { installedCli, type CliPackage, type FoundCli } from "../../test-fixtures/installed-cli.ts";
+import {
+  startModelServer,
+  type ModelServer,
+  type ScriptedAnswer,
+} from "../../test-fixtures/model-server.ts";
+import { decideApproval } from "../../test-fixtures/decide-approval.ts";
+import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/peers.ts";
+import { startLab, type Lab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import type { Cli } from "../runtime-host/host-protocol.ts";
 
-const codex = await installedCli({ name: "@openai/codex", version: "0.169.0", program: "codex" });
+interface Tried extends CliPackage {
+  readonly cli: Cli;
+  /** Where its model is, on a server that speaks the CLI's protocol. */
+  readonly baseURL: (url: string) => string;
+  /** How the model calls a tool of ours. */
+  readonly toolName: (tool: string) => { readonly name: string; readonly namespace?: string };
+  /** Tools of the CLI that its model is offered all the same. */
+  readonly offered: readonly string[];
+  /** Tokens are counted where the CLI says them. */
+  readonly hasUsage: boolean;
+  /** False for one that keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
+  readonly keepsCutTurns: boolean;
+}
 
-test(
-  "Codex works as a runtime: its calls are decided, a denied one is seen as denied, and the usage counts",
+const machine = `${process.platform}-${process.arch}`;
+const CLIS: readonly Tried[] = [
   {
-    skip: "skip" in codex ? codex.skip : false,
+    cli: "codex",
+    name: "@openai/codex",
+    version: "0.169.0",
+    file: ".bin/codex",
+    baseURL: (url) => `${url}/v1`,
+    toolName: (name) => ({ name, namespace: "mcp__switchyard" }),
+    offered: [
+      "list_mcp_resource_templates",
+      "list_mcp_resources",
+      "read_mcp_resource",
+      "request_user_input",
+    ],
+    hasUsage: true,
+    keepsCutTurns: true,
   },
-  async () => {
-    assert.ok("path" in codex);
-    const lab = await startLab();
-    const model = await startModelServer();
-    const directory = await testDirectory();
-    const modelsFile = join(directory, "models.json");
-    const provider = {
-      type: "runtime",
-      cli: "codex",
-      command: [codex.path],
-      baseURL: `${model.url}/v1`,
-      apiKeyEnv: "TEST_MODEL_KEY",
-      sandbox: "off",
-    };
-    await writeFile(modelsFile, JSON.stringify({ providers: { codex: provider } }));
-    await lab.runner({
-      YARD_MODELS_FILE: modelsFile,
-      YARD_RUNTIME_DIR: join(directory, "runtimes"),
-      TEST_MODEL_KEY: "canary-key",
-    });
-    lab.peers.agents.set("coder", agent("coder", { model: "codex/gpt-5", tools: ["mcp__lab__*"] }));
-    lab.peers.tools.set("read", ({ path }) => `contents of ${String(path)}`);
-    lab.peers.tools.set("write", (_args, { fail }) => {
-      throw fail.denied(DENIED.reason, DENIED);
-    });
-    const namespace = "mcp__switchyard";
-    model.answer(
-      { calls: [{ id: "c1", name: labTool("read"), args: '{"path":"a"}', namespace }] },
-      { calls: [{ id: "c2", name: labTool("write"), args: "{}", namespace }] },
-      { text: ["All ", "done."] },
-    );
+  {
+    cli: "claude",
+    name: "@anthropic-ai/claude-code",
+    version: "2.1.330",
+    file: `@anthropic-ai/claude-code-${machine}/claude`,
+    baseURL: (url) => url,
+    toolName: (name) => ({ name: `mcp__switchyard__${name}` }),
+    offered: [],
+    hasUsage: true,
+    keepsCutTurns: true,
+  },
+  {
+    cli: "gemini",
+    name: "@google/gemini-cli",
+    version: "0.61.0",
+    file: ".bin/gemini",
+    baseURL: (url) => url,
+    toolName: (name) => ({ name: `mcp_switchyard_${name}` }),
+    offered: [],
+    hasUsage: false,
+    keepsCutTurns: false,
+  },
+  {
+    cli: "opencode",
+    name: "opencode-ai",
+    version: "1.18.33",
+    file: `opencode-${machine}/bin/opencode`,
+    baseURL: (url) => `${url}/v1`,
+    toolName: (name) => ({ name: `switchyard_${name}` }),
+    offered: [],
+    hasUsage: false,
+    keepsCutTurns: true,
+  },
+];
 
-    await lab.command("coder", { runId: "codex", input: "/Read a and write it." });
-    const events = await lab.eventsUntil(
-      "codex",
-      ({ name }) => name === "finished" || name === "failed",
-    );
-    assert.equal(events.at(-1)?.payload["output"], "All done.", JSON.stringify(events.at(-1)));
-    const names = events.map(({ name }) => name);
-    assert.equal(names.filter((name) => name === "tool-requested").length, 2);
-    assert.equal(names.filter((name) => name === "tool-denied").length, 1);
-    const seen = JSON.stringify(model.requests.map(({ body }) => body["input"]));
-    assert.match(seen, /\/Read a and write it/);
-    assert.match(seen, /contents of a/);
-    assert.match(seen, /rule no-writes denies it/);
-    assert.doesNotMatch(seen, /canary-key/);
-    const { run } = await call(lab.bus, getRun, { runId: "codex" });
-    assert.equal(run.usage.inputTokens, 300);
-    assert.equal(run.usage.outputTokens, 60);
-  },
-);
+/** What no prompt or tool of a CLI says. */
+const WRITTEN = "plugh";
+const wanted = (process.env["YARD_TEST_CLIS"] ?? "codex").split(",");
+const found = await Promise.all(CLIS.map(find));
+
+for (const { tried, program } of found) {
+  const skip = "skip" in program ? program.skip : false;
+  const { name } = tried;
+  test(
+    `${name} works as a runtime: its calls are decided, and a denied one is seen as denied`,
+    { skip },
+    async () => {
+      const { lab, model, start } = await prepare(tried, program);
+      await start();
+      lab.peers.tools.set("write", (_args, { fail }) => {
+        throw fail.denied(DENIED.reason, DENIED);
+      });
+      const events = await runToEnd(lab, "/Read it and write it.");
+      assert.equal(events.at(-1)?.payload["output"], "All done.", whatWasAsked(events, model));
+      assert.equal(countOf(events, "tool-requested"), 2);
+      assert.equal(countOf(events, "tool-denied"), 1);
+      assert.deepEqual(foreignTools(model), [...tried.offered], "what is offered beside our tools");
+      const seen = JSON.stringify(model.requests.map(({ body }) => body));
+      assert.match(seen, /\/Read it and write it/);
+      assert.doesNotMatch(seen, /canary-key/);
+      const { run } = await call(lab.bus, getRun, { runId: "tried" });
+      assert.equal(run.usage.inputTokens > 0, tried.hasUsage);
+      assert.equal(run.usage.outputTokens > 0, tried.hasUsage);
+    },
+  );
+
+  test(
+    `${name} goes on where it was when the runner died while a person decided`,
+    { skip },
+    async () => {
+      const { lab, model, start } = await prepare(tried, program);
+      const policy = await connectAs(lab.nats, "policy");
+      after(() => policy.close());
+      const dying = await start();
+      const approvalId = `apr-${"4".repeat(32)}`;
+      let isApproved = false;
+      lab.peers.tools.set("write", (_args, { fail }) => {
+        if (isApproved) return `written: ${WRITTEN}`;
+        const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+        throw fail.approval_required("a person must approve", {
+          approvalId,
+          expiresAt,
+          tier: "always",
+        });
+      });
+      await lab.command("coder", { runId: "tried", input: "Read it and write it." });
+      await lab.eventsUntil("tried", ({ name: event }) => event === "waiting");
+      dying.kill("SIGKILL");
+      await dying.exited;
+      await start();
+      isApproved = true;
+      const before = model.requests.length;
+      await decideApproval(policy, { approvalId, callId: "cli~tried:2:0", tool: "write" });
+      const events = await lab.eventsUntil("tried", isEnd);
+      assert.equal(events.at(-1)?.payload["output"], "All done.", whatWasAsked(events, model));
+      assert.equal(countOf(events, "tool-requested"), 2, "no call is made again");
+      const later = JSON.stringify(model.requests.slice(before).map(({ body }) => body));
+      assert.match(later, /contents of xyzzy/, "it knows what was before");
+      assert.equal(later.includes("You were interrupted"), tried.keepsCutTurns);
+      assert.equal(later.includes("This is the conversation so far"), !tried.keepsCutTurns);
+    },
+  );
+}
+
+async function prepare(tried: Tried, program: FoundCli) {
+  assert.ok("path" in program);
+  const model = await startModelServer();
+  model.answerBy((body) => thinking(tried, body));
+  const lab = await startLab();
+  const directory = await testDirectory();
+  const modelsFile = join(directory, "models.json");
+  const provider = {
+    type: "runtime",
+    cli: tried.cli,
+    command: [program.path],
+    baseURL: tried.baseURL(model.url),
+    apiKeyEnv: "TEST_MODEL_KEY",
+    sandbox: "off",
+  };
+  await writeFile(modelsFile, JSON.stringify({ providers: { tried: provider } }));
+  lab.peers.agents.set("coder", agent("coder", { model: "tried/gpt-5", tools: ["mcp__lab__*"] }));
+  lab.peers.tools.set("read", ({ path }) => `contents of ${String(path)}`);
+  const env = {
+    YARD_MODELS_FILE: modelsFile,
+    YARD_RUNTIME_DIR: join(directory, "runtimes"),
+    YARD_RUN_SWEEP_MS: "200",
+    TEST_MODEL_KEY: "canary-key",
+  };
+  return { lab, model, start: () => lab.runner(env) };
+}
+
+async function runToEnd(lab: Lab, input: string): Promise<RunEventRecord[]> {
+  await lab.command("coder", { runId: "tried", input });
+  return lab.eventsUntil("tried", isEnd);
+}
+
+function isEnd({ name }: RunEventRecord): boolean {
+  return name === "finished" || name === "failed";
+}
+
+function countOf(events: readonly RunEventRecord[], name: string): number {
+  return events.filter((event) => event.name === name).length;
+}
+
+async function find(tried: Tried): Promise<{ readonly tried: Tried; readonly program: FoundCli }> {
+  const isWanted = wanted.includes(tried.cli);
+  const program = isWanted
+    ? await installedCli(tried)
+    : { skip: `YARD_TEST_CLIS does not name ${tried.cli}` };
+  return { tried, program };
+}
+
+/** Reads, then writes, then says so; some CLIs ask for a title, too, without offering tools. */
+function thinking({ toolName }: Tried, body: Record<string, unknown>): ScriptedAnswer {
+  const said = JSON.stringify(body);
+  if (!said.includes(labTool("read"))) return { text: ["A title"] };
+  if (said.includes("rule no-writes denies it") || said.includes(WRITTEN))
+    return { text: ["All ", "done."] };
+  if (said.includes("contents of xyzzy"))
+    return { calls: [{ id: "call_2", args: "{}", ...toolName(labTool("write")) }] };
+  return { calls: [{ id: "call_1", args: '{"path":"xyzzy"}', ...toolName(labTool("read")) }] };
+}
+
+/** Names in the lists of tools of all protocols, without ours. */
+function foreignTools({ requests }: ModelServer): string[] {
+  const names = requests.flatMap(({ body }) =>
+    (Array.isArray(body["tools"]) ? (body["tools"] as unknown[]) : []).flatMap(namesIn),
+  );
+  return [...new Set(names)].filter((name) => !name.includes("switchyard")).toSorted();
+}
+
+function namesIn(tool: unknown): string[] {
+  const {
+    name,
+    function: inner,
+    functionDeclarations,
+  } = tool as {
+    name?: string;
+    function?: { name: string };
+    functionDeclarations?: { name: string }[];
+  };
+  if (functionDeclarations !== undefined) return functionDeclarations.map((one) => one.name);
+  return [name ?? inner?.name ?? JSON.stringify(tool)];
+}
+
+function whatWasAsked(events: readonly RunEventRecord[], { requests }: ModelServer): string {
+  const asked = requests.map(
+    ({ protocol, body }) => `${protocol} ${JSON.stringify(body).slice(-300)}`,
+  );
+  return [JSON.stringify(events.at(-1)), ...asked].join("\n");
+}
