@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { count, formatBytes, formatDuration } from "./quantities.ts";
+import { count, formatBytes, formatDuration, timeText } from "./quantities.ts";
 
 test("shows bytes in decimal units", () => {
   const cases: [number, string][] = [
@@ -31,4 +31,22 @@ test("counts in words", () => {
   assert.equal(count(1, "tool"), "1 tool");
   assert.equal(count(0, "tool"), "0 tools");
   assert.equal(count(2, "journal entry", "journal entries"), "2 journal entries");
+});
+
+test("shows times as ages, those to come as such, and in full when asked", () => {
+  const now = Date.parse("2026-01-02T00:00:00.000Z");
+  for (const [at, shown] of [
+    ["2026-01-01T23:59:59.001Z", "0s"],
+    ["2026-01-01T23:59:01.000Z", "59s"],
+    ["2026-01-01T23:57:00.000Z", "3m"],
+    ["2026-01-01T00:00:00.001Z", "23h"],
+    ["2025-12-01T00:00:00.000Z", "32d"],
+    ["2026-01-02T00:05:00.000Z", "in 5m"],
+    ["not a time", "not a time"],
+  ] as const)
+    assert.equal(timeText(at, {}, now), shown);
+  assert.equal(
+    timeText("2026-01-01T23:57:00.000Z", { wide: true }, now),
+    "2026-01-01T23:57:00.000Z",
+  );
 });

@@ -31,3 +31,25 @@ export function formatUsd(usd: number): string {
 export function count(amount: number, noun: string, plural = `${noun}s`): string {
   return `${amount} ${amount === 1 ? noun : plural}`;
 }
+
+/** What lists of a command say of times. */
+export interface Times {
+  /** True: times in full in place of ages. */
+  readonly wide?: true | undefined;
+}
+
+/** How long ago a time is, `3m`, `5h`, `2d`, or how long it takes until then, `in 3m`; the time itself when it is to be in full. */
+export function timeText(at: string, { wide }: Times, nowMs: number = Date.now()): string {
+  const ms = nowMs - Date.parse(at);
+  if (wide === true || Number.isNaN(ms)) return at;
+  const age = ageText(Math.abs(ms));
+  return ms < 0 ? `in ${age}` : age;
+}
+
+function ageText(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}

@@ -23,8 +23,12 @@ export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {
 }
 
 /** Runs one command to its end. */
-export async function yard(args: readonly string[], env: NodeJS.ProcessEnv): Promise<YardResult> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env });
+export async function yard(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  cwd?: string,
+): Promise<YardResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env, cwd });
   child.stdin.end();
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   const [code] = (await once(child, "close")) as [number | null];

@@ -7,6 +7,7 @@ import {
 } from "@switchyard/contracts/agent-store";
 import { findBus, withBus } from "../bus-session.ts";
 import { diffLines } from "../skills/diff-lines.ts";
+import { type Times } from "../quantities.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { versionLines } from "./version-lines.ts";
 
@@ -23,7 +24,11 @@ export async function remove(terminal: Terminal, name: string, options: Options)
   terminal.out(`${name} is ${now}; back with: yard agents rollback ${name} ${reply.digest}`);
 }
 
-export async function versions(terminal: Terminal, name: string, options: Options): Promise<void> {
+export async function versions(
+  terminal: Terminal,
+  name: string,
+  options: Options & Times,
+): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listAgentVersions }).listAgentVersions({ name }),
   );
@@ -33,6 +38,7 @@ export async function versions(terminal: Terminal, name: string, options: Option
   }
   const { current, withheld } = reply;
   const lines = versionLines(reply.versions, {
+    wide: options.wide,
     id: "DIGEST",
     idOf: ({ digest }) => digest,
     current,

@@ -12,6 +12,7 @@ import {
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printableLine } from "../printable.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
@@ -53,7 +54,7 @@ export async function create(
   show(terminal, made, options);
 }
 
-export async function list(terminal: Terminal, options: Json): Promise<void> {
+export async function list(terminal: Terminal, options: Json & Times): Promise<void> {
   const reply = await asked((api) => api.listUserKeys({}));
   if (options.json) return writeJson(terminal, reply);
   if (reply.keys.length === 0)
@@ -63,7 +64,7 @@ export async function list(terminal: Terminal, options: Json): Promise<void> {
     { title: "CALLER", value: ({ caller }: UserKey) => caller },
     { title: "ROLES", value: ({ roles }: UserKey) => roles.join(" ") },
     { title: "SCOPES", value: ({ scopes }: UserKey) => scopes?.join(" ") ?? "all", maxWidth: 40 },
-    { title: "MADE", value: ({ createdAt }: UserKey) => createdAt },
+    { title: "MADE", value: ({ createdAt }: UserKey) => timeText(createdAt, options) },
     { title: "ENDS", value: endOf },
     { title: "NOTE", value: ({ note }: UserKey) => printableLine(note ?? "", 60), maxWidth: 40 },
   ];

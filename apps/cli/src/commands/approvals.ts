@@ -12,6 +12,7 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { checkApprovalName, namedApproval } from "../named-approval.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { actorText, approvalLine, approvalLines, stateText } from "./approval-lines.ts";
@@ -24,7 +25,7 @@ const contracts = { approveCall, cancelApproval, denyCall, getApproval, listAppr
 
 export async function list(
   terminal: Terminal,
-  options: { all?: true; run?: string; limit: number } & Options,
+  options: { all?: true; run?: string; limit: number } & Options & Times,
 ): Promise<void> {
   const { all, run, limit } = options;
   if (run !== undefined) checkRunName(run);
@@ -44,7 +45,7 @@ export async function list(
     { title: "RISK", value: ({ risk }: Approval) => risk },
     { title: "TOOL", value: ({ tool }: Approval) => tool.name, maxWidth: 48 },
     { title: "WHO", value: actorText, maxWidth: 72 },
-    { title: "UNTIL", value: ({ expiresAt }: Approval) => expiresAt },
+    { title: "UNTIL", value: ({ expiresAt }: Approval) => timeText(expiresAt, options) },
   ];
   for (const line of tableLines(columns, reply.approvals)) terminal.out(line);
   if (reply.next !== null) terminal.note(`there are more; ${reply.pending} wait in all`);

@@ -3,6 +3,7 @@ import { GrantId, type SessionGrant } from "@switchyard/contracts/approval-recor
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { actorText } from "./approval-lines.ts";
@@ -11,7 +12,7 @@ interface Options {
   readonly json?: true;
 }
 
-export async function list(terminal: Terminal, options: Options): Promise<void> {
+export async function list(terminal: Terminal, options: Options & Times): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listGrants }).listGrants({ limit: 500 }),
   );
@@ -23,7 +24,7 @@ export async function list(terminal: Terminal, options: Options): Promise<void> 
     { title: "WHO", value: actorText, maxWidth: 72 },
     { title: "SAME", value: ({ sameArguments }: SessionGrant) => sameArguments.join(" ") },
     { title: "USES LEFT", value: ({ usesLeft }: SessionGrant) => String(usesLeft) },
-    { title: "UNTIL", value: ({ expiresAt }: SessionGrant) => expiresAt },
+    { title: "UNTIL", value: ({ expiresAt }: SessionGrant) => timeText(expiresAt, options) },
     { title: "BY", value: ({ grantedBy }: SessionGrant) => grantedBy },
   ];
   for (const line of tableLines(columns, reply.grants)) terminal.out(line);

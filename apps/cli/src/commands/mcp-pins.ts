@@ -14,7 +14,7 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";
-import { count } from "../quantities.ts";
+import { count, timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { askMcpServer } from "./ask-mcp-server.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -48,7 +48,7 @@ export async function refresh(terminal: Terminal, server: string, options: Outpu
 export async function list(
   terminal: Terminal,
   server: string,
-  options: Output & { state?: PinState },
+  options: Output & Times & { state?: PinState },
 ): Promise<void> {
   const pins = await asked(server, (api) => allPins(api, server, options.state));
   if (options.json) return writeJson(terminal, { pins });
@@ -57,7 +57,7 @@ export async function list(
     [
       { title: "TOOL", value: (pin) => printableLine(pin.tool), maxWidth: 60 },
       { title: "STATE", value: (pin) => pin.state },
-      { title: "SEEN", value: (pin) => pin.seenAt },
+      { title: "SEEN", value: (pin) => timeText(pin.seenAt, options) },
       { title: "APPROVED BY", value: (pin) => pin.approvedBy ?? "–" },
       { title: "DIGEST", value: (pin) => pin.digest.slice(0, 19) },
       { title: "FINDINGS", value: findingText, maxWidth: 80 },

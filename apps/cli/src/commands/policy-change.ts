@@ -18,7 +18,7 @@ import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printableLine } from "../printable.ts";
-import { count } from "../quantities.ts";
+import { count, timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { readPolicyFiles } from "./policy-files.ts";
@@ -69,7 +69,10 @@ export async function rollback(
 }
 
 /** The bundles that were in force, the newest first. */
-export async function versions(terminal: Terminal, options: { json?: true }): Promise<void> {
+export async function versions(
+  terminal: Terminal,
+  options: { json?: true } & Times,
+): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listPolicyVersions }).listPolicyVersions({}),
   );
@@ -77,7 +80,7 @@ export async function versions(terminal: Terminal, options: { json?: true }): Pr
   const lines = tableLines<PolicyVersion>(
     [
       { title: "VERSION", value: ({ version }) => String(version) },
-      { title: "SINCE", value: ({ at }) => at },
+      { title: "SINCE", value: ({ at }) => timeText(at, options) },
       { title: "FROM", value: ({ source }) => (source === "file" ? "files" : "activation") },
       { title: "BY", value: ({ by }) => by ?? "" },
       { title: "RULES", value: ({ rules }) => String(rules) },
@@ -124,7 +127,7 @@ export async function resume(
   terminal.out(reply.resumed ? `resumed: ${scopeText(scope)}` : `not stopped: ${scopeText(scope)}`);
 }
 
-export async function stops(terminal: Terminal, options: { json?: true }): Promise<void> {
+export async function stops(terminal: Terminal, options: { json?: true } & Times): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listStops }).listStops({}),
   );
@@ -132,7 +135,7 @@ export async function stops(terminal: Terminal, options: { json?: true }): Promi
   const lines = tableLines<Stop>(
     [
       { title: "STOPPED", value: ({ scope }) => scopeText(scope) },
-      { title: "SINCE", value: ({ at }) => at },
+      { title: "SINCE", value: ({ at }) => timeText(at, options) },
       { title: "BY", value: ({ by }) => by },
       { title: "REASON", value: ({ reason }) => printableLine(reason), maxWidth: 60 },
     ],

@@ -13,6 +13,7 @@ import { printableLine } from "../printable.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
@@ -93,7 +94,7 @@ export async function fork(
 /** What was given up because runners died of it. */
 export async function dead(
   terminal: Terminal,
-  { json, limit }: { readonly json?: true; readonly limit: number },
+  { json, limit, wide }: { readonly json?: true; readonly limit: number } & Times,
 ): Promise<void> {
   const { runs, letters = [] } = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listDeadRuns }).listDeadRuns({ limit }),
@@ -112,7 +113,7 @@ export async function dead(
     [
       { title: "RUN", value: (row) => row.runId },
       { title: "WHAT", value: (row) => printableLine(row.what), maxWidth: 48 },
-      { title: "SINCE", value: (row) => row.at },
+      { title: "SINCE", value: (row) => timeText(row.at, { wide }) },
       {
         title: "REASON",
         value: ({ failure }) => printableLine(`${failure.code}: ${failure.message}`),
@@ -128,7 +129,7 @@ export async function dead(
 /** What runs ask people. */
 export async function questions(
   terminal: Terminal,
-  { json, limit }: { readonly json?: true; readonly limit: number },
+  { json, limit, wide }: { readonly json?: true; readonly limit: number } & Times,
 ): Promise<void> {
   const { questions: asked } = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listQuestions }).listQuestions({ limit }),
@@ -139,7 +140,7 @@ export async function questions(
     [
       { title: "QUESTION", value: (row) => row.callId },
       { title: "AGENT", value: (row) => row.agent },
-      { title: "UNTIL", value: (row) => row.until },
+      { title: "UNTIL", value: (row) => timeText(row.until, { wide }) },
       {
         title: "ASKS",
         value: ({ question, options }) =>

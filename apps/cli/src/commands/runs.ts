@@ -6,7 +6,7 @@ import { runRetried } from "@switchyard/contracts/run-events";
 import { RunStatus, getRun, listRuns, requestCancel, retryRun } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, hintOf } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
 import { followRun } from "../follow-run.ts";
@@ -16,13 +16,14 @@ import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { factsOf } from "../run-facts.ts";
 import { runSpans, spanLines } from "../run-spans.ts";
 import { noteNothing, tellStory } from "../run-story.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped, type Stop } from "../until-stopped.ts";
 
 export async function list(
   terminal: Terminal,
-  options: { json?: true; limit: number; agent?: string; status?: string },
+  options: { json?: true; limit: number; agent?: string; status?: string } & Times,
 ): Promise<void> {
   const { limit, agent } = options;
   const status = options.status === undefined ? undefined : RunStatus.safeParse(options.status);
@@ -47,7 +48,7 @@ export async function list(
       { title: "TOOLS", value: (run) => String(run.toolCalls), align: "right" },
       { title: "MODEL", value: (run) => printableLine(run.model), maxWidth: 40 },
       { title: "BY", value: (run) => run.requester },
-      { title: "CREATED", value: (run) => run.createdAt },
+      { title: "CREATED", value: (run) => timeText(run.createdAt, options) },
     ],
     runs,
   );
@@ -146,6 +147,7 @@ export async function retry(
   const limits = limitsOf(options);
   const runId = await withBus(await findBus(process.env), async (bus) => {
     const id = await namedRun(bus, named);
+    if (Object.keys(limits).length === 0) await refuseAtLimit(bus, id);
     const { sequence } = await publishCommand(bus, retryRun, { runId: id }, { limits });
     await answerOfRun(bus, { runId: id, sequence, answer: runRetried });
     return id;
@@ -154,4 +156,19 @@ export async function retry(
   else terminal.out("the run goes on");
   terminal.note(`follow it with: ./yard runs tail ${runId}`);
   return EXIT.ok;
+}
+
+/** Limits of what a run has used up; time is counted anew, and a repeated call need not come again. */
+const COUNTED = /\b(?:maxSteps|maxToolCalls|maxTokens|maxCostUsd)\b/;
+
+/** With the limit that it failed at, a run would fail at once and again. */
+async function refuseAtLimit(bus: Bus, runId: string): Promise<void> {
+  // Without an answer the runner says what there is to say when it takes the command.
+  const found = await client(bus, { getRun })
+    .getRun({ runId })
+    .catch(() => null);
+  const failure = found?.run.failure ?? null;
+  if (failure?.code !== "limit_exceeded" || !COUNTED.test(failure.message)) return;
+  const hint = (hintOf(failure) ?? "").replace("RUN", runId);
+  throw new CliError(failure.code, `the run failed at a limit: ${failure.message}`, { hint });
 }

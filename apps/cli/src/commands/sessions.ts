@@ -10,7 +10,7 @@ import {
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
-import { count, formatBytes, formatDuration } from "../quantities.ts";
+import { count, formatBytes, timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Style, type Terminal } from "../terminal.ts";
 
@@ -27,7 +27,8 @@ export async function list(
     active?: number;
     limit: number;
     all?: true;
-  } & OwnerOption,
+  } & OwnerOption &
+    Times,
 ): Promise<void> {
   const { search, kind, active, limit, owner, all } = options;
   const reply = await withBus(await findBus(process.env), (bus) =>
@@ -45,7 +46,6 @@ export async function list(
     terminal.note('no sessions; begin one with: ./yard sessions send main "hello" --agent demo');
     return;
   }
-  const now = Date.now();
   const lines = tableLines<Session>(
     [
       { title: "SESSION", value: ({ key }) => key, maxWidth: 48 },
@@ -55,7 +55,7 @@ export async function list(
       { title: "STATE", value: stateText },
       { title: "MESSAGES", value: ({ messages }) => String(messages), align: "right" },
       { title: "TOKENS", value: ({ totalTokens }) => String(totalTokens), align: "right" },
-      { title: "USED", value: ({ updatedAt }) => agoText(updatedAt, now), align: "right" },
+      { title: "USED", value: ({ updatedAt }) => timeText(updatedAt, options), align: "right" },
       ...(all === true ? [{ title: "OWNER", value: (row: Session) => row.owner }] : []),
     ],
     reply.sessions,
@@ -123,10 +123,6 @@ export function describe(session: Session): [string, string][] {
 function stateText({ activeRun, queued }: Session): string {
   if (activeRun === null) return "idle";
   return queued === 0 ? "running" : `running, ${queued} waiting`;
-}
-
-function agoText(at: string, now: number): string {
-  return formatDuration(Math.max(0, now - Date.parse(at)));
 }
 
 const SPEAKER: Readonly<Record<SessionMessage["role"], { mark: string; style: Style }>> = {

@@ -11,6 +11,7 @@ import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printableLine } from "../printable.ts";
 import { diffLines } from "../skills/diff-lines.ts";
+import { type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { versionLines } from "./version-lines.ts";
@@ -19,13 +20,18 @@ interface Options {
   readonly json?: true;
 }
 
-export async function versions(terminal: Terminal, name: string, options: Options): Promise<void> {
+export async function versions(
+  terminal: Terminal,
+  name: string,
+  options: Options & Times,
+): Promise<void> {
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listVersions }).listVersions({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
   const { current, withheld: waiting } = reply;
   const lines = versionLines(reply.versions, {
+    wide: options.wide,
     id: "VERSION",
     idOf: ({ version }) => version,
     current,

@@ -1,5 +1,6 @@
 import type { Provenance, WithheldReason } from "@switchyard/contracts/definition-store";
 import { printableLine } from "../printable.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 
 /** What a version of a skill and one of an agent have in common. */
@@ -19,7 +20,7 @@ export function versionLines<V extends Version>(
     readonly withheld: { readonly id: string; readonly reason: WithheldReason } | null;
     /** Shown when it is given. */
     readonly filesOf?: (version: V) => number;
-  },
+  } & Times,
 ): string[] {
   const { id, idOf, current, withheld, filesOf } = about;
   const stateOf = (version: V): string => {
@@ -36,7 +37,7 @@ export function versionLines<V extends Version>(
       { title: id, value: idOf },
       { title: "STATE", value: stateOf },
       { title: "VERDICT", value: ({ verdict }) => verdict?.verdict ?? "not scanned" },
-      { title: "IMPORTED", value: ({ provenance }) => provenance.at },
+      { title: "IMPORTED", value: ({ provenance }) => timeText(provenance.at, about) },
       { title: "BY", value: ({ provenance }) => provenance.by },
       ...files,
       { title: "FROM", value: ({ provenance }) => sourceText(provenance), maxWidth: 60 },

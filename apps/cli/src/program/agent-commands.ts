@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { formatOption, inFormat, JSON_TEXT, type Perform } from "./command-options.ts";
+import { formatOption, inFormat, JSON_TEXT, WIDE_TEXT, type Perform } from "./command-options.ts";
 
 /** `yard agents`. */
 export function addAgentCommands(program: Command, perform: Perform): void {
@@ -87,8 +87,9 @@ function addVersionCommands(agents: Command, perform: Perform): void {
   agents
     .command("versions <name>")
     .description("the stored versions of an agent, the newest first")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
-    .action((name: string, options: { json?: true }) =>
+    .action((name: string, options: { json?: true; wide?: true }) =>
       perform(options, async (terminal) => (await loadStore()).versions(terminal, name, options)),
     );
   agents

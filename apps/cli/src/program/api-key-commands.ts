@@ -1,6 +1,6 @@
 import type { UserRole } from "@switchyard/contracts/user-roles";
 import { Option, type Command } from "commander";
-import { JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
+import { JSON_TEXT, WIDE_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 
 const ROLES: readonly UserRole[] = ["viewer", "operator", "approver", "admin"];
 const TTL = ["--ttl <seconds>", "when the key ends (when it is revoked)"] as const;
@@ -27,6 +27,7 @@ export function addApiKeyCommands(keys: Command, perform: Perform): void {
   api
     .command("list")
     .description("show the keys, without what is secret of them")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await load()).list(terminal, options)),

@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
+import { JSON_TEXT, WIDE_TEXT, seconds, wholeNumber, type Perform } from "./command-options.ts";
 
 const loadApprovals = () => import("../commands/approvals.ts");
 const loadGrants = () => import("../commands/grants.ts");
@@ -31,6 +31,7 @@ function addApprovals(program: Command, perform: Perform): void {
     .option("--all", "also what was decided within a week")
     .option("--run <runId>", "of one run")
     .option("--limit <count>", "how many", wholeNumber(1, 500), 100)
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await loadApprovals()).list(terminal, options)),
@@ -86,6 +87,7 @@ function addGrants(program: Command, perform: Perform): void {
   grants
     .command("list")
     .description("the standing approvals in force")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await loadGrants()).list(terminal, options)),

@@ -43,6 +43,9 @@ export const LOG_LEVELS: readonly LogLevel[] = [
 /** What `--json` means. */
 export const JSON_TEXT = "print one JSON document; lines of JSON where the output is a stream";
 
+/** What `--wide` means in lists. */
+export const WIDE_TEXT = "times in full in place of ages such as 3m";
+
 export const port = wholeNumber(1, 65_535);
 export const seconds = wholeNumber(1, 86_400);
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import type { Perform } from "./command-options.ts";
+import { WIDE_TEXT, type Perform } from "./command-options.ts";
 
 interface Shared {
   readonly perform: Perform;
@@ -27,6 +27,7 @@ export function addMcpPinCommands(mcp: Command, { perform, jsonText }: Shared): 
     .command("list <server>")
     .description("the tools that the server ever listed, with states and findings")
     .addOption(new Option("--state <state>", "only these").choices(STATES))
+    .option("--wide", WIDE_TEXT)
     .option("--json", jsonText)
     .action((server, options) =>
       perform(options, async (terminal) => (await load()).list(terminal, server, options)),

@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- each helper serves the one function that it stands in */
 import type { Command } from "commander";
 import { addReplayCommand } from "./audit-commands.ts";
-import { JSON_TEXT, type Perform } from "./command-options.ts";
+import { JSON_TEXT, WIDE_TEXT, type Perform } from "./command-options.ts";
 
 /** What of `yard policy` changes something, and what tells of the changes. */
 export function addPolicyChangeCommands(policy: Command, perform: Perform): void {
@@ -36,6 +36,7 @@ export function addPolicyChangeCommands(policy: Command, perform: Perform): void
   policy
     .command("versions")
     .description("the bundles that were in force, the newest first")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await load()).versions(terminal, options)),
@@ -78,6 +79,7 @@ function addStopCommands(policy: Command, perform: Perform): void {
   policy
     .command("stops")
     .description("what is stopped")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await load()).stops(terminal, options)),

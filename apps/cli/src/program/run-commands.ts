@@ -3,6 +3,7 @@ import { addRunSteeringCommands } from "./run-control-commands.ts";
 import {
   busyOption,
   JSON_TEXT,
+  WIDE_TEXT,
   label,
   limitOption,
   seconds,
@@ -44,6 +45,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
     .option("--agent <name>", "only of this agent")
     .option("--status <status>", "only running, waiting, succeeded, failed, cancelled or dead")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { JSON_TEXT, wholeNumber, withLimits, type Perform } from "./command-options.ts";
+import { JSON_TEXT, WIDE_TEXT, wholeNumber, withLimits, type Perform } from "./command-options.ts";
 
 const FROM_START = "limit of time from the run's start";
 
@@ -48,6 +48,7 @@ function addPeopleCommands(runs: Command, perform: Perform): void {
     .command("dead")
     .description("runs and commands that were given up because runners died of them")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await control()).dead(terminal, options)),
@@ -56,6 +57,7 @@ function addPeopleCommands(runs: Command, perform: Perform): void {
     .command("questions")
     .description("what runs ask people")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await control()).questions(terminal, options)),

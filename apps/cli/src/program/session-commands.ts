@@ -2,6 +2,7 @@ import { Option, type Command } from "commander";
 import {
   busyOption,
   JSON_TEXT,
+  WIDE_TEXT,
   seconds,
   SESSION_KINDS,
   wholeNumber,
@@ -73,6 +74,7 @@ function addLooking(sessions: Command, perform: Perform): void {
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
     .option("--owner <user>", OWNER)
     .option("--all", "of every owner; for the users cli and admin")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await load()).list(terminal, options)),

@@ -1,6 +1,6 @@
 import { Option, type Command } from "commander";
 import type { SkillClient } from "../skills/client-folders.ts";
-import { JSON_TEXT, type Perform } from "./command-options.ts";
+import { JSON_TEXT, WIDE_TEXT, type Perform } from "./command-options.ts";
 
 const SOURCE = "a directory, a zip, a tar or a tar.gz; - reads an archive from standard input";
 const LINES_TEXT = "print one line of JSON for each skill, then one with the counts";
@@ -57,8 +57,9 @@ function addVersionCommands(skills: Command, perform: Perform): void {
   skills
     .command("versions <name>")
     .description("the stored versions of a skill, the newest first")
+    .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
-    .action((name: string, options: { json?: true }) =>
+    .action((name: string, options: { json?: true; wide?: true }) =>
       perform(options, async (terminal) => (await loadStore()).versions(terminal, name, options)),
     );
   skills
