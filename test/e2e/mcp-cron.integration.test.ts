@@ -81,6 +81,33 @@ test("a reminder has the end of the chat that it was made in, if that is wanted 
   await callOf(owner, "cron_remove", { jobId: json["id"] });
 });
 
+test("what a job answers is announced in the chat that it was made in [F25]", async () => {
+  const env = { ...ownerEnv, SWITCHYARD_SESSION_KEY: "agent:helper:loopback:direct:ann" };
+  const { client } = await connectV2({ env });
+  const { json } = await callOf(client, "cron_add", { job: report });
+  const jobId = json["id"];
+  assert.deepEqual(json["delivery"], { mode: "announce", channel: "loopback", to: "user:ann" });
+  await callOf(client, "cron_run", { jobId });
+  const entries = async () =>
+    (await callOf(client, "cron_runs", { jobId })).json["entries"] as Json[];
+  const [entry] = await until(entries, (all) => all.length > 0);
+  assert.equal(entry?.["deliveryStatus"], "delivered");
+  const read = { channel: "loopback", channelId: "user:ann" };
+  const { messages } = (await callOf(client, "message_read", read)).json["payload"] as {
+    messages: Json[];
+  };
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["You said what is new"],
+  );
+  await callOf(client, "cron_remove", { jobId });
+  const { json: quiet } = await callOf(client, "cron_add", {
+    job: { ...report, delivery: { mode: "none" } },
+  });
+  assert.deepEqual(quiet["delivery"], { mode: "none" });
+  await callOf(client, "cron_remove", { jobId: quiet["id"] });
+});
+
 test("what cron tools refuse, they say, and nothing is written down [F23-F29]", async () => {
   await rm(effectsFile, { force: true });
   const unknown = { jobId: "job-0" };

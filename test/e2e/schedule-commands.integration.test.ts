@@ -90,12 +90,37 @@ test("a job that says something in a session, and one that nobody is told of any
   await said("schedules", "remove", "plants");
 });
 
+test("what a job answers is said where its account is", async () => {
+  const who = ["--every", "1d", "--agent", "helper", "--message", "hello"];
+  await said("schedules", "add", "greeter", ...who, "--announce", "loopback", "--to", "group:home");
+  assert.match(
+    await said("schedules", "show", "greeter"),
+    /^tells +announce loopback group:home$/m,
+  );
+  await said("schedules", "run", "greeter");
+  await until(async () =>
+    / ok .* delivered .*You said hello$/m.test(await said("schedules", "history", "greeter")),
+  );
+  await said("schedules", "remove", "greeter");
+});
+
 test("what does not fit together is a usage error, and nothing is added", async () => {
   const add = ["schedules", "add", "x"];
   await refused(2, /one of --at, --every and --cron/, ...add, "--message", "hi");
   await refused(2, /one of --message and --text/, ...add, "--every", "1h");
   await refused(2, /30s, 15m, 6h or 1d/, ...add, "--every", "1w", "--message", "hi");
   await refused(2, /belong to --cron/, ...add, "--tz", "UTC", "--message", "hi");
+  await refused(
+    2,
+    /--announce needs --to/,
+    ...add,
+    "--every",
+    "1h",
+    "--message",
+    "hi",
+    "--announce",
+    "x",
+  );
   await refused(2, /agentId is required/, ...add, "--every", "1h", "--message", "hi");
   await refused(2, /schedule/, ...add, "--cron", "x", "--agent", "helper", "--message", "hi");
   await refused(3, /unknown cron job id: job-0{16}/, "schedules", "pause", `job-${"0".repeat(16)}`);

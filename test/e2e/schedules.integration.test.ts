@@ -9,6 +9,8 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
+import { serve } from "@switchyard/bus/serve";
+import { sendChannelMessage } from "@switchyard/contracts/channels";
 import { beginRun } from "@switchyard/contracts/run-commands";
 import { getRun, listRuns } from "@switchyard/contracts/runs";
 import * as schedules from "@switchyard/contracts/schedules";
@@ -191,6 +193,60 @@ test("a webhook hears of the end once it answers, with one key for all attempts"
   assert.equal(heard.length, 2);
   assert.equal(heard[0]?.key, heard[1]?.key);
   assert.equal(heard[1]?.body["output"], "a report");
+});
+
+test("an answer is announced in the name of the owner, and what was surely not sent is sent again", async () => {
+  const asked: { onBehalfOf?: string | undefined; key: string; text: string; to: unknown }[] = [];
+  const channels = serve(await connect("channels"), {
+    name: "channels",
+    version: "0.0.0",
+    description: "Refuses the first message",
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  after(() => channels.drain());
+  channels.handle(sendChannelMessage, (request, { fail }) => {
+    const { onBehalfOf, idempotencyKey: key = "", text, to } = request;
+    asked.push({ onBehalfOf, key, text, to });
+    const where = { channel: to.channel, accountId: "main" };
+    if (to.target.id === "stranger") throw fail.not_allowed("not you", where);
+    if (asked.length === 1) throw fail.rate_limited("slow down", { ...where, retryAfterMs: 1_000 });
+    const address = { ...to, accountId: "main" };
+    const sent = { sendId: `snd-${"0".repeat(32)}`, address, messageIds: ["1"], sentAt: null };
+    const more = { handledBy: to.channel, dryRun: false, degraded: [], replayed: false };
+    return { kind: "send" as const, ...sent, ...more };
+  });
+  const ended = async (fields: Record<string, unknown>) => {
+    const every = { kind: "every", everyMs: 3_600_000 };
+    const added = await call(teamA, schedules.addSchedule, {
+      job: job({ schedule: every, ...fields }),
+    });
+    const { id: jobId } = added.job;
+    await call(teamA, schedules.runSchedule, { jobId });
+    const [entry] = await until(async () => {
+      const { entries } = await call(teamA, schedules.scheduleRuns, { jobId });
+      return entries.length > 0 && entries;
+    });
+    return entry;
+  };
+  const delivery = { mode: "announce", channel: "loopback", to: "user:ann" };
+  const told = await ended({ agentId: "loud", delivery });
+  assert.deepEqual([told?.status, told?.deliveryStatus], ["ok", "delivered"]);
+  assert.deepEqual(
+    asked.map(({ onBehalfOf, text }) => [onBehalfOf, text]),
+    [
+      ["team-a", "a report"],
+      ["team-a", "a report"],
+    ],
+  );
+  assert.notEqual(asked[0]?.key, asked[1]?.key);
+  assert.deepEqual(asked[1]?.to, { channel: "loopback", target: { kind: "user", id: "ann" } });
+
+  const refused = await ended({ agentId: "loud", delivery: { ...delivery, to: "user:stranger" } });
+  assert.deepEqual([refused?.status, refused?.deliveryStatus], ["error", "not-delivered"]);
+  assert.match(refused?.error ?? "", /not_allowed: not you/);
+  const failed = await ended({ agentId: "nobody", delivery });
+  assert.equal(failed?.deliveryStatus, "delivered");
+  assert.equal(asked.at(-1)?.text, 'The job "report" failed (unknown_agent).');
 });
 
 test("200 jobs under kills of two schedulers: each due time ran once", async () => {

@@ -43,9 +43,9 @@ export type JobPayload = z.infer<typeof JobPayload>;
 
 export const JobDelivery = z.strictObject({
   mode: z.enum(["none", "announce", "webhook"]),
-  /** `last`, or a channel's id. */
+  /** For `announce`: the channel, such as `telegram`. */
   channel: z.string().min(1).max(128).optional(),
-  /** The target in the channel; for a webhook its URL. */
+  /** The target in the channel, such as `user:42`; for a webhook its URL. */
   to: z.string().min(1).max(2_048).optional(),
   accountId: z.string().min(1).max(128).optional(),
   /** True: the job ends well also when nobody could be told. */

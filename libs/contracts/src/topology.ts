@@ -230,7 +230,7 @@ export const serviceUsers: readonly BusUser[] = [
   service(SCHEDULER_USER, "Scheduler", {
     serves: contractsByOwner.scheduler.filter(isRpc),
     // It is a reader of the runs that it starts.
-    calls: [getRun, userTokens.verifyUserToken],
+    calls: [getRun, userTokens.verifyUserToken, channels.sendChannelMessage],
     publishes: [...contractsByOwner.scheduler.filter(isEvent), beginRun],
     follows: [...runEnds, runRejected],
   }),

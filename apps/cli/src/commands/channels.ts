@@ -124,7 +124,7 @@ function nameOf({ channel, accountId }: { channel: string; accountId: string }):
 }
 
 /** Reads `telegram` or `telegram/main`; what is none the service refuses. */
-function accountOf(text: string): { channel: string; accountId?: string } {
+export function accountOf(text: string): { channel: string; accountId?: string } {
   const slash = text.indexOf("/");
   if (slash < 0) return { channel: text };
   return { channel: text.slice(0, slash), accountId: text.slice(slash + 1) };

@@ -15,6 +15,7 @@ import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { accountOf } from "./channels.ts";
 import { describeJob, findJob, jobIdOf } from "./schedules.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
 
@@ -32,6 +33,8 @@ export interface JobOptions {
   readonly model?: string;
   readonly maxTime?: number;
   readonly webhook?: string;
+  readonly announce?: string;
+  readonly to?: string;
   readonly bestEffort?: true;
   readonly description?: string;
   readonly wake?: "now" | "next-heartbeat";
@@ -207,13 +210,20 @@ function payloadOf(
 }
 
 function deliveryOf(
-  { webhook: to, bestEffort }: JobOptions,
+  { webhook, announce, to, bestEffort }: JobOptions,
   current: JobDelivery | undefined,
 ): JobDelivery | undefined {
   const more = bestEffort === undefined ? {} : { bestEffort };
-  if (to !== undefined) return { mode: "webhook", to, ...more };
+  if (webhook !== undefined && announce !== undefined)
+    throw usage("give one of --webhook and --announce");
+  if (webhook !== undefined) return { mode: "webhook", to: webhook, ...more };
+  if (announce !== undefined) {
+    if (to === undefined) throw usage("--announce needs --to, such as user:42");
+    return { mode: "announce", ...accountOf(announce), to, ...more };
+  }
+  if (to !== undefined) throw usage("--to belongs to --announce");
   if (bestEffort === undefined) return undefined;
-  if (current === undefined) throw usage("--best-effort belongs to --webhook");
+  if (current === undefined) throw usage("--best-effort belongs to --webhook or --announce");
   return { ...current, ...more };
 }
 

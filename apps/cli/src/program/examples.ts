@@ -38,7 +38,7 @@ const EXAMPLES: readonly string[] = [
   `sessions send support-42 "And now?" --agent demo`,
   `schedules list --state enabled`,
   `schedules show "morning report"`,
-  `schedules add "morning report" --cron "0 7 * * 1-5" --tz Europe/Berlin --agent demo --message "What is new?"`,
+  `schedules add "morning report" --cron "0 7 * * 1-5" --tz Europe/Berlin --agent demo --message "What is new?" --announce telegram --to user:42`,
   `schedules add plants --every 1d --agent demo --text "Water the plants."`,
   `schedules edit "morning report" --cron "30 6 * * 1-5"`,
   `schedules run "morning report"`,

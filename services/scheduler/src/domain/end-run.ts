@@ -22,7 +22,7 @@ const SILENT_ANSWER = "ANNOUNCE_SKIP";
 
 /** A run has ended: its end is told first when the job wants that, then it is written down. */
 export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfter: number): Change {
-  if (record.job.delivery?.mode === "webhook" && end.output?.trim() !== SILENT_ANSWER) {
+  if (isToBeTold(record.job, end)) {
     const delivering = {
       ...run,
       phase: "delivering" as const,
@@ -37,6 +37,18 @@ export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfte
     { ...run, end },
     { told: { status: "not-requested" }, now: end.endedAtMs, alertAfter },
   );
+}
+
+function isToBeTold(
+  { delivery, state }: JobRecord["job"],
+  { status, output = "" }: RunEnd,
+): boolean {
+  if (delivery === undefined || delivery.mode === "none") return false;
+  const said = output.trim();
+  if (said === SILENT_ANSWER) return false;
+  if (delivery.mode === "webhook") return true;
+  // In a chat there is no empty message, and failures in a row are told once.
+  return status === "ok" ? said !== "" : state.consecutiveErrors === 0;
 }
 
 /** The run goes from the job's record into its log. */

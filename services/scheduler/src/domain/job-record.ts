@@ -29,6 +29,8 @@ export interface ActiveRun {
   readonly isForced: boolean;
   readonly end?: RunEnd;
   readonly attempts?: number;
+  /** Counts the messages of it that surely were not sent. */
+  readonly round?: number;
 }
 
 /** How a run ended. */

@@ -196,6 +196,22 @@ test("what waits for a heartbeat is begun at one, what does not wait at once", (
   assert.ok(checkAt("next-heartbeat") > NOW + MINUTE);
 });
 
+test("an answer is announced, an empty one is not, and failures in a row are announced once", () => {
+  const record = job({ delivery: { mode: "announce", channel: "telegram", to: "user:1" } });
+  const due = recordOf(takeDue(record, NOW + MINUTE, settings));
+  const [run] = due.active;
+  assert.ok(run);
+  const phaseAfter = (from: JobRecord, end: Record<string, unknown>) =>
+    recordOf(endRun(from, run, { status: "ok", endedAtMs: NOW, ...end }, 3)).active[0]?.phase;
+  assert.equal(phaseAfter(due, { output: "sunny" }), "delivering");
+  for (const output of ["", " ANNOUNCE_SKIP\n"])
+    assert.equal(phaseAfter(due, { output }), undefined);
+  assert.equal(phaseAfter(due, { status: "error" }), "delivering");
+  const state = { ...due.job.state, consecutiveErrors: 1 };
+  const failing = { ...due, job: { ...due.job, state } };
+  assert.equal(phaseAfter(failing, { status: "error" }), undefined);
+});
+
 test("a job that cannot be is refused in the words of the specification [F25][F26]", () => {
   const problems: [Record<string, unknown>, string][] = [
     [{ sessionTarget: "main" }, 'main cron jobs require payload.kind="systemEvent"'],
@@ -210,6 +226,14 @@ test("a job that cannot be is refused in the words of the specification [F25][F2
         delivery: { mode: "announce" },
       },
       'cron channel delivery config is only supported for sessionTarget="isolated"',
+    ],
+    [
+      { delivery: { mode: "announce", channel: "last", to: "user:1" } },
+      "cron announce delivery requires delivery.channel to name a channel, such as telegram",
+    ],
+    [
+      { delivery: { mode: "announce", channel: "telegram", to: "1" } },
+      "cron announce delivery requires delivery.to to be user:ID, group:ID or channel:ID",
     ],
     [
       { delivery: { mode: "webhook", to: "ftp://x" } },

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { AccountId, ChannelName, parseTarget } from "@switchyard/contracts/channel-address";
 import type {
   ScheduleJob,
   ScheduleJobInput,
@@ -75,10 +76,7 @@ function checkJob(job: ScheduleJob, hasAgent: boolean): void {
     throw new JobProblem(
       'cron channel delivery config is only supported for sessionTarget="isolated"',
     );
-  if (delivery?.mode === "announce")
-    throw new JobProblem(
-      'delivery.mode "announce" is not supported by the scheduler; use "webhook" or "none"',
-    );
+  checkAnnounce(delivery);
   if (!hasAgent && (job.agentId ?? null) === null)
     throw new JobProblem(
       "agentId is required: this installation names no agent for jobs (YARD_SCHEDULES_AGENT)",
@@ -86,6 +84,21 @@ function checkJob(job: ScheduleJob, hasAgent: boolean): void {
   checkSchedule(job);
   if (schedule.kind !== "at" && job.deleteAfterRun)
     throw new JobProblem('deleteAfterRun is for schedule.kind="at" only');
+}
+
+function checkAnnounce(delivery: ScheduleJob["delivery"]): void {
+  if (delivery?.mode !== "announce") return;
+  const { channel, accountId, to } = delivery;
+  if (!ChannelName.safeParse(channel).success || channel === "last")
+    throw new JobProblem(
+      "cron announce delivery requires delivery.channel to name a channel, such as telegram",
+    );
+  if (accountId !== undefined && !AccountId.safeParse(accountId).success)
+    throw new JobProblem("delivery.accountId is not the name of an account");
+  if (parseTarget(to ?? "") === null)
+    throw new JobProblem(
+      "cron announce delivery requires delivery.to to be user:ID, group:ID or channel:ID",
+    );
 }
 
 function checkSchedule(job: ScheduleJob): void {

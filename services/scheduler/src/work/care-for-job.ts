@@ -6,6 +6,7 @@ import { closeRun, endRun } from "../domain/end-run.ts";
 import { withRun, type ActiveRun, type Change, type RunEnd } from "../domain/job-record.ts";
 import { takeDue, type DueSettings } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
+import { announce } from "./announce.ts";
 import { lookAtRun } from "./look-at-run.ts";
 import { sendWebhook } from "./send-webhook.ts";
 
@@ -21,8 +22,8 @@ export interface CareParts extends DueSettings {
 const CHECK_MS = { first: 15_000, most: 60_000 };
 /** A run that is on record for so long is given up, whatever became of it. */
 const MARKER_MS = 2 * 3_600_000;
-const WEBHOOK_RETRY_MS = [5_000, 30_000, 120_000, 600_000];
-/** Longer than a webhook may take: who delivers has the delivery for so long. */
+const RETRY_MS = [5_000, 30_000, 120_000, 600_000];
+/** Longer than a webhook or a message may take: who delivers has the delivery for so long. */
 const DELIVERING_MS = 30_000;
 
 /** What a look at one run comes to, for the record as it is. */
@@ -102,7 +103,7 @@ async function begin({ agent, runId, start }: ActiveRun, { bus }: CareParts): Pr
 }
 
 async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<void> {
-  const { now, alertAfter, guard } = parts;
+  const { bus, now, alertAfter, guard } = parts;
   // Whoever writes this has the delivery, so that no two replicas send it at a time.
   const claimed = await updateRun(id, run.runId, parts, ({ record }, current) => {
     if (current.checkAtMs !== run.checkAtMs) return null;
@@ -112,8 +113,10 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
   const mine = claimed?.record.active.find(({ runId }) => runId === run.runId);
   if (claimed === null || mine?.end === undefined) return;
   const { end, attempts = 1 } = mine;
-  const outcome = await sendWebhook(guard, { job: claimed.record.job, run: { ...mine, end } });
-  const retryMs = WEBHOOK_RETRY_MS[attempts - 1];
+  const about = { job: claimed.record.job, run: { ...mine, end } };
+  const isAnnounced = about.job.delivery?.mode === "announce";
+  const outcome = await (isAnnounced ? announce(bus, about) : sendWebhook(guard, about));
+  const retryMs = RETRY_MS[attempts - 1];
   await updateRun(id, run.runId, parts, ({ record }, current) => {
     if (outcome.outcome === "delivered")
       return closeRun(
@@ -121,8 +124,11 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
         { ...current, end },
         { told: { status: "delivered" }, now: now(), alertAfter },
       );
-    if (outcome.outcome !== "refused" && retryMs !== undefined)
-      return next(withRun(record, { ...current, checkAtMs: now() + retryMs }));
+    const { isFinal = outcome.outcome === "refused", isUnsent = false } = outcome;
+    if (!isFinal && retryMs !== undefined) {
+      const round = (current.round ?? 0) + (isUnsent ? 1 : 0);
+      return next(withRun(record, { ...current, round, checkAtMs: now() + retryMs }));
+    }
     const status = outcome.outcome === "unknown" ? "unknown" : "not-delivered";
     return closeRun(
       record,

@@ -2,12 +2,8 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { EgressError } from "@switchyard/service/network/egress-guard";
 import { Agent, fetch } from "undici";
 import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
+import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";
-
-/** `again`: it may succeed later. `unknown`: it may have been received, and nobody answered. */
-export type WebhookOutcome =
-  | { readonly outcome: "delivered" }
-  | { readonly outcome: "again" | "unknown" | "refused"; readonly error: string };
 
 const TIMEOUT_MS = 10_000;
 
@@ -15,7 +11,7 @@ const TIMEOUT_MS = 10_000;
 export async function sendWebhook(
   guard: EgressGuard,
   { job, run }: { readonly job: ScheduleJob; readonly run: ActiveRun & { readonly end: RunEnd } },
-): Promise<WebhookOutcome> {
+): Promise<DeliveryOutcome> {
   const { end } = run;
   const agent = new Agent({ connect: { lookup: guard.lookup } });
   try {
@@ -56,7 +52,7 @@ export async function sendWebhook(
   }
 }
 
-function failure(error: unknown): WebhookOutcome {
+function failure(error: unknown): DeliveryOutcome {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const text = cause instanceof Error ? cause.message : String(cause);
   if (cause instanceof EgressError) return { outcome: "refused", error: text };

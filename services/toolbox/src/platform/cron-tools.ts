@@ -17,13 +17,14 @@ import { ToolError } from "../tool-error.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
 import { withRecentChat } from "./recent-chat.ts";
+import { announceOfKey } from "./session-names.ts";
 import { CallerSession } from "./session-tools.ts";
 
 /** A job as models write it: without unions, which model providers refuse. The scheduler's own schema reads it then. */
 const Job = z
   .looseObject({})
   .describe(
-    "name; schedule {kind: at, at: ISO time} or {kind: every, everyMs} or {kind: cron, expr, tz}; sessionTarget main with payload {kind: systemEvent, text}, or isolated with payload {kind: agentTurn, message, model, timeoutSeconds}; agentId, sessionKey, description, enabled, deleteAfterRun, wakeMode (now, next-heartbeat), overlap (skip, queue, parallel), catchUp (once, skip), delivery {mode: none or webhook, to, bestEffort}",
+    "name; schedule {kind: at, at: ISO time} or {kind: every, everyMs} or {kind: cron, expr, tz}; sessionTarget main with payload {kind: systemEvent, text}, or isolated with payload {kind: agentTurn, message, model, timeoutSeconds}; agentId, sessionKey, description, enabled, deleteAfterRun, wakeMode (now, next-heartbeat), overlap (skip, queue, parallel), catchUp (once, skip), delivery {mode: none, announce or webhook, channel, to, accountId, bestEffort}; what an isolated job answers is announced in this chat unless delivery says something else",
   );
 const JobId = z.string().max(128).optional();
 const idShape = { jobId: JobId, id: JobId.describe("The same as jobId") };
@@ -106,7 +107,7 @@ function addTool(asCaller: AsCaller): Tool {
       const read = parsedAs(ScheduleJobInput, given, "job");
       const recent = { session: callerSession, messages: contextMessages };
       const payload = await withRecentChat(asCaller, context, { payload: read.payload, recent });
-      const request = { job: { ...read, payload } };
+      const request = { job: { ...withDelivery(read, callerSession), payload } };
       const { job: added } = await asCaller(context, addSchedule, request).catch(asToolError);
       return jsonResult(added);
     },
@@ -148,6 +149,16 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
     },
   });
   return [cron_update, cron_remove, cron_run] as readonly Tool[]; // as above
+}
+
+/** What an isolated job answers is announced in the chat that it was made in, where the session's key names one. */
+function withDelivery(job: ScheduleJobInput, session: string | undefined): ScheduleJobInput {
+  const chat = session === undefined ? null : announceOfKey(session);
+  if (job.sessionTarget !== "isolated" || chat === null) return job;
+  const { mode = "announce", channel = "last", to, bestEffort } = job.delivery ?? {};
+  if (mode !== "announce" || channel !== "last" || to !== undefined) return job;
+  const delivery = { mode, ...chat, ...(bestEffort !== undefined && { bestEffort }) };
+  return { ...job, delivery };
 }
 
 function namedJob(jobId: string | undefined): string {

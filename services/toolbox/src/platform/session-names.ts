@@ -13,6 +13,19 @@ export function deliveryOfKey(key: string): { channel: string; to: string } | nu
   return channel === undefined || to === undefined ? null : { channel, to };
 }
 
+/** The chat that a key is of, as a job's delivery names it; null where the key does not have the chat's own id. */
+export function announceOfKey(
+  key: string,
+): { channel: string; to: string; accountId?: string } | null {
+  const [, channel, accountId, kind, id] =
+    /^agent:[^:]+:([a-z][a-z0-9-]*):(?:([a-z0-9][a-z0-9-]*):)?(group|channel|direct):([^:#]+)(?::thread:|$)/.exec(
+      key,
+    ) ?? [];
+  if (channel === undefined || id === undefined) return null;
+  const to = `${kind === "direct" ? "user" : kind}:${id}`;
+  return { channel, to, ...(accountId !== undefined && { accountId }) };
+}
+
 /** How deep a session stands below one that nobody's tool has started. */
 export function depthOfKey(key: string): number {
   return key.split(":").filter((part) => part === "subagent").length;

@@ -1,0 +1,63 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { call } from "@switchyard/bus/call";
+import { parseTarget } from "@switchyard/contracts/channel-address";
+import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { ScheduleJob } from "@switchyard/contracts/schedules";
+import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
+import type { DeliveryOutcome } from "./delivery-outcome.ts";
+
+/** Shorter than a replica has the delivery for. */
+const TIMEOUT_MS = 25_000;
+const MOST_CHARS = 100_000;
+
+/** After these surely nothing was sent, and the same key would answer the same once more. */
+const UNSENT: ReadonlySet<string> = new Set(["rate_limited"]);
+/** The request itself had no effect, or what it came to can be asked with the same key. */
+const AGAIN: ReadonlySet<string> = new Set([
+  "no_responders",
+  "disconnected",
+  "overloaded",
+  "store_unavailable",
+]);
+const UNSURE: ReadonlySet<string> = new Set(["timeout", "deadline_exceeded", "still_sending"]);
+
+/** Says in a chat how a run ended, as the owner of the job. Never rejects but for a fault. */
+export async function announce(
+  bus: Bus,
+  { job, run }: { readonly job: ScheduleJob; readonly run: ActiveRun & { readonly end: RunEnd } },
+): Promise<DeliveryOutcome> {
+  const { channel, accountId, to = "" } = job.delivery ?? {};
+  const target = parseTarget(to);
+  if (channel === undefined || target === null)
+    return { outcome: "refused", error: "the job does not say any more where to announce" };
+  const request = {
+    onBehalfOf: job.owner,
+    to: { channel, target, ...(accountId !== undefined && { accountId }) },
+    text: announcement(job, run.end),
+    // One message, whoever sends it how often.
+    idempotencyKey: `${run.runId}:${run.round ?? 0}`,
+    runId: run.runId,
+  };
+  try {
+    await call(bus, sendChannelMessage, request, { timeoutMs: TIMEOUT_MS });
+    return { outcome: "delivered" };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const { code } = error;
+    const text = `${code}: ${error.message}`;
+    if (UNSENT.has(code)) return { outcome: "again", error: text, isUnsent: true };
+    if (AGAIN.has(code)) return { outcome: "again", error: text };
+    if (UNSURE.has(code)) return { outcome: "unknown", error: text };
+    // The same key does not send it again, and another one might send it twice.
+    if (code === "timeout_unknown") return { outcome: "unknown", error: text, isFinal: true };
+    return { outcome: "refused", error: text };
+  }
+}
+
+/** The answer; of a failure the code alone, because a chat may have more readers than the owner. */
+function announcement({ name }: ScheduleJob, { status, output = "", error = "" }: RunEnd): string {
+  if (status === "ok") return output.trim().slice(0, MOST_CHARS);
+  const code = /^[a-z_]+(?=: )/.exec(error)?.[0];
+  return `The job "${name}" failed${code === undefined ? "" : ` (${code})`}.`;
+}
