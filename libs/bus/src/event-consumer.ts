@@ -24,6 +24,9 @@ const CREATE = `$JS.API.CONSUMER.CREATE.${STREAM_NAMES.events}`;
 const DELETE = `$JS.API.CONSUMER.DELETE.${STREAM_NAMES.events}`;
 const NAME_TAKEN = 10_148;
 const TIMEOUT_MS = 10_000;
+/** A cluster that has lost a server does not answer while it chooses who leads, nor ever what it was asked then. */
+const CREATE_ATTEMPTS = 3;
+const CREATE_TIMEOUT_MS = 5_000;
 /** The server removes one that nobody has asked for that long, so that the name of a reader that died is free again soon. */
 const UNUSED_MS = 10_000;
 const MARK_DIGITS = 16;
@@ -44,8 +47,10 @@ export async function makeEventConsumer(
   filters: readonly string[],
   start: EventStart,
 ): Promise<EventConsumer> {
+  // The server takes a request that repeats what is there for the same one: no two readers share a name by accident.
+  const description = `reader ${randomHex(MARK_DIGITS)}`;
   for (const name of namesFor(connection.user)) {
-    const answer = await create(connection, { name, filters, start });
+    const answer = await createSurely(connection, { name, description, filters, start });
     if (answer.error?.err_code === NAME_TAKEN) continue;
     if (answer.error !== undefined)
       throw jetStreamError(`stream ${STREAM_NAMES.events}`, answer.error);
@@ -62,21 +67,34 @@ export async function deleteEventConsumer(connection: Connection, name: string):
   await connection.replies.request(request).catch(() => null);
 }
 
+interface Wanted {
+  readonly name: string;
+  readonly description: string;
+  readonly filters: readonly string[];
+  readonly start: EventStart;
+}
+
+async function createSurely(connection: Connection, wanted: Wanted): Promise<Answer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await create(connection, wanted);
+    } catch (error) {
+      const isUnanswered = error instanceof ServiceError && error.code === "timeout";
+      if (!isUnanswered || attempt === CREATE_ATTEMPTS) throw error;
+    }
+  }
+}
+
 async function create(
   { replies }: Connection,
-  {
-    name,
-    filters,
-    start,
-  }: { readonly name: string; readonly filters: readonly string[]; readonly start: EventStart },
+  { name, description, filters, start }: Wanted,
 ): Promise<Answer> {
   const [filter = ""] = filters;
   // A single filter stands in the request's subject, where the server's permissions see it.
   const isSingle = filters.length === 1;
   const config = {
     name,
-    // The server takes a request that repeats what is there for the same one: no two readers share a name by accident.
-    description: `reader ${randomHex(MARK_DIGITS)}`,
+    description,
     ...(isSingle ? { filter_subject: filter } : { filter_subjects: filters }),
     ...(start === "now"
       ? { deliver_policy: "new" }
@@ -90,7 +108,7 @@ async function create(
   const answer = await replies.request({
     subject: isSingle ? `${CREATE}.${name}.${filter}` : `${CREATE}.${name}`,
     body: JSON.stringify({ stream_name: STREAM_NAMES.events, action: "create", config }),
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: CREATE_TIMEOUT_MS,
   });
   return parseObject(answer.string()) ?? {};
 }

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { test } from "node:test";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
@@ -12,9 +10,9 @@ import {
   commandStream,
   runCommands,
 } from "@switchyard/contracts/streams";
-import type { RunningServer } from "@switchyard/local-servers/server-process";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { testNatsCluster } from "@switchyard/local-servers/test-cluster";
+import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { connectionOf } from "./connection.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureAudit, ensureStreams, verifyStreams } from "./streams.ts";
@@ -117,8 +115,7 @@ test("more replicas than servers is refused with the name of the stream", async 
 });
 
 test("without a number of replicas, each stream keeps its own and a new one gets as many as the others", async () => {
-  const clustered = await clusterOfTwo();
-  const admin = await testBus(clustered, "admin");
+  const admin = await testBus(await testNatsCluster(2), "admin");
   await ensureStreams(admin, { replicas: 2 });
   const { streams } = await jetstreamManager(connectionOf(admin).nc);
   await streams.delete(commandStream.name);
@@ -143,33 +140,3 @@ test("a server without room for a stream is refused with what to do about it", a
     message: /YARD_\w+: insufficient storage .*larger disk.*max_file_store/,
   });
 });
-
-/** Two servers that replicate to each other; the first of them. */
-async function clusterOfTwo(): Promise<RunningServer> {
-  const ports = [await freePort(), await freePort()];
-  const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(", ");
-  const [first] = await Promise.all(
-    ports.map((port, index) =>
-      testNats({
-        authorization: `server_name: n${index}
-cluster { name: test, listen: "127.0.0.1:${port}", routes: [${routes}] }`,
-      }),
-    ),
-  );
-  assert.ok(first);
-  await until(async () => {
-    const healthz = new URL("/healthz", first.monitorUrl);
-    return (await fetch(healthz)).ok;
-  });
-  return first;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  assert.ok(address !== null && typeof address === "object");
-  return address.port;
-}

@@ -50,7 +50,7 @@ export async function startLab(servers?: {
   await ensureStreams(bus);
   const peers = await startPeers(nats);
   const plain = await connect({
-    servers: nats.url,
+    servers: nats.url.split(","),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 100,
   });
