@@ -179,6 +179,28 @@ test(
 );
 
 test(
+  "the timeline comes also when the events of a run come later than its facts",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const run = await there().send("/runs", { agent: "curious", input: "late" });
+    const held = Promise.withResolvers<undefined>();
+    await page.route("**/runs/*/events", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await go(`/runs/${String(run["runId"])}`);
+    await page.getByTestId("answer").waitFor();
+    await page.getByRole("tabpanel").getByTestId("loading").waitFor();
+    held.resolve(undefined);
+    await page.getByTestId("timeline").getByText("started by").waitFor();
+    await page.getByTestId("answer").getByRole("textbox").fill("red");
+    await page.getByTestId("answer").getByRole("button").click();
+    await page.getByTestId("timeline").getByText("finished").waitFor();
+  },
+);
+
+test(
   "after a cut the page goes on by itself, with what happened meanwhile",
   { skip },
   async (t) => {

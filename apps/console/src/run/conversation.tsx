@@ -2,10 +2,10 @@ import type { RunDetail } from "@switchyard/client/operations";
 import { prettyJson } from "../core/format.ts";
 import { Markdown } from "../ui/markdown.tsx";
 import { Status } from "../ui/status.tsx";
-import type { RunStory, Span, Turn } from "./run-story.ts";
+import type { StorySoFar, Span, Turn } from "./run-story.ts";
 
 /** What was said, with a folded card for each tool call. */
-export function Conversation({ run, story }: { run: RunDetail | null; story: RunStory }) {
+export function Conversation({ run, story }: { run: RunDetail | null; story: StorySoFar }) {
   const last = story.turns.findLast(({ who }) => who === "model");
   const isShown = last !== undefined && last.text === story.output;
   return (

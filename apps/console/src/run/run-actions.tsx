@@ -7,12 +7,12 @@ import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { ask, Dialog } from "../ui/dialog.tsx";
 import { isOver } from "./run-facts.tsx";
-import type { RunStory } from "./run-story.ts";
+import type { StorySoFar } from "./run-story.ts";
 
 interface Props {
   readonly run: RunDetail;
   readonly status: string;
-  readonly story: RunStory;
+  readonly story: StorySoFar;
 }
 
 /** What may be done to the run as it is now, by who looks at it. */

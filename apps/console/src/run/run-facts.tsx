@@ -3,10 +3,10 @@ import type { ComponentChildren } from "preact";
 import { nowMs } from "../core/clock.ts";
 import { durationText, numberText, shortRunId, usdText } from "../core/format.ts";
 import { Time } from "../ui/time.tsx";
-import type { RunStory } from "./run-story.ts";
+import type { StorySoFar } from "./run-story.ts";
 
 /** The run in figures. */
-export function RunFacts({ run, story }: { run: RunDetail; story: RunStory }) {
+export function RunFacts({ run, story }: { run: RunDetail; story: StorySoFar }) {
   const startMs = story.startMs ?? Date.parse(run.createdAt);
   const endMs = story.endMs ?? (isOver(run.status) ? Date.parse(run.updatedAt) : nowMs.value);
   const cost = story.messages.length > 0 ? story.costUsd : (run.costUsd ?? null);

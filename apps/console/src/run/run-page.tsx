@@ -13,7 +13,7 @@ import { Tabs } from "../ui/tabs.tsx";
 import { Conversation } from "./conversation.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunFacts } from "./run-facts.tsx";
-import { RunStory } from "./run-story.ts";
+import { RunStory, type StorySoFar } from "./run-story.ts";
 import { RunWaits } from "./run-waits.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -82,10 +82,13 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   );
 }
 
-/** Follows the run; the page is drawn anew at most once a frame, however fast events come. */
-function useStory(runId: string): RunStory {
+/**
+ * Follows the run; the page is drawn anew at most once a frame, however fast events come. Each time it is another object: parts
+ * of the page that have a state of their own are left as they are when they are given the same one.
+ */
+function useStory(runId: string): StorySoFar {
   const story = useMemo(() => new RunStory(), [runId]);
-  const [, setRound] = useState(0);
+  const [round, setRound] = useState(0);
   useEffect(() => {
     const stop = new AbortController();
     let isDue = false;
@@ -111,7 +114,7 @@ function useStory(runId: string): RunStory {
     });
     return () => stop.abort();
   }, [runId]);
-  return story;
+  return useMemo((): StorySoFar => Object.assign({}, story), [story, round]);
 }
 
 function Children({ run }: { run: RunDetail | null }) {
@@ -170,7 +173,7 @@ function ChildRun({
 
 const MOST_RAW = 500;
 
-function Raw({ story }: { story: RunStory }) {
+function Raw({ story }: { story: StorySoFar }) {
   const shown = story.messages.slice(-MOST_RAW);
   const text = shown
     .map(({ event, data }) => `${event} ${JSON.stringify(data, null, 2)}`)

@@ -37,6 +37,9 @@ export interface Turn {
   readonly span?: Span;
 }
 
+/** What is known of a run at one moment. */
+export type StorySoFar = Omit<RunStory, "take">;
+
 /** What the events of a run tell, kept as they come: each costs the same however long the run is. */
 export class RunStory {
   readonly messages: RunMessage[] = [];

@@ -3,10 +3,10 @@ import { textsOf } from "../core/form.ts";
 import { act } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
 import { Time } from "../ui/time.tsx";
-import { waitText, type RunStory } from "./run-story.ts";
+import { waitText, type StorySoFar } from "./run-story.ts";
 
 /** What the run waits for, with the way to end the wait. */
-export function RunWaits({ run, story }: { run: RunDetail; story: RunStory }) {
+export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
   const waits =
     story.waits.length > 0 ? story.waits : story.messages.length > 0 ? [] : (run.waits ?? []);
   return (

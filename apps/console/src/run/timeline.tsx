@@ -6,7 +6,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Loading } from "../ui/resource-view.tsx";
 import { Status, toneOf } from "../ui/status.tsx";
 import { Fact } from "./run-facts.tsx";
-import type { RunStory, Span } from "./run-story.ts";
+import type { StorySoFar, Span } from "./run-story.ts";
 
 const KINDS: Readonly<Record<Span["kind"], string>> = {
   model: "model",
@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<Span["kind"], string>> = {
 };
 
 /** What the run did, with bars on an axis of time; the picked line is told in full beside it. */
-export function Timeline({ story, isCompact }: { story: RunStory; isCompact: boolean }) {
+export function Timeline({ story, isCompact }: { story: StorySoFar; isCompact: boolean }) {
   const [picked, setPicked] = useState<string | null>(null);
   if (story.spans.length === 0) return <Loading />;
   const startMs = story.startMs ?? 0;
