@@ -331,6 +331,7 @@ const ROUTES = [
   "/tools/mcp__everything__echo",
   "/servers",
   "/servers/files",
+  "/schedules",
   "/policy?tool=files.write_file&agent=reader",
   "/policy?view=draft",
   "/policy?view=versions",

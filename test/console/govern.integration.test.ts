@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
+import { axeViolations } from "./chromium.ts";
 import { skip, there } from "./console-world.ts";
 
 test(
@@ -19,6 +20,11 @@ test(
       "approve",
       "say",
       "cancel",
+      "add-job",
+      "run-job",
+      "pause-job",
+      "edit-job",
+      "remove-job",
     ];
     for (const path of [
       "/runs",
@@ -26,6 +32,7 @@ test(
       "/chat",
       "/agents/reader",
       "/skills",
+      "/schedules",
       "/tools/mcp__everything__echo",
     ]) {
       await go(path);
@@ -112,4 +119,66 @@ rules:
     await comparison.innerText(),
     /mcp__files__write_file\s+reader: .*deny.*no-writes.*→.*allow.*writes-for-all/s,
   );
+});
+
+test(
+  "a job is added by the form, run now, paused and changed, and its runs are listed",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/schedules");
+    await page.getByText("Nothing is scheduled").waitFor();
+    await page.getByTestId("add-job").click();
+    const field = (name: string) => page.getByTestId(`field-${name}`);
+    await field("name").getByRole("textbox").fill("look around");
+    await field("when").getByRole("combobox").selectOption({ label: "every" });
+    await field("minutes").getByRole("spinbutton").fill("90");
+    await field("agent").getByRole("combobox").selectOption({ label: "reader" });
+    await field("text").getByRole("textbox").fill("What is new?");
+    await page.getByTestId("save-job").click();
+    await page.waitForURL(/\/schedules\/job-/);
+    const head = page.locator(".page-head");
+    await head.locator('[data-status="active"]').waitFor();
+    await page.getByText("every 1 h 30 min").waitFor();
+    await page.getByTestId("run-job").click();
+    const run = page.getByTestId("job-history").getByTestId("row");
+    await run.locator('[data-status="ok"]').waitFor();
+    await page.getByTestId("pause-job").click();
+    await head.locator('[data-status="paused"]').waitFor();
+    await page.getByTestId("edit-job").click();
+    await field("when").getByRole("combobox").selectOption({ label: "cron" });
+    await field("expr").getByRole("textbox").fill("nonsense");
+    await page.getByTestId("save-job").click();
+    await page.locator('[data-testid="toast"][data-status="bad"]').waitFor();
+    await field("expr").getByRole("textbox").fill("0 7 * * 1-5");
+    await field("tz").getByRole("textbox").fill("Europe/Berlin");
+    await page.getByTestId("save-job").click();
+    await page.getByText("0 7 * * 1-5 in Europe/Berlin").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await run.getByRole("link", { name: "to the run" }).click();
+    await page.locator('.page-head [data-status="succeeded"]').waitFor();
+    await go("/schedules");
+    const job = page.getByTestId("jobs").getByTestId("row");
+    assert.match(await job.innerText(), /look around[\s\S]*paused/);
+    await job.getByRole("link").click();
+    await page.getByTestId("remove-job").click();
+    await page.getByRole("button", { name: "Remove look around" }).click();
+    await page.waitForURL(/\/schedules$/);
+    await page.getByText("Nothing is scheduled").waitFor();
+  },
+);
+
+test("schedules are no view where no scheduler answers", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  const links = page.getByRole("navigation").getByRole("link");
+  await links.filter({ hasText: "Schedules" }).waitFor();
+  await page.route("**/api/v1/schedules/status", (route) =>
+    route.fulfill({
+      status: 503,
+      contentType: "application/problem+json",
+      json: { status: 503, code: "no_responders", detail: "nobody answers", requestId: "r" },
+    }),
+  );
+  await go("/");
+  await links.filter({ hasText: "Schedules" }).waitFor({ state: "detached" });
 });

@@ -43,6 +43,17 @@ export const views: readonly View[] = [
   },
   { path: "/chat/{session}", load: async () => (await import("./pages/chat.tsx")).Chat },
   {
+    path: "/schedules",
+    title: "Schedules",
+    group: "work",
+    needs: "GET /schedules",
+    load: async () => (await import("./pages/schedules.tsx")).Schedules,
+  },
+  {
+    path: "/schedules/{jobId}",
+    load: async () => (await import("./pages/schedule.tsx")).SchedulePage,
+  },
+  {
     path: "/agents",
     title: "Agents",
     group: "build",

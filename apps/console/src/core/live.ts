@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { client, session } from "./session.ts";
 
 /** What an event is about, as far as a list cares. */
-export type Topic = "run" | "approval" | "session" | "server" | "other";
+export type Topic = "run" | "approval" | "session" | "server" | "schedule" | "other";
 
 /** State of the stream that brings changes to the page as they happen. */
 export const liveState = signal<FollowState>("connecting");
@@ -65,6 +65,7 @@ function tell(topic: Topic, message: StreamMessage | null): void {
 function topicOf({ data }: StreamMessage): Topic {
   if (typeof data !== "object" || data === null) return "other";
   if ("approvalId" in data) return "approval";
+  if ("jobId" in data) return "schedule";
   if ("runId" in data) return "run";
   if ("sessionId" in data) return "session";
   return "server" in data || "serverId" in data ? "server" : "other";

@@ -24,6 +24,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const approvals = useResource("GET /approvals", may("GET /approvals") ? {} : null, ["approval"]);
   const waiting = approvals.data?.pending ?? 0;
   useEffect(() => setWaiting(waiting), [waiting]);
+  // The scheduler is a service that an installation may go without.
+  const status = "GET /schedules/status";
+  const schedules = useResource(status, may(status) ? {} : null);
+  const hidden = schedules.problem?.code === "no_responders" ? "/schedules" : "";
   return (
     <div class={`shell ${isOpen ? "open" : ""}`}>
       <a class="skip" href="#main">
@@ -54,7 +58,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </header>
       <nav id="navigation" aria-label="Views">
         {Object.entries(GROUPS).map(([group, title]) => (
-          <NavGroup key={group} title={title} group={group} waiting={waiting} />
+          <NavGroup key={group} title={title} group={group} waiting={waiting} hidden={hidden} />
         ))}
         <Person />
       </nav>
@@ -66,11 +70,11 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-function NavGroup(props: { title: string; group: string; waiting: number }) {
-  const { title, group, waiting } = props;
-  const shown = views.filter(
-    (view) => view.group === group && (view.needs === undefined || may(view.needs)),
-  );
+function NavGroup(props: { title: string; group: string; waiting: number; hidden: string }) {
+  const { title, group, waiting, hidden } = props;
+  const shown = views
+    .filter(({ path }) => path !== hidden)
+    .filter((view) => view.group === group && (view.needs === undefined || may(view.needs)));
   if (shown.length === 0) return null;
   return (
     <section>

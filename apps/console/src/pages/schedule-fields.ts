@@ -1,0 +1,89 @@
+import type { ScheduleJob, ScheduleJobInputInput } from "@switchyard/client/operations";
+
+/** A job as somebody writes it. What does not go with `when` and `where` is kept while the form is open, and not sent. */
+export interface JobFields {
+  readonly name: string;
+  readonly when: "cron" | "every" | "at";
+  readonly where: "a run of its own" | "a session";
+  readonly text: string;
+  readonly overlap: ScheduleJob["overlap"];
+  readonly catchUp: ScheduleJob["catchUp"];
+  readonly expr?: string;
+  readonly tz?: string;
+  readonly minutes?: number;
+  readonly at?: string;
+  readonly agent?: string;
+  readonly session?: string;
+  readonly description?: string;
+}
+
+const MINUTE_MS = 60_000;
+
+/** What the form begins with. */
+export function fieldsOfJob(job: ScheduleJob | undefined): JobFields {
+  if (job === undefined)
+    return {
+      name: "",
+      when: "cron",
+      where: "a run of its own",
+      text: "",
+      overlap: "skip",
+      catchUp: "once",
+    };
+  const { name, schedule, payload, overlap, catchUp, agentId, sessionKey, description } = job;
+  const { kind, expr, tz, at, everyMs } = schedule;
+  return {
+    name,
+    when: kind,
+    where: job.sessionTarget === "main" ? "a session" : "a run of its own",
+    text: payload.message ?? payload.text ?? "",
+    overlap,
+    catchUp,
+    ...(expr !== undefined && { expr }),
+    ...(tz !== undefined && { tz }),
+    ...(at !== undefined && { at }),
+    ...(everyMs !== undefined && { minutes: everyMs / MINUTE_MS }),
+    ...(typeof agentId === "string" && { agent: agentId }),
+    ...(typeof sessionKey === "string" && { session: sessionKey }),
+    ...(description !== undefined && { description }),
+  };
+}
+
+/** The job of the fields; what they do not show is taken from the job that is changed. */
+export function jobOfFields(fields: JobFields, old?: ScheduleJob): ScheduleJobInputInput {
+  const { name, where, text, overlap, catchUp, agent, session, description } = fields;
+  const isOwn = where === "a run of its own";
+  const kind = isOwn ? "agentTurn" : "systemEvent";
+  const { message: _message, text: _text, ...rest } = old?.payload ?? {};
+  return {
+    name,
+    schedule: scheduleOf(fields, old?.schedule),
+    agentId: agent ?? null,
+    sessionTarget: isOwn ? "isolated" : "main",
+    sessionKey: isOwn ? null : (session ?? null),
+    payload: isOwn
+      ? { ...(old?.payload.kind === kind && rest), kind, message: text }
+      : { kind, text },
+    overlap,
+    catchUp,
+    description: description ?? "",
+  };
+}
+
+function scheduleOf(
+  { when, expr = "", tz, minutes = 0, at = "" }: JobFields,
+  old?: ScheduleJob["schedule"],
+): ScheduleJob["schedule"] {
+  const { anchorMs, staggerMs } = old?.kind === when ? old : {};
+  if (when === "at") return { kind: when, at };
+  if (when === "every") {
+    const everyMs = Math.round(minutes * MINUTE_MS);
+    return { kind: when, everyMs, ...(anchorMs !== undefined && { anchorMs }) };
+  }
+  return {
+    kind: when,
+    expr,
+    ...(tz !== undefined && { tz }),
+    ...(staggerMs !== undefined && { staggerMs }),
+  };
+}
