@@ -52,6 +52,7 @@ test("the services that make sandboxes get the bubblewrap that was found", () =>
     [
       ["broker", "/cache/bwrap"],
       ["toolbox", "/cache/bwrap"],
+      ["runner", "/cache/bwrap"],
     ],
   );
 });

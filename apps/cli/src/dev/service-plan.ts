@@ -73,6 +73,9 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       service(options, runners === 1 ? "runner" : `runner-${index + 1}`, "runner", "agent-runner", {
         ...withoutOurs(env),
         ...models,
+        ...bubblewrap,
+        // Another installation may have a run of the same name.
+        YARD_RUNTIME_DIR: chosen(env, "YARD_RUNTIME_DIR") ?? join(state.path, "runtimes"),
       }),
     ),
     service(options, "channels", "channels", "channels", {

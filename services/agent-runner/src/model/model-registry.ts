@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
@@ -9,6 +10,7 @@ import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { createRuntimeModel } from "../runtime/runtime-model.ts";
+import { hiddenPlaces } from "./hidden-places.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import {
   USUAL_KEY_VARIABLES,
@@ -224,20 +226,9 @@ function openRuntime(
     async sandbox() {
       if (sandbox === "off") return null;
       const place = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
-      return { program: await findBubblewrap(place), hidden: keyFilesOf(config, env) };
+      return { program: await findBubblewrap(place), hidden: hiddenPlaces(config, env, homedir()) };
     },
   });
-}
-
-/** Files with keys that this process may read, and a CLI in a sandbox may not. */
-function keyFilesOf({ providers }: ModelsConfig, env: NodeJS.ProcessEnv): string[] {
-  const ofProviders = Object.values(providers).map(({ apiKeyFile }) => apiKeyFile);
-  const own = Object.entries(env).map(([name, value]) =>
-    /^YARD_.*_FILE$/.test(name) ? value : undefined,
-  );
-  return [...ofProviders, ...own].flatMap((path) =>
-    path === undefined || path === "" ? [] : [path],
-  );
 }
 
 /** Providers are loaded when they are first used: most runners use one of them. */

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { installedCli, type CliPackage, type FoundCli } from "../../test-fixtures/installed-cli.ts";
 import {
   startModelServer,
@@ -86,6 +87,8 @@ const CLIS: readonly Tried[] = [
 /** What no prompt or tool of a CLI says. */
 const WRITTEN = "plugh";
 const wanted = (process.env["YARD_TEST_CLIS"] ?? "codex").split(",");
+/** As an operator has it by default, where this machine can. */
+const sandbox = await testSandbox();
 const found = await Promise.all(CLIS.map(find));
 
 for (const { tried, program } of found) {
@@ -165,7 +168,7 @@ async function prepare(tried: Tried, program: FoundCli) {
     command: [program.path],
     baseURL: tried.baseURL(model.url),
     apiKeyEnv: "TEST_MODEL_KEY",
-    sandbox: "off",
+    sandbox: sandbox.skip === false ? "bubblewrap" : "off",
   };
   await writeFile(modelsFile, JSON.stringify({ providers: { tried: provider } }));
   lab.peers.agents.set("coder", agent("coder", { model: "tried/gpt-5", tools: ["mcp__lab__*"] }));
@@ -175,6 +178,7 @@ async function prepare(tried: Tried, program: FoundCli) {
     YARD_RUNTIME_DIR: join(directory, "runtimes"),
     YARD_RUN_SWEEP_MS: "200",
     TEST_MODEL_KEY: "canary-key",
+    YARD_BWRAP_BIN: sandbox.program,
   };
   return { lab, model, start: () => lab.runner(env) };
 }

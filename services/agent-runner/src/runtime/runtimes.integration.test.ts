@@ -101,6 +101,29 @@ test("runs beside each other have files of their own, readable by this user alon
   await until(async () => (await readdir(runtimes)).length === 0);
 });
 
+test("what a person says in the middle reaches the CLI with the result that it waits for", async () => {
+  const gate = newGate();
+  peers.tools.set("gate", () => gate.pass());
+  const end = runToEnd("steered", [gateCall("x"), read("after")].join("\n"));
+  await gate.reached;
+  await lab.publish("yard.cmd.cli.run.steer.steered", '{"message":"hurry up"}');
+  await lab.eventsUntil("steered", "steered");
+  gate.open("done");
+  assert.match(
+    String((await end).at(-1)?.payload["output"]),
+    /message that came meanwhile: hurry up/,
+  );
+});
+
+test("the limits of a run hold a CLI, too", async () => {
+  const input = [read("a"), read("b"), read("c")].join("\n");
+  await lab.command("coder", { runId: "limited", input, limits: { maxSteps: 2 } });
+  const events = await lab.eventsUntil("limited", "failed");
+  assert.match(JSON.stringify(events.at(-1)?.payload), /max_?steps|step/i);
+  assert.equal(countOf(events, "tool-requested"), 2);
+  await until(async () => (await childrenOf(runner.pid)).length === 0);
+});
+
 test("a host that dies in the middle is begun again, and its CLI goes on in its session without a second call", async () => {
   const gate = newGate();
   peers.tools.set("gate", () => gate.pass());
