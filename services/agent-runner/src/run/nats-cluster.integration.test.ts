@@ -81,21 +81,27 @@ async function nextVictim(
 /** Each until the queue has acknowledged it: the same run id again is the same run. */
 async function startAll(runs: readonly string[]): Promise<void> {
   for (const runId of runs)
-    await until(async () => {
-      try {
-        return await publishCommand(lab.bus, startRun, { agent: "worker" }, { runId, input: "x" });
-      } catch (error) {
-        if (error instanceof ServiceError) return null;
-        throw error;
-      }
-    });
+    await until(() =>
+      orNull(() => publishCommand(lab.bus, startRun, { agent: "worker" }, { runId, input: "x" })),
+    );
 }
 
 async function makeStreams(): Promise<void> {
   const admin = await connectBus({ servers: cluster.url, user: "admin" });
   try {
-    await ensureStreams(admin, { replicas: 3 });
+    // Servers that have just met may still be choosing leaders.
+    await until(() => orNull(() => ensureStreams(admin, { replicas: 3 })));
   } finally {
     await admin.close();
+  }
+}
+
+/** Null while the cluster cannot do it. */
+async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
   }
 }
