@@ -23,7 +23,7 @@ const SERVE = { words: "mcp serve", goalMs: 300 };
  * Node.js compiled before, in turn with an empty one. Medians.
  */
 export async function benchCli({ stage, rounds }: Bench): Promise<Report> {
-  const { instance } = await startSwitchyard(stage, { runners: 1 });
+  const { instance } = await startSwitchyard(stage, { runners: 1, project: "examples" });
   const env = {
     ...process.env,
     YARD_STATE_DIR: instance.stateDir,
@@ -59,7 +59,7 @@ export async function benchCli({ stage, rounds }: Bench): Promise<Report> {
 
 async function msToEnd(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const started = performance.now();
-  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(process.execPath, args, { env, stdio: "ignore" });
   const [code] = await once(child, "exit");
   if (code !== 0) throw new Error(`${args.slice(1).join(" ")} ended with ${String(code)}`);
   return performance.now() - started;

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { modelResponded, runResumed, runStarted } from "@switchyard/contracts/run-events";
+import {
+  modelResponded,
+  runResumed,
+  runStarted,
+  toolCompleted,
+  toolDenied,
+} from "@switchyard/contracts/run-events";
 import fc from "fast-check";
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 import { LiveText } from "./live-text.ts";
@@ -15,8 +21,10 @@ test("shows text line by line, and the rest when the step is whole", () => {
   const live = new LiveText();
   assert.deepEqual(said(live.take(delta(1, "one\ntw"))), ["┆ one"]);
   assert.deepEqual(said(live.take(delta(1, "o"))), []);
-  assert.deepEqual(said(live.after(storedEvent(runStarted))), []);
-  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), ["┆ two"]);
+  assert.deepEqual(said(live.before(storedEvent(runStarted))), []);
+  assert.deepEqual(said(live.before(storedEvent(modelResponded, { step: 1, toolCalls: 0 }))), [
+    "┆ two",
+  ]);
   assert.deepEqual(said(live.take(delta(1, "late\n"))), [], "the step is over");
   assert.deepEqual(said(live.take(delta(2, "three\n"))), ["┆ three"]);
 });
@@ -29,29 +37,49 @@ test("says that text which was shown is void when the step is begun anew", () =>
   ]);
   assert.deepEqual(said(live.take(reset(1))), [], "once");
   live.take(delta(1, "again"));
-  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), ["┆ again"]);
+  assert.deepEqual(said(live.before(storedEvent(modelResponded, { step: 1 }))), ["┆ again"]);
 });
 
 test("text that nobody has seen is dropped without a word", () => {
   const live = new LiveText();
   live.take(delta(1, "hidden"));
   assert.deepEqual(said(live.take(reset(1))), []);
-  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), []);
+  assert.deepEqual(said(live.before(storedEvent(modelResponded, { step: 1 }))), []);
 });
 
 test("a runner that takes over makes the text of the one before void", () => {
   const live = new LiveText();
   live.take(delta(2, "shown\n"));
-  const lines = said(live.after(storedEvent(runResumed)));
+  const lines = said(live.before(storedEvent(runResumed)));
   assert.deepEqual(lines, ["↺ the model is asked again: the text of step 2 so far does not count"]);
 });
 
-test("text of a step that comes before the event of an earlier one stays", () => {
+test("text of a step waits for what is told of the step before it, and none of it is lost", () => {
   const live = new LiveText();
   live.take(delta(1, "one\ntail"));
-  assert.deepEqual(said(live.take(delta(2, "two\nrest"))), ["┆ tail", "┆ two"]);
-  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 1 }))), []);
-  assert.deepEqual(said(live.after(storedEvent(modelResponded, { step: 2 }))), ["┆ rest"]);
+  assert.deepEqual(said(live.take(delta(2, "two\nre"))), []);
+  const responded = storedEvent(modelResponded, { step: 1, toolCalls: 2 });
+  assert.deepEqual(said(live.before(responded)), ["┆ tail"]);
+  assert.deepEqual(said(live.after(responded)), [], "its calls are not told yet");
+  const denied = storedEvent(toolDenied);
+  assert.deepEqual(said(live.before(denied)), []);
+  assert.deepEqual(said(live.after(denied)), [], "one of two calls");
+  assert.deepEqual(said(live.take(delta(2, "st"))), []);
+  const completed = storedEvent(toolCompleted);
+  assert.deepEqual(said(live.before(completed)), []);
+  assert.deepEqual(said(live.after(completed)), ["┆ two"]);
+  assert.deepEqual(said(live.before(storedEvent(modelResponded, { step: 2 }))), ["┆ rest"]);
+  assert.ok(live.hasShown(2));
+});
+
+test("text that waited until its step was told is told with it, and not twice", () => {
+  const live = new LiveText();
+  live.before(storedEvent(modelResponded, { step: 1, toolCalls: 1 }));
+  live.take(delta(2, "two\n"));
+  const responded = storedEvent(modelResponded, { step: 2, toolCalls: 1 });
+  assert.deepEqual(said(live.before(responded)), []);
+  assert.deepEqual(said(live.after(responded)), []);
+  assert.ok(!live.hasShown(2));
 });
 
 test("a model's control characters stay visible text", () => {
@@ -69,7 +97,7 @@ test("whatever the pieces, all words of a step are shown once and in order", () 
       const lines: TimelineLine[] = [];
       for (let at = 0; at < whole.length; at += size)
         lines.push(...live.take(delta(1, whole.slice(at, at + size))));
-      lines.push(...live.after(storedEvent(modelResponded, { step: 1 })));
+      lines.push(...live.before(storedEvent(modelResponded, { step: 1 })));
       const shown = lines.map(({ text }) => text).join("");
       assert.equal(shown.replaceAll(" ", ""), whole.replaceAll(/\s/g, ""));
     }),

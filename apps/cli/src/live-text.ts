@@ -1,10 +1,19 @@
 import type { StoredEvent } from "@switchyard/bus/events";
-import { modelResponded, runResumed, type runLive } from "@switchyard/contracts/run-events";
+import {
+  modelResponded,
+  runResumed,
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+  type runLive,
+} from "@switchyard/contracts/run-events";
 import type { z } from "zod";
 import { payloadOf, type TimelineLine } from "./run-timeline.ts";
 import { printableLine } from "./printable.ts";
 
 type LiveMessage = z.output<typeof runLive.payload>;
+
+const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
 
 /** Text without a line end is shown from this many characters on, up to its last space. */
 const LINE = 100;
@@ -19,6 +28,10 @@ export class LiveText {
   #isShown = false;
   /** The last step whose whole text is known: what still comes of it is late. */
   #done = 0;
+  /** Calls of the last step whose end was not told yet. */
+  #openCalls = 0;
+  /** Text that came before what is to be told of the step before it: events are stored, which takes longer. */
+  #early: LiveMessage[] = [];
   readonly #told = new Set<number>();
 
   /** Whether the text of a step was shown as it was written. */
@@ -26,29 +39,50 @@ export class LiveText {
     return this.#told.has(step);
   }
 
-  take({ step, delta, kind }: LiveMessage): TimelineLine[] {
+  take(message: LiveMessage): TimelineLine[] {
+    const { step, delta, kind } = message;
     if (step <= this.#done) return [];
+    if (this.#isEarly(step)) {
+      this.#early.push(message);
+      return [];
+    }
     if (kind === "reset-step") return step === this.#step ? this.#void() : [];
-    const before = step > this.#step ? this.#flush() : step < this.#step ? this.#void() : [];
+    const before = step < this.#step ? this.#void() : [];
     this.#step = step;
     if (delta.trim() !== "") this.#told.add(step);
     this.#rest += delta;
     return [...before, ...this.#wholeLines()];
   }
 
-  /** What an event of the run means to the text before it. */
-  after(event: StoredEvent): TimelineLine[] {
+  /** What an event of the run means to the text before it; asked before the event is told. */
+  before(event: StoredEvent): TimelineLine[] {
     const responded = payloadOf(event, modelResponded);
-    if (responded !== null) return this.#end(responded.step);
+    if (responded !== null) {
+      this.#openCalls = responded.toolCalls;
+      return this.#end(responded.step);
+    }
+    if (payloadOf(event, runResumed) === null) return [];
     // The runner that wrote it did not finish the step, so another one asks the model again.
-    return payloadOf(event, runResumed) === null ? [] : this.#void();
+    this.#early = [];
+    return this.#void();
+  }
+
+  /** The text that waited for an event; asked when the event is told, so that what was denied is not told in its middle. */
+  after(event: StoredEvent): TimelineLine[] {
+    if (CALL_ENDS.some((kind) => payloadOf(event, kind) !== null) && this.#openCalls > 0)
+      this.#openCalls -= 1;
+    return this.#early.splice(0).flatMap((message) => this.take(message));
+  }
+
+  #isEarly(step: number): boolean {
+    if (step <= this.#step) return false;
+    const isNext = this.#done === 0 || step === this.#done + 1;
+    return this.#step !== 0 || this.#openCalls > 0 || !isNext;
   }
 
   #end(step: number): TimelineLine[] {
     this.#done = Math.max(this.#done, step);
-    // Events come later than text: text of the next step may be there before the end of this one is told.
-    if (step < this.#step) return [];
-    return step > this.#step ? this.#void() : this.#flush();
+    return step === this.#step ? this.#flush() : this.#void();
   }
 
   /** The end of a step's text, which is whole now: a step begins only when the one before has ended. */

@@ -89,6 +89,7 @@ async function tellAndFollow(
       onEvent?.(event);
       text?.before(event);
       story.onEvent(event, { isModelText: text?.hasShown(event) !== true });
+      text?.after(event);
     };
     const onNothing = (): void => noteNothing(terminal, runId);
     const patience =
@@ -107,13 +108,14 @@ export function noteNothing(terminal: Terminal, runId: string): void {
   );
 }
 
-/** Tells the text of a run as it is written, and before each event what it leaves of that text. */
+/** Tells the text of a run as it is written, before each event what it leaves of that text, and after it what waited for it. */
 function tellText(
   bus: Bus,
   runId: string,
   story: Story,
 ): {
   before(event: StoredEvent): void;
+  after(event: StoredEvent): void;
   hasShown(event: StoredEvent): boolean;
   stop(): void;
 } {
@@ -125,7 +127,8 @@ function tellText(
     tell(text.take(message), new Date()),
   );
   return {
-    before: (event) => tell(text.after(event), event.time),
+    before: (event) => tell(text.before(event), event.time),
+    after: (event) => tell(text.after(event), event.time),
     hasShown: (event) => {
       const responded = payloadOf(event, modelResponded);
       return responded !== null && responded.toolCalls > 0 && text.hasShown(responded.step);

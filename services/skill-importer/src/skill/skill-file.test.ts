@@ -54,6 +54,15 @@ test("reads all fields of a full file [D58]", () => {
   assert.deepEqual(codes, []);
 });
 
+test("variables are the older word for arguments, and the newer one counts [D4]", () => {
+  const older = load(
+    "---\nname: my-skill\ndescription: d\nvariables: [from, to]\n---\n$from",
+  ).skill;
+  assert.deepEqual(older.arguments, ["from", "to"]);
+  const both = "---\nname: my-skill\ndescription: d\nvariables: [old]\narguments: [new]\n---\n";
+  assert.deepEqual(load(both).skill.arguments, ["new"]);
+});
+
 test("gives a minimal file with an empty body the defaults [B6, D4, D9, D58, DR3]", () => {
   const { skill } = load("---\nname: my-skill\ndescription: d\n---\n");
   assert.equal(skill.userInvocable, true);
