@@ -109,6 +109,8 @@ const TOOLBOX_SETTINGS = [
 ];
 
 const SCHEDULER_SETTINGS = [
+  // A benchmark looks into its memory.
+  "NODE_OPTIONS",
   "YARD_SCHEDULES_AGENT",
   "YARD_SCHEDULES_PER_CALLER",
   "YARD_SCHEDULES_HEARTBEAT_MS",

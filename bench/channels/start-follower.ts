@@ -1,0 +1,55 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents } from "@switchyard/bus/events";
+import { filterOf } from "@switchyard/contracts/define";
+import { runStarted } from "@switchyard/contracts/run-events";
+
+export interface StartFollower {
+  /** Resolves when every start from then on is heard. */
+  readonly opened: Promise<void>;
+  /** When the next run starts, on the clock of `performance.now()`. Rejects after a minute. */
+  readonly next: () => Promise<number>;
+  /** How many runs have started. */
+  readonly count: () => number;
+  readonly stop: () => Promise<void>;
+}
+
+const PATIENCE_MS = 60_000;
+
+/** Hears of the starts of runs. */
+export function followStarts(bus: Bus): StartFollower {
+  const ended = new AbortController();
+  const opened = Promise.withResolvers<void>();
+  let waiting: ((at: number) => void)[] = [];
+  let started = 0;
+  const following = (async () => {
+    const filters = [filterOf(runStarted)];
+    const options = { filters, from: "now", signal: ended.signal, onOpen: opened.resolve } as const;
+    for await (const _ of readEvents(bus, options)) {
+      const at = performance.now();
+      started += 1;
+      const told = waiting;
+      waiting = [];
+      for (const tell of told) tell(at);
+    }
+  })();
+  return {
+    opened: opened.promise,
+    next() {
+      const { promise, resolve, reject } = Promise.withResolvers<number>();
+      const timer = setTimeout(
+        () => reject(new Error(`no run started within ${PATIENCE_MS} ms`)),
+        PATIENCE_MS,
+      );
+      waiting.push((at) => {
+        clearTimeout(timer);
+        resolve(at);
+      });
+      return promise;
+    },
+    count: () => started,
+    async stop() {
+      ended.abort();
+      await following;
+    },
+  };
+}
