@@ -347,8 +347,19 @@ for (const theme of ["light", "dark"] as const)
     { skip },
     async (t) => {
       const run = await there().send("/runs", { agent: "reader", input: "for axe" });
+      const added = (await there().send("/schedules", {
+        job: {
+          name: "for axe",
+          agentId: "reader",
+          schedule: { kind: "at", at: "2031-01-31T07:00:00Z" },
+          sessionTarget: "isolated",
+          payload: { kind: "agentTurn", message: "Look around, and say what you have seen." },
+        },
+      })) as { job: { id: string } };
+      await there().send(`/schedules/${added.job.id}/run`, { mode: "force" });
       const routes = [
         ...ROUTES,
+        `/schedules/${added.job.id}`,
         ...["", "?view=conversation", "?view=raw"].map(
           (view) => `/runs/${String(run["runId"])}${view}`,
         ),

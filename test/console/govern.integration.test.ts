@@ -85,6 +85,14 @@ test(
 
 test("services that answer and the queues of the bus are seen", { skip }, async (t) => {
   const { page, go } = await there().look(t);
+  await go("/");
+  const figure = (name: string) => page.locator("a.card").filter({ hasText: name });
+  await figure("Services")
+    .getByText(/^answer, with \d+ replicas$/)
+    .waitFor();
+  await figure("Waiting in queues")
+    .getByText(/^\d+ messages? in work$/)
+    .waitFor();
   await go("/system");
   const services = page.getByTestId("services");
   for (const name of ["broker", "importer", "policy", "runner", "toolbox"])

@@ -82,6 +82,16 @@ export function useResource<Op extends Operation>(
   return { ...state, reload: () => setRound((n) => n + 1) };
 }
 
+/** Asks again at that distance while somebody looks: for what no event tells of. */
+export function useAgainEvery({ reload }: { readonly reload: () => void }, ms: number): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") reload();
+    }, ms);
+    return () => clearInterval(timer);
+  }, []);
+}
+
 /** Does something that changes the world, and says how it went. True when it was done. */
 export async function act(done: string, action: () => Promise<unknown>): Promise<boolean> {
   try {

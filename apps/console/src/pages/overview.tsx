@@ -2,7 +2,7 @@ import type { RunSummary } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
 import { nowMs } from "../core/clock.ts";
 import { count, numberText, shortRunId } from "../core/format.ts";
-import { useResource } from "../core/resource.ts";
+import { useAgainEvery, useResource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
 import { Chart } from "../ui/chart.tsx";
 import { Page } from "../ui/page.tsx";
@@ -11,6 +11,7 @@ import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
 const MINUTES = 30;
+const SYSTEM_AGAIN_MS = 10_000;
 const FAILED = new Set(["failed", "dead"]);
 
 /** What there is to know at a glance, and where to go from it. */
@@ -64,6 +65,7 @@ export function Overview() {
               : `connected; failed: ${down.map(({ id }) => id).join(", ")}`}
           </Figure>
         )}
+        {may("GET /system") && <Queues />}
       </div>
       <ResourceView
         of={runs}
@@ -82,14 +84,40 @@ export function Overview() {
           <div class="columns">
             <section class="card">
               <h2>Runs per minute</h2>
-              <PerMinute runs={list} />
+              <PerMinute runs={list} one="run" />
             </section>
+            {failed.length > 0 && (
+              <section class="card" data-testid="failures">
+                <h2>Failures per minute</h2>
+                <PerMinute runs={failed} one="failure" />
+              </section>
+            )}
             <Latest title="Latest" runs={list.slice(0, 8)} />
             {failed.length > 0 && <Latest title="Failed last" runs={failed.slice(0, 8)} />}
           </div>
         )}
       </ResourceView>
     </Page>
+  );
+}
+
+/** What waits in the queues of the bus, and whether the services answer. */
+function Queues() {
+  const system = useResource("GET /system", {});
+  useAgainEvery(system, SYSTEM_AGAIN_MS);
+  const queues = system.data?.streams.flatMap((stream) => stream.queues) ?? [];
+  const waiting = queues.reduce((sum, queue) => sum + queue.waiting, 0);
+  const inWork = queues.reduce((sum, queue) => sum + queue.inWork, 0);
+  const names = new Set(system.data?.services.map(({ name }) => name));
+  return (
+    <>
+      <Figure title="Waiting in queues" href="/system" value={system.data && waiting}>
+        {count(inWork, "message")} in work
+      </Figure>
+      <Figure title="Services" href="/system" value={system.data && names.size}>
+        answer, with {count(system.data?.services.length ?? 0, "replica")}
+      </Figure>
+    </>
   );
 }
 
@@ -130,20 +158,20 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
   );
 }
 
-function PerMinute({ runs }: { runs: readonly RunSummary[] }) {
+function PerMinute({ runs, one }: { runs: readonly RunSummary[]; one: string }) {
   const lastMinute = Math.floor(nowMs.value / 60_000);
   const counts = Array.from({ length: MINUTES }, () => 0);
   for (const { createdAt } of runs) {
     const at = MINUTES - 1 - (lastMinute - Math.floor(Date.parse(createdAt) / 60_000));
     if (counts[at] !== undefined) counts[at] += 1;
   }
-  const total = counts.reduce((sum, one) => sum + one, 0);
+  const total = counts.reduce((sum, many) => sum + many, 0);
   const times = counts.map((_, index) => (lastMinute - MINUTES + 1 + index) * 60);
   return (
     <>
-      <Chart times={times} values={counts} label={`${count(total, "run")} in ${MINUTES} minutes`} />
+      <Chart times={times} values={counts} label={`${count(total, one)} in ${MINUTES} minutes`} />
       <p class="quiet">
-        {count(total, "run")} in the last {MINUTES} minutes, at most {Math.max(...counts)} in one.
+        {count(total, one)} in the last {MINUTES} minutes, at most {Math.max(...counts)} in one.
       </p>
     </>
   );

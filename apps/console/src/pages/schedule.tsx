@@ -184,7 +184,7 @@ function History({ jobId }: { jobId: string }) {
   const request = { path: { jobId }, query: { limit: 100 } };
   const history = useResource("GET /schedules/{jobId}/runs", request, ["schedule"]);
   return (
-    <section>
+    <>
       <h2>What became of its due times</h2>
       <ResourceView
         of={history}
@@ -201,6 +201,6 @@ function History({ jobId }: { jobId: string }) {
           />
         )}
       </ResourceView>
-    </section>
+    </>
   );
 }

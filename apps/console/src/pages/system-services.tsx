@@ -1,7 +1,6 @@
 import type { Reply } from "@switchyard/client/client";
-import { useEffect } from "preact/hooks";
 import { bytesText, count, numberText } from "../core/format.ts";
-import { useResource } from "../core/resource.ts";
+import { useAgainEvery, useResource } from "../core/resource.ts";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 
@@ -13,13 +12,7 @@ const AGAIN_EVERY_MS = 5_000;
 /** Which services answer, and how long streams and queues are. */
 export function Services() {
   const system = useResource("GET /system", {});
-  const { reload } = system;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") reload();
-    }, AGAIN_EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useAgainEvery(system, AGAIN_EVERY_MS);
   return (
     <ResourceView of={system}>
       {({ services, streams, readers }) => (
