@@ -60,8 +60,17 @@ async function send(
     signal: AbortSignal.timeout(60_000),
   });
   const text = await response.text();
-  const json = (text === "" ? null : JSON.parse(text)) as Record<string, unknown>;
+  const isLines = response.headers.get("content-type") === "application/x-ndjson";
+  const json = (isLines ? linesOf(text) : text === "" ? null : JSON.parse(text)) as Record<
+    string,
+    unknown
+  >;
   return { status: response.status, json, headers: response.headers };
+}
+
+function linesOf(text: string): unknown[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line) as unknown);
 }
 
 const pathOf = ({ path }: Route): string => path.replaceAll(/\{\w+\}/g, "key-0123456789abcdef");
