@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { call } from "@switchyard/bus/call";
+import { publishCommand } from "@switchyard/bus/publish";
+import { approveCall, listApprovals } from "@switchyard/contracts/approvals";
+import { getRun, startRun } from "@switchyard/contracts/runs";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { until } from "@switchyard/local-servers/until";
+import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
+
+const AGENT = fileURLToPath(new URL("../../examples/coding-agents/acp-agent.ts", import.meta.url));
+// Removed after the instance has stopped, which still reads it.
+const directory = await mkdtemp(join(tmpdir(), "switchyard-runtimes-"));
+const [project, workspace] = [join(directory, "project"), join(directory, "work")];
+for (const path of ["agents", "policies"]) await mkdir(join(project, path), { recursive: true });
+await mkdir(workspace);
+await writeFile(join(workspace, "a.txt"), "plugh");
+await writeFile(join(project, "mcp-servers.json"), '{"mcpServers":{}}');
+const { skip } = await testSandbox();
+const script = {
+  type: "runtime",
+  cli: "acp",
+  command: [process.execPath, AGENT],
+  sandbox: skip === false ? "bubblewrap" : "off",
+};
+await writeFile(join(project, "models.json"), JSON.stringify({ providers: { script } }));
+await writeFile(
+  join(project, "agents", "coder.md"),
+  "---\nname: coder\nruntime: script\ntools: [read_file, write_file, list_files]\n---\nDo what the lines say.\n",
+);
+await writeFile(
+  join(project, "policies", "rules.yaml"),
+  `version: 1
+rights: [{ id: one-person, right: approve-own, users: [cli] }]
+rules:
+  - { id: coder-reads, effect: allow, who: { agents: [coder] }, what: { tools: [read_file] }, approval: auto }
+  - { id: coder-writes, effect: allow, who: { agents: [coder] }, what: { tools: [write_file] }, approval: always }
+`,
+);
+const dev = await startYardDev({ project, workspace, stateDir: join(directory, "state") });
+const bus = await connectAsCli(dev);
+after(async () => {
+  await bus.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+test("a coding CLI works for the real services: the policy decides, a person approves, and the tool writes", async () => {
+  const input = [
+    'call read_file {"path":"a.txt"}',
+    'call list_files {"path":"."}',
+    'call write_file {"path":"b.txt","content":"xyzzy"}',
+  ].join("\n");
+  await publishCommand(bus, startRun, { agent: "coder" }, { runId: "coding", input });
+  const { approvals } = await until(
+    () => call(bus, listApprovals, { pendingOnly: true }),
+    (reply) => reply.approvals.length === 1,
+  );
+  const [approval] = approvals;
+  assert.equal(approval?.tool.name, "write_file");
+  assert.equal(approval.principal.agent, "coder");
+  await call(bus, approveCall, { id: approval.id });
+  const { run } = await until(
+    () => call(bus, getRun, { runId: "coding" }),
+    (reply) => reply.run.status === "succeeded" || reply.run.status === "failed",
+  );
+  assert.match(String(run.output), /plugh/, JSON.stringify(run.failure));
+  assert.match(String(run.output), /list_files failed: there is no tool list_files/);
+  assert.equal(run.toolCalls, 2);
+  assert.equal(await readFile(join(workspace, "b.txt"), "utf8"), "xyzzy");
+});
