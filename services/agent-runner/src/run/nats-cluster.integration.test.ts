@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { jetstreamManager, type JetStreamManager } from "@nats-io/jetstream";
-import { connect } from "@nats-io/transport-node";
 import { connectBus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { ensureStreams } from "@switchyard/bus/streams";
@@ -13,6 +11,7 @@ import { testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { connect, type JetStreamManager } from "nats";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
@@ -39,7 +38,7 @@ await Promise.all([lab.runner(), lab.runner()]);
 test("three servers keep three copies, and one after the other is killed under load: no run is lost, no call made twice", async (t) => {
   const observer = await connect({ servers: cluster.url.split(","), maxReconnectAttempts: -1 });
   after(() => observer.close());
-  const manager = await jetstreamManager(observer, { checkAPI: false });
+  const manager = await observer.jetstreamManager({ checkAPI: false });
   const killed = new Set<string>();
   // The leader of the queue, that of the events, and whoever is left.
   for (const stream of [commandStream.name, eventStream.name, null]) {
