@@ -83,6 +83,16 @@ test(
   },
 );
 
+test("a run that failed is counted and drawn on the overview", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  const limits = { maxSteps: 1, onLimit: "fail" };
+  const run = await there().send("/runs", { agent: "reader", input: "too long", limits });
+  await go(`/runs/${String(run["runId"])}`);
+  await page.locator('.page-head [data-status="failed"]').waitFor();
+  await go("/");
+  await page.getByTestId("failures").getByText("1 failure in the last 30 minutes").waitFor();
+});
+
 test("services that answer and the queues of the bus are seen", { skip }, async (t) => {
   const { page, go } = await there().look(t);
   await go("/");
