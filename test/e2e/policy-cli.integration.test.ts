@@ -119,7 +119,7 @@ test("a session approval is listed as a grant, covers other calls, and is revoke
   const listed = await ok("grants", "list");
   const [, grant = ""] =
     /^(grt-\S+) +mcp__files__write_file .*agent demo in run run-1/m.exec(listed) ?? [];
-  assert.match(listed, / 4 +\S+ +cli$/m, "uses left, until when, by whom");
+  assert.match(listed, / 4 +in \d+\w +cli$/m, "uses left, until when, by whom");
   assert.match(
     await ok("grants", "revoke", grant),
     /is revoked; calls of mcp__files__write_file need a person again/,
