@@ -85,6 +85,24 @@ test(
   },
 );
 
+test(
+  "another person sees the call at once and approves it in a browser of their own",
+  { skip },
+  async (t) => {
+    const made = await there().send("/keys", { caller: "carol", roles: ["approver"] });
+    const { page, go } = await there().look(t, { token: String(made["key"]) });
+    await go("/approvals");
+    await page.locator('[data-testid="live"][data-status="live"]').waitFor();
+    const run = await there().send("/runs", { agent: "careful", input: "notes.md" });
+    await page.getByTestId("approval-detail").getByText("careful for cli").waitFor();
+    await page.keyboard.press("a");
+    await page.getByTestId("toast").getByText("Approved").waitFor();
+    const requester = await there().look(t);
+    await requester.go(`/runs/${String(run["runId"])}`);
+    await requester.page.locator('.page-head [data-status="succeeded"]').waitFor();
+  },
+);
+
 test("a question of a run is answered where the run is", { skip }, async (t) => {
   const { page, go } = await there().look(t);
   const run = await there().send("/runs", { agent: "curious", input: "ask" });

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
+import { approvalExpired } from "@switchyard/contracts/approval-events";
 import { runCancelled, runLive, runSteered } from "@switchyard/contracts/run-events";
 import { getRun } from "@switchyard/contracts/runs";
 import { revokeUserKey } from "@switchyard/contracts/user-tokens";
@@ -152,6 +154,48 @@ test("another caller's run and events are not told, whether or not they exist", 
   assert.deepEqual(later.messages[0]?.event, "steered");
   assert.deepEqual(foreign.messages, []);
   for (const reading of [all, foreign, later]) reading.stop();
+});
+
+test("an approver hears of everybody's approvals and of nothing else that is not theirs; others hear of their own", async () => {
+  const { url } = await world.startGateway();
+  const policy = await world.connectAs("policy");
+  const roles = ["approver", "operator"] as const;
+  const [approver, operator] = await Promise.all(
+    roles.map(async (role) => {
+      const { key } = await world.keyOf(`hears-${role}`, [role]);
+      return read(url, "/events", { key });
+    }),
+  );
+  assert.ok(approver !== undefined && operator !== undefined);
+  await delay(300); // for both to be open: only what comes then is told
+  const tool = { name: "mcp__files__write_file", server: "files", tool: "write_file" };
+  const digest = `sha256:${"0".repeat(64)}` as const;
+  const approvalId = `apr-${"5".repeat(32)}`;
+  await tell("bob", "private", 1);
+  await publishEvent(
+    policy,
+    approvalExpired,
+    { owner: "bob", id: approvalId },
+    {
+      approvalId,
+      tier: "always",
+      risk: "high",
+      principal: { user: "bob", agent: "demo", runId: "bob~private" },
+      tool,
+      argsDigest: digest,
+      rule: null,
+      policyDigest: digest,
+      callId: null,
+      at: at(),
+    },
+  );
+  await until(() => approver.messages.length > 0);
+  assert.deepEqual(
+    approver.messages.map(({ event }) => event),
+    ["expired"],
+  );
+  assert.deepEqual(operator.messages, []);
+  for (const reading of [approver, operator]) reading.stop();
 });
 
 test("a stream ends when its key is revoked, and when the gateway stops, which then exits", async () => {

@@ -1,11 +1,12 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { listApprovals } from "@switchyard/contracts/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";
 import { getRun } from "@switchyard/contracts/runs";
 import { eventStream } from "@switchyard/contracts/streams";
-import { refusalOf } from "@switchyard/contracts/user-roles";
+import { hasRole, refusalOf } from "@switchyard/contracts/user-roles";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
@@ -249,7 +250,8 @@ const nounsWithOwner = new Set(
 );
 const TOKEN = /^[\w~-]{1,100}$/;
 
-function filtersFor({ caller, roles }: User, noun?: string, id?: string): string[] {
+function filtersFor(user: User, noun?: string, id?: string): string[] {
+  const { caller, roles } = user;
   if ((noun !== undefined && !TOKEN.test(noun)) || (id !== undefined && !TOKEN.test(id)))
     throw badRequest("noun and id are 1-100 characters of A-Z a-z 0-9 _ - ~");
   if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
@@ -264,9 +266,12 @@ function filtersFor({ caller, roles }: User, noun?: string, id?: string): string
       code: "unknown_noun",
       detail: `nothing of ${noun ?? ""} is told to you`,
     });
+  // An approver lists everybody's, and hears of those.
+  const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
+  const hearsAllOf = (one: string): boolean => hearsAll || (decides && one === "approval");
   const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;
   return heard.map((one) => {
-    const owner = nounsWithOwner.has(one) ? `${hearsAll ? "*" : caller}.` : "";
+    const owner = nounsWithOwner.has(one) ? `${hearsAllOf(one) ? "*" : caller}.` : "";
     return `yard.evt.${one}.${owner}${rest}`;
   });
 }
