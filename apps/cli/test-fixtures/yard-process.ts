@@ -8,6 +8,9 @@ import { until } from "@switchyard/local-servers/until";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
+/** Longer than anything that ends by itself takes on a loaded machine. */
+const ENDS_MS = 180_000;
+
 export interface YardResult {
   readonly code: number | null;
   readonly stdout: string;
@@ -31,7 +34,17 @@ export async function yard(
   const child = spawn(process.execPath, [MAIN, ...args], { env, cwd });
   child.stdin.end();
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  let isLate = false;
+  const late = setTimeout(() => {
+    isLate = true;
+    child.kill("SIGKILL");
+  }, ENDS_MS);
   const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(late);
+  if (isLate)
+    throw new Error(
+      `yard ${args.join(" ")} had not ended after ${ENDS_MS} ms: ${stdout()}${stderr()}`,
+    );
   return { code, stdout: stdout(), stderr: stderr() };
 }
 

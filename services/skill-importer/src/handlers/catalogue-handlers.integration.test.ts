@@ -97,6 +97,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
         { file: "agents/reviewer.md", text: "---\nskills: [pdf, absent]\n---\nYou review." },
         { file: "agents/broken.yaml", text: "temperature: 9" },
         { file: "agents/README.md", text: "# Agents" },
+        { file: "agents/forgotten.md", text: "You review." },
         { file: "my/scout/agent.yaml", text: "max_tool_iterations: 3" },
       ],
     });
@@ -110,6 +111,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
         ["loads", "reviewer", [["agents/reviewer.md", "unknown_skill", 2]]],
         ["skipped", undefined, [["agents/broken.yaml", "invalid_field", 1]]],
         ["not_an_agent", undefined, []],
+        ["not_an_agent", undefined, [["agents/forgotten.md", "no_frontmatter", null]]],
         ["loads", "scout", []],
       ],
     );

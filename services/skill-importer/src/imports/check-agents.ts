@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { warningFinding, type Finding } from "../finding.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 
-/** A Markdown file beside agents may be a README; it may also be an agent that somebody misses. */
+/** A Markdown file beside agents that is not their README may be an agent that somebody misses. */
 const NO_FRONTMATTER = warningFinding(
   "no_frontmatter",
   "it has no frontmatter, so it is no agent; begin it with lines such as ---, description: what it is for, ---",
@@ -38,7 +38,7 @@ export async function checkAgentFiles(
           file,
           verdict: "not_an_agent" as const,
           agent: null,
-          diagnostics: located([NO_FRONTMATTER], file),
+          diagnostics: located(isReadme(file) ? [] : [NO_FRONTMATTER], file),
         };
       case "skipped":
         return {
@@ -80,6 +80,10 @@ function unknownSkills(
       const message = `skills: there is no skill ${name}; a run goes on without it. See: yard skills list`;
       return warningFinding("unknown_skill", message, line === 0 ? null : { line, column: 1 });
     });
+}
+
+function isReadme(file: string): boolean {
+  return basename(file).toLowerCase() === "readme.md";
 }
 
 function located(findings: readonly Finding[], file: string): CheckedAgents[number]["diagnostics"] {
