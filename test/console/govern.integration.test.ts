@@ -25,6 +25,9 @@ test(
       "pause-job",
       "edit-job",
       "remove-job",
+      "check-account",
+      "choose-target",
+      "send-message",
     ];
     for (const path of [
       "/runs",
@@ -33,6 +36,7 @@ test(
       "/agents/reader",
       "/skills",
       "/schedules",
+      "/channels/loopback/default?to=ann",
       "/tools/mcp__everything__echo",
     ]) {
       await go(path);
@@ -186,17 +190,48 @@ test(
   },
 );
 
-test("schedules are no view where no scheduler answers", { skip }, async (t) => {
+test("an account of a channel is checked, and written and read with", { skip }, async (t) => {
   const { page, go } = await there().look(t);
-  const links = page.getByRole("navigation").getByRole("link");
-  await links.filter({ hasText: "Schedules" }).waitFor();
-  await page.route("**/api/v1/schedules/status", (route) =>
-    route.fulfill({
-      status: 503,
-      contentType: "application/problem+json",
-      json: { status: 503, code: "no_responders", detail: "nobody answers", requestId: "r" },
-    }),
-  );
-  await go("/");
-  await links.filter({ hasText: "Schedules" }).waitFor({ state: "detached" });
+  await go("/channels");
+  const account = page.getByTestId("channel-accounts").getByTestId("row");
+  await account.locator('[data-status="connected"]').waitFor();
+  await account.getByRole("link", { name: "loopback/default" }).click();
+  await page.getByTestId("capabilities").getByText("4,000 characters").waitFor();
+  await page.getByTestId("check-account").click();
+  await page.getByText("The provider takes it, as loopback/default").waitFor();
+  await page.getByTestId("choose-target").getByRole("textbox").fill("ann");
+  await page.getByTestId("choose-target").getByRole("button").click();
+  await page.getByText("Nothing was written here yet").waitFor();
+  const send = page.getByTestId("send-message");
+  for (const text of ["Dinner is ready.", "<b>Come</b>, please."]) {
+    await send.getByRole("textbox").fill(text);
+    await send.getByRole("button").click();
+    await page.getByTestId("channel-messages").getByText(text).waitFor();
+  }
+  assert.deepEqual(await axeViolations(page), []);
+  await page.reload();
+  const messages = page.locator('[data-testid="channel-messages"][data-count="2"]');
+  assert.match(await messages.innerText(), /Dinner is ready\.[\s\S]*<b>Come<\/b>, please\./);
+  await go("/channels/loopback/other");
+  await page.locator('[data-testid="problem"][data-status="unknown_account"]').waitFor();
 });
+
+test(
+  "schedules and channels are no views where their services do not answer",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const links = page.getByRole("navigation").getByRole("link");
+    const names = ["Schedules", "Channels"];
+    for (const hasText of names) await links.filter({ hasText }).waitFor();
+    await page.route(/\/api\/v1\/(schedules\/status|channels\/accounts)$/, (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: "application/problem+json",
+        json: { status: 503, code: "no_responders", detail: "nobody answers", requestId: "r" },
+      }),
+    );
+    await go("/");
+    for (const hasText of names) await links.filter({ hasText }).waitFor({ state: "detached" });
+  },
+);

@@ -54,6 +54,17 @@ export const views: readonly View[] = [
     load: async () => (await import("./pages/schedule.tsx")).SchedulePage,
   },
   {
+    path: "/channels",
+    title: "Channels",
+    group: "work",
+    needs: "GET /channels/accounts",
+    load: async () => (await import("./pages/channels.tsx")).Channels,
+  },
+  {
+    path: "/channels/{channel}/{accountId}",
+    load: async () => (await import("./pages/channel.tsx")).ChannelPage,
+  },
+  {
     path: "/agents",
     title: "Agents",
     group: "build",

@@ -2,6 +2,20 @@
 
 export type AccessKind = "tool" | "resource" | "prompt" | "sampling" | "elicitation" | "logging";
 
+export type Address = {
+  channel: ChannelName;
+  accountId: string;
+  target: Target;
+  threadId?: ProviderId;
+};
+
+export type AddressInput = {
+  channel: ChannelName;
+  accountId?: string;
+  target: Target;
+  threadId?: ProviderId;
+};
+
 export type AgentDefinition = {
   name: string;
   description: string;
@@ -106,6 +120,8 @@ export type ArgumentChange = { pointer: string; before: string | null; after: st
 
 export type AskedTier = "session" | "always";
 
+export type Attachment = { source: string; name?: string; mimeType?: string };
+
 export type AuditWriterId = string;
 
 export type AuditedRecord = {
@@ -135,9 +151,44 @@ export type CallId = string;
 
 export type Cancellation = { by: string; reason: PromptName | null };
 
+export type Capabilities = {
+  actions: ChannelAction[];
+  maxTextLength: number;
+  media: { kinds: MediaKind[]; maxBytes: number } | null;
+  effects: string[];
+  threads: "none" | "reply" | "topic" | "channel";
+  reactions: "none" | "unicode" | "named" | "any";
+  idempotentSend: boolean;
+};
+
 export type CapabilityUse = { declared: string[]; used: string[]; undeclared: string[] };
 
 export type Changes = { added: string[]; removed: string[] };
+
+export type ChannelAccount = {
+  channel: ChannelName;
+  accountId: string;
+  caller: string;
+  agent: string | null;
+  inbound: "connected" | "connecting" | "standby" | "error" | "none";
+  problem: string | null;
+  capabilities: Capabilities;
+};
+
+export type ChannelAction =
+  | "send"
+  | "reply"
+  | "thread"
+  | "react"
+  | "delete"
+  | "pin"
+  | "read"
+  | "resolve"
+  | "attachments"
+  | "effects"
+  | "silent";
+
+export type ChannelName = string;
 
 export type CheckedSkill = {
   file: string;
@@ -339,6 +390,8 @@ export type LogLevel =
 
 export type LoginRevocation = "revoked" | "not_offered" | "failed";
 
+export type MediaKind = "image" | "audio" | "video" | "file";
+
 export type MemoryInPrompt = { kept: number; given: number; named: number; refused?: string };
 
 export type ModelName = string;
@@ -478,6 +531,8 @@ export type Provenance = {
   git: { url: string | null; commit: string | null } | null;
 };
 
+export type ProviderId = string;
+
 export type Question = {
   id: QuestionId;
   server: ServerId;
@@ -547,6 +602,17 @@ export type ReachedLimit = {
   limit: string;
   value: number;
   team?: { name: string; per: "hour" | "day" | "month" };
+};
+
+export type ReadMessage = {
+  messageId: string;
+  author: { id: string; name?: string };
+  text: string;
+  at: Timestamp;
+  isOwn: boolean;
+  replyToMessageId?: string;
+  threadId?: string;
+  attachments: { name?: string; mimeType?: string }[];
 };
 
 export type RecordedAnswer = {
@@ -866,6 +932,8 @@ export type ScheduleRun = {
   usage?: { input: number; output: number; total: number };
 };
 
+export type SendId = string;
+
 export type SentFile = { path: string; text?: string; base64?: string };
 
 export type SentSkill = { directory: string; files: SentFile[] };
@@ -1105,6 +1173,10 @@ export type StopScope =
   | { kind: "server"; name: ServerId }
   | { kind: "user"; name: string }
   | { kind: "key"; name: string };
+
+export type Target = { kind: TargetKind; id: ProviderId };
+
+export type TargetKind = "user" | "group" | "channel";
 
 export type Timestamp = string;
 
@@ -1607,6 +1679,87 @@ export interface Operations {
       limit: number;
       hasMore: boolean;
       nextOffset: number | null;
+    };
+  };
+
+  "GET /channels/accounts": {
+    request: { query?: { channel?: ChannelName } };
+    reply: { accounts: ChannelAccount[]; problems: string[] };
+  };
+
+  "GET /channels/{channel}/{accountId}/capabilities": {
+    request: { path: { channel: string; accountId: string } };
+    reply: { channel: ChannelName; accountId: string; capabilities: Capabilities };
+  };
+
+  "POST /channels/{channel}/{accountId}/check": {
+    request: { path: { channel: string; accountId: string } };
+    reply: {
+      channel: ChannelName;
+      accountId: string;
+      ok: boolean;
+      identity: string | null;
+      problem: string | null;
+    };
+  };
+
+  "POST /channels/messages": {
+    request: {
+      body: {
+        text?: string;
+        attachments?: Attachment[];
+        effectId?: string;
+        effectFallback?: "refuse" | "plain";
+        silent?: boolean;
+        dryRun?: boolean;
+        tool?: string;
+        runId?: RunId;
+        sessionKey?: SessionKey;
+        idempotencyKey?: CredentialName;
+        to: AddressInput;
+        replyToMessageId?: ProviderId;
+      };
+      idempotencyKey?: string;
+    };
+    reply: {
+      kind: "send";
+      sendId: SendId;
+      address: Address;
+      messageIds: string[];
+      sentAt: Timestamp | null;
+      handledBy: ChannelName;
+      dryRun: boolean;
+      degraded: string[];
+      replayed: boolean;
+    };
+  };
+
+  "POST /channels/messages/read": {
+    request: {
+      body: { address: AddressInput; limit?: number; before?: ProviderId; after?: ProviderId };
+    };
+    reply: { address: Address; messages: ReadMessage[] };
+  };
+
+  "POST /channels/{channel}/submit": {
+    request: {
+      path: { channel: string };
+      body: {
+        accountId?: string;
+        target?: Target;
+        threadId?: ProviderId;
+        messageId?: ProviderId;
+        text: string;
+        replyToMessageId?: ProviderId;
+        mentionsAccount?: boolean;
+        sender?: { id: ProviderId; name?: string };
+      };
+    };
+    reply: {
+      address: Address;
+      messageId: string;
+      outcome: "stored" | "known" | "ignored";
+      reason: string | null;
     };
   };
 

@@ -24,10 +24,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const approvals = useResource("GET /approvals", may("GET /approvals") ? {} : null, ["approval"]);
   const waiting = approvals.data?.pending ?? 0;
   useEffect(() => setWaiting(waiting), [waiting]);
-  // The scheduler is a service that an installation may go without.
-  const status = "GET /schedules/status";
-  const schedules = useResource(status, may(status) ? {} : null);
-  const hidden = schedules.problem?.code === "no_responders" ? "/schedules" : "";
+  const hidden = useHidden();
   return (
     <div class={`shell ${isOpen ? "open" : ""}`}>
       <a class="skip" href="#main">
@@ -70,10 +67,26 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-function NavGroup(props: { title: string; group: string; waiting: number; hidden: string }) {
+/** Views of services that an installation may go without, and does. */
+function useHidden(): readonly string[] {
+  const [status, accounts] = ["GET /schedules/status", "GET /channels/accounts"] as const;
+  const schedules = useResource(status, may(status) ? {} : null);
+  const channels = useResource(accounts, may(accounts) ? {} : null);
+  const answers = { "/schedules": schedules, "/channels": channels };
+  return Object.entries(answers).flatMap(([path, { problem }]) =>
+    problem?.code === "no_responders" ? [path] : [],
+  );
+}
+
+function NavGroup(props: {
+  title: string;
+  group: string;
+  waiting: number;
+  hidden: readonly string[];
+}) {
   const { title, group, waiting, hidden } = props;
   const shown = views
-    .filter(({ path }) => path !== hidden)
+    .filter(({ path }) => !hidden.includes(path))
     .filter((view) => view.group === group && (view.needs === undefined || may(view.needs)));
   if (shown.length === 0) return null;
   return (

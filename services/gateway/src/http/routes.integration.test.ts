@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { consume, type Delivery } from "@switchyard/bus/consume";
+import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { connectServer, addServer } from "@switchyard/contracts/mcp-servers";
@@ -188,6 +189,43 @@ test("the servers' routes answer as the seed's clients know them [AR12]", async 
   );
   const away = await post("/mcp/servers/files/connect");
   assert.deepEqual([away.status, away.json["code"]], [500, "CONNECTION_ERROR"]);
+  await service.drain();
+});
+
+test("a message of a channel is sent as its caller, once for one Idempotency-Key, and never for somebody else", async () => {
+  const bus = await world.connectAs("channels");
+  const service = serve(bus, { name: "channels", version: "0.1.0", description: "", onFault });
+  const asked: { caller: string; keyed: string | undefined; onBehalfOf: string | undefined }[] = [];
+  service.handle(listChannelAccounts, () => ({ accounts: [], problems: [] }));
+  service.handle(sendChannelMessage, ({ to, idempotencyKey, onBehalfOf }, { caller, fail }) => {
+    asked.push({ caller, keyed: idempotencyKey, onBehalfOf });
+    const where = { channel: to.channel, accountId: null };
+    throw fail.rate_limited("too many messages", { ...where, retryAfterMs: 2_500 });
+  });
+  await bus.flush();
+  const { key } = await world.keyOf("frida", ["operator"]);
+  const to = { channel: "loopback", target: { kind: "user", id: "ann" } };
+  const message = (body: object) =>
+    send("/channels/messages", {
+      method: "POST",
+      key,
+      body: { to, text: "Dinner is ready.", ...body },
+      headers: { "idempotency-key": "dinner" },
+    });
+  const [first, again] = [await message({}), await message({})];
+  assert.deepEqual(
+    [first.status, first.json["code"], first.headers.get("retry-after")],
+    [429, "rate_limited", "3"],
+  );
+  assert.equal(again.status, 429);
+  assert.match(String(asked[0]?.keyed), /^i[0-9a-f]{40}$/);
+  assert.deepEqual(asked[1], asked[0]);
+  assert.equal(asked[0]?.caller, "frida");
+  const foreign = await message({ onBehalfOf: "alice" });
+  assert.deepEqual([foreign.status, foreign.json["code"]], [400, "invalid_request"]);
+  assert.match(String(foreign.json["detail"]), /onBehalfOf: is not known here/);
+  assert.equal(asked.length, 2);
+  assert.equal((await send("/channels/accounts?channel=loopback", { key })).status, 200);
   await service.drain();
 });
 

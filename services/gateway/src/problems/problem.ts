@@ -37,25 +37,31 @@ const STATUS: Readonly<Record<string, number>> = {
   invalid_content: 400,
   bad_pointer: 400,
   bad_request_choice: 400,
+  bad_attachment: 400,
+  invalid_target: 400,
   bad_credential: 401,
   invalid_token: 401,
   forbidden: 403,
   denied: 403,
   not_allowed: 403,
+  not_found: 404,
   payload_too_large: 413,
   upload_too_large: 413,
   result_too_large: 502,
   overloaded: 429,
+  rate_limited: 429,
   server_overloaded: 429,
   too_many: 429,
   internal: 500,
   invalid_reply: 502,
+  provider_error: 502,
   invalid_result: 502,
   server_down: 502,
   server_failed: 502,
   server_timeout: 504,
   tool_timeout: 504,
   timeout: 504,
+  timeout_unknown: 504,
   deadline_exceeded: 504,
   no_responders: 503,
   disconnected: 503,
@@ -96,8 +102,15 @@ export function problemOf(error: unknown, route: { readonly codes?: Codes } = {}
 
 function problemOfService({ code, message, data }: ServiceError): Problem {
   const status = statusOf(code);
-  const headers = status === 429 || status === 503 ? { "retry-after": "1" } : {};
+  const headers =
+    status === 429 || status === 503 ? { "retry-after": String(secondsOf(data)) } : {};
   return new Problem({ status, code, detail: message, data, headers });
+}
+
+/** When to come again, as far as the error says so. */
+function secondsOf(data: unknown): number {
+  const { retryAfterMs } = Object(data) as { readonly retryAfterMs?: unknown };
+  return typeof retryAfterMs === "number" ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : 1;
 }
 
 /** The answer's body. */

@@ -21,8 +21,8 @@ export interface RouteShape {
   readonly required: readonly string[];
 }
 
-/** Only runs and those who work for them have a token and an epoch. */
-const FOR_SERVICES = new Set(["token", "epoch", "progress"]);
+/** Only runs and those who work for them have a token and an epoch; over HTTP everybody speaks for itself. */
+const FOR_SERVICES = new Set(["token", "epoch", "progress", "onBehalfOf"]);
 
 /** Read once for each route. */
 export function shapeOf(route: Route): RouteShape {

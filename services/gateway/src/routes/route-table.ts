@@ -2,6 +2,7 @@ import * as agentStore from "@switchyard/contracts/agent-store";
 import * as agents from "@switchyard/contracts/agents";
 import { listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
 import * as approvals from "@switchyard/contracts/approvals";
+import * as channels from "@switchyard/contracts/channels";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import * as mcpAuth from "@switchyard/contracts/mcp-auth";
@@ -113,6 +114,13 @@ export const routes: readonly Route[] = [
   del("/schedules/{jobId}", schedules.removeSchedule),
   post("/schedules/{jobId}/run", schedules.runSchedule),
   get("/schedules/{jobId}/runs", schedules.scheduleRuns),
+
+  get("/channels/accounts", channels.listChannelAccounts),
+  get("/channels/{channel}/{accountId}/capabilities", channels.channelCapabilities),
+  post("/channels/{channel}/{accountId}/check", channels.checkChannelAccount),
+  post("/channels/messages", channels.sendChannelMessage, { idempotent: "idempotencyKey" }),
+  post("/channels/messages/read", channels.readChannelMessages),
+  post("/channels/{channel}/submit", channels.submitChannelMessage),
 
   get("/approvals", approvals.listApprovals),
   get("/approvals/{id}", approvals.getApproval),
