@@ -36,13 +36,15 @@ test(
       "/agents/reader",
       "/skills",
       "/schedules",
-      "/channels/loopback/default?to=ann",
       "/tools/mcp__everything__echo",
     ]) {
       await go(path);
       for (const id of forbidden)
         assert.equal(await page.getByTestId(id).count(), 0, `${id} on ${path}`);
     }
+    await go("/channels/loopback/default?to=ann");
+    await page.getByTestId("capabilities").waitFor();
+    for (const id of forbidden) assert.equal(await page.getByTestId(id).count(), 0, id);
     for (const path of ["/servers", "/audit"]) {
       await go(path);
       await page.getByTestId("forbidden").first().waitFor();
