@@ -125,5 +125,5 @@ test("a Markdown file beside agents that is none is named", async () => {
   writeFileSync(join(here, "agents", "x.md"), "You review.\n");
   const { stdout, stderr } = await yard(["agents", "validate", join(here, "agents")], env);
   assert.match(stdout, /agents\/reviewer\.md +reviewer/);
-  assert.match(stderr, /warning: agents\/x\.md: it has no frontmatter, so it is no agent/);
+  assert.match(stderr, /warning: agents\/x\.md: the file is left out: it has no frontmatter/);
 });

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents";
 import { AgentName } from "@switchyard/contracts/ids";
 import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
-import { errorFinding, type Finding } from "../finding.ts";
+import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { allowedPatterns } from "../skill/client-tools.ts";
 import { firstParagraph } from "../skill/first-paragraph.ts";
 import { splitFrontmatter } from "../frontmatter/frontmatter.ts";
@@ -27,6 +28,17 @@ export interface AgentFileFacts {
   readonly fallbackName: string;
   /** True for a file whose name alone says that it is an agent. */
   readonly isCertain: boolean;
+}
+
+/** What is said of a Markdown file beside agents that is none: nothing of their README; anything else somebody may miss. */
+export function notAnAgent(file: string): Finding[] {
+  if (basename(file).toLowerCase() === "readme.md") return [];
+  return [
+    warningFinding(
+      "not_an_agent",
+      "the file is left out: it has no frontmatter, so it is not an agent; begin it with a line ---, its fields and another ---",
+    ),
+  ];
 }
 
 /** A file that is YAML from end to end; the parser's cost grows with it. */

@@ -111,7 +111,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
         ["loads", "reviewer", [["agents/reviewer.md", "unknown_skill", 2]]],
         ["skipped", undefined, [["agents/broken.yaml", "invalid_field", 1]]],
         ["not_an_agent", undefined, []],
-        ["not_an_agent", undefined, [["agents/forgotten.md", "no_frontmatter", null]]],
+        ["not_an_agent", undefined, [["agents/forgotten.md", "not_an_agent", null]]],
         ["loads", "scout", []],
       ],
     );

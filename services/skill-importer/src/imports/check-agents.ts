@@ -1,14 +1,9 @@
 import { basename, dirname } from "node:path/posix";
 import type { checkAgents } from "@switchyard/contracts/agents";
 import type { z } from "zod";
+import { notAnAgent } from "../agents/agent-file.ts";
 import { warningFinding, type Finding } from "../finding.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
-
-/** A Markdown file beside agents that is not their README may be an agent that somebody misses. */
-const NO_FRONTMATTER = warningFinding(
-  "no_frontmatter",
-  "it has no frontmatter, so it is no agent; begin it with lines such as ---, description: what it is for, ---",
-);
 
 type AgentFiles = z.output<typeof checkAgents.request>["files"];
 type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
@@ -38,7 +33,7 @@ export async function checkAgentFiles(
           file,
           verdict: "not_an_agent" as const,
           agent: null,
-          diagnostics: located(isReadme(file) ? [] : [NO_FRONTMATTER], file),
+          diagnostics: located(notAnAgent(file), file),
         };
       case "skipped":
         return {
@@ -80,10 +75,6 @@ function unknownSkills(
       const message = `skills: there is no skill ${name}; a run goes on without it. See: yard skills list`;
       return warningFinding("unknown_skill", message, line === 0 ? null : { line, column: 1 });
     });
-}
-
-function isReadme(file: string): boolean {
-  return basename(file).toLowerCase() === "readme.md";
 }
 
 function located(findings: readonly Finding[], file: string): CheckedAgents[number]["diagnostics"] {

@@ -1,7 +1,6 @@
-import { basename } from "node:path";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
-import { warningFinding } from "../finding.ts";
+import { notAnAgent } from "../agents/agent-file.ts";
 import { analyzerHere, type Analyzer } from "../analysis/analyze.ts";
 import { readCandidate } from "../source/read-candidate.ts";
 import type { Candidate, Scan } from "../source/scan-directory.ts";
@@ -110,14 +109,7 @@ async function keep(
 function enter(definitions: Definitions, read: ReadDefinition): void {
   const { definition, file, pkg } = read;
   definitions.diagnostics.push(...read.diagnostics);
-  if (read.isNotAnAgent) {
-    if (basename(file).toLowerCase() !== "readme.md")
-      definitions.diagnostics.push(...locatedAt(file, [NO_FRONTMATTER]));
-  } else if (definition === null) definitions.skipped[pkg.kind] += 1;
+  if (read.isNotAnAgent) definitions.diagnostics.push(...locatedAt(file, notAnAgent(file)));
+  else if (definition === null) definitions.skipped[pkg.kind] += 1;
   else definitions.found.push({ ...definition, files: new Map() });
 }
-
-const NO_FRONTMATTER = warningFinding(
-  "not_an_agent",
-  "the file is left out: it has no frontmatter, so it is not an agent; begin it with a line ---, its fields and another ---",
-);
