@@ -24,7 +24,10 @@ const CREATE = `$JS.API.CONSUMER.CREATE.${STREAM_NAMES.events}`;
 const DELETE = `$JS.API.CONSUMER.DELETE.${STREAM_NAMES.events}`;
 const NAME_TAKEN = 10_148;
 const TIMEOUT_MS = 10_000;
-/** A cluster that has lost a server does not answer while it chooses who leads, nor ever what it was asked then. */
+/**
+ * A cluster that has just lost a server may give a consumer to that one, and then the server never answers, for the same
+ * name either: the next attempt takes another name. One that was made after all goes after {@link UNUSED_MS}.
+ */
 const CREATE_ATTEMPTS = 3;
 const CREATE_TIMEOUT_MS = 5_000;
 /** The server removes one that nobody has asked for that long, so that the name of a reader that died is free again soon. */
@@ -49,8 +52,14 @@ export async function makeEventConsumer(
 ): Promise<EventConsumer> {
   // The server takes a request that repeats what is there for the same one: no two readers share a name by accident.
   const description = `reader ${randomHex(MARK_DIGITS)}`;
+  let unanswered = 0;
   for (const name of namesFor(connection.user)) {
-    const answer = await createSurely(connection, { name, description, filters, start });
+    const answer = await create(connection, { name, description, filters, start });
+    if (answer instanceof ServiceError) {
+      unanswered += 1;
+      if (unanswered === CREATE_ATTEMPTS) throw answer;
+      continue;
+    }
     if (answer.error?.err_code === NAME_TAKEN) continue;
     if (answer.error !== undefined)
       throw jetStreamError(`stream ${STREAM_NAMES.events}`, answer.error);
@@ -74,21 +83,11 @@ interface Wanted {
   readonly start: EventStart;
 }
 
-async function createSurely(connection: Connection, wanted: Wanted): Promise<Answer> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await create(connection, wanted);
-    } catch (error) {
-      const isUnanswered = error instanceof ServiceError && error.code === "timeout";
-      if (!isUnanswered || attempt === CREATE_ATTEMPTS) throw error;
-    }
-  }
-}
-
+/** The server's answer, or the error of a request that nobody answered in time. */
 async function create(
   { replies }: Connection,
   { name, description, filters, start }: Wanted,
-): Promise<Answer> {
+): Promise<Answer | ServiceError> {
   const [filter = ""] = filters;
   // A single filter stands in the request's subject, where the server's permissions see it.
   const isSingle = filters.length === 1;
@@ -105,17 +104,23 @@ async function create(
     num_replicas: 1,
     inactive_threshold: nanos(UNUSED_MS),
   };
-  const answer = await replies.request({
-    subject: isSingle ? `${CREATE}.${name}.${filter}` : `${CREATE}.${name}`,
-    body: JSON.stringify({ stream_name: STREAM_NAMES.events, action: "create", config }),
-    timeoutMs: CREATE_TIMEOUT_MS,
-  });
-  return parseObject(answer.string()) ?? {};
+  try {
+    const answer = await replies.request({
+      subject: isSingle ? `${CREATE}.${name}.${filter}` : `${CREATE}.${name}`,
+      body: JSON.stringify({ stream_name: STREAM_NAMES.events, action: "create", config }),
+      timeoutMs: CREATE_TIMEOUT_MS,
+    });
+    return parseObject(answer.string()) ?? {};
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "timeout") return error;
+    throw error;
+  }
 }
 
 /** A team's names from a place chosen at random, so that its readers seldom try those of each other. */
 function namesFor(user: string): string[] {
-  if (readsAllEvents(user)) return [`${user}-${randomHex(MARK_DIGITS)}`];
+  if (readsAllEvents(user))
+    return Array.from({ length: CREATE_ATTEMPTS }, () => `${user}-${randomHex(MARK_DIGITS)}`);
   const names = eventConsumersOf(user);
   const from = Math.floor(Math.random() * names.length);
   return [...names.slice(from), ...names.slice(0, from)];

@@ -39,8 +39,9 @@ export async function watch(
       const onNoMore = (): void =>
         terminal.note(`nothing else waits${isInteractive ? "; [q] quit" : ""}`);
       try {
-        if (!options.once) terminal.note("waiting for calls that need an approval");
-        for await (const id of waiting(bus, policy, { signal, onNoMore, once: !!options.once })) {
+        const onOpen = (): void => terminal.note("waiting for calls that need an approval");
+        const follow = options.once ? null : { onOpen };
+        for await (const id of waiting(bus, policy, { signal, onNoMore, follow })) {
           if (keys === null) await print(terminal, policy, { id, json: options.json === true });
           else await decide(terminal, policy, { id, keys, signal });
           if (signal.aborted) break;
@@ -55,18 +56,28 @@ export async function watch(
   );
 }
 
-/** Ids, oldest first; the events begin before the list is read, so that none is missed. */
+/**
+ * Ids, oldest first. With `follow` those that come later, too: the list is read when events are heard, so that none falls
+ * between.
+ */
 async function* waiting(
   bus: Bus,
   policy: Policy,
-  { signal, onNoMore, once }: { signal: AbortSignal; onNoMore: () => void; once: boolean },
+  {
+    signal,
+    onNoMore,
+    follow,
+  }: { signal: AbortSignal; onNoMore: () => void; follow: { onOpen: () => void } | null },
 ): AsyncGenerator<string> {
   const seen = new Set<string>();
+  const opened = Promise.withResolvers<void>();
   const filters = [
     filterOf(approvalRequested, readsAllEvents(bus.user) ? {} : { owner: bus.user }),
   ];
-  const events = readEvents(bus, { filters, from: "now", signal });
-  const first = once ? null : events.next();
+  const events = readEvents(bus, { filters, from: "now", signal, onOpen: opened.resolve });
+  const first = follow === null ? null : events.next();
+  if (first !== null) await Promise.race([opened.promise, first]);
+  follow?.onOpen();
   const pending: string[] = [];
   let cursor: string | undefined;
   do {

@@ -86,14 +86,17 @@ export async function subscribe(
     await withBus(await findBus(process.env), async (bus) => {
       const renew = () => askMcpServer(bus, subscribeResource, { server, request });
       const { expiresAt } = await renew();
-      terminal.note(`subscribed${ttl === undefined ? "" : ` until ${expiresAt}`}; Ctrl-C ends it`);
       const ending = new AbortController();
       const lasting = ttl === undefined ? renewed(terminal, renew, ending) : ended(ttl, ending);
       const signal = AbortSignal.any([stop.signal, ending.signal]);
       const filters = [filterOf(resourceUpdated, { server })];
+      const onOpen = (): void =>
+        terminal.note(
+          `subscribed${ttl === undefined ? "" : ` until ${expiresAt}`}; Ctrl-C ends it`,
+        );
       let seen = 0;
       try {
-        for await (const event of readEvents(bus, { filters, from: "now", signal })) {
+        for await (const event of readEvents(bus, { filters, from: "now", signal, onOpen })) {
           const parsed = resourceUpdated.payload.safeParse(event.payload);
           // Others subscribe to other resources of the server, and everybody's changes are events.
           if (!parsed.success || !isPartOfResource(parsed.data.uri, uri)) continue;
