@@ -4,6 +4,7 @@ import { Me } from "../routes/me.ts";
 import { shapeOf, type Schema } from "../routes/route-shape.ts";
 import { routes, type Route } from "../routes/route-table.ts";
 import { statusOf } from "../problems/problem.ts";
+import { withSharedSchemas } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -11,7 +12,7 @@ let made: Json | null = null;
 
 /** The OpenAPI 3.1 description of everything under `/api/v1`. */
 export function openApi(): Json {
-  made ??= {
+  made ??= withSharedSchemas({
     openapi: "3.1.0",
     info: {
       title: "Switchyard",
@@ -41,7 +42,7 @@ export function openApi(): Json {
         },
       },
     },
-  };
+  });
   return made;
 }
 

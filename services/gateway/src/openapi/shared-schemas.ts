@@ -1,0 +1,169 @@
+type Json = Record<string, unknown>;
+
+interface Found {
+  readonly schema: Json;
+  /** From the outside in: method, last word and first word of the path, then the properties. */
+  readonly names: readonly string[];
+  count: number;
+}
+
+/** Below this many characters a `$ref` says less than the schema itself. */
+const WORTH_A_NAME = 120;
+const LISTS = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
+const SINGLES = new Set(["items", "additionalProperties", "propertyNames", "not"]);
+
+/**
+ * The same OpenAPI document with each object or union that occurs more than once as one entry of
+ * `components.schemas`. An entry is called after the property that holds it first.
+ */
+export function withSharedSchemas(document: Json): Json {
+  const found = new Map<string, Found>();
+  const paths = document["paths"] as Json;
+  mapSchemas(paths, (schema, names) => {
+    count(schema, names, found);
+    return schema;
+  });
+  const components = document["components"] as Json;
+  const kept = components["schemas"] as Json;
+  const taken = new Set(Object.keys(kept));
+  const nameOf = new Map<string, string>();
+  for (const [key, { names, count: times }] of found)
+    if (times > 1) nameOf.set(key, freeName(names, taken));
+  const shared = [...nameOf].map(([key, name]): [string, Json] => {
+    const { schema = {} } = found.get(key) ?? {};
+    return [name, mapInside(schema, (inner) => refer(inner, nameOf))];
+  });
+  const schemas = Object.fromEntries(
+    [...Object.entries(kept), ...shared].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+  return {
+    ...document,
+    paths: mapSchemas(paths, (schema) => refer(schema, nameOf)),
+    components: { ...components, schemas },
+  };
+}
+
+/** Counts as the shared document will hold it: what is inside a repeated schema counts once. */
+function count(schema: Json, names: readonly string[], found: Map<string, Found>): void {
+  const key = keyOf(schema);
+  const known = key === null ? undefined : found.get(key);
+  if (known !== undefined) {
+    known.count += 1;
+    return;
+  }
+  if (key !== null) found.set(key, { schema, names, count: 1 });
+  mapInside(schema, (inner, name) => {
+    count(inner, name === null ? names : [...names, name], found);
+    return inner;
+  });
+}
+
+function refer(schema: Json, nameOf: ReadonlyMap<string, string>): Json {
+  const name = nameOf.get(keyOf(schema) ?? "");
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+  return mapInside(schema, (inner) => refer(inner, nameOf));
+}
+
+function keyOf(schema: Json): string | null {
+  if (!["properties", "anyOf", "oneOf", "enum"].some((word) => word in schema)) return null;
+  const key = JSON.stringify(schema);
+  return key.length < WORTH_A_NAME ? null : key;
+}
+
+function freeName(names: readonly string[], taken: Set<string>): string {
+  const words = names.map((name) => pascal(name));
+  for (let length = 1; length <= words.length; length += 1) {
+    const name = words.slice(-length).join("");
+    if (take(name, taken)) return name;
+  }
+  for (let number = 2; ; number += 1) {
+    const name = `${words.join("")}${number}`;
+    if (take(name, taken)) return name;
+  }
+}
+
+function take(name: string, taken: Set<string>): boolean {
+  if (name === "" || taken.has(name)) return false;
+  taken.add(name);
+  return true;
+}
+
+function pascal(name: string): string {
+  return name
+    .split(/[^a-zA-Z0-9]+/)
+    .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+    .join("");
+}
+
+/** An element of `policies` is a `policy`. */
+function singular(name: string): string {
+  if (name.endsWith("ies")) return `${name.slice(0, -3)}y`;
+  return name.endsWith("s") && !/(ss|us|is)$/.test(name) ? name.slice(0, -1) : name;
+}
+
+/** Every schema directly in the operations: of parameters, bodies and answers. */
+function mapSchemas(paths: Json, change: (schema: Json, names: readonly string[]) => Json): Json {
+  const walk = (value: unknown, names: readonly string[]): unknown => {
+    if (Array.isArray(value)) return value.map((entry) => walk(entry, names));
+    if (!isObject(value)) return value;
+    const inner = typeof value["name"] === "string" ? [...names, value["name"]] : names;
+    return Object.fromEntries(
+      Object.entries(value).map(([word, entry]) => [
+        word,
+        word === "schema" && isObject(entry) ? change(entry, inner) : walk(entry, inner),
+      ]),
+    );
+  };
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, operations]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(operations as Json).map(([method, operation]) => [
+          method,
+          walk(operation, [method, ...namesOf(path)]),
+        ]),
+      ),
+    ]),
+  );
+}
+
+/** `/skills/{name}/import` gives `import` and `skill`. */
+function namesOf(path: string): string[] {
+  const [first = "", ...rest] = path
+    .split("/")
+    .filter((segment) => segment !== "" && !segment.startsWith("{"));
+  return [...rest.slice(-1), singular(first)];
+}
+
+/** The schemas directly inside a schema, each with the name of its property or null. */
+function mapInside(schema: Json, change: (inner: Json, name: string | null) => Json): Json {
+  return Object.fromEntries(
+    Object.entries(schema).map(([word, value]): [string, unknown] => {
+      if (word === "properties" && isObject(value))
+        return [
+          word,
+          Object.fromEntries(
+            Object.entries(value).map(([name, inner]) => [
+              name,
+              isObject(inner) ? change(inner, nameIn(name, inner)) : inner,
+            ]),
+          ),
+        ];
+      if (LISTS.has(word) && Array.isArray(value))
+        return [
+          word,
+          value.map((inner: unknown) => (isObject(inner) ? change(inner, null) : inner)),
+        ];
+      if (SINGLES.has(word) && isObject(value)) return [word, change(value, null)];
+      return [word, value];
+    }),
+  );
+}
+
+function nameIn(name: string, { type }: Json): string {
+  return type === "array" ? singular(name) : name;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
