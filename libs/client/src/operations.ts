@@ -548,12 +548,14 @@ export type Question = {
   answeredBy: string | null;
 };
 
+export type QuestionChoice = { const: string; title?: string };
+
 export type QuestionField =
   | {
       title?: string;
       description?: string;
       type: "string";
-      oneOf: { const: string; title?: string }[];
+      oneOf: QuestionChoice[];
       default?: string;
     }
   | {
@@ -588,7 +590,7 @@ export type QuestionField =
       type: "array";
       minItems?: number;
       maxItems?: number;
-      items: { enum: string[] } | { anyOf: { const: string; title?: string }[] };
+      items: { enum: string[] } | { anyOf: QuestionChoice[] };
       default?: string[];
     };
 
@@ -652,21 +654,23 @@ export type RecordedRun = {
   recording: Recording;
 };
 
+export type RecordedSummary = {
+  upTo: number;
+  text: string;
+  usage: { inputTokens: number; outputTokens: number };
+};
+
 export type Recording = {
   version: 1;
   answers: RecordedAnswer[];
-  summaries: { upTo: number; text: string; usage: { inputTokens: number; outputTokens: number } }[];
+  summaries: RecordedSummary[];
   contextWindow?: number;
 };
 
 export type RecordingInput = {
   version: 1;
   answers: RecordedAnswer[];
-  summaries?: {
-    upTo: number;
-    text: string;
-    usage: { inputTokens: number; outputTokens: number };
-  }[];
+  summaries?: RecordedSummary[];
   contextWindow?: number;
 };
 
@@ -1102,7 +1106,7 @@ export type SkillRecord = {
   shell: "bash" | "powershell" | null;
   paths: string[];
   disallowedTools: string[];
-  hooks: unknown | null;
+  hooks: unknown;
   openclaw: {
     aliases: string[];
     emoji: string | null;

@@ -31,8 +31,11 @@ const described = {
   title: z.string().max(500).optional(),
   description: z.string().max(2_000).optional(),
 };
-const Choice = z.object({ const: z.string().max(500), title: z.string().max(500).optional() });
-const Choices = z.array(Choice).min(1).max(500);
+export const QuestionChoice = z.object({
+  const: z.string().max(500),
+  title: z.string().max(500).optional(),
+});
+const Choices = z.array(QuestionChoice).min(1).max(500);
 const Values = z.array(z.string().max(500)).min(1).max(500);
 
 /** One field of a form. MCP allows only these: flat, and without regular expressions. */

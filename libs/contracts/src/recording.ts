@@ -43,7 +43,7 @@ export const RecordedAnswer = z.strictObject({
 });
 export type RecordedAnswer = z.infer<typeof RecordedAnswer>;
 
-const RecordedSummary = z.strictObject({
+export const RecordedSummary = z.strictObject({
   /** How many answers it stands for. */
   upTo: z.int().positive(),
   text: z.string(),

@@ -26,7 +26,7 @@ export const SkillRecord = z.object({
   paths: z.array(z.string()),
   disallowedTools: z.array(z.string()),
   /** As written; never run, and empty when the frontmatter had to be repaired. */
-  hooks: z.unknown().nullable(),
+  hooks: z.unknown(),
   openclaw: z
     .object({
       /** The keys that were found, the one that counts most first. */

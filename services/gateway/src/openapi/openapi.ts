@@ -4,6 +4,7 @@ import { Me } from "../routes/me.ts";
 import { shapeOf, type Schema } from "../routes/route-shape.ts";
 import { routes, type Route } from "../routes/route-table.ts";
 import { statusOf } from "../problems/problem.ts";
+import { schemaNames } from "./schema-names.ts";
 import { withSharedSchemas } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
@@ -12,37 +13,40 @@ let made: Json | null = null;
 
 /** The OpenAPI 3.1 description of everything under `/api/v1`. */
 export function openApi(): Json {
-  made ??= withSharedSchemas({
-    openapi: "3.1.0",
-    info: {
-      title: "Switchyard",
-      version: "1.0.0",
-      description:
-        "Every operation is a contract of docs/subjects.md, called as the caller of the credential. Errors are RFC 9457 problems.",
-      license: { name: "MIT", identifier: "MIT" },
-    },
-    servers: [{ url: "/api/v1" }],
-    security: [{ bearer: [] }],
-    paths: { ...pathsOf(routes), ...eventPaths(), ...ownPaths() },
-    components: {
-      securitySchemes: {
-        bearer: {
-          type: "http",
-          scheme: "bearer",
-          description: "An API key (yk_…) or a token of a configured issuer",
-        },
+  made ??= withSharedSchemas(
+    {
+      openapi: "3.1.0",
+      info: {
+        title: "Switchyard",
+        version: "1.0.0",
+        description:
+          "Every operation is a contract of docs/subjects.md, called as the caller of the credential. Errors are RFC 9457 problems.",
+        license: { name: "MIT", identifier: "MIT" },
       },
-      schemas: { Problem: PROBLEM },
-      responses: {
-        problem: {
-          description: "What is wrong and what to do next",
-          content: {
-            "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+      servers: [{ url: "/api/v1" }],
+      security: [{ bearer: [] }],
+      paths: { ...pathsOf(routes), ...eventPaths(), ...ownPaths() },
+      components: {
+        securitySchemes: {
+          bearer: {
+            type: "http",
+            scheme: "bearer",
+            description: "An API key (yk_…) or a token of a configured issuer",
+          },
+        },
+        schemas: { Problem: PROBLEM },
+        responses: {
+          problem: {
+            description: "What is wrong and what to do next",
+            content: {
+              "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+            },
           },
         },
       },
     },
-  });
+    schemaNames(),
+  );
   return made;
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openApi } from "./openapi.ts";
+import { namedSchemas } from "./schema-names.ts";
 import { withSharedSchemas } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
@@ -48,6 +49,28 @@ test("a schema that occurs once stays where it is, and a name that is taken gets
   });
   const { schemas } = shared["components"] as { schemas: Json };
   assert.deepEqual(schemas, { Run: RUN, ToolRun: other });
+});
+
+test("a schema with a name of its own has it wherever it occurs, and stays beside the null that may stand for it", () => {
+  const optional = { type: "object", properties: { latest: { anyOf: [RUN, { type: "null" }] } } };
+  const names = new Map([[JSON.stringify(RUN), "RunSummary"]]);
+  const paths = { "/runs/{runId}": answering(RUN), "/agents": answering(optional) };
+  const shared = withSharedSchemas({ paths, components: { schemas: {} } }, names);
+  const ref = { $ref: "#/components/schemas/RunSummary" };
+  const latest = { anyOf: [ref, { type: "null" }] };
+  assert.deepEqual(shared, {
+    paths: {
+      "/runs/{runId}": answering(ref),
+      "/agents": answering({ type: "object", properties: { latest } }),
+    },
+    components: { schemas: { RunSummary: RUN } },
+  });
+});
+
+test("each name that is given to a schema is a component of openapi.json", () => {
+  const { schemas = {} } = openApi()["components"] as Record<string, Json>;
+  for (const name of Object.keys(namedSchemas))
+    assert.ok(name in schemas, `${name} occurs at most once: take it out of schema-names.ts`);
 });
 
 test("every reference of openapi.json leads to a component, and every operation has its own id", () => {

@@ -2,9 +2,15 @@ type Json = Record<string, unknown>;
 
 interface Found {
   readonly schema: Json;
-  /** From the outside in: method, last word and first word of the path, then the properties. */
+  /** From the outside in: the method, the last and first word of the path, then the properties. */
   readonly names: readonly string[];
   count: number;
+}
+
+interface Counting {
+  readonly found: Map<string, Found>;
+  /** Null for what gets no name. */
+  readonly keyOf: (schema: Json) => string | null;
 }
 
 /** Below this many characters a `$ref` says less than the schema itself. */
@@ -14,37 +20,56 @@ const SINGLES = new Set(["items", "additionalProperties", "propertyNames", "not"
 
 /**
  * The same OpenAPI document with each object or union that occurs more than once as one entry of
- * `components.schemas`. An entry is called after the property that holds it first.
+ * `components.schemas`. An entry has the name that `given` has for the schema's JSON text, or is called after the property
+ * that holds it first.
  */
-export function withSharedSchemas(document: Json): Json {
+export function withSharedSchemas(
+  document: Json,
+  given: ReadonlyMap<string, string> = new Map(),
+): Json {
+  const keyOf = (schema: Json): string | null => {
+    const key = JSON.stringify(schema);
+    return given.has(key) || isWorthAName(schema, key) ? key : null;
+  };
   const found = new Map<string, Found>();
   const paths = document["paths"] as Json;
   mapSchemas(paths, (schema, names) => {
-    count(schema, names, found);
+    count(schema, names, { found, keyOf });
     return schema;
   });
   const components = document["components"] as Json;
   const kept = components["schemas"] as Json;
   const taken = new Set(Object.keys(kept));
   const nameOf = new Map<string, string>();
-  for (const [key, { names, count: times }] of found)
-    if (times > 1) nameOf.set(key, freeName(names, taken));
+  const repeated = [...found].filter(([, { count: times }]) => times > 1);
+  for (const [key] of repeated) {
+    const name = given.get(key);
+    if (name !== undefined && take(name, taken)) nameOf.set(key, name);
+  }
+  for (const [key, { names }] of repeated)
+    if (!nameOf.has(key)) nameOf.set(key, freeName(names, taken));
+  const refer = (schema: Json): Json => {
+    const name = nameOf.get(keyOf(schema) ?? "");
+    if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+    return mapInside(schema, refer);
+  };
   const shared = [...nameOf].map(([key, name]): [string, Json] => {
     const { schema = {} } = found.get(key) ?? {};
-    return [name, mapInside(schema, (inner) => refer(inner, nameOf))];
+    return [name, mapInside(schema, refer)];
   });
   const schemas = Object.fromEntries(
     [...Object.entries(kept), ...shared].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return {
     ...document,
-    paths: mapSchemas(paths, (schema) => refer(schema, nameOf)),
+    paths: mapSchemas(paths, refer),
     components: { ...components, schemas },
   };
 }
 
 /** Counts as the shared document will hold it: what is inside a repeated schema counts once. */
-function count(schema: Json, names: readonly string[], found: Map<string, Found>): void {
+function count(schema: Json, names: readonly string[], into: Counting): void {
+  const { found, keyOf } = into;
   const key = keyOf(schema);
   const known = key === null ? undefined : found.get(key);
   if (known !== undefined) {
@@ -53,21 +78,21 @@ function count(schema: Json, names: readonly string[], found: Map<string, Found>
   }
   if (key !== null) found.set(key, { schema, names, count: 1 });
   mapInside(schema, (inner, name) => {
-    count(inner, name === null ? names : [...names, name], found);
+    count(inner, name === null ? names : [...names, name], into);
     return inner;
   });
 }
 
-function refer(schema: Json, nameOf: ReadonlyMap<string, string>): Json {
-  const name = nameOf.get(keyOf(schema) ?? "");
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  return mapInside(schema, (inner) => refer(inner, nameOf));
+/** A union with null stays where it is, around the name of what may be missing. */
+function isWorthAName(schema: Json, text: string): boolean {
+  const { anyOf } = schema;
+  const isOptional = Array.isArray(anyOf) && anyOf.length === 2 && anyOf.some(isNull);
+  if (isOptional || text.length < WORTH_A_NAME) return false;
+  return ["properties", "anyOf", "oneOf", "enum"].some((word) => word in schema);
 }
 
-function keyOf(schema: Json): string | null {
-  if (!["properties", "anyOf", "oneOf", "enum"].some((word) => word in schema)) return null;
-  const key = JSON.stringify(schema);
-  return key.length < WORTH_A_NAME ? null : key;
+function isNull(schema: unknown): boolean {
+  return isObject(schema) && schema["type"] === "null";
 }
 
 function freeName(names: readonly string[], taken: Set<string>): string {
@@ -127,12 +152,12 @@ function mapSchemas(paths: Json, change: (schema: Json, names: readonly string[]
   );
 }
 
-/** `/skills/{name}/import` gives `import` and `skill`. */
+/** `/skills/{name}/import` gives `import skill`. */
 function namesOf(path: string): string[] {
   const [first = "", ...rest] = path
     .split("/")
     .filter((segment) => segment !== "" && !segment.startsWith("{"));
-  return [...rest.slice(-1), singular(first)];
+  return [[...rest.slice(-1), singular(first)].join(" ")];
 }
 
 /** The schemas directly inside a schema, each with the name of its property or null. */

@@ -1,0 +1,129 @@
+import { uploadAgents } from "@switchyard/contracts/agent-store";
+import { AgentDefinition } from "@switchyard/contracts/agents";
+import { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
+import { denyCall } from "@switchyard/contracts/approvals";
+import {
+  Address,
+  AddressInput,
+  Capabilities as ChannelCapabilities,
+  Target as ChannelTarget,
+} from "@switchyard/contracts/channel-address";
+import { Changes, Provenance, SentFile } from "@switchyard/contracts/definition-store";
+import { Timestamp } from "@switchyard/contracts/ids";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { ToolFinding, ToolPin } from "@switchyard/contracts/mcp-pins";
+import { Question, QuestionChoice } from "@switchyard/contracts/mcp-questions";
+import { addServer, ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { Plan, PlanCondition } from "@switchyard/contracts/plan";
+import { Decision, Principal, ServerFacts } from "@switchyard/contracts/policy";
+import { Stop, StopScope } from "@switchyard/contracts/policy-budgets";
+import { activatePolicy, PolicyVersion } from "@switchyard/contracts/policy-bundles";
+import { RuleMismatch } from "@switchyard/contracts/policy-explain";
+import { PolicyProblem, PolicyTextFile } from "@switchyard/contracts/policy-texts";
+import { RecordedAnswer, RecordedSummary } from "@switchyard/contracts/recording";
+import { RunContext } from "@switchyard/contracts/run-context";
+import { RunFailure, RunInput, RunLimits } from "@switchyard/contracts/runs";
+import {
+  addSchedule,
+  JobDelivery,
+  JobPayload,
+  JobSchedule,
+  ScheduleJob,
+  scheduleRuns,
+} from "@switchyard/contracts/schedules";
+import { getSession, Session, SessionMessage } from "@switchyard/contracts/sessions";
+import { CapabilityUse, ScanFinding, ScanReport } from "@switchyard/contracts/skill-scan";
+import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-store";
+import {
+  Conformance,
+  Diagnostic,
+  importSkills,
+  listSkills,
+  renderSkill,
+} from "@switchyard/contracts/skills";
+import { ToolRef } from "@switchyard/contracts/tool-names";
+import { UserSession } from "@switchyard/contracts/user-sessions";
+import { createUserKey, UserKey } from "@switchyard/contracts/user-tokens";
+import { z } from "zod";
+
+type Json = Record<string, unknown>;
+
+/** What openapi.json calls schemas that occur in it more than once. One that is not here is called after its place. */
+export const namedSchemas = {
+  Address,
+  AddressInput,
+  AgentDefinition,
+  AgentsUploaded: uploadAgents.reply,
+  Approval,
+  ApprovalEnded: denyCall.reply,
+  CapabilityUse,
+  ChannelCapabilities,
+  ChannelTarget,
+  Changes,
+  Conformance,
+  Decision,
+  Diagnostic,
+  GitCheckout: Provenance.shape.git.unwrap(),
+  JobDelivery,
+  JobPayload,
+  JobSchedule,
+  NewUserKey: createUserKey.reply,
+  Plan,
+  PlanCondition,
+  PolicyActivated: activatePolicy.reply,
+  PolicyProblem,
+  PolicyTextFile,
+  PolicyVersion,
+  Principal,
+  Provenance,
+  Question,
+  QuestionChoice,
+  RecordedAnswer,
+  RecordedSummary,
+  RecordedUsage: RecordedAnswer.shape.usage,
+  RuleMismatch,
+  RunContext,
+  RunFailure,
+  RunInput,
+  RunLimits,
+  ScanFinding,
+  ScanReport,
+  ScheduleJob,
+  ScheduleJobReply: addSchedule.reply,
+  ScheduleRuns: scheduleRuns.reply,
+  SentFile,
+  ServerFacts,
+  ServerInfo,
+  ServerReply: addServer.reply,
+  Session,
+  SessionGrant,
+  SessionMessage,
+  SessionReply: getSession.reply,
+  SkillInstructions: renderSkill.reply,
+  SkillRemoved: removeSkill.reply,
+  Skills: listSkills.reply,
+  SkillsImported: importSkills.reply,
+  SkillsUploaded: uploadSkills.reply,
+  Stop,
+  StopScope,
+  Timestamp,
+  ToolFinding,
+  ToolFindingCode: ToolFinding.shape.code,
+  ToolPin,
+  ToolRef,
+  ToolResult: callTool.reply,
+  Tools: listTools.reply,
+  UserKey,
+  UserSession,
+} satisfies Readonly<Record<string, z.ZodType>>;
+
+/** The names by the schema that openapi.json has, as text: what is asked and what is answered may differ by a default. */
+export function schemaNames(): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const [name, schema] of Object.entries(namedSchemas))
+    for (const io of ["output", "input"] as const) {
+      const { $schema: _ignored, ...json } = z.toJSONSchema(schema, { io }) as Json;
+      names.set(JSON.stringify(json), name);
+    }
+  return names;
+}
