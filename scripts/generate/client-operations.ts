@@ -106,6 +106,7 @@ function operationText(route: Route, payloads: Schemas, schemas: Schemas): strin
       return [`${part}${needsOne(schema, schemas) ? "" : "?"}: ${typeText(schema, schemas)}`];
     }),
     ...(route.idempotent === undefined ? [] : ["idempotencyKey?: string"]),
+    ...(shapeOf(route).hasVersion ? ["ifMatch?: string"] : []),
   ];
   const reply = payloads[`${key}.reply`];
   const replyText = reply === undefined ? "{ runId: string }" : typeText(reply, schemas);

@@ -84,6 +84,18 @@ test("status, add, list, update, run, runs and remove do what they say, for thei
   const all = await call(lab.bus, schedules.listSchedules, { all: true });
   assert.ok(all.jobs.some(({ id }) => id === jobId));
 
+  await assert.rejects(call(teamB, schedules.getSchedule, { jobId }), unknown);
+  const { job: read } = await call(teamA, schedules.getSchedule, { jobId });
+  assert.equal(read.id, jobId);
+  const ifVersion = String(read.updatedAtMs);
+  const renaming = ["one", "other"].map((name) =>
+    call(teamA, schedules.updateSchedule, { jobId, patch: { name }, ifVersion }),
+  );
+  const outcomes = await Promise.allSettled(renaming);
+  assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ["fulfilled", "rejected"]);
+  await assert.rejects(call(teamA, schedules.removeSchedule, { jobId, ifVersion }), {
+    code: "version_changed",
+  });
   const { job: off } = await call(teamA, schedules.updateSchedule, {
     jobId,
     patch: { enabled: false },

@@ -13,7 +13,7 @@ import { ProblemError, problemOfResponse } from "./problem-error.ts";
 export type Operation = keyof Operations;
 /** What an operation answers. */
 export type Reply<Op extends Operation> = Operations[Op]["reply"];
-/** What an operation takes: `path`, `query`, `body`, `idempotencyKey`, each where it has one. */
+/** What an operation takes: `path`, `query`, `body`, `idempotencyKey` and `ifMatch`, a version, each where it has one. */
 export type Request<Op extends Operation> = Operations[Op]["request"];
 
 export interface ClientOptions {
@@ -59,6 +59,7 @@ interface Parts {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly idempotencyKey?: string;
+  readonly ifMatch?: string;
 }
 
 /** A client of one gateway. It keeps nothing but its options. */
@@ -92,12 +93,13 @@ export function createClient(options: ClientOptions): Client {
   const client: Client = {
     async request(operation, ...[request, { signal } = {}]) {
       const [method = "", template = ""] = operation.split(" ");
-      const { path = {}, query = {}, body, idempotencyKey } = (request ?? {}) as Parts;
+      const { path = {}, query = {}, body, idempotencyKey, ifMatch } = (request ?? {}) as Parts;
       const response = await send(`${fill(template, path)}${queryText(query)}`, {
         method,
         headers: {
           ...(body === undefined ? {} : { "content-type": "application/json" }),
           ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
+          ...(ifMatch === undefined ? {} : { "if-match": `"${ifMatch}"` }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
         ...(signal === undefined ? {} : { signal }),

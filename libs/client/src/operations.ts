@@ -279,6 +279,8 @@ export type Execution = "executed" | "unknown";
 
 export type GrantId = string;
 
+export type IfVersion = string;
+
 export type ImportCounts = {
   found: number;
   loaded: number;
@@ -319,9 +321,9 @@ export type JobCatchUp = "once" | "skip";
 
 export type JobDelivery = {
   mode: "none" | "announce" | "webhook";
-  channel?: string;
+  channel?: IfVersion;
   to?: ResourceUri;
-  accountId?: string;
+  accountId?: IfVersion;
   bestEffort?: boolean;
 };
 
@@ -425,7 +427,7 @@ export type Plan = {
 };
 
 export type PlanCall = {
-  tool: string;
+  tool: IfVersion;
   with: { [name: string]: unknown };
   raw?: string;
   as?: string;
@@ -862,7 +864,7 @@ export type ScanVerdict = "clean" | "findings" | "partial" | "blocked";
 export type ScheduleId = string;
 
 export type ScheduleJob = {
-  name: string;
+  name: IfVersion;
   description?: string;
   agentId?: string | null;
   sessionKey?: SessionKey | null;
@@ -883,7 +885,7 @@ export type ScheduleJob = {
 };
 
 export type ScheduleJobInputInput = {
-  name: string;
+  name: IfVersion;
   description?: string;
   agentId?: string | null;
   sessionKey?: SessionKey | null;
@@ -899,7 +901,7 @@ export type ScheduleJobInputInput = {
 };
 
 export type ScheduleJobPatch = {
-  name?: string;
+  name?: IfVersion;
   description?: string;
   agentId?: string | null;
   sessionKey?: SessionKey | null;
@@ -1453,7 +1455,7 @@ export interface Operations {
     request: {
       query?: {
         kinds?: SessionKind[];
-        search?: string;
+        search?: IfVersion;
         activeMinutes?: number;
         limit?: number;
         messageLimit?: number;
@@ -1497,7 +1499,7 @@ export interface Operations {
       path: { session: string };
       body?: {
         owner?: string;
-        label?: string | null;
+        label?: IfVersion | null;
         kind?: SessionKind;
         onBusy?: BusyPolicy;
         agent?: string;
@@ -1538,7 +1540,7 @@ export interface Operations {
     request: {
       path: { session: string };
       body: {
-        label?: string;
+        label?: IfVersion;
         owner?: string;
         message: SteerMessage;
         agent?: string;
@@ -1615,7 +1617,7 @@ export interface Operations {
     request: {
       query?: {
         scope?: "job" | "all";
-        jobId?: string;
+        jobId?: IfVersion;
         limit?: number;
         offset?: number;
         statuses?: JobRunStatus[];
@@ -1648,18 +1650,23 @@ export interface Operations {
   };
 
   "PATCH /schedules/{jobId}": {
-    request: { path: { jobId: string }; body?: ScheduleJobPatch };
+    request: { path: { jobId: string }; body?: ScheduleJobPatch; ifMatch?: string };
     reply: { job: ScheduleJob };
   };
 
   "DELETE /schedules/{jobId}": {
-    request: { path: { jobId: string }; query?: { owner?: string } };
+    request: { path: { jobId: string }; query?: { owner?: string }; ifMatch?: string };
     reply: { jobId: ScheduleId; removed: boolean };
   };
 
   "POST /schedules/{jobId}/run": {
     request: { path: { jobId: string }; body?: { mode?: "due" | "force"; owner?: string } };
     reply: { ran: boolean; reason?: "not-due" | "already-running" | "disabled"; runId?: RunId };
+  };
+
+  "GET /schedules/{jobId}": {
+    request: { path: { jobId: string }; query?: { owner?: string } };
+    reply: { job: ScheduleJob };
   };
 
   "GET /schedules/{jobId}/runs": {
@@ -2147,7 +2154,7 @@ export interface Operations {
   };
 
   "DELETE /skills/{name}": {
-    request: { path: { name: string } };
+    request: { path: { name: string }; ifMatch?: string };
     reply: { name: string; version: Digest };
   };
 
@@ -2204,7 +2211,7 @@ export interface Operations {
   };
 
   "POST /skills/{name}/rollback": {
-    request: { path: { name: string }; body?: { version?: Digest } };
+    request: { path: { name: string }; body?: { version?: Digest }; ifMatch?: string };
     reply: { name: string; version: Digest; before: Digest | null };
   };
 
@@ -2245,7 +2252,7 @@ export interface Operations {
   };
 
   "DELETE /openclaw/skills/{id}": {
-    request: { path: { id: string } };
+    request: { path: { id: string }; ifMatch?: string };
     reply: { name: string; version: Digest };
   };
 
@@ -2298,7 +2305,7 @@ export interface Operations {
   };
 
   "DELETE /agents/{name}": {
-    request: { path: { name: string } };
+    request: { path: { name: string }; ifMatch?: string };
     reply: { name: string; digest: Digest; current: Digest | null };
   };
 
@@ -2317,7 +2324,7 @@ export interface Operations {
   };
 
   "POST /agents/{name}/rollback": {
-    request: { path: { name: string }; body?: { digest?: Digest } };
+    request: { path: { name: string }; body?: { digest?: Digest }; ifMatch?: string };
     reply: { name: string; digest: Digest; before: Digest | null };
   };
 
@@ -2389,12 +2396,13 @@ export interface Operations {
   "POST /policy/activate": {
     request: {
       body?: { files?: PolicyFiles; version?: number; followFiles?: true; note?: string };
+      ifMatch?: string;
     };
     reply: { active: PolicyVersion; previous: PolicyVersion | null };
   };
 
   "POST /policy/rollback": {
-    request: { body?: { note?: string } };
+    request: { body?: { note?: string }; ifMatch?: string };
     reply: { active: PolicyVersion; previous: PolicyVersion | null };
   };
 

@@ -17,6 +17,7 @@ import {
   WithheldReason,
 } from "./definition-store.ts";
 import { AgentName, Digest, Timestamp } from "./ids.ts";
+import { IfVersion, versionChanged } from "./if-version.ts";
 import { ScanReport, ScanVerdict } from "./skill-scan.ts";
 import { Diagnostic } from "./skills.ts";
 
@@ -121,6 +122,8 @@ export const rollbackAgent = rpc({
     name: AgentName,
     /** The version before the current one when it is missing. */
     digest: Digest.optional(),
+    /** The digest of the one that is listed. */
+    ifVersion: IfVersion,
   }),
   reply: z.object({ name: AgentName, digest: Digest, before: Digest.nullable() }),
   errors: {
@@ -128,6 +131,7 @@ export const rollbackAgent = rpc({
     unknown_agent: unknownName,
     unknown_version: unknownVersion,
     managed_by_files: managedByFiles,
+    version_changed: versionChanged,
     /** The scanner blocks that version, and nobody trusted it. */
     version_blocked: unknownVersion,
   },
@@ -159,7 +163,7 @@ export const removeAgent = rpc({
   subject: "yard.rpc.{caller}.agents.remove",
   summary: "Takes an imported agent off the list; its versions stay readable for pinned runs.",
   role: "admin",
-  request: z.strictObject({ name: AgentName }),
+  request: z.strictObject({ name: AgentName, ifVersion: IfVersion }),
   reply: z.object({
     name: AgentName,
     digest: Digest,
@@ -170,6 +174,7 @@ export const removeAgent = rpc({
     ...changeErrors,
     unknown_agent: unknownName,
     managed_by_files: managedByFiles,
+    version_changed: versionChanged,
     /** It comes with the importer; only an agent of the same name can take its place. */
     built_in_agent: { data: z.object({ name: z.string() }) },
   },

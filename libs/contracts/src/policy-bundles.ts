@@ -3,6 +3,7 @@ import { event, rpc } from "./define.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { MAX_LABELS, ToolLabel } from "./policy.ts";
+import { IfVersion, versionChanged } from "./if-version.ts";
 import { PolicyFiles, PolicyProblem, PolicyTestResult } from "./policy-texts.ts";
 import { ToolRef } from "./tool-names.ts";
 
@@ -56,6 +57,8 @@ export const activatePolicy = rpc({
     /** The files on disk, and from then on every change of them. */
     followFiles: z.literal(true).optional(),
     note: Note,
+    /** The number of the newest version. */
+    ifVersion: IfVersion,
   }),
   reply: Activation,
   errors: {
@@ -63,6 +66,7 @@ export const activatePolicy = rpc({
     /** It has problems or a test of it fails; nothing changed. */
     refused: Refused,
     unknown_version: UnknownVersion,
+    version_changed: versionChanged,
     bad_request_choice: { data: z.object({ given: z.array(z.string()) }) },
     overloaded: { data: z.object({ limit: z.int() }), retryable: true },
     store_unavailable: StoreUnavailable,
@@ -74,12 +78,13 @@ export const rollbackPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.rollback",
   summary: "Brings the bundle that was in force before the present one back; for policy admins.",
   role: "admin",
-  request: z.strictObject({ note: Note }),
+  request: z.strictObject({ note: Note, ifVersion: IfVersion }),
   reply: Activation,
   errors: {
     forbidden_admin: ForbiddenAdmin,
     refused: Refused,
     unknown_version: UnknownVersion,
+    version_changed: versionChanged,
     overloaded: { data: z.object({ limit: z.int() }), retryable: true },
     store_unavailable: StoreUnavailable,
   },

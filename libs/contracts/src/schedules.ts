@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId } from "./ids.ts";
+import { IfVersion, versionChanged } from "./if-version.ts";
 import { SessionKey } from "./session-key.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 
@@ -160,6 +161,13 @@ const unknownJob = { data: z.object({ jobId: z.string() }) };
 /** What does not go together in a job; the message says it. */
 const invalidJob = { data: z.object({ problem: z.string() }) };
 
+const changeErrors = {
+  invalid_job: invalidJob,
+  unknown_job: unknownJob,
+  version_changed: versionChanged,
+  store_unavailable: storeUnavailable,
+} as const;
+
 export const scheduleStatus = rpc({
   subject: "yard.rpc.{caller}.schedules.status",
   summary: "Says how many jobs the caller has, and when the next one is due.",
@@ -204,6 +212,15 @@ export const listSchedules = rpc({
   errors: { store_unavailable: storeUnavailable },
 });
 
+export const getSchedule = rpc({
+  subject: "yard.rpc.{caller}.schedules.get",
+  summary: "Returns one job.",
+  role: "viewer",
+  request: z.strictObject({ jobId: NamedJob, owner: Owner }),
+  reply: z.object({ job: ScheduleJob }),
+  errors: { unknown_job: unknownJob, store_unavailable: storeUnavailable },
+});
+
 export const addSchedule = rpc({
   subject: "yard.rpc.{caller}.schedules.add",
   summary: "Adds a job; its runs are the caller's.",
@@ -225,18 +242,20 @@ export const updateSchedule = rpc({
     jobId: NamedJob.optional(),
     patch: ScheduleJobPatch.optional(),
     owner: Owner,
+    /** The job's `updatedAtMs`. */
+    ifVersion: IfVersion,
   }),
   reply: z.object({ job: ScheduleJob }),
-  errors: { invalid_job: invalidJob, unknown_job: unknownJob, store_unavailable: storeUnavailable },
+  errors: changeErrors,
 });
 
 export const removeSchedule = rpc({
   subject: "yard.rpc.{caller}.schedules.remove",
   summary: "Removes a job. A run of it that is under way goes on.",
   role: "operator",
-  request: z.strictObject({ jobId: NamedJob.optional(), owner: Owner }),
+  request: z.strictObject({ jobId: NamedJob.optional(), owner: Owner, ifVersion: IfVersion }),
   reply: z.object({ jobId: ScheduleId, removed: z.boolean() }),
-  errors: { invalid_job: invalidJob, unknown_job: unknownJob, store_unavailable: storeUnavailable },
+  errors: changeErrors,
 });
 
 export const runSchedule = rpc({

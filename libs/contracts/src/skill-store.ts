@@ -17,6 +17,7 @@ import {
   WithheldReason,
 } from "./definition-store.ts";
 import { Digest, SkillName, Timestamp } from "./ids.ts";
+import { IfVersion, versionChanged } from "./if-version.ts";
 import { ScanReport, ScanVerdict } from "./skill-scan.ts";
 import { Conformance, Diagnostic, SkillTarget } from "./skills.ts";
 
@@ -147,6 +148,8 @@ export const rollbackSkill = rpc({
     name: SkillName,
     /** The version before the current one when it is missing. */
     version: Digest.optional(),
+    /** The one that is listed. */
+    ifVersion: IfVersion,
   }),
   reply: z.object({ name: SkillName, version: Digest, before: Digest.nullable() }),
   errors: {
@@ -155,6 +158,7 @@ export const rollbackSkill = rpc({
     unknown_version: unknownVersion,
     /** A file on the importer's roots says what the skill is. */
     managed_by_files: managedByFiles,
+    version_changed: versionChanged,
     /** The scanner blocks that version, and nobody trusted it. */
     version_blocked: unknownVersion,
   },
@@ -164,12 +168,13 @@ export const removeSkill = rpc({
   subject: "yard.rpc.{caller}.skills.remove",
   summary: "Takes an imported skill off the list; its versions stay readable for pinned runs.",
   role: "admin",
-  request: z.strictObject({ name: SkillName }),
+  request: z.strictObject({ name: SkillName, ifVersion: IfVersion }),
   reply: z.object({ name: SkillName, version: Digest }),
   errors: {
     ...changeErrors,
     unknown_skill: unknownName,
     managed_by_files: managedByFiles,
+    version_changed: versionChanged,
   },
 });
 

@@ -105,6 +105,7 @@ const platformRpcs = [
   channels.listChannelAccounts,
   schedules.scheduleStatus,
   schedules.listSchedules,
+  schedules.getSchedule,
   schedules.addSchedule,
   schedules.updateSchedule,
   schedules.removeSchedule,

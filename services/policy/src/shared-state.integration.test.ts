@@ -353,7 +353,12 @@ test("an activated bundle is in force on every replica, whatever the files say, 
   const who = await cli.whoCanCall({ tool: tool("get") });
   assert.deepEqual([who.reach, who.deniedBy], [[], ["closed"]]);
 
-  const back = await cli.rollbackPolicy({ note: "over" });
+  for (const request of [{ files }, { version: 1 }, { followFiles: true as const }])
+    await assert.rejects(cli.activatePolicy({ ...request, ifVersion: "1" }), (error) =>
+      isError(error, activatePolicy, "version_changed"),
+    );
+  assert.deepEqual((await cli.listPolicyVersions({})).versions[0], active);
+  const back = await cli.rollbackPolicy({ note: "over", ifVersion: String(active.version) });
   assert.equal(back.active.policyDigest, previous?.policyDigest);
   await everywhere("allow");
   const followed = await cli.activatePolicy({ followFiles: true });

@@ -289,3 +289,44 @@ test("a body that is too long, too deep, of another type or no JSON is refused",
   for (const path of ["/runs/..%2f..%2fkeys", "/runs/%252e%252e", "/runs/a%00b", "/../../etc"])
     assert.ok([400, 404].includes((await send(path, { key })).status), path);
 });
+
+test("of two who change the same version one is told that it is another by now, and what is known is not sent again", async () => {
+  const { key } = await world.keyOf("cli", ["admin"]);
+  const first = await send("/policy/versions", { key });
+  const etag = first.headers.get("etag") ?? assert.fail("no ETag");
+  const known = await send("/policy/versions", { key, headers: { "if-none-match": etag } });
+  assert.deepEqual([known.status, known.json, known.headers.get("etag")], [304, null, etag]);
+
+  const rules = (id: string) => `version: 1\nrules:\n  - { id: ${id}, effect: allow }\n`;
+  const activate = (id: string, ifMatch: string) =>
+    send("/policy/activate", {
+      method: "POST",
+      key,
+      body: { files: [{ name: "rules.yaml", text: rules(id) }] },
+      headers: { "if-match": ifMatch },
+    });
+  const both = await Promise.all([activate("one", etag), activate("other", etag)]);
+  // The second is checked after the first, or refused while that is checked.
+  assert.equal(both.filter(({ status }) => status === 200).length, 1);
+  const late = await activate("late", etag);
+  assert.deepEqual([late.status, late.json["code"]], [412, "version_changed"]);
+  assert.match(String(late.json["next"]), /If-Match/);
+
+  const now = await send("/policy/versions", { key, headers: { "if-none-match": etag } });
+  assert.equal(now.status, 200);
+  const [{ version = 0 } = {}] = now.json["versions"] as { version?: number }[];
+  assert.deepEqual(late.json["data"], { version: String(version) });
+  const again = await activate("again", now.headers.get("etag") ?? "");
+  assert.deepEqual([again.status, again.headers.get("etag")], [200, `"${version + 1}"`]);
+
+  const weak = await activate("weak", `W/${etag}`);
+  assert.deepEqual([weak.status, weak.json["code"]], [400, "invalid_request"]);
+  const without = await send("/policy/stops", {
+    method: "POST",
+    key,
+    body: { scope: { kind: "all" } },
+    headers: { "if-match": etag },
+  });
+  assert.equal(without.status, 400);
+  assert.match(String(without.json["detail"]), /has no versions/);
+});

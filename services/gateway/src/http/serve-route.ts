@@ -7,6 +7,7 @@ import { refusalOf } from "@switchyard/contracts/user-roles";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
 import { readRequest } from "../routes/read-request.ts";
+import { entityTag, isKnown, versionAt } from "../routes/entity-tag.ts";
 import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
@@ -36,6 +37,7 @@ export function serveRoute(
       query: new URL(c.req.url).searchParams,
       body,
       idempotencyKey: c.req.header("idempotency-key"),
+      ifMatch: c.req.header("if-match"),
       caller: user.caller,
     });
     const about = { userToken: user.token, correlationId: c.get("requestId") };
@@ -56,8 +58,20 @@ export function serveRoute(
       contract.role === "admin"
         ? await access.administered(c, user, contract.name, ask)
         : await ask();
-    return c.json(reply as object, route.status as 200);
+    return answerOf(c, route, reply);
   };
+}
+
+function answerOf(c: Context<GatewayEnv>, { method, status, version }: Route, reply: unknown) {
+  const body = JSON.stringify(reply);
+  const at = version === undefined ? null : versionAt(reply, version);
+  const isRead = method === "get";
+  if (isRead) {
+    const tag = entityTag(body, at);
+    if (isKnown(tag, c.req.header("if-none-match") ?? "")) return c.body(null, 304, { etag: tag });
+    c.header("etag", tag);
+  } else if (at !== null) c.header("etag", `"${at}"`);
+  return c.body(body, status as 200, { "content-type": "application/json" });
 }
 
 /** The run that a command is about. */

@@ -34,6 +34,22 @@ export function openApi(): Json {
             description: "An API key (yk_…) or a token of a configured issuer",
           },
         },
+        parameters: {
+          ifNoneMatch: header(
+            "If-None-Match",
+            "ETags that the client has: one that fits is answered 304",
+          ),
+          ifMatch: header(
+            "If-Match",
+            "The ETag that was read: nothing is changed, and 412 is answered, when there is another version",
+          ),
+        },
+        headers: {
+          etag: {
+            description: "For If-None-Match, and for If-Match where there are versions",
+            schema: { type: "string" },
+          },
+        },
         schemas: { Problem: PROBLEM },
         responses: {
           problem: {
@@ -99,6 +115,8 @@ function operationOf(route: Route): Json {
           required: required(name),
           schema,
         }))),
+    ...(method === "get" ? [{ $ref: "#/components/parameters/ifNoneMatch" }] : []),
+    ...(shape.hasVersion ? [{ $ref: "#/components/parameters/ifMatch" }] : []),
     ...(route.idempotent === undefined
       ? []
       : [
@@ -143,6 +161,7 @@ function bodyOf(
 
 function responsesOf(route: Route): Json {
   const { contract } = route;
+  const isRead = route.method === "get";
   const reply =
     contract.kind === "rpc"
       ? without$schema(z.toJSONSchema(contract.reply, { io: "output" }) as Json)
@@ -158,7 +177,14 @@ function responsesOf(route: Route): Json {
   ]);
   const problems = [...statuses].toSorted((a, b) => a - b);
   return {
-    [route.status]: { description: "Done", content: { "application/json": { schema: reply } } },
+    [route.status]: {
+      description: "Done",
+      ...((isRead || route.version !== undefined) && {
+        headers: { ETag: { $ref: "#/components/headers/etag" } },
+      }),
+      content: { "application/json": { schema: reply } },
+    },
+    ...(isRead && { 304: { description: "It is as If-None-Match says" } }),
     ...Object.fromEntries(
       problems.map((status) => [status, { $ref: "#/components/responses/problem" }]),
     ),
@@ -273,6 +299,10 @@ function ownPaths(): Json {
       },
     },
   };
+}
+
+function header(name: string, description: string): Json {
+  return { name, in: "header", required: false, description, schema: { type: "string" } };
 }
 
 function query(name: string): Json {

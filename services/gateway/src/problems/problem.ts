@@ -45,6 +45,7 @@ const STATUS: Readonly<Record<string, number>> = {
   denied: 403,
   not_allowed: 403,
   not_found: 404,
+  version_changed: 412,
   payload_too_large: 413,
   upload_too_large: 413,
   result_too_large: 502,
@@ -71,6 +72,7 @@ const STATUS: Readonly<Record<string, number>> = {
 /** What to do about errors whose message does not say it. */
 const NEXT: Readonly<Record<number, string>> = {
   401: "send Authorization: Bearer with an API key (yk_…) or a token of a configured issuer",
+  412: "read it again, and send its ETag in If-Match if the change is still wanted",
   429: "wait as long as Retry-After says, and send the same request again",
   500: "look for the request id in the log of the gateway and of the service",
   502: "the service or MCP server behind answered badly; its log has the request id",

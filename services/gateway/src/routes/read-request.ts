@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { isSubjectToken, TOKEN_RULE } from "@switchyard/contracts/define";
 import { Problem } from "../problems/problem.ts";
-import { requestOf, type RouteShape, type Schema } from "./route-shape.ts";
+import { versionIn } from "./entity-tag.ts";
+import { requestOf, VERSION_FIELD, type RouteShape, type Schema } from "./route-shape.ts";
 import type { Route } from "./route-table.ts";
 
 /** What a request over HTTP brings, all of it unchecked. */
@@ -11,6 +12,7 @@ export interface Given {
   /** Undefined without one. */
   readonly body: unknown;
   readonly idempotencyKey: string | undefined;
+  readonly ifMatch: string | undefined;
   readonly caller: string;
 }
 
@@ -48,6 +50,8 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
       contract.name,
       known.map((name) => `${name.slice(0, 100)}: is not known here`),
     );
+  const version = given.ifMatch === undefined ? undefined : versionFor(route, shape, given.ifMatch);
+  if (version !== undefined) values[VERSION_FIELD] = version;
   const parsed = requestOf(contract).safeParse(values);
   if (parsed.success) return { tokens, request: values };
   const problems = parsed.error.issues.map(
@@ -103,6 +107,20 @@ function idFor({ contract }: Route, { idempotencyKey, caller }: Given): string {
     throw invalid(contract.name, ["Idempotency-Key: must be 1-200 visible characters"]);
   const text = `${contract.name}\n${caller}\n${idempotencyKey}`;
   return `i${createHash("sha256").update(text).digest("hex").slice(0, 40)}`;
+}
+
+/** A read has no use for it. A change that would be made whatever the version is refused. */
+function versionFor(
+  { contract, method }: Route,
+  { hasVersion }: RouteShape,
+  ifMatch: string,
+): string | undefined {
+  if (method === "get" || ifMatch.trim() === "*") return undefined;
+  if (!hasVersion)
+    throw invalid(contract.name, ["If-Match: what this changes has no versions; leave it out"]);
+  const version = versionIn(ifMatch);
+  if (version !== null) return version;
+  throw invalid(contract.name, ["If-Match: must be one ETag as it was answered, in quotes"]);
 }
 
 function invalid(name: string, problems: readonly string[]): Problem {

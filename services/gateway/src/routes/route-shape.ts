@@ -19,7 +19,12 @@ export interface RouteShape {
   /** Fields of the request by name, as JSON Schema; without those that only services set. */
   readonly fields: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
+  /** Whether an `If-Match` has a meaning. */
+  readonly hasVersion: boolean;
 }
+
+/** The field of a request that `If-Match` stands for. */
+export const VERSION_FIELD = "ifVersion";
 
 /** Only runs and those who work for them have a token and an epoch; over HTTP everybody speaks for itself. */
 const FOR_SERVICES = new Set(["token", "epoch", "progress", "onBehalfOf"]);
@@ -29,7 +34,7 @@ export function shapeOf(route: Route): RouteShape {
   const { contract, path } = route;
   const schema = zod.toJSONSchema(requestOf(contract), { io: "input" }) as Schema;
   const fields = Object.entries(schema.properties ?? {}).filter(
-    ([name]) => !FOR_SERVICES.has(name),
+    ([name]) => !FOR_SERVICES.has(name) && name !== VERSION_FIELD,
   );
   const tokens = placeholders(contract.subject).filter((name) => name !== "caller");
   return {
@@ -37,6 +42,7 @@ export function shapeOf(route: Route): RouteShape {
     tokens,
     fields: Object.fromEntries(fields),
     required: schema.required ?? [],
+    hasVersion: schema.properties?.[VERSION_FIELD] !== undefined,
   };
 }
 

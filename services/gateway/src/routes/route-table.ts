@@ -48,6 +48,8 @@ export interface Route {
   readonly names?: Readonly<Record<string, string>>;
   /** The field that an `Idempotency-Key` gives a value, so that a repeat is the same run or call. */
   readonly idempotent?: string;
+  /** Where the answer has the version of what it is about, for `ETag`. */
+  readonly version?: string;
   /** In bytes, where it is not the usual 1 MiB. */
   readonly bodyLimit?: number;
   /** Status and code of errors that a seed's clients know by other ones. */
@@ -58,6 +60,8 @@ type More = Partial<Omit<Route, "method" | "path" | "contract">>;
 
 const UPLOAD = { status: 201, bodyLimit: 48 * 1024 * 1024 } as const;
 const CREATED = { status: 201 } as const;
+const JOB = { version: "job.updatedAtMs" } as const;
+const ACTIVE = { version: "active.version" } as const;
 
 /** AR12. */
 const SERVER_CODES: Codes = {
@@ -106,13 +110,14 @@ export const routes: readonly Route[] = [
   post("/sessions/{session}/reset", sessions.resetSession),
 
   get("/schedules", schedules.listSchedules),
-  post("/schedules", schedules.addSchedule, CREATED),
+  post("/schedules", schedules.addSchedule, { ...CREATED, ...JOB }),
   get("/schedules/status", schedules.scheduleStatus),
   get("/schedules/runs", schedules.scheduleRuns),
   post("/schedules/wake", schedules.wakeSchedules),
-  patch("/schedules/{jobId}", schedules.updateSchedule, { body: "patch" }),
+  patch("/schedules/{jobId}", schedules.updateSchedule, { ...JOB, body: "patch" }),
   del("/schedules/{jobId}", schedules.removeSchedule),
   post("/schedules/{jobId}/run", schedules.runSchedule),
+  get("/schedules/{jobId}", schedules.getSchedule, JOB),
   get("/schedules/{jobId}/runs", schedules.scheduleRuns),
 
   get("/channels/accounts", channels.listChannelAccounts),
@@ -176,13 +181,13 @@ export const routes: readonly Route[] = [
   get("/skills/catalogue", skillCatalogue.skillCatalogue),
   get("/skills/matches", skillCatalogue.matchSkills),
   get("/skills/manifests", skillCatalogue.skillManifests),
-  get("/skills/{name}", skills.getSkill),
+  get("/skills/{name}", skills.getSkill, { version: "skill.version" }),
   del("/skills/{name}", skillStore.removeSkill),
-  get("/skills/{name}/versions", skillStore.listVersions),
+  get("/skills/{name}/versions", skillStore.listVersions, { version: "current" }),
   get("/skills/{name}/diff", skillStore.diffSkill),
   get("/skills/{name}/file", skillStore.readSkillFile),
   get("/skills/{name}/instructions", skills.renderSkill),
-  post("/skills/{name}/rollback", skillStore.rollbackSkill),
+  post("/skills/{name}/rollback", skillStore.rollbackSkill, { version: "version" }),
 
   get("/openclaw/skills", skills.listSkills, openclaw),
   post("/openclaw/import", skills.importSkills, {
@@ -202,19 +207,19 @@ export const routes: readonly Route[] = [
   post("/agents", agentStore.uploadAgents, UPLOAD),
   post("/agents/archive", agentStore.unpackAgents, UPLOAD),
   post("/agents/check", agents.checkAgents, { bodyLimit: UPLOAD.bodyLimit }),
-  get("/agents/{name}", agents.getAgent),
+  get("/agents/{name}", agents.getAgent, { version: "agent.digest" }),
   del("/agents/{name}", agentStore.removeAgent),
-  get("/agents/{name}/versions", agentStore.listAgentVersions),
+  get("/agents/{name}/versions", agentStore.listAgentVersions, { version: "current" }),
   get("/agents/{name}/diff", agentStore.diffAgent),
-  post("/agents/{name}/rollback", agentStore.rollbackAgent),
+  post("/agents/{name}/rollback", agentStore.rollbackAgent, { version: "digest" }),
 
   post("/policy/explain", explainPolicy),
   post("/policy/validate", validatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/replay", replayDecisions, { bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/who-can", bundles.whoCanCall),
-  get("/policy/versions", bundles.listPolicyVersions),
-  post("/policy/activate", bundles.activatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
-  post("/policy/rollback", bundles.rollbackPolicy),
+  get("/policy/versions", bundles.listPolicyVersions, { version: "versions.0.version" }),
+  post("/policy/activate", bundles.activatePolicy, { ...ACTIVE, bodyLimit: 4 * 1024 * 1024 }),
+  post("/policy/rollback", bundles.rollbackPolicy, ACTIVE),
   get("/policy/stops", budgets.listStops),
   post("/policy/stops", budgets.stopCalls, CREATED),
   post("/policy/stops/resume", budgets.resumeCalls),

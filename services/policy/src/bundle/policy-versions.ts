@@ -2,7 +2,7 @@ import type { PolicyVersion } from "@switchyard/contracts/policy-bundles";
 import { judgeTexts, type PolicyInForce } from "./judge-texts.ts";
 import type { PolicyFile } from "./policy-file.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
-import { filesOf, type StoredVersion, type VersionStore } from "./version-store.ts";
+import { filesOf, VersionChanged, type StoredVersion, type VersionStore } from "./version-store.ts";
 
 /**
  * Keeps this replica at the version that is active for all of them. Redis has the truth; a replica
@@ -16,7 +16,7 @@ export interface PolicyVersions {
   /** Writes a version that has been checked, and brings it into force here. */
   activate(file: PolicyFile, change: Change): Promise<Activation>;
   /** Goes back to the files on disk; null when they have errors, and then nothing is changed. */
-  followFiles(file: PolicyFile): Promise<Activation | null>;
+  followFiles(file: PolicyFile, ifVersion?: string): Promise<Activation | null>;
 }
 
 export interface Change {
@@ -26,6 +26,8 @@ export interface Change {
   readonly by: string;
   readonly note: string | null;
   readonly restores: number | null;
+  /** The newest version, as whoever asks knows it; left out: any. */
+  readonly ifVersion?: string | undefined;
 }
 
 interface Activation {
@@ -100,24 +102,22 @@ export function createPolicyVersions(parts: {
       return load(active.version);
     },
     sync,
-    async activate(file, { texts, ...change }) {
+    async activate(file, { texts, ifVersion, ...change }) {
       await syncAnew(file);
       const [previous] = await store.list();
-      const active = await store.activate({
-        ...change,
-        files: filesOf(texts),
-        source: "activated",
-        at: at(),
-      });
+      const version = { ...change, files: filesOf(texts), source: "activated", at: at() } as const;
+      const active = await store.activate(version, ifVersion);
       noted = null;
       await syncAnew(file);
       return { active: publicOf(active), previous: previous ? publicOf(previous) : null };
     },
-    async followFiles(file) {
+    async followFiles(file, ifVersion) {
       await syncAnew(file);
       if (!file.hasGoodFiles) return null;
       const [previous] = await store.list();
-      if (pinned !== null) await store.followFiles();
+      if (ifVersion !== undefined && ifVersion !== String(previous?.version ?? 0))
+        throw new VersionChanged();
+      if (pinned !== null) await store.followFiles(ifVersion);
       noted = null;
       await syncAnew(file);
       const [active] = await store.list();

@@ -1,5 +1,6 @@
 import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { CallContext, Handler } from "@switchyard/bus/serve";
+import { changedMessage } from "@switchyard/contracts/if-version";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
   activatePolicy,
@@ -12,7 +13,7 @@ import type { PolicyFile } from "./policy-file.ts";
 import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
 import { MAX_CHANGES, type Validator } from "./validator.ts";
-import { VersionStoreError, type VersionStore } from "./version-store.ts";
+import { VersionChanged, VersionStoreError, type VersionStore } from "./version-store.ts";
 
 export interface VersionHandlers {
   readonly activate: Handler<typeof activatePolicy>;
@@ -58,11 +59,12 @@ export function createVersionHandlers(parts: {
     );
   };
 
+  const answered = <T>(work: () => Promise<T>) => orRefused(store, work);
   return {
     activate: (request, context) =>
-      orUnavailable(async () => {
+      answered(async () => {
         const { caller, signal } = context;
-        const { files, version, followFiles, note = null } = request;
+        const { files, version, followFiles, note = null, ifVersion } = request;
         checkAdmin(admins, context);
         const given = Object.entries({ files, version, followFiles });
         const names = given.flatMap(([name, value]) => (value === undefined ? [] : [name]));
@@ -71,7 +73,7 @@ export function createVersionHandlers(parts: {
             given: names,
           });
         if (followFiles === true) {
-          const followed = await versions.followFiles(file);
+          const followed = await versions.followFiles(file, ifVersion);
           if (followed === null)
             throw fail.refused(
               `the files on disk have errors; nothing was changed: ${refusalOf(file)?.join("; ") ?? ""}`,
@@ -83,14 +85,14 @@ export function createVersionHandlers(parts: {
         const old = version === undefined ? null : await stored(version);
         const checked = await check(splitTexts(old?.files ?? files ?? []), { caller, signal });
         const restores = old === null ? null : (old.restores ?? old.version);
-        const change = { ...checked, by: caller, note, restores };
+        const change = { ...checked, by: caller, note, restores, ifVersion };
         const activated = await versions.activate(file, change);
         onActivated(activated.active);
         return activated;
       }),
 
-    rollback: ({ note = null }, context) =>
-      orUnavailable(async () => {
+    rollback: ({ note = null, ifVersion }, context) =>
+      answered(async () => {
         const { caller, signal } = context;
         checkAdmin(admins, context);
         const target = rollbackTarget(await store.list());
@@ -100,7 +102,7 @@ export function createVersionHandlers(parts: {
           });
         const checked = await check(splitTexts(target.files), { caller, signal });
         const restores = target.restores ?? target.version;
-        const change = { ...checked, by: caller, note, restores };
+        const change = { ...checked, by: caller, note, restores, ifVersion };
         const activated = await versions.activate(file, change);
         onActivated(activated.active);
         return activated;
@@ -131,6 +133,18 @@ export function checkAdmin(
     `NATS user ${caller} may not change the policy. Who may is in the policy service's setting ${setting}.`,
     { caller, setting },
   );
+}
+
+async function orRefused<T>(store: VersionStore, work: () => Promise<T>): Promise<T> {
+  return orUnavailable(async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof VersionChanged)) throw error;
+      const version = String((await store.active()).version);
+      throw fail.version_changed(changedMessage("the policy", version), { version });
+    }
+  });
 }
 
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {

@@ -24,6 +24,11 @@ export interface Active {
   readonly isPinned: boolean;
 }
 
+/** The newest version is another one than the change was meant for. */
+export class VersionChanged extends Error {
+  override readonly name = "VersionChanged";
+}
+
 /**
  * The bundles that were in force, and which is: shared by all replicas. A version is written and
  * made the active one in one step, so nobody reads an active version that is not there.
@@ -33,19 +38,20 @@ export interface VersionStore {
   /** The newest first. */
   list(): Promise<StoredVersion[]>;
   read(version: number): Promise<StoredVersion | null>;
-  /** Makes it the newest version, and pins it. */
-  activate(version: Omit<StoredVersion, "version">): Promise<StoredVersion>;
+  /** Makes it the newest version, and pins it. Rejects with VersionChanged when there is another one than `ifVersion`. */
+  activate(version: Omit<StoredVersion, "version">, ifVersion?: string): Promise<StoredVersion>;
   /** Notes what the files brought into force; null when that is known, or something is pinned. */
   noteFiles(version: Omit<StoredVersion, "version">): Promise<StoredVersion | null>;
-  followFiles(): Promise<void>;
+  followFiles(ifVersion?: string): Promise<void>;
 }
 
 const VERSIONS = "yard:policy:{bundle}:versions";
 const ACTIVE = "yard:policy:{bundle}:active";
 
-/** KEYS: versions, active. ARGV: record without its number, digest, `pinned` or `files`, how many are kept. */
+/** KEYS: versions, active. ARGV: record without its number, digest, `pinned` or `files`, how many are kept, the version that it is for. */
 const WRITE = `
 local active = redis.call('HMGET', KEYS[2], 'version', 'pinned', 'digest')
+if ARGV[5] ~= '' and ARGV[5] ~= (active[1] or '0') then return -1 end
 if ARGV[3] == 'files' and (active[2] == '1' or active[3] == ARGV[2]) then return 0 end
 local version = redis.call('HINCRBY', KEYS[2], 'last', 1)
 redis.call('HSET', KEYS[1], version, ARGV[1])
@@ -54,13 +60,23 @@ redis.call('HSET', KEYS[2], 'version', version, 'digest', ARGV[2], 'pinned', ARG
 return version
 `;
 
+/** The digest goes, so that what the files say now becomes a version of its own. KEYS: active. ARGV: the version that it is for. */
+const FOLLOW = `
+if ARGV[1] ~= '' and ARGV[1] ~= (redis.call('HGET', KEYS[1], 'version') or '0') then return -1 end
+redis.call('HSET', KEYS[1], 'pinned', '0')
+redis.call('HDEL', KEYS[1], 'digest')
+return 0
+`;
+
 export function createVersionStore(redis: Redis): VersionStore {
   const write = async (
     version: Omit<StoredVersion, "version">,
-    how: "pinned" | "files",
+    { how, ifVersion = "" }: { how: "pinned" | "files"; ifVersion?: string | undefined },
   ): Promise<StoredVersion | null> => {
-    const args = [JSON.stringify(version), version.policyDigest, how, String(MAX_POLICY_VERSIONS)];
+    const kept = String(MAX_POLICY_VERSIONS);
+    const args = [JSON.stringify(version), version.policyDigest, how, kept, ifVersion];
     const written = await asked(() => redis.eval(WRITE, 2, VERSIONS, ACTIVE, ...args));
+    if (written === -1) throw new VersionChanged();
     return written === 0 ? null : { ...version, version: Number(written) };
   };
   const list = async (): Promise<StoredVersion[]> => {
@@ -79,15 +95,15 @@ export function createVersionStore(redis: Redis): VersionStore {
       const text = await asked(() => redis.hget(VERSIONS, String(version)));
       return text === null ? null : parsed(String(version), text);
     },
-    async activate(version) {
-      const written = await write(version, "pinned");
+    async activate(version, ifVersion) {
+      const written = await write(version, { how: "pinned", ifVersion });
       if (written === null) throw new VersionStoreError("the version was not written");
       return written;
     },
-    noteFiles: (version) => write(version, "files"),
-    async followFiles() {
-      // The digest goes, so that what the files say now becomes a version of its own.
-      await asked(() => redis.multi().hset(ACTIVE, "pinned", "0").hdel(ACTIVE, "digest").exec());
+    noteFiles: (version) => write(version, { how: "files" }),
+    async followFiles(ifVersion = "") {
+      const done = await asked(() => redis.eval(FOLLOW, 1, ACTIVE, ifVersion));
+      if (done === -1) throw new VersionChanged();
     },
   };
 }

@@ -43,7 +43,9 @@ export function patchJob(
   const { delivery: newDelivery, ...fields } = patch;
   const { delivery: oldDelivery, ...old } = record.job;
   const delivery = newDelivery === undefined ? oldDelivery : (newDelivery ?? undefined);
-  const merged: ScheduleJob = { ...old, ...withoutMissing(fields), updatedAtMs: now };
+  // It is the job's version, too: two changes never have the same.
+  const updatedAtMs = Math.max(now, old.updatedAtMs + 1);
+  const merged: ScheduleJob = { ...old, ...withoutMissing(fields), updatedAtMs };
   // What a main job may not have goes when a patch makes it one.
   const keepsDelivery =
     delivery !== undefined && (merged.sessionTarget === "isolated" || delivery.mode === "webhook");

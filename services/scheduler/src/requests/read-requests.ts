@@ -1,5 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import {
+  getSchedule,
   listSchedules,
   scheduleRuns,
   scheduleStatus,
@@ -43,6 +44,12 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
       .toSorted((one, other) => byKey(one, other, sortBy) * (sortDir === "asc" ? 1 : -1));
     const { items, page } = pageOf(wanted, request);
     return { jobs: items, ...page };
+  });
+
+  service.handle(getSchedule, async ({ jobId, owner }, { caller, fail }) => {
+    const stored = await findJob(store, { jobId, caller, owner });
+    if (stored === null) throw fail.unknown_job(`unknown cron job id: ${jobId}`, { jobId });
+    return { job: stored.record.job };
   });
 
   service.handle(scheduleRuns, async (request, { caller, fail }) => {

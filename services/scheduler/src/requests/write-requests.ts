@@ -1,4 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
+import { changedMessage } from "@switchyard/contracts/if-version";
 import {
   addSchedule,
   removeSchedule,
@@ -45,19 +46,22 @@ export function serveWrites(service: Service, parts: WriteParts): void {
   const { now } = parts;
   const hasAgent = parts.agent !== undefined;
 
-  service.handle(updateSchedule, async ({ jobId, patch, owner }, { caller, fail }) => {
+  service.handle(updateSchedule, async (request, { caller, fail }) => {
+    const { jobId, patch, owner, ifVersion } = request;
     if (jobId !== undefined && patch === undefined)
       throw fail.invalid_job("patch required", { problem: "patch required" });
     const fields = Object.keys(patch ?? {}).toSorted();
     const events: JobEvent[] = [{ kind: "changed", facts: { by: caller, fields } }];
     return change(parts, { jobId, owner, caller }, fail, (record) => {
+      checkVersion(record, ifVersion, fail);
       const patched = patchJob(record, patch ?? {}, { now: now(), hasAgent });
       return { write: { record: patched, entries: [], events }, reply: { job: patched.job } };
     });
   });
 
-  service.handle(removeSchedule, async ({ jobId, owner }, { caller, fail }) =>
+  service.handle(removeSchedule, async ({ jobId, owner, ifVersion }, { caller, fail }) =>
     change(parts, { jobId, owner, caller }, fail, (record) => {
+      checkVersion(record, ifVersion, fail);
       const events: JobEvent[] = [{ kind: "removed", facts: { by: caller } }];
       const entries = entriesOfRemoved(record, now());
       return {
@@ -81,6 +85,16 @@ export function serveWrites(service: Service, parts: WriteParts): void {
       return isDue ? { write: null, reply: { ran: true } } : no("not-due");
     }),
   );
+}
+
+function checkVersion(
+  { job }: JobRecord,
+  ifVersion: string | undefined,
+  fail: { version_changed(message: string, data: { version: string }): Error },
+): void {
+  const version = String(job.updatedAtMs);
+  if (ifVersion === undefined || ifVersion === version) return;
+  throw fail.version_changed(changedMessage(`job ${job.id}`, version), { version });
 }
 
 function no(reason: NonNullable<RunReply["reason"]>): { write: null; reply: RunReply } {

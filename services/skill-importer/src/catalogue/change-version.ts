@@ -23,10 +23,11 @@ import { refusals } from "./refusals.ts";
 export function removeImported(
   parts: ChangeParts,
   kind: Kind,
-  name: string,
+  { name, ifVersion }: { name: string; ifVersion?: string | undefined },
 ): Promise<{ version: string; current: string | null }> {
   return changeCatalogue(parts, { about: { kind, names: [name] } }, async (current) => {
     const { listed, imported } = current[kind];
+    checkVersion(kind, listed[0], { name, ifVersion });
     const [sent] = imported;
     if (sent === undefined) throw await notImported(parts, kind, { name, listed: listed[0] });
     const builtIn = builtInDefinitions.filter((one) => one.kind === kind && one.name === name);
@@ -52,11 +53,16 @@ export function removeImported(
 export async function rollback(
   parts: ChangeParts,
   kind: Kind,
-  { name, wanted }: { name: string; wanted: string | undefined },
+  {
+    name,
+    wanted,
+    ifVersion,
+  }: { name: string; wanted: string | undefined; ifVersion?: string | undefined },
 ): Promise<{ version: string; before: string | null }> {
   const all = await parts.versions.list(kind, name);
   return changeCatalogue(parts, { about: { kind, names: [name] } }, async (current) => {
     const { listed, imported } = current[kind];
+    checkVersion(kind, listed[0], { name, ifVersion });
     const file = listed.find(({ root }) => root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT)?.file;
     if (file !== undefined) throw refusals(kind).managedByFiles(name, file);
     if (all.length === 0) throw refusals(kind).unknown(name, await parts.store.list(kind));
@@ -128,6 +134,16 @@ export function trust(
       },
     };
   });
+}
+
+function checkVersion(
+  kind: Kind,
+  listed: Entry | undefined,
+  { name, ifVersion }: { name: string; ifVersion?: string | undefined },
+): void {
+  const version = listed === undefined ? null : versionOfEntry(listed);
+  if (ifVersion === undefined || ifVersion === version) return;
+  throw refusals(kind).versionChanged(name, version);
 }
 
 async function notImported(

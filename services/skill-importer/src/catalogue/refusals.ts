@@ -1,4 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
+import { changedMessage } from "@switchyard/contracts/if-version";
 import type { Kind } from "../store/definition.ts";
 
 interface Named {
@@ -30,6 +31,8 @@ export function refusals(kind: Kind) {
         `${name} has no ${version === "" ? "other version" : `version ${version}`}; see: ${yard} versions ${name}`,
         { name, version },
       ),
+    versionChanged: (name: string, version: string | null) =>
+      refuse("version_changed", changedMessage(`${kind} ${name}`, version), { version }),
     managedByFiles: (name: string, file: string) =>
       refuse(
         "managed_by_files",

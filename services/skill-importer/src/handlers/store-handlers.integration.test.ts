@@ -145,7 +145,15 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
 
   await test("removes a skill; a pinned run still finds its version [B27, B22]", async () => {
     const { skill } = await call(cli, getSkill, { name: "greet" });
-    await call(cli, removeSkill, { name: "greet" });
+    const stale = { name: "greet", ifVersion: `sha256:${"0".repeat(64)}` };
+    await assert.rejects(call(cli, removeSkill, stale), (error) =>
+      isError(error, removeSkill, "version_changed"),
+    );
+    await assert.rejects(call(cli, rollbackSkill, stale), (error) =>
+      isError(error, rollbackSkill, "version_changed"),
+    );
+    const { current } = await call(cli, listVersions, { name: "greet" });
+    await call(cli, removeSkill, { name: "greet", ifVersion: current ?? "" });
     assert.deepEqual(await listed(world), []);
     const { digest } = skill;
     assert.match((await call(cli, renderSkill, { name: "greet", digest })).text, /First\./);

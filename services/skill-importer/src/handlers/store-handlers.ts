@@ -86,27 +86,27 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
 }
 
 function serveChanges(service: Pick<Service, "handle">, parts: StoreHandlerParts): void {
-  service.handle(skills.removeSkill, async ({ name }, context) => {
+  service.handle(skills.removeSkill, async ({ name, ifVersion }, context) => {
     requireAdmin(context, parts.admins);
-    const { version } = await removeImported(parts, "skill", name);
+    const { version } = await removeImported(parts, "skill", { name, ifVersion });
     return { name, version };
   });
 
-  service.handle(agents.removeAgent, async ({ name }, context) => {
+  service.handle(agents.removeAgent, async ({ name, ifVersion }, context) => {
     requireAdmin(context, parts.admins);
-    const { version: digest, current } = await removeImported(parts, "agent", name);
+    const { version: digest, current } = await removeImported(parts, "agent", { name, ifVersion });
     return { name, digest, current };
   });
 
-  service.handle(skills.rollbackSkill, async ({ name, version: wanted }, context) => {
+  service.handle(skills.rollbackSkill, async ({ version: wanted, ...request }, context) => {
     requireAdmin(context, parts.admins);
-    return { name, ...(await rollback(parts, "skill", { name, wanted })) };
+    return { name: request.name, ...(await rollback(parts, "skill", { ...request, wanted })) };
   });
 
-  service.handle(agents.rollbackAgent, async ({ name, digest: wanted }, context) => {
+  service.handle(agents.rollbackAgent, async ({ digest: wanted, ...request }, context) => {
     requireAdmin(context, parts.admins);
-    const { version: digest, before } = await rollback(parts, "agent", { name, wanted });
-    return { name, digest, before };
+    const { version: digest, before } = await rollback(parts, "agent", { ...request, wanted });
+    return { name: request.name, digest, before };
   });
 
   service.handle(skills.trustSkill, async (request, context) => {
