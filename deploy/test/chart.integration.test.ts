@@ -194,17 +194,17 @@ interface Dashboard {
 }
 
 test(
-  "alerts and the HPA use metrics that services have, and each alert is in the document",
+  "rules and the HPA use metrics that services have, and links to runbooks lead where the values say",
   { skip },
   () => {
     const exported = exportedMetrics();
-    const rules = parse(
-      readFileSync(join(root, "deploy/helm/switchyard/files/alerts.yaml"), "utf8"),
+    const { groups }: { groups: { rules: { alert?: string; expr: string }[] }[] } = parse(
+      readFileSync(join(root, "deploy/helm/switchyard/files/rules.yaml"), "utf8"),
     );
-    const alerts: { alert: string; expr: string }[] = rules.groups[0].rules;
+    const rules = groups.flatMap((group) => group.rules);
     const [autoscaler] = ofKind(rendered.get("external") ?? [], "HorizontalPodAutoscaler");
     const used = [
-      ...alerts.flatMap(({ expr }) => expr.match(/yard_[a-z_]+/g) ?? []),
+      ...rules.flatMap(({ expr }) => expr.match(/yard_[a-z_]+/g) ?? []),
       String(dig(autoscaler, "spec.metrics.0.pods.metric.name")),
     ].map((name) => name.replace(/_bucket$/, ""));
     assert.ok(used.length > 8);
@@ -212,9 +212,16 @@ test(
       used.filter((name) => !exported.has(name)),
       [],
     );
-    const told = readFileSync(join(root, "docs/kubernetes.md"), "utf8");
+    const runbooks = "https://wiki.example.com/switchyard";
+    const elsewhere = renderChart(helm, {
+      values: "production",
+      sets: [`monitoring.alerts.runbooks=${runbooks}`],
+    });
+    const [rule] = ofKind(readManifests(elsewhere), "PrometheusRule");
+    const links = JSON.stringify(rule).match(/"runbook_url":"[^"]+"/g) ?? [];
+    assert.ok(links.length > 8);
     assert.deepEqual(
-      alerts.map(({ alert }) => alert).filter((alert) => !told.includes(`| \`${alert}\``)),
+      links.filter((link) => !link.startsWith(`"runbook_url":"${runbooks}#switchyard`)),
       [],
     );
   },

@@ -105,17 +105,18 @@ async function fetchAndUnpack(
       reason: `${packageName} of ${source.label} is ${version}, ${minimum} or newer is needed`,
     };
 
-  const fetch = kind.aptFromSid
-    ? ["download", "--quiet", packageName]
-    : [
-        "install",
-        "--quiet",
-        "--yes",
-        "--download-only",
-        "--reinstall",
-        "--no-install-recommends",
-        ...kind.aptPackages,
-      ];
+  const fetch =
+    kind.aptFromSid || kind.aptAlone === true
+      ? ["download", "--quiet", packageName]
+      : [
+          "install",
+          "--quiet",
+          "--yes",
+          "--download-only",
+          "--reinstall",
+          "--no-install-recommends",
+          ...kind.aptPackages,
+        ];
   ended("apt-get", await apt("apt-get", fetch, DOWNLOAD_TIMEOUT_MS));
   const root = join(work, "root");
   await mkdir(root);

@@ -14,6 +14,8 @@ export interface ProgramKind {
   aptPackages: readonly string[];
   /** On Debian, take the package of sid: stable's is too old, and this program needs nothing but libc. */
   aptFromSid: boolean;
+  /** The first package alone, without what it depends on: the program needs nothing but libc. A package of sid comes alone always. */
+  aptAlone?: boolean;
   /** Shell text that the starter of the unpacked program runs before it sets LD_LIBRARY_PATH for it. */
   beforeLibraryPath?: string;
 }

@@ -51,6 +51,8 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
   const at = (name: string): number => metrics.get(name) ?? 0;
   assert.equal(at('yard_runs_total{outcome="failed"}'), 1);
   assert.ok(at('yard_runs_total{outcome="parked"}') >= 1);
+  // So that the first one is an increase for Prometheus.
+  assert.equal(metrics.get('yard_runs_total{outcome="dead"}'), 0);
   assert.equal(at("yard_run_retries_total"), 1);
   assert.equal(at("yard_run_steps_total"), 6 + 13);
   const runs = await Promise.all(

@@ -15,15 +15,32 @@ export interface RunnerMetrics {
   readonly modelSeconds: Histogram<"provider">;
 }
 
+const OUTCOMES = [
+  "succeeded",
+  "failed",
+  "cancelled",
+  "dead",
+  "parked",
+  "handed-over",
+  "cut-off",
+  "suspended",
+  "lost",
+  "corrupt",
+  "faulted",
+] as const;
+
 export function createRunnerMetrics(registry: Registry): RunnerMetrics {
   const registers = [registry];
+  const runs = new Counter({
+    name: "yard_runs_total",
+    help: `Runs that left this runner: ${OUTCOMES.join(", ")}.`,
+    labelNames: ["outcome"],
+    registers,
+  });
+  // A counter that begins with its first event is at 1 when Prometheus sees it first, which is no increase.
+  for (const outcome of OUTCOMES) runs.inc({ outcome }, 0);
   return {
-    runs: new Counter({
-      name: "yard_runs_total",
-      help: "Runs that left this runner: succeeded, failed, cancelled, dead, parked, handed-over, suspended, lost, corrupt or faulted.",
-      labelNames: ["outcome"],
-      registers,
-    }),
+    runs,
     rejected: new Counter({
       name: "yard_run_commands_rejected_total",
       help: "Run commands that could not become a run, by code.",
