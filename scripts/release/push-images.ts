@@ -1,0 +1,94 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+export interface Images {
+  /** Where they are, without tag or digest. */
+  readonly repository: string;
+  /** The Node.js image below, as it was found. */
+  readonly base: string;
+  /** Digest of the image of all services. */
+  readonly digest: string;
+  /** Digest of the one with the runtimes of MCP servers on top. */
+  readonly mcpDigest: string;
+}
+
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/**
+ * Builds both images for all platforms on bases that are named by digest, and pushes them as `version` and `version`-mcp. Needs Docker with
+ * buildx, logged in to the registry. Rejects with what Docker said.
+ */
+export async function pushImages(wanted: {
+  root: string;
+  repository: string;
+  version: string;
+  platforms: string;
+}): Promise<Images> {
+  const { root, repository, version } = wanted;
+  const dockerfile = await readFile(join(root, "deploy/docker/Dockerfile"), "utf8");
+  const tag = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile)?.[1];
+  if (tag === undefined) throw new Error("deploy/docker/Dockerfile has no ARG NODE_IMAGE=…");
+  const inspect = ["buildx", "imagetools", "inspect", tag, "--format", "{{.Manifest.Digest}}"];
+  const base = `${tag}@${digestIn(await docker(root, inspect), tag)}`;
+  const digest = await build(wanted, {
+    tag: version,
+    file: "deploy/docker/Dockerfile",
+    args: [`NODE_IMAGE=${base}`],
+    context: ".",
+  });
+  const mcpDigest = await build(wanted, {
+    tag: `${version}-mcp`,
+    file: "deploy/docker/mcp.Dockerfile",
+    args: [`SWITCHYARD_IMAGE=${repository}@${digest}`],
+    context: "deploy/docker",
+  });
+  return { repository, base, digest, mcpDigest };
+}
+
+async function build(
+  { root, repository, platforms }: { root: string; repository: string; platforms: string },
+  image: { tag: string; file: string; args: readonly string[]; context: string },
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "release-"));
+  try {
+    const facts = join(folder, "facts.json");
+    await docker(root, [
+      "buildx",
+      "build",
+      `--file=${image.file}`,
+      `--platform=${platforms}`,
+      ...image.args.map((arg) => `--build-arg=${arg}`),
+      `--tag=${repository}:${image.tag}`,
+      `--metadata-file=${facts}`,
+      "--provenance=true",
+      "--push",
+      image.context,
+    ]);
+    const told: { "containerimage.digest"?: string } = JSON.parse(await readFile(facts, "utf8"));
+    return digestIn(told["containerimage.digest"] ?? "", `${repository}:${image.tag}`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function digestIn(text: string, image: string): string {
+  const digest = text.trim();
+  if (DIGEST.test(digest)) return digest;
+  throw new Error(
+    `Docker told no digest of ${image}; it said: ${digest.slice(0, 200) || "nothing"}`,
+  );
+}
+
+async function docker(cwd: string, args: readonly string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)("docker", args, { cwd, maxBuffer: 64 * 1024 ** 2 })).stdout;
+  } catch (error) {
+    const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+    throw new Error(`docker ${args.slice(0, 3).join(" ")}: ${said || String(error)}`, {
+      cause: error,
+    });
+  }
+}
