@@ -378,6 +378,8 @@ export type LintFinding = {
   message: string;
 };
 
+export type ListCursor = string;
+
 export type ListedSkill = { name: string; digest: Digest; tokens: number; shortened: boolean };
 
 export type LogLevel =
@@ -399,6 +401,8 @@ export type MemoryInPrompt = { kept: number; given: number; named: number; refus
 export type ModelName = string;
 
 export type ModelProvider = { name: string; type: string; hasKey: boolean };
+
+export type NextCursor = string | null;
 
 export type OnLimit = "pause" | "fail";
 
@@ -1355,8 +1359,16 @@ export interface Operations {
   };
 
   "GET /runs": {
-    request: { query?: { limit?: number; owner?: string; agent?: string; status?: RunStatus } };
-    reply: { runs: RunSummary[] };
+    request: {
+      query?: {
+        limit?: number;
+        owner?: string;
+        agent?: string;
+        status?: RunStatus;
+        cursor?: ListCursor;
+      };
+    };
+    reply: { runs: RunSummary[]; next: NextCursor };
   };
 
   "POST /runs": {
@@ -1459,6 +1471,7 @@ export interface Operations {
         activeMinutes?: number;
         limit?: number;
         messageLimit?: number;
+        cursor?: ListCursor;
         owner?: string;
         all?: boolean;
       };
@@ -1486,6 +1499,7 @@ export interface Operations {
         totalTokens: number;
         history?: SessionMessage[];
       }[];
+      next: NextCursor;
     };
   };
 

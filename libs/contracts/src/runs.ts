@@ -10,6 +10,7 @@ import {
   SkillName,
   Timestamp,
 } from "./ids.ts";
+import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { Recording } from "./recording.ts";
 import { SaidOrigin } from "./run-context.ts";
 import { RunWait } from "./run-waits.ts";
@@ -219,8 +220,9 @@ export const listRuns = rpc({
     owner: CallerName.optional(),
     agent: AgentName.optional(),
     status: RunStatus.optional(),
+    cursor: ListCursor.optional(),
   }),
-  reply: z.object({ runs: z.array(RunSummary) }),
+  reply: z.object({ runs: z.array(RunSummary), next: NextCursor }),
   errors: { store_unavailable: storeUnavailable },
 });
 

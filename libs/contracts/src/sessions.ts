@@ -1,3 +1,4 @@
+import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { z } from "zod";
 import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
@@ -79,6 +80,7 @@ export const listSessions = rpc({
     limit: z.int().min(1).max(200).default(50),
     /** So many of the last messages with each session, without those of tools. */
     messageLimit: z.int().min(0).max(20).default(0),
+    cursor: ListCursor.optional(),
     owner: Owner,
     /** Those of every owner; for `cli` and `admin`, for others only their own. */
     all: z.boolean().default(false),
@@ -86,6 +88,7 @@ export const listSessions = rpc({
   reply: z.object({
     count: z.int().nonnegative(),
     sessions: z.array(Session.extend({ history: z.array(SessionMessage).optional() })),
+    next: NextCursor,
   }),
   errors: { store_unavailable: storeUnavailable },
 });

@@ -44,9 +44,9 @@ function handleRunQueries(
   { index, names }: { readonly index: RunIndex; readonly names: RunNames },
 ): void {
   service.handle(listRuns, async (filter, { caller }) => {
-    if (isAdmin(caller)) return { runs: await index.list(filter) };
+    if (isAdmin(caller)) return index.list(filter);
     const isOwn = filter.owner === undefined || filter.owner === caller;
-    return { runs: isOwn ? await index.list({ ...filter, owner: caller }) : [] };
+    return isOwn ? index.list({ ...filter, owner: caller }) : { runs: [], next: null };
   });
 
   service.handle(getRun, async (asked, { caller, fail }) => {

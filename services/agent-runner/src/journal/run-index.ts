@@ -2,6 +2,7 @@ import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/cont
 import type { Redis } from "@switchyard/service/redis";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { replay } from "../core/replay.ts";
+import { newestFirst } from "./newest-first.ts";
 import { reach } from "./redis-scripts.ts";
 import { stateKey } from "./run-keys.ts";
 import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
@@ -16,13 +17,7 @@ export interface RunIndex {
   add(runId: string, createdAt: string): Promise<void>;
   /** Puts a run whose id has no owner on the list of its requester. */
   adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
-  list(filter: {
-    limit: number;
-    /** Whose runs; left out: everybody's. */
-    owner?: string | undefined;
-    agent?: string | undefined;
-    status?: RunStatus | undefined;
-  }): Promise<RunSummary[]>;
+  list(filter: RunFilter): Promise<RunPage>;
   /** Takes runs off the list that are kept no longer; looks at ten that may be, the next ones each time. */
   trim(): Promise<void>;
   /** Notes that a run was given up. */
@@ -33,7 +28,23 @@ export interface RunIndex {
   get(runId: string): Promise<RunDetail | null>;
 }
 
-/** A filter that matches little stops after so many runs. */
+export interface RunFilter {
+  limit: number;
+  /** Whose runs; left out: everybody's. */
+  owner?: string | undefined;
+  agent?: string | undefined;
+  status?: RunStatus | undefined;
+  /** `next` of the page before. */
+  cursor?: string | undefined;
+}
+
+export interface RunPage {
+  readonly runs: RunSummary[];
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
+/** A filter that matches little stops after so many runs; the cursor goes on. */
 const MAX_SCANNED = 5_000;
 const PAGE = 100;
 const TRIMMED_AT_ONCE = 10;
@@ -80,24 +91,7 @@ export function openRunIndex(
       passed = old.length < TRIMMED_AT_ONCE ? 0 : passed + old.length - gone.length;
     },
 
-    async list({ limit, owner, agent, status }) {
-      const key = owner === undefined ? INDEX_KEY : ownerKey(owner);
-      const found: RunSummary[] = [];
-      for (let start = 0; start < MAX_SCANNED && found.length < limit; start += PAGE) {
-        const ids = await reach(redis.zrevrange(key, start, start + PAGE - 1));
-        const summaries = await Promise.all(
-          ids.map(async (runId) => readSummary(runId, await reach(redis.hgetall(stateKey(runId))))),
-        );
-        for (const run of summaries) {
-          if (run === null) continue;
-          if (agent !== undefined && run.agent !== agent) continue;
-          if (status !== undefined && run.status !== status) continue;
-          found.push(run);
-        }
-        if (ids.length < PAGE) break;
-      }
-      return found.slice(0, limit);
-    },
+    list: (filter) => listRuns(redis, filter),
 
     async addDead(runId, at) {
       await reach(redis.zadd(DEAD_KEY, Date.parse(at), runId));
@@ -126,6 +120,36 @@ export function openRunIndex(
       return detailOf(state, Math.max(1, Number(attempts)));
     },
   };
+}
+
+async function listRuns(
+  redis: Redis,
+  { limit, owner, agent, status, cursor }: RunFilter,
+): Promise<RunPage> {
+  const key = owner === undefined ? INDEX_KEY : ownerKey(owner);
+  const runs: RunSummary[] = [];
+  let next = cursor ?? null;
+  for (let scanned = 0; scanned < MAX_SCANNED; scanned += PAGE) {
+    const page = await newestFirst(redis, key, { cursor: next, count: PAGE });
+    const summaries = await Promise.all(
+      page.rows.map(async ({ member }) =>
+        readSummary(member, await reach(redis.hgetall(stateKey(member)))),
+      ),
+    );
+    for (const [index, run] of summaries.entries()) {
+      const isWanted =
+        (agent === undefined || run?.agent === agent) &&
+        (status === undefined || run?.status === status);
+      if (run === null || !isWanted) continue;
+      runs.push(run);
+      const isEnd = page.isLast && index === page.rows.length - 1;
+      if (runs.length === limit)
+        return { runs, next: isEnd ? null : (page.rows[index]?.cursor ?? null) };
+    }
+    if (page.isLast) return { runs, next: null };
+    next = page.rows.at(-1)?.cursor ?? next;
+  }
+  return { runs, next };
 }
 
 /** The runs of one owner by age, so that nobody's list is searched in everybody's. */

@@ -179,7 +179,7 @@ test("lists runs newest first, by agent and status, and repairs the list when a 
   await make("list-2", "2026-02-02T00:00:00.000Z", "beta");
   await make("list-3", "2026-02-03T00:00:00.000Z", "alpha");
   const ids = async (filter: Parameters<typeof index.list>[0]): Promise<string[]> =>
-    (await index.list(filter)).map(({ runId }) => runId);
+    (await index.list(filter)).runs.map(({ runId }) => runId);
   assert.deepEqual(await ids({ limit: 2 }), ["list-3", "list-2"]);
   assert.deepEqual(await ids({ limit: 9, agent: "alpha", status: "running" }), [
     "list-3",
@@ -191,6 +191,33 @@ test("lists runs newest first, by agent and status, and repairs the list when a 
   assert.equal((await index.get("list-2"))?.agent, "beta");
   assert.deepEqual(await ids({ limit: 9 }), ["list-2"]);
   assert.equal(await index.get("nobody"), null);
+});
+
+test("a list of runs is read on behind a cursor, whatever comes in the meantime and however many began at once", async () => {
+  const index = openRunIndex(redis, store);
+  const make = async (runId: string, at: string): Promise<void> => {
+    await claim(runId, "1", started(runId, { at, requester: "pager" }));
+    await index.add(runId, at);
+  };
+  const at = "2026-03-01T00:00:00.000Z";
+  // More in one millisecond than are read at once.
+  const names = Array.from({ length: 130 }, (_, n) => `pager~p${String(n).padStart(3, "0")}`);
+  for (const name of names) await make(name, at);
+  await make("pager~older", "2026-02-28T00:00:00.000Z");
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await index.list({ limit: 50, owner: "pager", cursor });
+    seen.push(...page.runs.map(({ runId }) => runId));
+    await make(`pager~new${seen.length}`, "2026-03-02T00:00:00.000Z");
+    cursor = page.next ?? undefined;
+  } while (cursor !== undefined);
+  assert.deepEqual(seen, [...names.toReversed(), "pager~older"]);
+  const all = await index.list({ limit: 200, owner: "pager" });
+  assert.deepEqual([all.runs.length, all.next], [134, null]);
+  const none = await index.list({ limit: 5, owner: "pager", agent: "nobody" });
+  assert.deepEqual(none, { runs: [], next: null });
+  await redis.del("yard:runs");
 });
 
 test("takes runs off the list that have expired, and no others", async () => {

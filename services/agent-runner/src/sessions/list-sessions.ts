@@ -18,19 +18,25 @@ type Listed = {
   readonly slot: string;
   readonly stored: StoredSession;
   readonly session: SessionState;
+  readonly cursor: string;
 };
+interface Found {
+  readonly listed: Listed[];
+  readonly next: string | null;
+}
 
 /** Lists sessions. Those that the caller may not see are left out without a word. */
 export function handleSessionList(service: Service, parts: SessionParts): void {
   service.handle(listSessions, async (filter, { caller }) => {
     const owner = ownerOf(filter, caller);
-    const found = owner === undefined ? [] : await findAll(parts, owner, filter);
+    const { listed: found, next }: Found =
+      owner === undefined ? { listed: [], next: null } : await findPage(parts, owner, filter);
     const sessions = [];
     for (let start = 0; start < found.length; start += HISTORY_AT_ONCE) {
       const some = found.slice(start, start + HISTORY_AT_ONCE);
       sessions.push(...(await Promise.all(some.map((listed) => shown(parts, listed, filter)))));
     }
-    return { count: sessions.length, sessions };
+    return { count: sessions.length, sessions, next };
   });
 }
 
@@ -50,30 +56,37 @@ function ownerOf({ owner, all }: Filter, caller: string): string | null | undefi
   return owner ?? (all ? null : caller);
 }
 
-async function findAll(
-  parts: SessionParts,
-  owner: string | null,
-  filter: Filter,
-): Promise<Listed[]> {
-  const found: Listed[] = [];
-  for await (const listed of scan(parts, owner)) {
-    if (found.length === filter.limit) break;
-    if (matches(listed.session, filter, parts.now())) found.push(listed);
+async function findPage(parts: SessionParts, owner: string | null, filter: Filter): Promise<Found> {
+  const listed: Listed[] = [];
+  const scanning = scan(parts, owner, filter.cursor);
+  for (;;) {
+    const { done, value } = await scanning.next();
+    if (done === true) return { listed, next: value };
+    if (matches(value.session, filter, parts.now())) listed.push(value);
+    if (listed.length === filter.limit) return { listed, next: value.cursor };
   }
-  return found;
 }
 
-async function* scan(parts: SessionParts, owner: string | null): AsyncGenerator<Listed> {
-  for (let start = 0; start < MAX_SCANNED; start += PAGE) {
-    const places = await parts.index.page(owner, start, PAGE);
-    const stored = await Promise.all(places.map(({ slot }) => parts.store.read(slot)));
-    for (const [index, { slot }] of places.entries()) {
+/** Returns where it stopped; null at the end. */
+async function* scan(
+  parts: SessionParts,
+  owner: string | null,
+  from: string | null = null,
+): AsyncGenerator<Listed, string | null> {
+  let cursor = from;
+  for (let scanned = 0; scanned < MAX_SCANNED; scanned += PAGE) {
+    const { rows, isLast } = await parts.index.pageBehind(owner, { cursor, count: PAGE });
+    const stored = await Promise.all(rows.map(({ place }) => parts.store.read(place.slot)));
+    for (const [index, { place, cursor: here }] of rows.entries()) {
       const one = stored[index];
       const session = one?.record.session ?? null;
-      if (one !== undefined && session !== null) yield { slot, stored: one, session };
+      if (one !== undefined && session !== null)
+        yield { slot: place.slot, stored: one, session, cursor: here };
     }
-    if (places.length < PAGE) return;
+    if (isLast) return null;
+    cursor = rows.at(-1)?.cursor ?? cursor;
   }
+  return cursor;
 }
 
 function matches(

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { newestFirst } from "../journal/newest-first.ts";
 import { reach } from "../journal/redis-scripts.ts";
 
 /**
@@ -15,6 +16,11 @@ export interface SessionIndex {
   forget(place: Place): Promise<void>;
   /** Sessions by last use, the latest first; of one owner, or of all. */
   page(owner: string | null, start: number, count: number): Promise<Place[]>;
+  /** The same behind a cursor; see `newestFirst`. */
+  pageBehind(
+    owner: string | null,
+    wanted: { readonly cursor: string | null; readonly count: number },
+  ): Promise<{ rows: { readonly place: Place; readonly cursor: string }[]; isLast: boolean }>;
   /** Sessions to look at now. */
   due(nowMs: number, count: number): Promise<Place[]>;
 }
@@ -64,6 +70,17 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
         return (await reach(redis.zrevrange(ALL_KEY, start, last))).map(placeOfMember);
       const slots = await reach(redis.zrevrange(ownerKey(owner), start, last));
       return slots.map((slot) => ({ slot, owner }));
+    },
+
+    async pageBehind(owner, wanted) {
+      const key = owner === null ? ALL_KEY : ownerKey(owner);
+      const { rows, isLast } = await newestFirst(redis, key, wanted);
+      const placeOf = (member: string): Place =>
+        owner === null ? placeOfMember(member) : { slot: member, owner };
+      return {
+        rows: rows.map(({ member, cursor }) => ({ place: placeOf(member), cursor })),
+        isLast,
+      };
     },
 
     async due(nowMs, count) {

@@ -386,6 +386,19 @@ test("lists by kind, by use and with messages [F6]", async () => {
   );
   const two = await call(team, listSessions, { limit: 2 });
   assert.equal(two.count, 2);
+  const all = await call(team, listSessions, { limit: 200 });
+  assert.equal(all.next, null);
+  const keys: string[] = [];
+  const readOn = async (cursor?: string): Promise<void> => {
+    const page = await call(team, listSessions, { limit: 2, cursor });
+    for (const { key } of page.sessions) keys.push(key);
+    if (page.next !== null) await readOn(page.next);
+  };
+  await readOn();
+  assert.deepEqual(
+    keys,
+    all.sessions.map(({ key }) => key),
+  );
 });
 
 interface Gate {
