@@ -44,6 +44,8 @@ export interface ServiceKit<C> {
   onStop(name: string, stop: () => Promise<void>): void;
   /** Adds a condition to `/readyz`, beside those for the bus and Redis. */
   ready(name: string, check: Check): void;
+  /** What `/readyz` says, for a service that answers probes at an address of its own, too. */
+  isReady(): Promise<boolean>;
   /** Shows a fact about this process in `/readyz`, such as which sandbox it has. No secrets. */
   describe(name: string, fact: string): void;
 }
@@ -131,6 +133,7 @@ async function startService<S extends ServiceEnv>(
     onStop: (name, stop) => shutdown.push(name, stop),
     ready: (name, check) => readiness.add(name, check),
     describe: (name, fact) => readiness.describe(name, fact),
+    isReady: async () => (await readiness.report()).ready,
   });
   if (shutdown.stopping) return;
   // Ready means that a caller is heard: the server has all subscriptions then.

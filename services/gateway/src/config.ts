@@ -22,6 +22,9 @@ export const Config = z.object({
         .map((name) => name.trim().toLowerCase())
         .filter((name) => name !== ""),
     ),
+  /** PEM files of a certificate and its key, to answer over TLS; they are read again when they change. */
+  YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
+  YARD_HTTP_TLS_KEY_FILE: z.string().optional(),
   /** How people reach the gateway where that is not how it listens, such as https://switchyard.example.com. */
   YARD_HTTP_URL: z
     .url()

@@ -8,9 +8,11 @@ import { openEventHub } from "./events/event-hub.ts";
 import { createStreamPlaces } from "./events/stream-places.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
+import type { TlsFiles } from "./http/tls-files.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
 import { addressOfClient } from "./identity/authenticate.ts";
 import { problemOf } from "./problems/problem.ts";
+import { StartError } from "@switchyard/service/start-error";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
@@ -31,6 +33,7 @@ await runService({
     const publicUrl = config.YARD_HTTP_URL ?? null;
     const names = [...config.YARD_HTTP_HOSTS, ...(publicUrl === null ? [] : [publicUrl.host])];
     const isKnownHost = knownHosts(config.YARD_HTTP_HOST, names);
+    const tls = tlsOf(config);
     const audit = await startAudit({ ...kit, service: "gateway", version: VERSION });
     if (audit !== null) kit.onStop("audit", () => audit.stop());
     const trustedProxies = config.YARD_HTTP_TRUSTED_PROXIES;
@@ -59,11 +62,13 @@ await runService({
       issuer: config.YARD_OIDC_ISSUER ?? null,
       streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
+      isReady: () => kit.isReady(),
       now,
     });
     const http = await listenHttp(app, {
       host: config.YARD_HTTP_HOST,
       port: config.YARD_HTTP_PORT,
+      tls: tls && { files: tls, log },
     });
     kit.describe("http", http.url);
     // Steps run in reverse: no new requests, readers are sent away, requests in work end.
@@ -76,6 +81,15 @@ await runService({
     log.info({ url: http.url }, "http ready");
   },
 });
+
+function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
+  const { YARD_HTTP_TLS_CERT_FILE: cert, YARD_HTTP_TLS_KEY_FILE: key } = config;
+  if (cert === undefined && key === undefined) return null;
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  throw new StartError("of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE one is missing", {
+    hint: "set both to answer over TLS, or neither",
+  });
+}
 
 async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {
   const { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: file } = config;

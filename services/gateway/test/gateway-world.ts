@@ -106,7 +106,11 @@ async function startProcess(main: string, env: Readonly<Record<string, string>>)
     if (entry["msg"] === "service ready") resolve();
   });
   void once(child, "exit").then(() =>
-    reject(new Error(`${main} ended: ${JSON.stringify(lines.at(-1))}`)),
+    reject(
+      new Error(
+        `${main} ended: ${JSON.stringify(lines.find(({ level }) => level === "fatal") ?? lines.at(-1))}`,
+      ),
+    ),
   );
   await ready;
   return { child, lines };

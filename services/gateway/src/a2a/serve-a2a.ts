@@ -14,6 +14,7 @@ import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { openEventStream } from "../events/event-stream.ts";
 import { askerOf } from "../identity/asker.ts";
 import { openPlaces } from "../identity/places.ts";
+import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
 import { readBody } from "../routes/read-body.ts";
@@ -44,7 +45,7 @@ export function createA2aEndpoint(parts: A2aParts): {
         detail: "this credential may not start runs",
       });
     const { agent } = await asker.ask(getAgent, { name: c.req.param("agent") ?? "" });
-    const base = parts.publicUrl?.origin ?? `http://${c.req.header("host") ?? ""}`;
+    const base = addressOf(c, parts.publicUrl).origin;
     return agentCard(agent, `${base}/a2a/${agent.name}`);
   };
   return {

@@ -7,6 +7,7 @@ import type { ConsoleFiles } from "../console/console-files.ts";
 import { serveConsole } from "../console/serve-console.ts";
 import { serveEvents, serveRunEvents, type EventParts } from "../events/serve-events.ts";
 import { authenticate } from "../identity/authenticate.ts";
+import { addressOf } from "../identity/session-cookie.ts";
 import { openApi } from "../openapi/openapi.ts";
 import { meOf } from "../routes/me.ts";
 import { exportAudit } from "../routes/audit-export.ts";
@@ -16,6 +17,7 @@ import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
+import { isLoopback } from "./listen.ts";
 import { serveRoute } from "./serve-route.ts";
 
 export interface AppParts extends SignInParts, ProtocolParts, EventParts {
@@ -23,8 +25,11 @@ export interface AppParts extends SignInParts, ProtocolParts, EventParts {
   readonly isKnownHost: (host: string) => boolean;
   /** Null where it was not built: then the gateway answers programs alone. */
   readonly console: ConsoleFiles | null;
+  readonly isReady: () => Promise<boolean>;
 }
 
+const HSTS = "max-age=31536000";
+const READY_FOR_MS = 1_000;
 const REQUEST_ID = /^[\w.-]{1,100}$/;
 
 /** For every answer that does not say otherwise: nothing of it is a page that others may frame, guess the type of or keep. */
@@ -39,6 +44,7 @@ const SAFETY: Readonly<Record<string, string>> = {
 export function createApp(parts: AppParts): Hono<GatewayEnv> {
   const { bus, log, isKnownHost } = parts;
   const app = new Hono<GatewayEnv>();
+  addProbes(app, parts.isReady);
   app.use(async (c, next) => {
     const given = c.req.header("x-request-id") ?? "";
     c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
@@ -49,7 +55,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     } finally {
       leave();
     }
-    finish(c);
+    finish(c, parts.publicUrl);
   });
   addSignIn(app, parts);
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
@@ -105,6 +111,23 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   return app;
 }
 
+/** For load balancers, which ask by address and without a credential; the health port tells more. */
+function addProbes(app: Hono<GatewayEnv>, isReady: () => Promise<boolean>): void {
+  let looked = Number.NEGATIVE_INFINITY;
+  let ready = Promise.resolve(false);
+  app.get("/livez", (c) => c.json({ status: "ok" }, 200, { "cache-control": "no-store" }));
+  app.get("/readyz", async (c) => {
+    const now = performance.now();
+    // Whoever asks often makes nobody else work.
+    if (now - looked >= READY_FOR_MS) [looked, ready] = [now, isReady()];
+    const isWell = await ready;
+    const status = isWell ? 200 : 503;
+    return c.json({ status: isWell ? "ready" : "not_ready" }, status, {
+      "cache-control": "no-store",
+    });
+  });
+}
+
 /** Against DNS rebinding and pages of other origins: neither `Host` nor `Origin` may be somebody else's. */
 function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => boolean): void {
   const host = c.req.header("host") ?? "";
@@ -136,8 +159,11 @@ function answer(c: Context<GatewayEnv>, problem: Problem): Response {
   return c.body(problemBody(problem, c.get("requestId")), status, headers);
 }
 
-function finish(c: Context<GatewayEnv>): void {
+function finish(c: Context<GatewayEnv>, publicUrl: URL | null): void {
   c.header("x-request-id", c.get("requestId"));
+  const { protocol, hostname } = addressOf(c, publicUrl);
+  // Of a laptop's own name it would bind every other program at that name, too.
+  if (protocol === "https:" && !isLoopback(hostname)) c.header("strict-transport-security", HSTS);
   for (const [name, value] of Object.entries(SAFETY))
     if (!c.res.headers.has(name)) c.header(name, value);
 }

@@ -1,9 +1,12 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
+import type { Log } from "@switchyard/service/log";
 import { StartError } from "@switchyard/service/start-error";
 import type { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { followTls, readTls, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServer {
   /** With the real port. */
@@ -13,6 +16,8 @@ export interface HttpServer {
 }
 
 const CLOSE_EVERY_MS = 50;
+/** How often the files of a certificate are looked at. */
+const RELOAD_MS = 10_000;
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
 export function isLoopback(host: string): boolean {
@@ -28,7 +33,7 @@ export function knownHosts(bound: string, named: readonly string[]): (host: stri
     throw new StartError(
       `YARD_HTTP_HOST is ${bound}, which others reach, and YARD_HTTP_HOSTS names nobody`,
       {
-        hint: "name the hosts in YARD_HTTP_HOSTS, such as switchyard.example.com, and put TLS in front; or stay on 127.0.0.1",
+        hint: "name the hosts in YARD_HTTP_HOSTS, such as switchyard.example.com, and use TLS, here or in front; or stay on 127.0.0.1",
       },
     );
   const known = new Set(isLoopback(bound) ? [...LOOPBACK, "[::1]", ...named] : named);
@@ -41,23 +46,33 @@ export async function listenHttp(
   {
     host,
     port,
+    tls = null,
     headersMs = 10_000,
     requestMs = 60_000,
   }: {
     readonly host: string;
     readonly port: number;
+    /** Null: plain HTTP. */
+    readonly tls?: {
+      readonly files: TlsFiles;
+      readonly log: Log;
+      readonly everyMs?: number;
+    } | null;
     /** How long somebody may take to send the headers, and the whole request. */
     readonly headersMs?: number;
     readonly requestMs?: number;
   },
 ): Promise<HttpServer> {
-  const server = createServer({
+  const limits = {
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(5_000, headersMs),
     maxHeaderSize: 32 * 1024,
-  });
+  };
+  const texts = tls === null ? null : await readTls(tls.files);
+  const secure = texts === null ? null : createTlsServer({ ...limits, ...texts });
+  const server = secure ?? createServer(limits);
   server.maxHeadersCount = 100;
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   server.on("request", (request, response) => void answer(request, response));
@@ -68,8 +83,19 @@ export async function listenHttp(
       cause,
     });
   });
+  const unfollow =
+    tls === null || texts === null || secure === null
+      ? null
+      : followTls(secure, { everyMs: RELOAD_MS, ...tls, texts });
   const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${portOf(server)}`, stop: () => close(server) };
+  const scheme = secure === null ? "http" : "https";
+  return {
+    url: `${scheme}://${shown}:${portOf(server)}`,
+    stop: () => {
+      unfollow?.();
+      return close(server);
+    },
+  };
 }
 
 async function close(server: Server): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 
 export const WELL_KNOWN = "/.well-known/oauth-protected-resource";
@@ -23,5 +24,5 @@ export function serveResourceMetadata(
 }
 
 function baseOf(c: Context<GatewayEnv>, publicUrl: URL | null): string {
-  return publicUrl?.origin ?? `http://${c.req.header("host") ?? ""}`;
+  return addressOf(c, publicUrl).origin;
 }

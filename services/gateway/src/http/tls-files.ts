@@ -1,0 +1,61 @@
+import type { Server } from "node:https";
+import { createSecureContext } from "node:tls";
+import type { Log } from "@switchyard/service/log";
+import { readSecretFile } from "@switchyard/service/secret-file";
+import { StartError } from "@switchyard/service/start-error";
+
+/** PEM files, by path: the certificate with those between it and the root, and its key. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface TlsTexts {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What the files hold. Throws a StartError when they cannot be read or do not go together. */
+export async function readTls(files: TlsFiles): Promise<TlsTexts> {
+  const [cert, key] = await Promise.all([
+    readSecretFile(files.cert, "YARD_HTTP_TLS_CERT_FILE"),
+    readSecretFile(files.key, "YARD_HTTP_TLS_KEY_FILE"),
+  ]);
+  try {
+    createSecureContext({ cert, key });
+  } catch (cause) {
+    throw new StartError(`${files.cert} and ${files.key} are no certificate and its key`, {
+      hint: "let YARD_HTTP_TLS_CERT_FILE name a chain and YARD_HTTP_TLS_KEY_FILE its key without a passphrase, both PEM",
+      cause,
+    });
+  }
+  return { cert, key };
+}
+
+/**
+ * Looks at the files now and then, since a renewed certificate replaces them; new connections get it. What cannot be used, such
+ * as a certificate whose key is not there yet, changes nothing. Returns how to stop.
+ */
+export function followTls(
+  server: Pick<Server, "setSecureContext">,
+  { files, texts, everyMs, log }: { files: TlsFiles; texts: TlsTexts; everyMs: number; log: Log },
+): () => void {
+  let inUse = texts;
+  let refused = "";
+  const look = async (): Promise<void> => {
+    try {
+      const now = await readTls(files);
+      refused = "";
+      if (now.cert === inUse.cert && now.key === inUse.key) return;
+      server.setSecureContext(now);
+      inUse = now;
+      log.info("certificate renewed");
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason !== refused) log.error({ reason }, "certificate not renewed");
+      refused = reason;
+    }
+  };
+  const timer = setInterval(() => void look(), everyMs);
+  return () => clearInterval(timer);
+}
