@@ -52,3 +52,19 @@ test("a lane that nobody uses any longer is forgotten, with the place up to whic
   turns.refresh([], true);
   assert.equal(turns.take(startOf("a"), false).from, 0);
 });
+
+test("a lane whose next message was heard of while it had one in work is looked for when that has left", () => {
+  const turns = new LaneTurns(LANES);
+  const lane = turns.take(startOf("a"), false);
+  assert.equal(turns.left(lane, 0), false, "nothing was heard of");
+  turns.take(startOf("a"), false);
+  turns.take(startOf("a"), false);
+  turns.heard(startOf("a"), 100);
+  assert.equal(turns.left(lane, 50), false, "it has another in work");
+  assert.equal(turns.left(lane, 50), true);
+  turns.take(startOf("a"), false);
+  assert.equal(turns.left(lane, 50), false, "it was taken since");
+  turns.take(startOf("a"), false);
+  turns.heard(startOf("a"), 100);
+  assert.equal(turns.left(lane, 101), false, "that was too long ago: somebody else has it");
+});

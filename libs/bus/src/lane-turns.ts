@@ -13,6 +13,8 @@ export interface Lane {
   servedAt: number;
   /** False when nothing more was found in it. */
   mayWait: boolean;
+  /** When one of its messages was heard of, in milliseconds, if none was taken since; else -Infinity. */
+  heardAt: number;
 }
 
 /** Whose turn it is: the lane with the fewest messages in work in this process, of equal ones the one that was served longest ago. */
@@ -35,17 +37,25 @@ export class LaneTurns {
     lane.inWork += 1;
     this.#served += 1;
     lane.servedAt = this.#served;
+    lane.heardAt = -Infinity;
     if (isInTurn) this.#queueLane = lane;
     return lane;
   }
 
-  /** Counts a message as waiting; null when its subject is of no lane. */
-  heard(subject: string): Lane | null {
+  /** Counts a message as waiting since `now`; null when its subject is of no lane. */
+  heard(subject: string, now: number): Lane | null {
     const filter = this.#filterFor(subject);
     if (filter === null) return null;
     const lane = this.#laneOf(filter);
     lane.mayWait = true;
+    lane.heardAt = now;
     return lane;
+  }
+
+  /** Counts a message as done. True when the lane has nothing else in work, and a message of it was heard of since `since`. */
+  left(lane: Lane, since: number): boolean {
+    lane.inWork -= 1;
+    return lane.inWork === 0 && lane.heardAt >= since;
   }
 
   /** The lane that is to be served before the queue goes on; null when the queue may go on. */
@@ -88,7 +98,7 @@ export class LaneTurns {
   #laneOf(filter: string): Lane {
     const known = this.#lanes.get(filter);
     if (known !== undefined) return known;
-    const lane = { filter, from: 0, inWork: 0, servedAt: 0, mayWait: false };
+    const lane = { filter, from: 0, inWork: 0, servedAt: 0, mayWait: false, heardAt: -Infinity };
     this.#lanes.set(filter, lane);
     return lane;
   }

@@ -44,6 +44,7 @@ const MAX_REMEMBERED = 10_000;
 const HOLDER_DIGITS = 16;
 /** A command is heard when it is sent, and lies in the queue after it came through its sender's stream. */
 const ARRIVES_WITHIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
+const ARRIVAL_MS = ARRIVES_WITHIN_MS.reduce<number>((sum, waitMs) => sum + waitMs, 0);
 
 /**
  * Lets lanes take turns, where the queue of JetStream knows only first in, first out: while more waits than there are
@@ -120,7 +121,7 @@ export class ReadAhead implements ConnectionListener {
     const early = this.#early.get(place);
     if (early === undefined) {
       const lane = this.#turns.take(subject, true);
-      return { outcome: "take", ended: () => leave(lane) };
+      return { outcome: "take", ended: () => this.#left(lane) };
     }
     if (early.isDone) this.#early.delete(place);
     return { outcome: "known", isDone: early.isDone };
@@ -169,8 +170,19 @@ export class ReadAhead implements ConnectionListener {
   }
 
   #heard(subject: string): void {
-    const lane = this.#turns.heard(subject);
-    if (lane?.inWork === 0 && performance.now() >= this.#pausedUntil) this.#options.onArrival(lane);
+    const now = performance.now();
+    const lane = this.#turns.heard(subject, now);
+    if (lane?.inWork === 0) this.#arrived(lane, now);
+  }
+
+  /** Who hears that its work has ended may send the next before it has left here. */
+  #left(lane: Lane): void {
+    const now = performance.now();
+    if (this.#turns.left(lane, now - ARRIVAL_MS)) this.#arrived(lane, now);
+  }
+
+  #arrived(lane: Lane, now: number): void {
+    if (now >= this.#pausedUntil) this.#options.onArrival(lane);
   }
 
   #managed(): Promise<JetStreamManager> {
@@ -236,7 +248,7 @@ export class ReadAhead implements ConnectionListener {
       message: { subject, headers, string: () => stored.string() },
       receipt: new EarlyReceipt(facts, state),
       ended: () => {
-        leave(lane);
+        this.#left(lane);
         if (!state.isDone) this.#early.delete(place);
       },
     };
@@ -278,10 +290,6 @@ class EarlyReceipt implements Receipt {
   keep(): void {
     // Nor can it be taken away.
   }
-}
-
-function leave(lane: Lane): void {
-  lane.inWork -= 1;
 }
 
 /** A stream that was made anew counts from 1 again. */
