@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { availableParallelism } from "node:os";
 import { readEvents } from "@switchyard/bus/events";
 import { connectAsCli, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
@@ -28,7 +30,8 @@ interface Latencies {
 
 /**
  * A team's run, one at a time, alone and beside a team that keeps 1,000 runs queued and in work, 32 tool calls in flight
- * and 8 readers of its events (noise.ts).
+ * and 8 readers of its events (noise.ts). And beside as many processes as there are processors, which know nothing of Switchyard
+ * and only compute: what a busy machine costs a run, whoever keeps it busy.
  */
 export async function benchNeighbour({
   stage,
@@ -46,11 +49,15 @@ export async function benchNeighbour({
   const runsPerRound = Math.max(MIN_RUNS, windowMs / RUN_MS);
   await warmUp({ operation: () => quiet.run({ whole: [], begun: [] }) }, warmUpMs);
   const alone: Latencies = { whole: [], begun: [] };
+  const computing: Latencies = { whole: [], begun: [] };
   const beside: Latencies = { whole: [], begun: [] };
   const used = new Map<string, number>();
   let idle = 0;
   for (let round = 0; round < rounds; round += 1) {
     for (let run = 0; run < runsPerRound; run += 1) await quiet.run(alone);
+    const stopComputing = computeEverywhere(stage);
+    for (let run = 0; run < runsPerRound; run += 1) await quiet.run(computing);
+    stopComputing();
     noise.send("start");
     await once(noise, "message");
     const sharesSince = await watchProcessors();
@@ -67,6 +74,7 @@ export async function benchNeighbour({
     noise.send("stop");
     await once(noise, "message");
   }
+  const busy = loadOf(computing.whole, windowMs);
   const [one, other] = [loadOf(alone.whole, windowMs), loadOf(beside.whole, windowMs)];
   const [oneBegun, otherBegun] = [loadOf(alone.begun, windowMs), loadOf(beside.begun, windowMs)];
   return {
@@ -79,6 +87,7 @@ export async function benchNeighbour({
       pair("p99 of a run", other.p99Us, one.p99Us),
       pair("p50 until it has started", otherBegun.p50Us, oneBegun.p50Us),
       pair("p99 until it has started", otherBegun.p99Us, oneBegun.p99Us),
+      pair("p50 beside processes that compute", busy.p50Us, one.p50Us),
       { name: "runs measured beside it", unit: "runs", value: beside.whole.length },
       { name: "processor time idle beside it", unit: "%", value: idle * 100 },
       ...[...used]
@@ -91,6 +100,18 @@ export async function benchNeighbour({
 
 function pair(name: string, valueUs: number, baselineUs: number): Figure {
   return compared({ name, unit: "ms", value: valueUs / 1e3, baseline: baselineUs / 1e3 });
+}
+
+/** Keeps every processor busy, until told to stop. */
+function computeEverywhere(stage: Stage): () => void {
+  const processes = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" }),
+  );
+  const stop = (): void => {
+    for (const computing of processes) computing.kill("SIGKILL");
+  };
+  stage.onEnd(async () => stop());
+  return stop;
 }
 
 async function quietTeam(

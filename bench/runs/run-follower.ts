@@ -28,6 +28,9 @@ interface Waiting {
   readonly mayFail: boolean;
 }
 
+/** Of all followers of this process: a run id that was used once begins nothing again. */
+let count = 0;
+
 /** Starts runs and knows when each has ended. */
 export function followRuns(bus: Bus): RunFollower {
   const waiting = new Map<string, Waiting>();
@@ -47,7 +50,6 @@ export function followRuns(bus: Bus): RunFollower {
       else run?.reject(new Error(`${event.subject}: ${JSON.stringify(event.payload)}`));
     }
   })();
-  let count = 0;
   return {
     async run(agent, options = {}) {
       count += 1;
