@@ -33,8 +33,10 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   for (const name of new Set(given.query.keys()))
     take(name, fromText(given.query.getAll(name), shape.fields[names[name] ?? name]));
   for (const [name, value] of Object.entries(given.path)) take(name, value);
-  if (route.idempotent !== undefined && values[route.idempotent] === undefined)
-    values[route.idempotent] = idFor(route, given);
+  const { idempotent, isOnlyKeyed = false } = route;
+  const isKeyed = given.idempotencyKey !== undefined;
+  if (idempotent !== undefined && values[idempotent] === undefined && (isKeyed || !isOnlyKeyed))
+    values[idempotent] = idFor(route, given);
 
   const tokens: Record<string, string> = {};
   for (const name of shape.tokens) {

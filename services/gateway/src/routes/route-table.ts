@@ -48,6 +48,8 @@ export interface Route {
   readonly names?: Readonly<Record<string, string>>;
   /** The field that an `Idempotency-Key` gives a value, so that a repeat is the same run or call. */
   readonly idempotent?: string;
+  /** Without the header that field is left out: nobody could ask for the stored result, and storing it takes time. */
+  readonly isOnlyKeyed?: true;
   /** Where the answer has the version of what it is about, for `ETag`. */
   readonly version?: string;
   /** In bytes, where it is not the usual 1 MiB. */
@@ -60,6 +62,7 @@ type More = Partial<Omit<Route, "method" | "path" | "contract">>;
 
 const UPLOAD = { status: 201, bodyLimit: 48 * 1024 * 1024 } as const;
 const CREATED = { status: 201 } as const;
+const CALL = { idempotent: "callId", isOnlyKeyed: true } as const;
 const JOB = { version: "job.updatedAtMs" } as const;
 const ACTIVE = { version: "active.version" } as const;
 
@@ -137,9 +140,9 @@ export const routes: readonly Route[] = [
 
   get("/tools", listTools),
   get("/tools/builtin", toolbox.listBuiltins),
-  post("/tools/builtin/{tool}/call", toolbox.callBuiltin, { idempotent: "callId" }),
+  post("/tools/builtin/{tool}/call", toolbox.callBuiltin, CALL),
   post("/tools/builtin/cancel", toolbox.cancelBuiltin),
-  post("/tools/mcp/{server}/{tool}/call", callTool, { idempotent: "callId" }),
+  post("/tools/mcp/{server}/{tool}/call", callTool, CALL),
   get("/mcp/tools", listTools),
   get("/mcp/tools/{server}", listTools, server),
   get("/mcp/questions", mcpQuestions.listQuestions),
