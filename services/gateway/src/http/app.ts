@@ -9,6 +9,7 @@ import { serveEvents, serveRunEvents, type EventParts } from "../events/serve-ev
 import { authenticate } from "../identity/authenticate.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import { openApi } from "../openapi/openapi.ts";
+import { REFERENCE_POLICY, referencePage } from "../openapi/reference-page.ts";
 import { meOf } from "../routes/me.ts";
 import { exportAudit } from "../routes/audit-export.ts";
 import { routes } from "../routes/route-table.ts";
@@ -59,6 +60,9 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   });
   addSignIn(app, parts);
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
+  app.get("/api/v1/reference", async (c) =>
+    c.html(await referencePage(), 200, { "content-security-policy": REFERENCE_POLICY }),
+  );
   app.use("/api/*", (c, next) => authenticate(c, next, parts));
   app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
   app.get("/api/v1/system", async (c) => {

@@ -1,0 +1,200 @@
+import { createHash } from "node:crypto";
+import { html, raw } from "hono/html";
+import { openApi } from "./openapi.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+type Html = ReturnType<typeof html>;
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly facts: Json;
+}
+
+const STYLE = `
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
+body { max-width: 60rem; margin: 0 auto; padding: 1rem; }
+code { font: 0.9em ui-monospace, monospace; overflow-wrap: anywhere; }
+summary { cursor: pointer; padding: 0.25rem 0; }
+details { border-top: 1px solid #8884; }
+details > :not(summary) { margin-left: 1rem; }
+table { border-collapse: collapse; }
+th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0; }
+.role { opacity: 0.7; }
+`;
+
+/** Of the page: it loads and runs nothing, and has one style, by its digest. */
+export const REFERENCE_POLICY = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+let made: Promise<string> | null = null;
+
+/** openapi.json for people: every operation with what it takes and answers, without a script and without another host. */
+export function referencePage(): Promise<string> {
+  made ??= Promise.resolve(pageOf(openApi())).then(String);
+  return made;
+}
+
+function pageOf(document: Json): Html {
+  const operations = Object.entries(
+    document["paths"] as Record<string, Record<string, Json>>,
+  ).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, facts]) => ({ method, path, facts })),
+  );
+  const tags = [...Map.groupBy(operations, ({ facts }) => textsOf(facts["tags"])[0] ?? "")];
+  const components = document["components"] as Record<string, Record<string, Json>>;
+  const schemas = Object.entries(components["schemas"] ?? {});
+  const parameters = components["parameters"] ?? {};
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>Switchyard: HTTP API</title>
+        <style>
+          ${raw(STYLE)}
+        </style>
+      </head>
+      <body>
+        <h1>Switchyard: HTTP API</h1>
+        <p>
+          Addresses are below <code>/api/v1</code>. A request carries
+          <code>Authorization: Bearer</code> with an API key or a token. Programs read
+          <a href="openapi.json">openapi.json</a>.
+        </p>
+        <p>
+          ${tags.map(([tag]) => html`<a href="#${tag}">${tag}</a> `)}<a href="#schemas">schemas</a>
+        </p>
+        ${tags.map(
+          ([tag, some]) =>
+            html`<h2 id="${tag}">${tag}</h2>
+              ${some.map((one) => operationOf(one, parameters))}`,
+        )}
+        <h2 id="schemas">Schemas</h2>
+        ${schemas.map(
+          ([name, schema]) =>
+            html`<details id="${name}">
+              <summary><code>${name}</code></summary>
+              ${bodyOf(schema)}
+            </details>`,
+        )}
+      </body>
+    </html>`;
+}
+
+function operationOf({ method, path, facts }: Operation, shared: Record<string, Json>): Html {
+  const parameters = listOf(facts["parameters"]).map(({ $ref, ...own }) =>
+    typeof $ref === "string" ? (shared[nameOf($ref)] ?? {}) : own,
+  );
+  const body = schemaIn(facts["requestBody"]);
+  const responses = Object.entries((facts["responses"] ?? {}) as Record<string, Json>);
+  const problems = responses.filter(([, { $ref }]) => $ref !== undefined).map(([status]) => status);
+  return html`<details id="${String(facts["operationId"])}">
+    <summary>
+      <code>${method.toUpperCase()} ${path}</code> ${String(facts["summary"])}
+      <span class="role">${String(facts["x-role"])}</span>
+    </summary>
+    ${
+      parameters.length === 0
+        ? ""
+        : html`<h4>Parameters</h4>
+            ${tableOf(
+              parameters.map(({ name, in: place, required, schema, description }) => [
+                html`<code>${String(name)}</code>`,
+                typeOf(schema as Json),
+                `${String(place)}${required === true ? ", required" : ""}`,
+                textsOf(description).join(),
+              ]),
+            )}`
+    }
+    ${
+      body === null
+        ? ""
+        : html`<h4>Body</h4>
+            ${bodyOf(body)}`
+    }
+    ${responses
+      .filter(([, { $ref }]) => $ref === undefined)
+      .map(([status, response]) => {
+        const schema = schemaIn(response);
+        return html`<h4>${status} ${String(response["description"])}</h4>
+          ${schema === null ? "" : bodyOf(schema)}`;
+      })}
+    <p>Problems: ${problems.join(", ")}, each a <a href="#Problem">Problem</a>.</p>
+  </details>`;
+}
+
+/** The schema of a body or an answer, whatever its type is; null without one. */
+function schemaIn(holder: unknown): Json | null {
+  const content = Object(Object(holder)["content"]) as Record<string, Json>;
+  const [media] = Object.values(content);
+  return (media?.["schema"] as Json | undefined) ?? null;
+}
+
+/** An object as a table of its fields, anything else as its type. */
+function bodyOf(schema: Json): Html {
+  const fields = Object.entries((schema["properties"] ?? {}) as Record<string, Json>);
+  if (fields.length === 0) return html`<p>${typeOf(schema)}</p>`;
+  const required = new Set(textsOf(schema["required"]));
+  return tableOf(
+    fields.map(([name, field]) => [
+      html`<code>${name}</code>`,
+      typeOf(field),
+      required.has(name) ? "required" : "",
+      "default" in field ? html`default <code>${JSON.stringify(field["default"])}</code>` : "",
+    ]),
+  );
+}
+
+function tableOf(rows: readonly (readonly (string | Html)[])[]): Html {
+  return html`<table>
+    ${rows.map(
+      (cells) =>
+        html`<tr>
+          ${cells.map((cell) => html`<td>${cell}</td>`)}
+        </tr>`,
+    )}
+  </table>`;
+}
+
+/** A type in one line, with links to those that have a name. */
+function typeOf(schema: Json): Html {
+  const { $ref, type, enum: values, anyOf, oneOf, items, properties } = schema;
+  if (typeof $ref === "string")
+    return html`<a href="#${nameOf($ref)}"><code>${nameOf($ref)}</code></a>`;
+  if ("const" in schema) return html`<code>${JSON.stringify(schema["const"])}</code>`;
+  if (Array.isArray(values))
+    return html`<code>${values.map((value) => JSON.stringify(value)).join(" | ")}</code>`;
+  const union = anyOf ?? oneOf;
+  if (Array.isArray(union))
+    return html`${listOf(union).map((one, index) => html`${index === 0 ? "" : " or "}${typeOf(one)}`)}`;
+  if (type === "array") return html`list of ${typeOf(Object(items) as Json)}`;
+  if (properties !== undefined) {
+    const fields = Object.entries(properties as Record<string, Json>);
+    return html`{
+    ${fields.map(([name, field], index) => html`${index === 0 ? "" : ", "}<code>${name}</code>: ${typeOf(field)}`)}
+    }`;
+  }
+  const { format, description } = schema;
+  return html`${textsOf(type).join(" or ") || "anything"}${typeof format === "string" ? ` (${format})` : ""}${typeof description === "string" ? `: ${description}` : ""}`;
+}
+
+/** A text or a list of some, as a list. */
+function textsOf(value: unknown): string[] {
+  return [value].flat().filter((one) => typeof one === "string");
+}
+
+/** A list as it is, one thing as a list of it. */
+function listOf(value: unknown): Json[] {
+  if (value === undefined) return [];
+  return (Array.isArray(value) ? value : [value]) as Json[]; // openapi.json is made here
+}
+
+function nameOf(ref: string): string {
+  return ref.slice(ref.lastIndexOf("/") + 1);
+}
