@@ -122,7 +122,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
   }),
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*", ...auditKeys("gateway")],
-    commands: ["getdel", "incr", "set", ...hashes],
+    commands: ["getdel", "incrby", "set", ...hashes],
   }),
   redisUser("scheduler", "Scheduler", {
     keys: ["yard:{schedules}:*"],

@@ -51,7 +51,7 @@ await runService({
       hub,
       isKnownHost,
       console: config.YARD_CONSOLE_DIR === "" ? null : await readConsole(config.YARD_CONSOLE_DIR),
-      rateLimit: createRateLimit(redis),
+      rateLimit: createRateLimit(redis, now),
       sessionCookie: new GatewayCookie("yard-session", publicUrl),
       publicUrl,
       oidc: await oidcOf(config, log),

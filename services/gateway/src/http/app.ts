@@ -88,9 +88,10 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   app.get("/api/v1/events", (c) => serveEvents(c, parts));
   for (const route of routes) {
     const path = `/api/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+    const serve = serveRoute(parts, route);
     app.on(route.method, path, async (c) => {
       try {
-        return await serveRoute(parts, route)(c);
+        return await serve(c);
       } catch (error) {
         throw problemOf(error, route) ?? error;
       }

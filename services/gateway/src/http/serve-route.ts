@@ -22,9 +22,9 @@ export function serveRoute(
   { bus, access }: { readonly bus: Bus; readonly access: AccessAudit },
   route: Route,
 ): (c: Context<GatewayEnv>) => Promise<Response> {
-  const shape = shapeOf(route);
   const { contract } = route;
   return async (c) => {
+    const shape = shapeOf(route);
     const user = c.get("user");
     const refusal = refusalOf(contract, user);
     if (refusal !== null) {

@@ -12,35 +12,68 @@ export interface Taken {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const WINDOW_MS = 60_000;
+/** What a replica has of somebody's limit, until the window ends. */
+interface Share {
+  left: number;
+  /** Of the limit, besides this share. */
+  readonly remaining: number;
+  readonly endsAt: number;
+}
 
-/** KEYS: counter. ARGV: window in milliseconds. A counter begins with its first request, so that no two windows touch. */
+const WINDOW_MS = 60_000;
+/** A replica fetches this part of a limit at once: each count is a synced write of Redis, and a request waits for it. */
+const SHARE = 0.01;
+const KEPT = 10_000;
+
+/** KEYS: counter. ARGV: window in milliseconds, how many. A counter begins with its first request, so that no two windows touch. */
 const TAKE = `
-local count = redis.call('INCR', KEYS[1])
+local count = redis.call('INCRBY', KEYS[1], ARGV[2])
 local left = redis.call('PTTL', KEYS[1])
 if left < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]); left = tonumber(ARGV[1]) end
 return {count, left}
 `;
 
-/** Requests in a minute, counted in Redis for all replicas together. */
-export function createRateLimit(redis: Redis): RateLimit {
+/** Requests in a minute, counted in Redis for all replicas together: never more than the limit, and up to a share of each replica fewer. */
+export function createRateLimit(redis: Redis, now: () => number): RateLimit {
+  const shares = new Map<string, Share>();
+  const asked = new Map<string, Promise<void>>();
+  const fetchShare = async (key: string, limit: number): Promise<void> => {
+    const size = Math.max(1, Math.floor(limit * SHARE));
+    const args = [String(WINDOW_MS), String(size)];
+    const [count = 0, leftMs = 0] = (await redis.eval(TAKE, 1, key, ...args)) as number[];
+    const left = Math.min(size, Math.max(0, limit - (count - size)));
+    shares.delete(key);
+    shares.set(key, { left, remaining: Math.max(0, limit - count), endsAt: now() + leftMs });
+    const [oldest] = shares.keys();
+    if (shares.size > KEPT && oldest !== undefined) shares.delete(oldest);
+  };
   return {
     async take(who, limit) {
       const key = `yard:gateway:rate:${createHash("sha256").update(who).digest("hex").slice(0, 32)}`;
-      const [count = 0, leftMs = 0] = (await redis.eval(
-        TAKE,
-        1,
-        key,
-        String(WINDOW_MS),
-      )) as number[];
-      const isOver = count > limit;
-      const reset = String(Math.ceil(leftMs / 1_000));
-      const headers = {
-        "ratelimit-limit": String(limit),
-        "ratelimit-remaining": String(Math.max(0, limit - count)),
-        "ratelimit-reset": reset,
-      };
-      return { isOver, headers: isOver ? { ...headers, "retry-after": reset } : headers };
+      for (;;) {
+        const share = shares.get(key);
+        const isOver = share !== undefined && share.left === 0 && share.remaining === 0;
+        if (share !== undefined && now() < share.endsAt && (share.left > 0 || isOver)) {
+          if (!isOver) share.left -= 1;
+          return { isOver, headers: headersOf(share, { limit, isOver, now: now() }) };
+        }
+        const asking = asked.get(key) ?? fetchShare(key, limit).finally(() => asked.delete(key));
+        asked.set(key, asking);
+        await asking;
+      }
     },
+  };
+}
+
+function headersOf(
+  { left, remaining, endsAt }: Share,
+  { limit, isOver, now }: { limit: number; isOver: boolean; now: number },
+): Record<string, string> {
+  const reset = String(Math.ceil((endsAt - now) / 1_000));
+  return {
+    "ratelimit-limit": String(limit),
+    "ratelimit-remaining": String(left + remaining),
+    "ratelimit-reset": reset,
+    ...(isOver && { "retry-after": reset }),
   };
 }

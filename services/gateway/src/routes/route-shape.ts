@@ -29,8 +29,16 @@ export const VERSION_FIELD = "ifVersion";
 /** Only runs and those who work for them have a token and an epoch; over HTTP everybody speaks for itself. */
 const FOR_SERVICES = new Set(["token", "epoch", "progress", "onBehalfOf"]);
 
-/** Read once for each route. */
+const shapes = new Map<Route, RouteShape>();
+
+/** Read at the first request of each route: of a large schema it takes milliseconds. */
 export function shapeOf(route: Route): RouteShape {
+  const known = shapes.get(route) ?? readShape(route);
+  shapes.set(route, known);
+  return known;
+}
+
+function readShape(route: Route): RouteShape {
   const { contract, path } = route;
   const schema = zod.toJSONSchema(requestOf(contract), { io: "input" }) as Schema;
   const fields = Object.entries(schema.properties ?? {}).filter(

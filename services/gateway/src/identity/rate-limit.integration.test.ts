@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { createRateLimit, type RateLimit } from "./rate-limit.ts";
+
+const { url } = await testRedis();
+const log = createLog({ service: "gateway", level: "fatal" });
+const redis = await connectRedis({ url, name: "test", log });
+after(() => redis.disconnect());
+
+/** How many of so many requests pass, sent at once. */
+async function passing(limits: readonly RateLimit[], requests: number, limit: number) {
+  const taken = await Promise.all(
+    Array.from({ length: requests }, (_, n) =>
+      (limits[n % limits.length] ?? assert.fail()).take("ann", limit),
+    ),
+  );
+  return taken.filter(({ isOver }) => !isOver).length;
+}
+
+async function counted(): Promise<number> {
+  const [, calls = "0"] = /cmdstat_eval:calls=(\d+)/.exec(await redis.info("commandstats")) ?? [];
+  return Number(calls);
+}
+
+test("replicas let never more pass than the limit together, and ask Redis for a share of it at once", async () => {
+  await redis.flushall();
+  const replicas = Array.from({ length: 3 }, () => createRateLimit(redis, Date.now));
+  const before = await counted();
+  assert.equal(await passing(replicas, 3_000, 1_000), 1_000);
+  assert.ok((await counted()) - before <= 110, "Redis was asked for single requests");
+  assert.equal(await passing(replicas, 30, 1_000), 0);
+});
+
+test("a small limit is counted one by one, and the answer says what is left and when to come again", async () => {
+  await redis.flushall();
+  let now = Date.now();
+  const limit = createRateLimit(redis, () => now);
+  const left: unknown[] = [];
+  for (let n = 0; n < 4; n += 1) {
+    const { isOver, headers } = await limit.take("ann", 3);
+    left.push([isOver, headers["ratelimit-remaining"]]);
+    assert.equal(headers["retry-after"] === undefined, !isOver);
+    assert.ok(Number(headers["ratelimit-reset"]) > 0);
+  }
+  assert.deepEqual(left, [
+    [false, "2"],
+    [false, "1"],
+    [false, "0"],
+    [true, "0"],
+  ]);
+  assert.equal((await limit.take("bob", 3)).isOver, false);
+  // The window is over, in Redis and here.
+  await redis.flushall();
+  now += 60_001;
+  assert.equal((await limit.take("ann", 3)).isOver, false);
+});
