@@ -7,6 +7,7 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommands } from "@switchyard/contracts/streams";
 import { parseBundle } from "@switchyard/policy/bundle/parse-bundle";
+import { readRedisUrl } from "@switchyard/service/redis-url";
 import { readIssuers } from "@switchyard/policy/users/issuers-file";
 import { parse } from "yaml";
 import { assertWellKept, typeErrors } from "./check-manifests.ts";
@@ -237,6 +238,22 @@ test(
   },
 );
 
+test("a Redis that Sentinels name is told to every service as it reads it", { skip }, () => {
+  const own = ["scheme=redis+sentinel", "address=s1.redis:26379\\,s2.redis:26379/main"];
+  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
+  for (const deployment of ofKind(manifests, "Deployment")) {
+    const container = dig(deployment, "spec.template.spec.containers.0");
+    const url = String(variable(container, "YARD_REDIS_URL")).replaceAll(
+      /\$\((\w+)\)/g,
+      (_, name: string) => String(variable(container, name)),
+    );
+    const place = readRedisUrl(url);
+    assert.equal(place?.primary, "main", url);
+    assert.equal(place.hosts.length, 2);
+    assert.notEqual(place.username, "");
+  }
+});
+
 test("the gateway takes every name under which the values say that it is reached", { skip }, () => {
   const gateway = (set: string): unknown =>
     dig(deploymentOf(rendered.get(set) ?? [], "gateway"), "spec.template.spec.containers.0");
@@ -276,8 +293,13 @@ test("the policy service takes the rules and issuers of every value set", { skip
 const refused: readonly [set: string, message: RegExp][] = [
   ["natz.url=x", /additional properties 'natz' not allowed/],
   ["gateway.replicas=two", /'\/gateway\/replicas': got string, want integer/],
-  ["redis.scheme=http", /'\/redis\/scheme': value must be one of 'redis', 'rediss'/],
+  [
+    "redis.scheme=http",
+    /'\/redis\/scheme': value must be one of 'redis', 'rediss', 'redis\+sentinel', 'rediss\+sentinel'/,
+  ],
   ["redis.address=redis://u:p@redis:6379", /'\/redis\/address'.* does not match pattern/],
+  ["redis.scheme=redis+sentinel", /redis\.address: the name of the primary/],
+  ["redis.address=redis:6379/main", /redis\.address: the name of the primary/],
   ["nats.url=nats://user:pass@nats:4222", /'\/nats\/url'.* does not match pattern/],
   ["image.digest=latest", /'\/image\/digest'.* does not match pattern/],
   ["policy.pod.tolerantions[0]=x", /additional properties 'tolerantions' not allowed/],

@@ -9,8 +9,10 @@ export function redisServerArguments(options: {
   protectedMode: boolean;
   /** The access list, as the server sees it; none leaves everything open. */
   aclFile?: string | null;
+  /** More arguments, such as `--replicaof HOST PORT`. */
+  more?: readonly string[];
 }): string[] {
-  const { aclFile = null } = options;
+  const { aclFile = null, more = [] } = options;
   const settings: Record<string, string> = {
     bind: options.bind,
     port: String(options.port),
@@ -23,5 +25,5 @@ export function redisServerArguments(options: {
     daemonize: "no",
     ...(aclFile === null ? {} : { aclfile: aclFile }),
   };
-  return Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  return [...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]), ...more];
 }

@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,6 +24,8 @@ export interface RedisServerOptions {
   appendfsync?: "always" | "everysec";
   /** Default: no access list, everybody on this machine may do everything. */
   access?: RedisAccess;
+  /** More of its command line, such as `--replicaof HOST PORT`. */
+  more?: readonly string[];
   onExit?: (code: number | null, signal: NodeJS.Signals | null) => void;
   /** Default `{dataDir}/redis-server.log`. */
   logFile?: string;
@@ -65,6 +68,7 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
       appendfsync: options.appendfsync ?? "always",
       protectedMode: true,
       aclFile: access === undefined ? null : join(dataDir, ACL_FILE),
+      ...(options.more === undefined ? {} : { more: options.more }),
     }),
     dataDir,
     logFile: options.logFile,
@@ -75,6 +79,29 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
       if (access !== undefined) await writeAclFile(dataDir, access.acl);
     },
     ready: (pid, signal) => redisReady({ pid, port, access, signal }),
+  });
+}
+
+/** Starts a Redis Sentinel on loopback and waits until it answers. Rejects with `ServerStartError`. */
+export async function startSentinel(options: {
+  binary: string;
+  /** Its configuration, which it writes anew when it learns something. */
+  dataDir: string;
+  port: number;
+  /** `sentinel monitor …` and what else it is told. */
+  config: string;
+}): Promise<RunningServer> {
+  const dataDir = resolve(options.dataDir);
+  const file = join(dataDir, "sentinel.conf");
+  const { port } = options;
+  const own = `bind ${HOST}\nport ${port}\ndir "${dataDir}"\n`;
+  return startServerProcess({
+    name: "redis-sentinel",
+    binary: options.binary,
+    args: [file, "--sentinel"],
+    dataDir,
+    prepare: () => writeFile(file, `${own}${options.config}\n`, { mode: 0o600 }),
+    ready: (pid, signal) => redisReady({ pid, port, access: undefined, signal }),
   });
 }
 

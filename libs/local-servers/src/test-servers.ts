@@ -7,7 +7,7 @@ import { after } from "node:test";
 
 import { startNatsServer } from "./nats-server.ts";
 import type { RedisAccess } from "./redis-access.ts";
-import { startRedisServer } from "./redis-server.ts";
+import { startRedisServer, startSentinel } from "./redis-server.ts";
 import { resolveServer } from "./resolve.ts";
 import type { ServerKindName } from "./server-kinds.ts";
 import type { RunningServer } from "./server-process.ts";
@@ -40,6 +40,7 @@ export async function testRedis(
     dataDir?: string;
     appendfsync?: "always" | "everysec";
     access?: RedisAccess;
+    more?: readonly string[];
   } = {},
 ): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await testDirectory());
@@ -48,6 +49,13 @@ export async function testRedis(
     dataDir,
     await startRedisServer({ appendfsync: "everysec", ...options, binary, dataDir }),
   );
+}
+
+/** A Redis Sentinel, which is redis-server in another mode. `config` says what it watches. */
+export async function testSentinel(port: number, config: string): Promise<RunningServer> {
+  const dataDir = await testDirectory();
+  const options = { binary: await testBinary("redis"), dataDir, port, config };
+  return stoppedAfterwards(dataDir, await startSentinel(options));
 }
 
 /** An empty directory; when the test ends, servers in it are stopped and it is removed. */

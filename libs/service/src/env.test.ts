@@ -108,10 +108,22 @@ test("accepts several NATS servers and refuses the list when one of them is no U
 });
 
 test("refuses a Redis URL whose database or credentials cannot be read", () => {
-  for (const url of ["redis://h/cache", "redis://u:100%@h", "redis:///0", "h:6379"]) {
+  for (const url of [
+    "redis://h/cache",
+    "redis://u:100%@h",
+    "redis:///0",
+    "h:6379",
+    "redis://a:1,b:2",
+    "redis+sentinel://a:1",
+  ]) {
     assert.equal(problemsOf(schema, { ...required, YARD_REDIS_URL: url }).length, 1, url);
   }
-  for (const url of ["redis://h/3", "rediss://u:100%25@h:1/", "redis://[::1]:6379"]) {
+  for (const url of [
+    "redis://h/3",
+    "rediss://u:100%25@h:1/",
+    "redis://[::1]:6379",
+    "redis+sentinel://a:1,b/main/2",
+  ]) {
     assert.equal(readEnv(schema, { ...required, YARD_REDIS_URL: url }).YARD_REDIS_URL, url);
   }
 });

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { z } from "zod";
+import { readRedisUrl } from "./redis-url.ts";
 import { redactText } from "./redact.ts";
 import { StartError } from "./start-error.ts";
 
@@ -102,10 +103,13 @@ export const natsEnv = {
 
 /** The variables of a process that connects to Redis. */
 export const redisEnv = {
-  /** The path is the number of the database. */
+  /** The path is the number of the database, or the name of the primary and then the number. */
   YARD_REDIS_URL: z
     .string()
-    .refine(isRedisUrl, "must be a URL like redis://127.0.0.1:6379 or rediss://user@host:6379/0"),
+    .refine(
+      (value) => readRedisUrl(value) !== null,
+      "must be a URL like redis://127.0.0.1:6379, rediss://user@host:6379/0 or redis+sentinel://user@host1:26379,host2:26379/primary",
+    ),
   /** File with the password; it takes the place of one in the URL. */
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),
 };
@@ -158,13 +162,4 @@ function isUrlOf(protocols: readonly string[]): (value: string) => boolean {
     const url = URL.parse(value);
     return url !== null && url.hostname !== "" && protocols.includes(url.protocol);
   };
-}
-
-function isRedisUrl(value: string): boolean {
-  if (!isUrlOf(["redis:", "rediss:"])(value)) return false;
-  const url = new URL(value);
-  // A lone percent sign makes the credentials undecodable.
-  return (
-    /^\/?\d{0,5}$/.test(url.pathname) && !/%(?![0-9a-f]{2})/i.test(url.username + url.password)
-  );
 }

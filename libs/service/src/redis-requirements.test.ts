@@ -15,7 +15,13 @@ const INFO = [
 
 test("accepts Redis 7 with noeviction and an append-only file", () => {
   const facts = parseRedisInfo(INFO);
-  assert.deepEqual(facts, { version: "7.0.15", maxmemoryPolicy: "noeviction", appendOnly: true });
+  const kind = { isCluster: false, isReplica: false };
+  assert.deepEqual(facts, {
+    version: "7.0.15",
+    maxmemoryPolicy: "noeviction",
+    appendOnly: true,
+    ...kind,
+  });
   assert.deepEqual(checkRedis(facts), []);
 });
 
@@ -28,7 +34,7 @@ test("refuses versions below 7.0 and servers that do not name theirs", () => {
     ["10.0.0", 0],
     ["unknown", 1],
   ] as const) {
-    const facts = { version, maxmemoryPolicy: "noeviction", appendOnly: true };
+    const facts = { ...parseRedisInfo(INFO), version };
     assert.equal(checkRedis(facts).length, complaints, version);
   }
 });
@@ -47,6 +53,19 @@ test("only warns when the append-only file is off", () => {
     checkRedis(facts).map((complaint) => complaint.severity),
     ["warning"],
   );
+});
+
+test("refuses a replica and a node of a cluster, and says what to use", () => {
+  for (const [line, message] of [
+    ["role:slave", /is a replica, which takes no writes/],
+    ["cluster_enabled:1", /is a node of a cluster/],
+  ] as const) {
+    const [complaint, ...more] = checkRedis(parseRedisInfo(`${INFO}\r\n${line}`));
+    assert.equal(more.length, 0);
+    assert.equal(complaint?.severity, "error");
+    assert.match(complaint.message, message);
+    assert.match(complaint.hint, /redis\+sentinel:\/\/host:26379\/primary/);
+  }
 });
 
 test("lists every broken rule of a server that breaks all", () => {

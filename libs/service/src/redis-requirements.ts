@@ -3,6 +3,9 @@ export interface RedisFacts {
   readonly version: string;
   readonly maxmemoryPolicy: string;
   readonly appendOnly: boolean;
+  /** A node of Redis Cluster, where a script or transaction has the keys of one hash slot only. */
+  readonly isCluster: boolean;
+  readonly isReplica: boolean;
 }
 
 /** A rule that a server breaks, and what to do about it. Only an `error` forbids its use. */
@@ -23,6 +26,8 @@ export function parseRedisInfo(info: string): RedisFacts {
     version: fields.get("redis_version") ?? "unknown",
     maxmemoryPolicy: fields.get("maxmemory_policy") ?? "unknown",
     appendOnly: fields.get("aof_enabled") === "1",
+    isCluster: fields.get("cluster_enabled") === "1",
+    isReplica: fields.get("role") === "slave",
   };
 }
 
@@ -42,6 +47,21 @@ export function checkRedis(facts: RedisFacts): RedisComplaint[] {
       severity: "error",
       message: `Redis has maxmemory-policy ${facts.maxmemoryPolicy}, so it may delete runs when memory is short`,
       hint: 'set "maxmemory-policy noeviction" in redis.conf, or run: redis-cli CONFIG SET maxmemory-policy noeviction',
+    });
+  }
+  if (facts.isCluster) {
+    complaints.push({
+      severity: "error",
+      message:
+        "Redis is a node of a cluster, over which some of what belongs together would be spread",
+      hint: "use one primary with replicas, and Sentinels that replace it: redis+sentinel://host:26379/primary",
+    });
+  }
+  if (facts.isReplica) {
+    complaints.push({
+      severity: "error",
+      message: "Redis is a replica, which takes no writes",
+      hint: "let YARD_REDIS_URL name the primary, or Sentinels that know it: redis+sentinel://host:26379/primary",
     });
   }
   if (!facts.appendOnly) {

@@ -1,12 +1,13 @@
 import { Redis, type RedisOptions } from "ioredis";
 import type { Log } from "./log.ts";
 import { checkRedis, parseRedisInfo } from "./redis-requirements.ts";
+import { readRedisUrl, type RedisPlace } from "./redis-url.ts";
 import { EXIT_UNREACHABLE, StartError } from "./start-error.ts";
 
 export type { Redis } from "ioredis";
 
 interface RedisConnectOptions {
-  /** `redis://[user[:password]@]host:port[/db]`, or `rediss://` for TLS. */
+  /** `redis://[user[:password]@]host:port[/db]`, `rediss://` for TLS, or `redis+sentinel://…`, see {@link readRedisUrl}. */
   url: string;
   /** Takes the place of a password in the URL. */
   password?: string;
@@ -19,15 +20,19 @@ interface RedisConnectOptions {
 
 /**
  * Connects to Redis and checks that it is fit to hold state. Rejects with a StartError when the
- * server is unreachable within the budget, refuses the credentials, is older than 7.0, or evicts
- * keys.
+ * server is unreachable within the budget, refuses the credentials, is older than 7.0, evicts
+ * keys, is a replica, or is a node of a cluster.
  *
  * Afterwards the client reconnects for ever. While the connection is down every command fails at
- * once, also those already sent: whether they were executed is unknown, so they are never sent again.
+ * once, also those already sent: whether they were executed is unknown, so they are never sent again. With Sentinels each
+ * connection goes to the primary that they name at that time.
  */
 export async function connectRedis(options: RedisConnectOptions): Promise<Redis> {
-  const redis = new Redis(clientOptions(options));
-  const where = shownUrl(options.url);
+  const place = readRedisUrl(options.url);
+  if (place === null)
+    throw new StartError("the address of Redis cannot be read", { hint: "correct YARD_REDIS_URL" });
+  const redis = new Redis(clientOptions(options, place));
+  const where = place.shown;
   try {
     await firstReady(redis, where, options.connectTimeoutMs ?? 10_000);
     await checkServer(redis, where, options.log);
@@ -39,26 +44,21 @@ export async function connectRedis(options: RedisConnectOptions): Promise<Redis>
   return redis;
 }
 
-/** The URL without user and password, for logs and messages. */
-function shownUrl(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
-}
-
 const COMMAND_TIMEOUT_MS = 5_000;
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 2_000;
+const SENTINEL_RETRY_MS = 500;
+const SENTINEL_ANSWER_MS = 1_000;
 
-function clientOptions(options: RedisConnectOptions) {
-  const url = new URL(options.url);
-  const password = options.password ?? decodeURIComponent(url.password);
+function clientOptions(options: RedisConnectOptions, place: RedisPlace) {
+  const { db, username, tls } = place;
+  const password = options.password ?? place.password;
   return {
-    host: url.hostname.replaceAll(/^\[|\]$/g, ""), // IPv6
-    port: Number(url.port || "6379"),
-    db: Number(url.pathname.slice(1) || "0"),
-    ...(url.username === "" ? {} : { username: decodeURIComponent(url.username) }),
+    ...(place.primary === null ? place.hosts[0] : sentinelOptions(place.hosts, place.primary, tls)),
+    db,
+    ...(username === "" ? {} : { username }),
     ...(password === "" ? {} : { password }),
-    ...(url.protocol === "rediss:" ? { tls: {} } : {}),
+    ...(tls ? { tls: {} } : {}),
     connectionName: options.name,
     // CLIENT SETINFO came with Redis 7.2, so no access list for 7.0 can permit it.
     disableClientInfo: true,
@@ -69,6 +69,20 @@ function clientOptions(options: RedisConnectOptions) {
     commandTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: (attempt: number) =>
       Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10), LAST_RETRY_MS),
+  } satisfies RedisOptions;
+}
+
+function sentinelOptions(sentinels: RedisPlace["hosts"], name: string, tls: boolean) {
+  return {
+    sentinels: [...sentinels],
+    name,
+    sentinelRetryStrategy: () => SENTINEL_RETRY_MS,
+    sentinelCommandTimeout: SENTINEL_ANSWER_MS,
+    // A primary that hangs is given up by the Sentinels; the connection to it would last.
+    failoverDetector: true,
+    // One that was made a replica refuses what it is sent, and the next connection goes to the new one.
+    reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
+    ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
   } satisfies RedisOptions;
 }
 

@@ -1,6 +1,9 @@
 {{/* What one value says against another; types and names are checked by values.schema.json. */}}
 {{- define "switchyard.check" -}}
 {{- $v := .Values }}
+{{- if and (not .Values.endpointsConfigMap) (ne (contains "sentinel" .Values.redis.scheme) (contains "/" .Values.redis.address)) }}
+{{- fail "redis.address: the name of the primary, as in sentinel:26379/main, belongs to redis.scheme redis+sentinel, and only to it" }}
+{{- end }}
 {{- if and (gt (int $v.toolbox.replicas) 1) (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") }}
 {{- fail "toolbox.replicas: more than one needs toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
 {{- end }}

@@ -1,0 +1,55 @@
+/** Where Redis is: at one address, or wherever the Sentinels say that the primary is. */
+export interface RedisPlace {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  /** The name of the primary as the Sentinels know it; null: the one host is the server. */
+  readonly primary: string | null;
+  readonly db: number;
+  readonly username: string;
+  readonly password: string;
+  readonly tls: boolean;
+  /** The URL without user and password, for logs and messages. */
+  readonly shown: string;
+}
+
+const PARTS =
+  /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([A-Za-z][\w.-]*))?(?:\/(\d{0,5}))?$/;
+const PORTS = { redis: 6_379, sentinel: 26_379 };
+
+/**
+ * Reads `redis[s]://[user[:password]@]host[:port][/db]` and `redis[s]+sentinel://[user[:password]@]host[:port][,…]/primary[/db]`. User and
+ * password are those of Redis. Null for anything else.
+ */
+export function readRedisUrl(text: string): RedisPlace | null {
+  const parts = PARTS.exec(text);
+  if (parts === null) return null;
+  const [, scheme = "", sentinel, credentials = "", list = "", primary, db = ""] = parts;
+  const isSentinel = sentinel !== undefined;
+  if (isSentinel !== (primary !== undefined)) return null;
+  const hosts = list
+    .split(",")
+    .map((host) => readHost(host, isSentinel ? PORTS.sentinel : PORTS.redis));
+  if ((!isSentinel && hosts.length > 1) || !hosts.every((host) => host !== null)) return null;
+  // A lone percent sign makes the credentials undecodable.
+  if (/%(?![0-9a-f]{2})/i.test(credentials)) return null;
+  const colon = credentials.indexOf(":");
+  const [username, password] =
+    colon === -1 ? [credentials, ""] : [credentials.slice(0, colon), credentials.slice(colon + 1)];
+  return {
+    hosts,
+    primary: primary ?? null,
+    db: Number(db),
+    username: decodeURIComponent(username),
+    password: decodeURIComponent(password),
+    tls: scheme === "rediss",
+    shown: text.replace(/\/\/[^@/]*@/, "//").replace(/\/$/, ""),
+  };
+}
+
+/** IPv6 addresses stand in brackets, as in any URL. */
+function readHost(text: string, port: number): { host: string; port: number } | null {
+  const url = URL.parse(`http://${text}`);
+  if (url === null || url.hostname === "" || url.host === "" || /[/@?#]/.test(text)) return null;
+  // The port of HTTP is left out by the parser, but may be meant here.
+  const given = /:(\d+)$/.exec(text)?.[1];
+  return { host: url.hostname.replaceAll(/^\[|\]$/g, ""), port: Number(given ?? port) };
+}
