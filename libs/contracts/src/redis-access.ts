@@ -122,7 +122,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
   }),
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*", ...auditKeys("gateway")],
-    commands: ["getdel", "incrby", "set", ...hashes],
+    // The release before counts with incr.
+    commands: ["getdel", "incr", "incrby", "set", ...hashes],
   }),
   redisUser("scheduler", "Scheduler", {
     keys: ["yard:{schedules}:*"],
