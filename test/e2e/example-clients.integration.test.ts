@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -24,8 +24,16 @@ after(async () => {
 const programs = [
   { language: "TypeScript", command: process.execPath, file: "typescript/start-run.ts" },
   { language: "Python", command: "python3", file: "python/start_run.py" },
+  { language: "Python over HTTP", command: "python3", file: "python/start_run_http.py" },
 ];
-const missing: Record<string, string | false> = { Python: pythonLacks() };
+const missing: Record<string, string | false> = {
+  Python: pythonLacks("nats", "nats-py"),
+  "Python over HTTP": pythonLacks("httpx", "httpx"),
+};
+const http = {
+  YARD_HTTP: dev.httpUrl,
+  YARD_HTTP_TOKEN: (await readFile(dev.httpTokenFile, "utf8")).trim(),
+};
 
 for (const { language, command, file } of programs) {
   const skip = missing[language] ?? false;
@@ -68,7 +76,7 @@ function run(
   identity: Readonly<Record<string, string>> = {},
 ) {
   const path = join("examples/clients", file);
-  const env = { ...process.env, NATS_URL: dev.natsUrl, ...identity };
+  const env = { ...process.env, NATS_URL: dev.natsUrl, ...http, ...identity };
   return new Promise<{ stdout: string; stderr: string; exitCode: number | null }>((resolve) => {
     const child = execFile(command, [path, ...args], { env }, (_error, stdout, stderr) =>
       resolve({ stdout, stderr, exitCode: child.exitCode }),
@@ -76,11 +84,11 @@ function run(
   });
 }
 
-function pythonLacks(): string | false {
+function pythonLacks(module: string, name: string): string | false {
   try {
-    execFileSync("python3", ["-c", "import nats"], { stdio: "ignore" });
+    execFileSync("python3", ["-c", `import ${module}`], { stdio: "ignore" });
     return false;
   } catch {
-    return "python3 with nats-py is not installed";
+    return `python3 with ${name} is not installed`;
   }
 }
