@@ -5,7 +5,7 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|recovery|parked|long-run|restate|cli|channels [--quick]
+//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|restate|cli|channels [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
@@ -23,6 +23,7 @@ const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>
   runs: async () => (await import("./runs/runs-bench.ts")).benchRuns,
   neighbour: async () => (await import("./runs/neighbour-bench.ts")).benchNeighbour,
   scaling: async () => (await import("./runs/scaling-bench.ts")).benchScaling,
+  capacity: async () => (await import("./runs/capacity-bench.ts")).benchCapacity,
   recovery: async () => (await import("./runs/recovery-bench.ts")).benchRecovery,
   parked: async () => (await import("./runs/parked-bench.ts")).benchParked,
   restate: async () => (await import("./restate/restate-bench.ts")).benchRestate,
