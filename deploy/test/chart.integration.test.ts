@@ -238,6 +238,55 @@ test(
   },
 );
 
+test(
+  "an MCP server beside the broker is restricted, reached by the broker alone, and known to it with its token",
+  { skip },
+  async (t) => {
+    const own = ["image=registry/tracker@sha256:0", "token=TRACKER_TOKEN", "env.TEAM=core"];
+    const manifests = readManifests(
+      renderChart(helm, {
+        values: "minimal",
+        sets: [
+          "mcpBroker.privateHosts=10.96.0.0/12",
+          ...own.map((set) => `mcpServers.tracker.${set}`),
+        ],
+      }),
+    );
+    assert.equal(await typeErrors(manifests, t), "");
+    const server = deploymentOf(manifests, "mcp-tracker");
+    const pod = dig(server, "spec.template");
+    assert.equal(dig(pod, "spec.securityContext.runAsNonRoot"), true);
+    const [container] = containersOf(server);
+    assert.equal(dig(container, "securityContext.readOnlyRootFilesystem"), true);
+    assert.ok(dig(container, "resources.limits.memory"));
+    const labels: Record<string, unknown> = Object(dig(pod, "metadata.labels"));
+    assert.equal(labels["switchyard/mcp-server"], "true", "the broker may reach it");
+    const policy = ofKind(manifests, "NetworkPolicy").find(
+      ({ metadata }) => metadata.name === "mcp-tracker",
+    );
+    assert.deepEqual(dig(policy, "spec.ingress"), [
+      {
+        from: [{ podSelector: { matchLabels: { "app.kubernetes.io/name": "mcp-broker" } } }],
+        ports: [{ port: 8080, protocol: "TCP" }],
+      },
+    ]);
+    assert.equal(Array.isArray(dig(policy, "spec.egress")), true);
+    const config = ofKind(manifests, "ConfigMap").find(
+      ({ metadata }) => metadata.name === "yard-mcp-servers",
+    );
+    const data: Record<string, string> = Object(dig(config, "data"));
+    assert.deepEqual(JSON.parse(data["mcp-servers.json"] ?? ""), {
+      mcpServers: {
+        tracker: {
+          type: "http",
+          url: "http://mcp-tracker:8080/mcp",
+          headers: { Authorization: "Bearer ${TRACKER_TOKEN}" },
+        },
+      },
+    });
+  },
+);
+
 test("a Redis that Sentinels name is told to every service as it reads it", { skip }, () => {
   const own = ["scheme=redis+sentinel", "address=s1.redis:26379\\,s2.redis:26379/main"];
   const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
@@ -305,6 +354,8 @@ const refused: readonly [set: string, message: RegExp][] = [
   ["policy.pod.tolerantions[0]=x", /additional properties 'tolerantions' not allowed/],
   ["agentRunner.autoscaling.by=cron", /must be one of 'none', 'keda', 'hpa'/],
   ["agentRunner.env.OPENAI_API_KEY=k", /belong into a Secret that agentRunner\.secrets names/],
+  ["mcpServers.x.image=y", /mcpServers: mcpBroker\.privateHosts has to permit/],
+  ["mcpServers.x.port=8080", /missing property 'image'/],
   ["toolbox.replicas=2", /toolbox\.replicas: more than one needs .*ReadWriteMany/],
   ["gateway.ingress.enabled=true", /gateway\.ingress\.host: the Ingress needs a name/],
   ["gateway.oidc.issuer=https://login.example.com", /gateway\.url: sign-in by OIDC needs/],

@@ -4,6 +4,17 @@
 {{- if and (not .Values.endpointsConfigMap) (ne (contains "sentinel" .Values.redis.scheme) (contains "/" .Values.redis.address)) }}
 {{- fail "redis.address: the name of the primary, as in sentinel:26379/main, belongs to redis.scheme redis+sentinel, and only to it" }}
 {{- end }}
+{{- if and $v.mcpServers (not $v.mcpBroker.privateHosts) (not $v.endpointsConfigMap) }}
+{{- fail "mcpServers: mcpBroker.privateHosts has to permit their addresses, the network of the cluster's services such as 10.96.0.0/12" }}
+{{- end }}
+{{- if and $v.mcpServers $v.mcpBroker.existingConfigMap }}
+{{- fail "mcpServers: mcpBroker.existingConfigMap has the broker's servers; name them there, or leave it out" }}
+{{- end }}
+{{- range $name, $_ := $v.mcpServers }}
+{{- if hasKey $v.mcpBroker.servers $name }}
+{{- fail (printf "mcpServers.%s: mcpBroker.servers has a server of that name" $name) }}
+{{- end }}
+{{- end }}
 {{- if and (gt (int $v.toolbox.replicas) 1) (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") }}
 {{- fail "toolbox.replicas: more than one needs toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
 {{- end }}

@@ -25,7 +25,7 @@
 {{- end }}
 
 {{- define "switchyard.config.mcp-broker" -}}
-- { name: yard-mcp-servers, existing: {{ .Values.mcpBroker.existingConfigMap | quote }}, path: /config, data: { mcp-servers.json: {{ dict "mcpServers" .Values.mcpBroker.servers | toPrettyJson | toJson }} } }
+- { name: yard-mcp-servers, existing: {{ .Values.mcpBroker.existingConfigMap | quote }}, path: /config, data: { mcp-servers.json: {{ include "switchyard.mcpServers" . | toJson }} } }
 {{- end }}
 
 {{- define "switchyard.env.skill-importer" -}}
