@@ -1,18 +1,87 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { yard, yardDev, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
-import { root } from "./markdown-files.ts";
+import { examplesOf, leafCommands } from "../../apps/cli/src/program/examples.ts";
+import { buildProgram } from "../../apps/cli/src/program.ts";
+import { shellWords } from "../../apps/cli/test-fixtures/shell-words.ts";
+import { commandLineOf } from "./command-lines.ts";
+import { markdownFiles, root } from "./markdown-files.ts";
 
 /** A file that a document shows: its name, and the fenced block below. */
 const SHOWN_FILE = /`my-project\/([\w./-]+)`[^\n]*\n\n```\w*\n([\s\S]*?)\n```/g;
 const PACKAGE = "@modelcontextprotocol/server-filesystem";
 
+const directory = await testDirectory();
+const project = join(directory, "my-project");
+const workspace = join(directory, "my-files");
+writeProject();
+const env = {
+  ...yardEnvironment(join(directory, "state")),
+  HOME: directory,
+  XDG_CONFIG_HOME: directory,
+};
+
+const dev = yardDev(["--project", project, "--workspace", workspace], env);
+
+before(() => dev.printed("Ctrl-C stops everything"));
+
 test("the project that README.md shows works as it says", async () => {
-  const directory = await testDirectory();
-  const project = join(directory, "my-project");
+  const { code, stdout, stderr } = await yard(
+    ["run", "reviewer", "How do the notes begin?", "--wait-for", "60"],
+    env,
+  );
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^The notes begin with: # Release notes$/m);
+  assert.match(stdout, /^A copy: .*rule no-writes denies .*reviewers read$/m);
+});
+
+/** What a line of a document needs and this project does not have; its command is tested with it elsewhere. */
+const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
+  [/^(?:dev|init|chat|doctor|schedules|channels|keys)\b/, "has a test of its own"],
+  [/^approvals watch|^audit tail/, "goes on until it is stopped"],
+  [/^context/, "changes what later ones talk to"],
+  [/…|<id>/, "an id of another installation"],
+  [/anthropic|^skills run/, "a model that answers without a plan"],
+  [/policies\/demo\.yaml|--from openclaw|--file a\.ndjson/, "a file of somebody else"],
+  [/^tools call memory_/, "what this project's policy denies"],
+];
+
+test("every command line of a document that names nothing foreign does what it says", async () => {
+  const skill = join(project, "my-skills", "greet");
+  mkdirSync(skill, { recursive: true });
+  writeFileSync(
+    join(skill, "SKILL.md"),
+    "---\nname: greet\ndescription: Greets a person. Use when somebody is to be greeted.\n---\nGreet $ARGUMENTS.\n",
+  );
+  const imported = await yard(["skills", "import", "my-skills"], env, project);
+  assert.equal(imported.code, 0, imported.stderr);
+  symlinkSync(join(root, "examples"), join(project, "examples"));
+  // Those of the help are tried in apps/cli/src/commands/examples.integration.test.ts.
+  const inHelp = new Set(
+    leafCommands(buildProgram("0.0.0", () => Promise.resolve())).flatMap(({ path }) =>
+      examplesOf(path),
+    ),
+  );
+  const lines = new Set(
+    markdownFiles().flatMap(({ code }) => code.flatMap((line) => commandLineOf(line) ?? [])),
+  );
+  const own = [...lines].filter(
+    (line) => !inHelp.has(line) && !NOT_RUN.some(([pattern]) => pattern.test(line)),
+  );
+  assert.ok(own.length >= 20, `only ${own.length} are run`);
+  const failed: string[] = [];
+  for (const line of own) {
+    const { code, stderr } = await yard(shellWords(line), env, project);
+    if (code !== 0) failed.push(`${line}: ${code} ${stderr}`);
+  }
+  assert.deepEqual(failed, []);
+});
+
+/** The three files of README.md, and one to read. */
+function writeProject(): void {
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const names = [...readme.matchAll(SHOWN_FILE)].map(([, name = "", text = ""]) => {
     mkdirSync(dirname(join(project, name)), { recursive: true });
@@ -27,18 +96,6 @@ test("the project that README.md shows works as it says", async () => {
   const program = join(root, "node_modules", PACKAGE, "dist/index.js");
   const files = { command: "node", args: [program, ...folders] };
   writeFileSync(join(project, "mcp-servers.json"), JSON.stringify({ mcpServers: { files } }));
-  const workspace = join(directory, "my-files");
   mkdirSync(join(workspace, "docs"), { recursive: true });
   writeFileSync(join(workspace, "docs/notes.md"), "# Release notes\n");
-
-  const env = yardEnvironment(join(directory, "state"));
-  const dev = yardDev(["--project", project, "--workspace", workspace], env);
-  await dev.printed("Ctrl-C stops everything");
-  const { code, stdout, stderr } = await yard(
-    ["run", "reviewer", "How do the notes begin?", "--wait-for", "60"],
-    env,
-  );
-  assert.equal(code, 0, stderr);
-  assert.match(stdout, /^The notes begin with: # Release notes$/m);
-  assert.match(stdout, /^A copy: .*rule no-writes denies .*reviewers read$/m);
-});
+}
