@@ -91,7 +91,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
         chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",
     }),
     service(options, "gateway", "gateway", "gateway", {
-      ...pick(env, ["YARD_HTTP_PORT"]),
+      ...pick(env, GATEWAY_SETTINGS),
       ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
     }),
   ];
@@ -106,6 +106,13 @@ const TOOLBOX_SETTINGS = [
   "YARD_SANDBOX_READABLE",
   "YARD_TOOLBOX_MODE",
   "YARD_WEB_ALLOW_PRIVATE_HOSTS",
+];
+
+const GATEWAY_SETTINGS = [
+  "YARD_HTTP_PORT",
+  "YARD_HTTP_REQUESTS_PER_MINUTE",
+  "YARD_HTTP_STREAMS",
+  "YARD_HTTP_UNKNOWN_RUN_MS",
 ];
 
 const SCHEDULER_SETTINGS = [

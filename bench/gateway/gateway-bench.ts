@@ -1,0 +1,33 @@
+import { readFile } from "node:fs/promises";
+import type { Bench } from "../lib/bench.ts";
+import type { Report } from "../lib/figure.ts";
+import { startSwitchyard } from "../lib/switchyard.ts";
+import { callFigures } from "./call-figures.ts";
+import { readerFigures } from "./reader-figures.ts";
+import { startFigure } from "./start-figure.ts";
+
+/** What the way over HTTP costs: tool calls, starts of runs, readers of events. Everything is on loopback, with everything on. */
+export async function benchGateway(bench: Bench): Promise<Report> {
+  const { bus, instance } = await startSwitchyard(bench.stage, {
+    runners: 1,
+    env: {
+      YARD_HTTP_REQUESTS_PER_MINUTE: "1000000",
+      YARD_HTTP_STREAMS: "100000",
+      // More calls than one user may have recorded in an hour.
+      YARD_AUDIT_PER_USER: "1000000000",
+      // Readers are there before their runs.
+      YARD_HTTP_UNKNOWN_RUN_MS: "3600000",
+    },
+  });
+  const token = (await readFile(instance.httpTokenFile, "utf8")).trim();
+  const ours = { bus, instance, url: instance.httpUrl, token };
+  return {
+    name: "gateway",
+    figures: [
+      ...(await readerFigures(bench, ours)),
+      ...(await callFigures(bench, ours)),
+      // Last, since it leaves a queue of runs behind.
+      await startFigure(bench, ours),
+    ],
+  };
+}
