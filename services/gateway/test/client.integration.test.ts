@@ -74,6 +74,7 @@ test("a request has the types of its contract, and a problem is an error that sa
   const client = createClient({ baseUrl: url, token: () => key });
   assert.deepEqual(await client.request("GET /runs", { query: { limit: 3, status: "failed" } }), {
     runs: [],
+    next: null,
   });
   assert.deepEqual(asked, [{ limit: 3, status: "failed" }]);
   const me = await client.request("GET /me");
