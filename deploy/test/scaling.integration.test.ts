@@ -154,7 +154,7 @@ async function startFleet(
   return {
     size: () => runners.length,
     async become(count: number): Promise<void> {
-      while (runners.length < count) runners.push(await start(env));
+      for (let n = runners.length; n < count; n += 1) runners.push(await start(env));
       const leaving = runners.splice(count);
       for (const runner of leaving) runner.kill("SIGTERM");
       for (const runner of leaving) assert.equal(await runner.exited, 0);

@@ -126,6 +126,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   managed_by_files: EXIT.failed,
   built_in_agent: EXIT.failed,
   policy_changed: EXIT.failed,
+  version_changed: EXIT.failed,
   binding_mismatch: EXIT.failed,
   internal: EXIT.failed,
   journal_corrupt: EXIT.failed,
