@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, createWriteStream, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
  * A PATH on which `curl` is found, for tests of examples that use it. A base Debian has none: there it
- * is this file, which understands only what the examples use (`-f -s -S -N -X -H -d` and the URL).
- * `directory` takes its start script.
+ * is this file, which understands only what the examples use (`-f -s -S -N -X -H -d`, `-D -`, `-o` and
+ * the URL). `directory` takes its start script.
  */
 export function pathWithCurl(directory: string): string {
   const path = process.env["PATH"] ?? "";
@@ -27,7 +27,7 @@ export function pathWithCurl(directory: string): string {
 /** Sends the request that curl's arguments describe, and writes its body to standard output. */
 async function curl(args: readonly string[]): Promise<void> {
   const headers = new Headers();
-  let [url, method, body]: (string | undefined)[] = [];
+  let [url, method, body, headersTo, bodyTo]: (string | undefined)[] = [];
   const rest = [...args];
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     if (arg === "-H") {
@@ -35,6 +35,8 @@ async function curl(args: readonly string[]): Promise<void> {
       headers.set(name, value.join(":").trim());
     } else if (arg === "-d") body = rest.shift();
     else if (arg === "-X") method = rest.shift();
+    else if (arg === "-D") headersTo = rest.shift();
+    else if (arg === "-o") bodyTo = rest.shift();
     else if (!arg.startsWith("-")) url = arg;
     else if (!/^-[fsSN]+$/.test(arg)) throw new Error(`this curl does not know ${arg}`);
   }
@@ -44,7 +46,10 @@ async function curl(args: readonly string[]): Promise<void> {
     ...(body === undefined ? {} : { body }),
   });
   if (!response.ok) throw new Error(`The requested URL returned error: ${response.status}`);
-  for await (const chunk of response.body ?? []) process.stdout.write(chunk);
+  if (headersTo === "-")
+    for (const [name, value] of response.headers) process.stdout.write(`${name}: ${value}\n`);
+  const output = bodyTo === undefined ? process.stdout : createWriteStream(bodyTo);
+  for await (const chunk of response.body ?? []) output.write(chunk);
 }
 
 if (import.meta.main) await curl(process.argv.slice(2));

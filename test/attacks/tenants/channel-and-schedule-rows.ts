@@ -22,6 +22,7 @@ export const channelRows: Rows = {
 export const scheduleRows: Rows = {
   "schedules.status": OWN_JOBS,
   "schedules.list": OWN_JOBS,
+  "schedules.get": OWN_JOBS,
   "schedules.add": OWN_JOBS,
   "schedules.update": OWN_JOBS,
   "schedules.remove": OWN_JOBS,
