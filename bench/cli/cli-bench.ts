@@ -15,6 +15,7 @@ const COMMANDS: readonly { words: string; goalMs: number }[] = [
   { words: "runs list", goalMs: 250 },
   { words: "agents list", goalMs: 250 },
   { words: "mcp tools", goalMs: 250 },
+  { words: "status", goalMs: 300 },
 ];
 const SERVE = { words: "mcp serve", goalMs: 300 };
 

@@ -1,3 +1,4 @@
+import { createInbox, type Msg } from "@nats-io/transport-node";
 import { z } from "zod";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
@@ -45,21 +46,32 @@ const Answer = z.object({
 type Answer = z.output<typeof Answer>;
 
 const TIMEOUT_MS = 1_000;
+/** After so long without an answer nobody else is waited for. */
+const QUIET_MS = 300;
+/** The same, when all that are expected have answered. */
+const QUIET_AFTER_ALL_MS = 40;
 const NANOS_PER_MS = 1_000_000;
 
+/** What a discovery waits for. */
+export interface Discovery {
+  /** The whole time, in milliseconds. Default 1,000. */
+  readonly timeoutMs?: number;
+  /**
+   * Names of services that are known to belong here. When each of them has answered, further replicas are waited for
+   * only once more as long as that took, and at least 40 ms.
+   */
+  readonly expected?: readonly string[];
+}
+
 /**
- * Asks every service on the bus to describe itself and waits until no further answer comes, at
- * most `timeoutMs` (default 1,000). Nobody answering is an empty list.
+ * Asks every service on the bus to describe itself and waits until no further answer comes for 300 ms, at
+ * most `timeoutMs`; less when all that are `expected` have answered. Nobody answering is an empty list.
  */
-export async function discoverServices(
-  bus: Bus,
-  options: { timeoutMs?: number } = {},
-): Promise<ServiceInfo[]> {
+export async function discoverServices(bus: Bus, options: Discovery = {}): Promise<ServiceInfo[]> {
   const connection = connectionOf(bus);
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   const [infos, stats] = await Promise.all([
-    ask(connection, "$SRV.INFO", timeoutMs),
-    ask(connection, "$SRV.STATS", timeoutMs),
+    ask(connection, "$SRV.INFO", options),
+    ask(connection, "$SRV.STATS", options),
   ]);
   const statsById = new Map(stats.map((answer) => [answer.id, answer]));
   return infos
@@ -67,21 +79,48 @@ export async function discoverServices(
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }
 
-async function ask(connection: Connection, subject: string, timeoutMs: number): Promise<Answer[]> {
+/** Ends by itself: nobody being there, or nobody being allowed to ask, leaves what came so far. */
+async function ask(
+  { nc, inboxPrefix }: Connection,
+  subject: string,
+  { timeoutMs = TIMEOUT_MS, expected = [] }: Discovery,
+): Promise<Answer[]> {
   const answers: Answer[] = [];
-  try {
-    const replies = await connection.nc.requestMany(subject, "", {
-      strategy: "stall",
-      maxWait: timeoutMs,
-    });
-    for await (const message of replies) {
+  const missing = new Set(expected);
+  const startedAt = performance.now();
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  let quiet: NodeJS.Timeout | undefined;
+  let quietMs = QUIET_MS;
+  const subscription = nc.subscribe(createInbox(inboxPrefix), {
+    callback: (error, message) => {
+      if (error !== null || isNobody(message)) return end();
       const answer = Answer.safeParse(parseObject(message.string()));
-      if (answer.success && message.headers?.hasError !== true) answers.push(answer.data);
-    }
+      if (answer.success && message.headers?.hasError !== true) {
+        answers.push(answer.data);
+        if (missing.delete(answer.data.name) && missing.size === 0)
+          quietMs = Math.min(QUIET_MS, Math.max(QUIET_AFTER_ALL_MS, performance.now() - startedAt));
+      }
+      clearTimeout(quiet);
+      quiet = setTimeout(end, quietMs);
+    },
+  });
+  const late = setTimeout(end, timeoutMs);
+  try {
+    nc.publish(subject, "", { reply: subscription.getSubject() });
+    await over;
   } catch {
-    return answers; // nobody is there, or nobody may be asked: what came so far is what can be known
+    return answers; // the connection is closed
+  } finally {
+    clearTimeout(quiet);
+    clearTimeout(late);
+    subscription.unsubscribe();
   }
   return answers;
+}
+
+/** How the server says that nobody listens there. */
+function isNobody({ headers, data }: Msg): boolean {
+  return headers?.code === 503 && data.length === 0;
 }
 
 function serviceInfo(info: Answer, stats: Answer | undefined): ServiceInfo {

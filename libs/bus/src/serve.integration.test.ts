@@ -434,6 +434,45 @@ test("a service whose answer is not that of a service is left out, and hides no 
   await bus.drain();
 });
 
+test("a service that is expected is waited for, and the question ends soon after all of them", async () => {
+  const { nc } = connectionOf(caller);
+  let delayMs = 0;
+  const answerAs = (name: string, id: string, after: () => number) =>
+    ["$SRV.INFO", "$SRV.STATS"].map((subject) =>
+      nc.subscribe(subject, {
+        callback: (_error, message) => {
+          const answer = JSON.stringify({ name, id, version: "1.0.0", endpoints: null });
+          setTimeout(() => message.respond(answer), after());
+        },
+      }),
+    );
+  const subscriptions = [
+    ...answerAs("prompt", "P1", () => 0),
+    ...answerAs("prompt", "P2", () => 5),
+    ...answerAs("late", "L", () => delayMs),
+  ];
+  await caller.flush();
+  const found = async (expected: readonly string[]): Promise<string> => {
+    const services = await discoverServices(caller, { expected });
+    return services.map(({ id }) => id).join();
+  };
+  delayMs = 150;
+  assert.equal(await found(["prompt", "late"]), "L,P1,P2");
+  delayMs = 0;
+  // A busy machine may make one question slow, and not all of them.
+  await until(
+    async () => {
+      const startedAt = performance.now();
+      const all = await found(["prompt", "late"]);
+      return { all, tookMs: performance.now() - startedAt };
+    },
+    ({ all, tookMs }) => all === "L,P1,P2" && tookMs < 250,
+  );
+  // One that never answers does not make the question endless.
+  assert.equal(await found(["prompt", "nobody"]), "L,P1,P2");
+  for (const subscription of subscriptions) subscription.unsubscribe();
+});
+
 test("a bus that connectBus did not make is refused", () => {
   const impostor: unknown = { user: "cli" };
   assert.throws(

@@ -50,7 +50,7 @@ async function factsOf(target: BusTarget) {
 async function askAll(bus: Bus) {
   const ask = client(bus, { listApprovals, listServers, listStops, listRuns });
   const [services, approvals, stops, servers, running, waiting, failed] = await Promise.all([
-    discoverServices(bus),
+    discoverServices(bus, { expected: ANSWERING_SERVICES }),
     told(ask.listApprovals({ limit: 1 })),
     told(ask.listStops({})),
     told(ask.listServers({})),
