@@ -87,8 +87,12 @@ function checkedUser(name: string): string {
 }
 
 /** Connects, lets `use` work, and closes, whatever happens. */
-export async function withBus<T>(target: BusTarget, use: (bus: Bus) => Promise<T>): Promise<T> {
-  const bus = await openBus(target);
+export async function withBus<T>(
+  target: BusTarget,
+  use: (bus: Bus) => Promise<T>,
+  options: { readonly connectTimeoutMs?: number } = {},
+): Promise<T> {
+  const bus = await openBus(target, null, options);
   try {
     return await use(bus);
   } finally {
@@ -97,7 +101,11 @@ export async function withBus<T>(target: BusTarget, use: (bus: Bus) => Promise<T
 }
 
 /** Connects as the target's user, with a seed in place of its key where one is given. Who asks closes it. */
-export async function openBus(target: BusTarget, seed: string | null = null): Promise<Bus> {
+export async function openBus(
+  target: BusTarget,
+  seed: string | null = null,
+  { connectTimeoutMs = 5_000 }: { readonly connectTimeoutMs?: number } = {},
+): Promise<Bus> {
   const { servers, user, nkeyFile } = target;
   // A key that cannot be read is said as such, not as a server that cannot be reached.
   if (nkeyFile !== null && seed === null) await readSeed(nkeyFile);
@@ -110,7 +118,7 @@ export async function openBus(target: BusTarget, seed: string | null = null): Pr
       : nkeyFile === null
         ? {}
         : { nkeySeed: () => readSeed(nkeyFile) }),
-    connectTimeoutMs: 5_000,
+    connectTimeoutMs,
   }).catch((error: unknown) => {
     throw explained(error, target);
   });

@@ -25,6 +25,8 @@ export async function runCommandLine(given: readonly string[]): Promise<void> {
     if (words[0] === "__complete") {
       const { complete } = await import("./complete.ts");
       for (const line of await complete(program, words.slice(1))) terminal.out(line);
+      // At once: a server that does not answer would keep the shell waiting for the end of this process.
+      process.stdout.write("", () => process.exit(EXIT.ok));
       return;
     }
     if (words.includes("--json"))

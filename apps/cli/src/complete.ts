@@ -14,10 +14,13 @@ import { HELP_TOPICS } from "./help-topics.ts";
 import { contexts, LOCAL, SETTINGS } from "./settings.ts";
 
 const MOST = 200;
-/** Who presses Tab does not wait longer. */
-const PATIENCE_MS = 2_000;
+/** Who presses Tab does not wait longer for a connection and an answer; the shell offers files then. */
+const PATIENCE_MS = 500;
 
-/** What may stand where the last of the words is being typed, a candidate a line. Never fails: without a bus there are no names. */
+/**
+ * What may stand where the last of the words is being typed, a candidate a line. Never fails: without a bus, and with one that
+ * does not answer in time, there are no names. A connection that is still being made then keeps the process alive.
+ */
 export async function complete(program: Command, words: readonly string[]): Promise<string[]> {
   const typed = words.at(-1) ?? "";
   const { command, path, given } = walk(program, words.slice(0, -1));
@@ -121,37 +124,53 @@ async function names(kind: Kind): Promise<readonly string[]> {
 type LiveKind = Exclude<Kind, null | "topic" | "shell" | "setting" | "context">;
 
 async function live(kind: LiveKind): Promise<string[]> {
-  return withBus(await findBus(process.env), (bus) => ASK[kind](bus));
+  const over = Promise.withResolvers<string[]>();
+  const timer = setTimeout(() => over.resolve([]), PATIENCE_MS);
+  const found = asked(kind);
+  found.catch(() => {}); // when it fails after its time nobody listens any more
+  try {
+    return await Promise.race([found, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
-const timeout = { timeoutMs: PATIENCE_MS };
+async function asked(kind: LiveKind): Promise<string[]> {
+  const connectTimeoutMs = PATIENCE_MS;
+  const timeout = { timeoutMs: PATIENCE_MS };
+  return withBus(await findBus(process.env), (bus) => ASK[kind](bus, timeout), {
+    connectTimeoutMs,
+  });
+}
 
-const ASK: Readonly<Record<LiveKind, (bus: Bus) => Promise<string[]>>> = {
-  account: async (bus) =>
+type Asking = (bus: Bus, timeout: { readonly timeoutMs: number }) => Promise<string[]>;
+
+const ASK: Readonly<Record<LiveKind, Asking>> = {
+  account: async (bus, timeout) =>
     (await client(bus, { listChannelAccounts }).listChannelAccounts({}, timeout)).accounts.map(
       ({ channel, accountId }) => `${channel}/${accountId}`,
     ),
-  job: async (bus) =>
+  job: async (bus, timeout) =>
     (
       await client(bus, { listSchedules }).listSchedules({ enabled: "all", limit: 200 }, timeout)
     ).jobs.map(({ name }) => name),
-  agent: async (bus) =>
+  agent: async (bus, timeout) =>
     (await client(bus, { listAgents }).listAgents({}, timeout)).agents.map(({ name }) => name),
-  skill: async (bus) =>
+  skill: async (bus, timeout) =>
     (await client(bus, { listSkills }).listSkills({}, timeout)).skills.map(({ name }) => name),
-  run: async (bus) => [
+  run: async (bus, timeout) => [
     "last",
     ...(await client(bus, { listRuns }).listRuns({ limit: 50 }, timeout)).runs.map(
       ({ runId }) => runId,
     ),
   ],
-  session: async (bus) =>
+  session: async (bus, timeout) =>
     (await client(bus, { listSessions }).listSessions({ limit: 50 }, timeout)).sessions.map(
       ({ key }) => key,
     ),
-  server: async (bus) =>
+  server: async (bus, timeout) =>
     (await client(bus, { listServers }).listServers({}, timeout)).servers.map(({ id }) => id),
-  approval: async (bus) =>
+  approval: async (bus, timeout) =>
     (await client(bus, { listApprovals }).listApprovals({ limit: 50 }, timeout)).approvals.map(
       ({ id }) => id,
     ),
