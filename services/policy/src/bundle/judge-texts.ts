@@ -2,7 +2,7 @@ import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { doInThread } from "@switchyard/service/thread-job";
 import { compileBundle, type CompiledBundle } from "./compile-bundle.ts";
 import { isGood, validate, type PolicyTexts, type Validation } from "./validate.ts";
-import { problemLine } from "./yaml-file.ts";
+import { problemLine } from "@switchyard/service/yaml-file";
 
 /** A policy that passed everything that it has to pass. */
 export interface PolicyInForce {

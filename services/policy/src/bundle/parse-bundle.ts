@@ -1,9 +1,15 @@
 /* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
-import { explainIssue, repeatedIds, type ShapeProblem } from "../engine/explain-issue.ts";
+import { explainIssue, repeatedIds } from "../engine/explain-issue.ts";
 import { unknownProfiles } from "../layers/layer-schema.ts";
 import { toolProfileNames } from "../layers/tool-profiles.ts";
 import { BundleFile, bundleKeys, type Bundle } from "./bundle.ts";
-import { problemLine, readYaml, type Checked, type FileProblem } from "./yaml-file.ts";
+import {
+  problemLine,
+  readYaml,
+  type Checked,
+  type FileProblem,
+  type ShapeProblem,
+} from "@switchyard/service/yaml-file";
 
 export interface SourceFile {
   readonly file: string;

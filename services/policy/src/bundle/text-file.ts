@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { MAX_FILE_BYTES } from "./yaml-file.ts";
+import { MAX_FILE_BYTES } from "@switchyard/service/yaml-file";
 
 /** What a read of a file gave: its text, or why there is none. */
 export type TextFile =

@@ -2,12 +2,7 @@ import type { z } from "zod";
 import type { BundleFile } from "../bundle/bundle.ts";
 import { OPERATORS } from "../bundle/condition-schema.ts";
 import { nearestName } from "@switchyard/service/nearest-name";
-
-/** What is wrong with the content of a bundle: where in it, and a sentence for its author. */
-export interface ShapeProblem {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}
+import type { ShapeProblem } from "@switchyard/service/yaml-file";
 
 /** The keys that a mapping at a place may have. */
 export type KnownKeys = (path: readonly PropertyKey[]) => readonly string[];

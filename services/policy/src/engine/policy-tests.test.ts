@@ -4,7 +4,7 @@ import { MAX_POLICY_TESTS } from "@switchyard/contracts/policy-texts";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { runPolicyTests } from "./policy-tests.ts";
-import { problemLine } from "../bundle/yaml-file.ts";
+import { problemLine } from "@switchyard/service/yaml-file";
 
 const bundle = compileBundle(
   parseBundle({

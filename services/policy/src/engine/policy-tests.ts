@@ -9,7 +9,7 @@ import { objectError } from "../bundle/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { decide } from "./evaluate.ts";
 import { explainIssue } from "./explain-issue.ts";
-import { readYaml, type Checked, type FileProblem } from "../bundle/yaml-file.ts";
+import { readYaml, type Checked, type FileProblem } from "@switchyard/service/yaml-file";
 
 /** The user of a test that names none: rules about everyone apply, rules about users do not, unless they say `*`. */
 const SOME_USER = "some-user";

@@ -3,7 +3,7 @@ import { CallerName } from "@switchyard/contracts/ids";
 import { UserRole } from "@switchyard/contracts/user-roles";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
-import { problemLine, readYaml, type Checked } from "../bundle/yaml-file.ts";
+import { problemLine, readYaml, type Checked } from "@switchyard/service/yaml-file";
 
 /** Whose tokens are taken, and who their subjects are here. */
 const Issuer = z

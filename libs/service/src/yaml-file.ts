@@ -8,7 +8,12 @@ import {
   visit,
   type Document,
 } from "yaml";
-import type { ShapeProblem } from "../engine/explain-issue.ts";
+
+/** What is wrong with the content of a file: where in it, and a sentence for its author. */
+export interface ShapeProblem {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
 
 /** One thing that is wrong with a file, and where. Lines and columns count from 1. */
 export interface FileProblem {
@@ -17,6 +22,7 @@ export interface FileProblem {
   readonly message: string;
 }
 
+/** Larger files are refused. */
 export const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_PROBLEMS = 50;
 
@@ -36,7 +42,7 @@ export type YamlFile<T> =
     }
   | { readonly value: null; readonly problems: readonly FileProblem[] };
 
-/** Reads a YAML text, in the strict form that files of this service have, and lets `check` judge its content. */
+/** Reads a YAML text, in the strict form that files of ours have, and lets `check` judge its content. Never throws for what is in the text. */
 export function readYaml<T extends object>(
   text: string,
   check: (content: unknown) => Checked<T>,
@@ -52,6 +58,7 @@ export function readYaml<T extends object>(
   }
 }
 
+/** `file:line:column: message`, as compilers write it. */
 export function problemLine(file: string, { line, column, message }: FileProblem): string {
   return `${file}:${line}:${column}: ${message}`;
 }
@@ -109,7 +116,7 @@ interface SyntaxProblem {
   readonly message: string;
 }
 
-/** What YAML itself finds, and what it allows but a policy must not have: a reader has to see what a rule says where it stands. */
+/** What YAML itself finds, and what it allows but a file of ours must not have: a reader has to see what it says where it stands. */
 function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
   const found = [...document.errors, ...document.warnings];
   const exhausted = found.find((problem) => problem.code === "RESOURCE_EXHAUSTION");
