@@ -20,7 +20,7 @@ import {
   type ObjectStoreDefinition,
 } from "./streams.ts";
 import { timerSubject } from "./timer-subjects.ts";
-import type { BusUser } from "./topology.ts";
+import type { BusUser, ForeignSource } from "./topology.ts";
 
 /** Where the server tells a user its own permissions. */
 export const OWN_PERMISSIONS = "$SYS.REQ.USER.INFO";
@@ -52,6 +52,8 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
     for (const caller of callersOf(contract.name, everyone)) publish.add(`${caller.inboxPrefix}.>`);
   }
   for (const contract of user.follows) subscribe.add(filterOf(contract));
+  for (const source of user.hears) addForeign(source, user.name, publish, subscribe);
+  for (const subject of user.sends) publish.add(subject);
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);
   if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
@@ -80,6 +82,25 @@ function ownTokens(contract: Command | Event | Live, name: string): Record<strin
 
 function callersOf(contractName: string, everyone: readonly BusUser[]): BusUser[] {
   return everyone.filter((other) => other.calls.some((called) => called.name === contractName));
+}
+
+/** A subject is shared by the user's replicas; of a stream, one consumer may be made, read and told what is done. */
+// oxlint-disable-next-line max-params -- as for the other parts of the permissions
+function addForeign(
+  { subject, stored }: ForeignSource,
+  user: string,
+  publish: Set<string>,
+  subscribe: Set<string>,
+): void {
+  if (stored === null) {
+    subscribe.add(`${subject} ${user}`);
+    return;
+  }
+  const { stream, consumer } = stored;
+  publish.add(`$JS.API.CONSUMER.CREATE.${stream}.${consumer}.${subject}`);
+  publish.add(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`);
+  publish.add(`$JS.ACK.${stream}.${consumer}.>`);
+  publish.add(`$JS.ACK.*.*.${stream}.${consumer}.>`);
 }
 
 /** ADR-32: every service answers `$SRV.PING|INFO|STATS`, to whoever may ask. */

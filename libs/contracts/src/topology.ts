@@ -61,6 +61,10 @@ export interface BusUser {
   readonly consumes: readonly ConsumerDefinition[];
   /** Events and live messages it hears as they are published; one that it misses is gone for it. */
   readonly follows: readonly (Event | Live)[];
+  /** What an installation has it hear that is no contract of ours: the sources of triggers. */
+  readonly hears: readonly ForeignSource[];
+  /** Subjects that are no contract's and that it may publish to. */
+  readonly sends: readonly string[];
   /** Which events and live messages it may read: everybody's, or those that are its own by their subject. */
   readonly readsEvents: "all" | "own" | "none";
   /** True when it may ask which event of a subject is stored last. */
@@ -75,6 +79,13 @@ export interface BusUser {
   readonly retainsAudit: boolean;
   /** Prefix of its inbox subjects; only the anonymous user of a laptop has the clients' default. */
   readonly inboxPrefix: string;
+}
+
+/** Messages that are no contract of ours: on a subject, which may have wildcards, or under it in a JetStream stream. */
+export interface ForeignSource {
+  readonly subject: string;
+  /** The stream, and the durable consumer that they are read with. Null: they are heard as they are published. */
+  readonly stored: { readonly stream: string; readonly consumer: string } | null;
 }
 
 /** What a tool provider asks the policy. */
@@ -322,6 +333,8 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     schedules: [],
     consumes: [],
     follows: [],
+    hears: [],
+    sends: [],
     readsEvents: "none",
     looksUpEvents: false,
     readsQueues: false,
