@@ -1,7 +1,13 @@
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createUserKey } from "@switchyard/bus/keys";
-import { anonymousUser, installedUsers, operatorUser } from "@switchyard/contracts/topology";
+import {
+  anonymousUser,
+  installedUsers,
+  operatorUser,
+  type ForeignSource,
+} from "@switchyard/contracts/topology";
+import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
@@ -17,8 +23,14 @@ export interface KeyDirectory {
   readonly created: readonly string[];
   readonly runTokenKeyFile: string;
   readonly redis: RedisPasswords;
-  /** The `authorization` block for nats-server, with the public keys. */
-  authorization(options: { anonymous: boolean }): string;
+  /**
+   * The `authorization` block for nats-server, with the public keys. `sources` are what triggers hear: the scheduler may, and clients without
+   * credentials, if there are any, may publish there.
+   */
+  authorization(options: {
+    anonymous: boolean;
+    sources?: readonly ForeignSource[] | undefined;
+  }): string;
 }
 
 /**
@@ -68,14 +80,22 @@ export async function ensureKeys(
     created: [...created, ...redis.created],
     runTokenKeyFile,
     redis,
-    authorization: ({ anonymous }) =>
+    authorization: ({ anonymous, sources = [] }) =>
       natsAuthorization({
         users: [...users, operatorUser]
           .filter(({ name }) => publicKeys.has(name))
+          .map((user) =>
+            user.name === SCHEDULER_USER ? Object.assign({}, user, { hears: sources }) : user,
+          )
           .map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
-        ...(anonymous ? { anonymous: anonymousUser } : {}),
+        ...(anonymous ? { anonymous: { ...anonymousUser, sends: foreignSubjects(sources) } } : {}),
       }),
   };
+}
+
+/** Events are told by those whose events they are. */
+function foreignSubjects(sources: readonly ForeignSource[]): string[] {
+  return sources.map(({ subject }) => subject).filter((subject) => !subject.startsWith("yard."));
 }
 
 /** The public half is in the directory, for the server's list; the seed is made where the caller says. */

@@ -349,6 +349,18 @@ export type JobSchedule = {
   staggerMs?: number;
 };
 
+export type JobSource = {
+  kind: "at" | "every" | "cron" | "message";
+  at?: string;
+  everyMs?: number;
+  anchorMs?: number;
+  expr?: string;
+  tz?: string;
+  staggerMs?: number;
+  subject?: string;
+  stream?: string;
+};
+
 export type JobState = {
   nextRunAtMs?: number;
   runningAtMs?: number;
@@ -872,7 +884,7 @@ export type ScheduleJob = {
   description?: string;
   agentId?: string | null;
   sessionKey?: SessionKey | null;
-  schedule: JobSchedule;
+  schedule: JobSource;
   sessionTarget: "main" | "isolated";
   payload: JobPayload;
   delivery?: JobDelivery;
@@ -881,6 +893,7 @@ export type ScheduleJob = {
   wakeMode: "next-heartbeat" | "now";
   overlap: "skip" | "queue" | "parallel";
   catchUp: "once" | "skip";
+  declaredAs?: string;
   id: ScheduleId;
   owner: string;
   createdAtMs: number;

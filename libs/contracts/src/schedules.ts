@@ -30,6 +30,15 @@ export const JobSchedule = z.strictObject({
 });
 export type JobSchedule = z.infer<typeof JobSchedule>;
 
+/** What starts the runs of a job: its times, or messages. Only `triggers.yaml` makes a job of messages. */
+export const JobSource = JobSchedule.extend({
+  kind: z.enum(["at", "every", "cron", "message"]),
+  /** For `message`: the subject, which may have wildcards, and the JetStream stream that it is read from, if it is one. */
+  subject: z.string().min(1).max(256).optional(),
+  stream: z.string().min(1).max(64).optional(),
+});
+export type JobSource = z.infer<typeof JobSource>;
+
 export const JobPayload = z.strictObject({
   kind: z.enum(["systemEvent", "agentTurn"]),
   /** For `systemEvent`: what is said in the main session. */
@@ -116,6 +125,9 @@ export const JobState = z.object({
 export type JobState = z.infer<typeof JobState>;
 
 export const ScheduleJob = ScheduleJobInput.extend({
+  schedule: JobSource,
+  /** Its id in `triggers.yaml`, for a job that is declared there. */
+  declaredAs: z.string().optional(),
   id: ScheduleId,
   owner: CallerName,
   deleteAfterRun: z.boolean(),
@@ -236,7 +248,8 @@ export const addSchedule = rpc({
 
 export const updateSchedule = rpc({
   subject: "yard.rpc.{caller}.schedules.update",
-  summary: "Changes a job. A due time that has come is kept unless the schedule is changed.",
+  summary:
+    "Changes a job. A due time that has come is kept unless the schedule is changed. A declared one can be paused alone.",
   role: "operator",
   request: z.strictObject({
     jobId: NamedJob.optional(),
@@ -251,7 +264,7 @@ export const updateSchedule = rpc({
 
 export const removeSchedule = rpc({
   subject: "yard.rpc.{caller}.schedules.remove",
-  summary: "Removes a job. A run of it that is under way goes on.",
+  summary: "Removes a job, unless it is declared. A run of it that is under way goes on.",
   role: "operator",
   request: z.strictObject({ jobId: NamedJob.optional(), owner: Owner, ifVersion: IfVersion }),
   reply: z.object({ jobId: ScheduleId, removed: z.boolean() }),

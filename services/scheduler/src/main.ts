@@ -10,7 +10,7 @@ await runService({
   version,
   env: schedulerEnv,
   start: async (kit) => {
-    const scheduler = startScheduler({ ...kit, version });
+    const scheduler = await startScheduler({ ...kit, version });
     kit.onStop("jobs", () => scheduler.stop());
   },
 });

@@ -1,11 +1,22 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { serve, type Service } from "@switchyard/bus/serve";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/run-service";
+import { StartError } from "@switchyard/service/start-error";
 import { HOSTS_SETTING, type SchedulerConfig } from "./config.ts";
 import { serveReads } from "./requests/read-requests.ts";
 import { serveWrites } from "./requests/write-requests.ts";
 import { openJobStore, StoreUnavailable } from "./store/job-store.ts";
+import { hearMessages } from "./triggers/hear-messages.ts";
+import { reconcile } from "./triggers/reconcile.ts";
+import {
+  NO_TRIGGERS,
+  readTriggers,
+  TriggersFileError,
+  type Triggers,
+} from "./triggers/triggers-file.ts";
 import { startSweeper } from "./work/sweeper.ts";
 
 export interface Scheduler {
@@ -13,14 +24,15 @@ export interface Scheduler {
   stop(): Promise<void>;
 }
 
-/** Starts the scheduler on an open bus. */
-export function startScheduler({
+/** Starts the scheduler on an open bus. Rejects with a StartError when triggers.yaml cannot be used. */
+export async function startScheduler({
   bus,
   redis,
   log,
   config,
   version,
-}: ServiceKit<SchedulerConfig> & { readonly version: string }): Scheduler {
+}: ServiceKit<SchedulerConfig> & { readonly version: string }): Promise<Scheduler> {
+  const triggers = await loadTriggers(config.YARD_TRIGGERS_FILE);
   const now = Date.now;
   const store = openJobStore(redis);
   const settings = {
@@ -31,6 +43,8 @@ export function startScheduler({
     permitted: config.YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS,
     setting: HOSTS_SETTING,
   });
+  const reconciled = await reconcile(store, triggers.declarations, now);
+  log.info({ triggers: triggers.declarations.length, ...reconciled }, "triggers in force");
   const sweeper = startSweeper({
     ...settings,
     bus,
@@ -50,13 +64,33 @@ export function startScheduler({
   const answering = answersFromStore(service);
   const mostJobs = config.YARD_SCHEDULES_PER_CALLER;
   serveReads(answering, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
-  serveWrites(answering, { ...settings, store, mostJobs, now, onChange: () => sweeper.wake() });
+  const onChange = (): void => sweeper.wake();
+  serveWrites(answering, { ...settings, store, mostJobs, now, onChange });
+  const hearings = triggers.messages.map((trigger) =>
+    hearMessages(trigger, { ...settings, bus, log, store, now, onChange }),
+  );
   return {
     async stop() {
+      await Promise.all(hearings.map((hearing) => hearing.stop()));
       await service.drain();
       await sweeper.stop();
     },
   };
+}
+
+async function loadTriggers(path: string | undefined): Promise<Triggers> {
+  if (path === undefined) return NO_TRIGGERS;
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    const hint =
+      "name a file that is there, or unset it; version: 1 and triggers: [] make one without triggers";
+    throw new StartError(`YARD_TRIGGERS_FILE cannot be read: ${String(cause)}`, { hint, cause });
+  });
+  try {
+    return readTriggers(text, basename(path));
+  } catch (cause) {
+    if (!(cause instanceof TriggersFileError)) throw cause;
+    throw new StartError(cause.message, { hint: "docs/triggers.md says what it may hold", cause });
+  }
 }
 
 /** While Redis is away, callers are told so, and not of a fault. */

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { collectingTerminal } from "../../test-fixtures/collecting-terminal.ts";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
+import { HOME } from "../locations.ts";
 import { init } from "./keys.ts";
 import { rotate } from "./keys-rotate.ts";
 
@@ -48,4 +49,28 @@ test("a public key of a service that is none is refused before the server's list
   await writeFile(join(dir, "broker.pub"), 'UBAD" } { user: x');
   await assert.rejects(init(terminal, { dir }), { message: /broker\.pub holds no public NKey/ });
   assert.equal(await readFile(join(dir, "auth.conf"), "utf8"), list);
+});
+
+test("the scheduler may hear what triggers name and no more, and who comes without credentials may say it", async () => {
+  const dir = tempDirectory();
+  const { terminal } = collectingTerminal();
+  const triggers = join(HOME, "examples/triggers/triggers.yaml");
+  await init(terminal, { dir, anonymous: true, triggers });
+  const conf = await readFile(join(dir, "auth.conf"), "utf8");
+  const blocks = conf.split("    # ");
+  const of = (name: string) => blocks.find((block) => block.startsWith(`${name}:`)) ?? "";
+  assert.match(of("scheduler"), /"shop\.orders\.\*\.paid scheduler"/);
+  assert.match(
+    of("scheduler"),
+    /CONSUMER\.CREATE\.YARD_EVENTS\.yard-job-[0-9a-f]{16}\.yard\.evt\.run/,
+  );
+  assert.match(of("me"), /publish: \{ allow: \[[^\]]*"shop\.orders\.\*\.paid"/);
+  assert.ok(blocks.every((block) => !block.startsWith("cli:") || !block.includes("shop.")));
+  await init(terminal, { dir, anonymous: true });
+  assert.doesNotMatch(await readFile(join(dir, "auth.conf"), "utf8"), /shop\.orders/);
+  await writeFile(join(dir, "bad.yaml"), "version: 2\ntriggers: []\n");
+  await assert.rejects(init(terminal, { dir, triggers: join(dir, "bad.yaml") }), {
+    name: "CliError",
+    message: /^bad\.yaml:1:1: version /,
+  });
 });

@@ -3,6 +3,7 @@ import { join, resolve, sep } from "node:path";
 import { CliError } from "../cli-error.ts";
 import { ensureKeys } from "../key-directory.ts";
 import { replaceFile } from "../secret-files.ts";
+import { triggerSources } from "../trigger-sources.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /**
@@ -18,9 +19,12 @@ export async function init(
     anonymous?: true;
     client?: readonly string[];
     operator?: string;
+    triggers?: string;
   },
 ): Promise<void> {
   const directory = resolve(options.dir);
+  const { triggers } = options;
+  const sources = triggers === undefined ? [] : await triggerSources(resolve(triggers));
   const keys = await ensureKeys(directory, {
     clients: options.client ?? [],
     ...(options.operator === undefined
@@ -29,7 +33,7 @@ export async function init(
   });
   const authFile = join(directory, "auth.conf");
   const anonymous = options.anonymous ?? false;
-  const rewritten = await writeIfChanged(authFile, keys.authorization({ anonymous }));
+  const rewritten = await writeIfChanged(authFile, keys.authorization({ anonymous, sources }));
   const aclFile = join(directory, "users.acl");
   const aclRewritten = await writeIfChanged(aclFile, keys.redis.acl);
   if (options.json) {

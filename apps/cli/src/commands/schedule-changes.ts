@@ -7,6 +7,7 @@ import {
   type JobDelivery,
   type JobPayload,
   type JobSchedule,
+  type JobSource,
   type ScheduleJob,
   type ScheduleJobPatch,
 } from "@switchyard/contracts/schedules";
@@ -176,7 +177,7 @@ function fieldsOf(options: JobOptions, current: ScheduleJob | null) {
 
 function scheduleOf(
   { at, every: everyMs, cron, tz, stagger: staggerMs }: JobOptions,
-  current: JobSchedule | undefined,
+  current: JobSource | undefined,
 ): JobSchedule | undefined {
   if ([at, everyMs, cron].filter((given) => given !== undefined).length > 1)
     throw usage("give one of --at, --every and --cron");
@@ -186,7 +187,8 @@ function scheduleOf(
   const more = { ...(tz !== undefined && { tz }), ...(staggerMs !== undefined && { staggerMs }) };
   if (cron === undefined && Object.keys(more).length === 0) return undefined;
   if (expr === undefined) throw usage("--tz and --stagger belong to --cron");
-  return { ...current, kind: "cron", expr, ...more };
+  const { subject: _subject, stream: _stream, ...before } = current ?? {};
+  return { ...before, kind: "cron", expr, ...more };
 }
 
 function payloadOf(

@@ -4,7 +4,7 @@ import {
   listSchedules,
   ScheduleId,
   scheduleRuns,
-  type JobSchedule,
+  type JobSource,
   type ScheduleJob,
   type ScheduleRun,
 } from "@switchyard/contracts/schedules";
@@ -151,6 +151,7 @@ export function describeJob(job: ScheduleJob): [string, string][] {
     ["job", `${job.id}  ${job.name}`],
     ["description", job.description ?? ""],
     ["owner", job.owner],
+    ["declared", job.declaredAs === undefined ? "" : `${job.declaredAs} in triggers.yaml`],
     ["agent", job.agentId ?? "the installation's"],
     ["when", whenText(job.schedule)],
     ["next", nextText(job)],
@@ -182,7 +183,9 @@ function deliveryText({
   return `${mode} ${place}`.trim();
 }
 
-function whenText({ kind, at, everyMs = 0, expr, tz = "UTC" }: JobSchedule): string {
+function whenText(source: JobSource): string {
+  const { kind, at, everyMs = 0, expr, tz = "UTC", subject, stream } = source;
+  if (kind === "message") return `on ${subject}${stream === undefined ? "" : ` of ${stream}`}`;
   if (kind === "at") return `at ${at}`;
   return kind === "every" ? `every ${spanText(everyMs)}` : `${expr} ${tz}`;
 }

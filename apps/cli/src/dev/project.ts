@@ -10,6 +10,8 @@ export interface Project {
   readonly mcpServersFile: string;
   /** Null: the loopback channel alone. */
   readonly channelsFile: string | null;
+  /** Null: runs begin by no trigger of the project. */
+  readonly triggersFile: string | null;
   /** Null: the runner knows its built-in providers only. */
   readonly modelsFile: string | null;
   /** The model of agents that name none. */
@@ -36,6 +38,7 @@ export async function findProject(directory: string): Promise<Project> {
     });
   }
   const modelsFile = join(root, "models.json");
+  const triggersFile = join(root, "triggers.yaml");
   const channelsFile = join(root, "channels.json");
   const hasModels = await isFile(modelsFile);
   return {
@@ -43,6 +46,7 @@ export async function findProject(directory: string): Promise<Project> {
     policyFile: await findPolicy(root),
     mcpServersFile,
     channelsFile: (await isFile(channelsFile)) ? channelsFile : null,
+    triggersFile: (await isFile(triggersFile)) ? triggersFile : null,
     modelsFile: hasModels ? modelsFile : null,
     defaultModel: hasModels ? await readDefaultModel(modelsFile) : BUILT_IN_MODEL,
   };

@@ -17,6 +17,7 @@ function plan(
       policyFile: "/project/policy.yaml",
       mcpServersFile: "/project/mcp-servers.json",
       channelsFile: null,
+      triggersFile: null,
       modelsFile: null,
       defaultModel: "scripted/plan",
     },

@@ -86,6 +86,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     }),
     service(options, "scheduler", "scheduler", "scheduler", {
       ...pick(env, SCHEDULER_SETTINGS),
+      ...(project.triggersFile !== null && { YARD_TRIGGERS_FILE: project.triggersFile }),
       // What a laptop tells the end of a job is on the laptop.
       YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
         chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",

@@ -5,6 +5,8 @@
 // T2  A server that comes back has the port it had, so nobody needs a new address.
 // T3  A part is known from before its first start until the end of this process, so that `kill` reaches it.
 
+import type { ForeignSource } from "@switchyard/contracts/topology";
+import { triggerSources } from "../trigger-sources.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { describeServer } from "@switchyard/local-servers/resolve";
@@ -55,6 +57,8 @@ export class Stack {
   /** In the order of the start; services in the order of their plan. */
   readonly #parts: Supervised[] = [];
   readonly #instance: OwnInstance;
+  /** What the triggers of the project hear. */
+  #sources: readonly ForeignSource[] = [];
 
   constructor(options: StackOptions) {
     this.#options = options;
@@ -71,6 +75,8 @@ export class Stack {
   /** Starts everything; stops what it started when something fails. Throws `already_running` beside another instance. */
   async start(signal: AbortSignal): Promise<void> {
     const { state, project, workspace, report, env } = this.#options;
+    const { triggersFile } = project;
+    this.#sources = triggersFile === null ? [] : await triggerSources(triggersFile);
     await this.#instance.claim({ project: project.directory, workspace }, report);
     try {
       const keys = await ensureKeys(state.keys, { operator: state.operatorKey });
@@ -147,7 +153,7 @@ export class Stack {
         resolved,
         port,
         dataDir: name === "nats" ? state.natsData : state.redisData,
-        natsConfig: keys.authorization({ anonymous: true }),
+        natsConfig: keys.authorization({ anonymous: true, sources: this.#sources }),
         redisAccess: {
           acl: keys.redis.acl,
           probeUser: monitorRedisUser.name,

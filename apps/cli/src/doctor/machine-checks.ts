@@ -7,6 +7,7 @@ import { findRunningInstance } from "../instance-record.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 import { checkMcpFile } from "./mcp-file-check.ts";
+import { checkTriggers } from "./triggers-check.ts";
 import { checkModels } from "./model-check.ts";
 
 const LEAST_NODE = 24;
@@ -25,6 +26,7 @@ export async function machineChecks(
     await checkSandbox(env),
     await checkPermissions(state),
     await checkMcpFile(join(project, "mcp-servers.json")),
+    await checkTriggers(join(project, "triggers.yaml")),
     await checkModels({ file: join(project, "models.json"), workspace, env }),
   ];
 }

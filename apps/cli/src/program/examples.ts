@@ -172,6 +172,7 @@ const EXAMPLES: readonly string[] = [
   `keys rotate --dir keys`,
   `keys init --dir keys`,
   `keys init --dir keys --client team-a team-b`,
+  `keys init --dir keys --triggers triggers.yaml`,
 ];
 
 /** Puts the examples at the end of each command's help. */

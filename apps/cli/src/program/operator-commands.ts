@@ -101,6 +101,7 @@ function addKeyCommands(program: Command, perform: Perform): void {
     .requiredOption("--dir <dir>", "where the keys are kept", directory)
     .option("--client <name...>", "also a user for each of these teams; those before stay")
     .option("--operator <file>", "also the operator's key, in a file apart; that before stays")
+    .option("--triggers <file>", "let the scheduler hear what the triggers.yaml names")
     .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
     .option("--json", JSON_TEXT)
     .action((options) =>

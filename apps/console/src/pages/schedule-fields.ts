@@ -34,7 +34,8 @@ export function fieldsOfJob(job: ScheduleJob | undefined): JobFields {
   const { kind, expr, tz, at, everyMs } = schedule;
   return {
     name,
-    when: kind,
+    // A job of messages is declared in a file, and has no form.
+    when: kind === "message" ? "cron" : kind,
     where: job.sessionTarget === "main" ? "a session" : "a run of its own",
     text: payload.message ?? payload.text ?? "",
     overlap,
@@ -73,7 +74,7 @@ export function jobOfFields(fields: JobFields, old?: ScheduleJob): ScheduleJobIn
 function scheduleOf(
   { when, expr = "", tz, minutes = 0, at = "" }: JobFields,
   old?: ScheduleJob["schedule"],
-): ScheduleJob["schedule"] {
+): ScheduleJobInputInput["schedule"] {
   const { anchorMs, staggerMs } = old?.kind === when ? old : {};
   if (when === "at") return { kind: when, at };
   if (when === "every") {

@@ -102,7 +102,7 @@ function JobActions({ job }: { job: ScheduleJob }) {
   };
   return (
     <>
-      {may("POST /schedules/{jobId}/run") && (
+      {job.schedule.kind !== "message" && may("POST /schedules/{jobId}/run") && (
         <button
           type="button"
           class="button primary"
@@ -117,17 +117,19 @@ function JobActions({ job }: { job: ScheduleJob }) {
           <button type="button" class="button" onClick={() => void pause()} data-testid="pause-job">
             {job.enabled ? "Pause" : "Resume"}
           </button>
-          <button
-            type="button"
-            class="button"
-            onClick={() => setEditing(true)}
-            data-testid="edit-job"
-          >
-            Edit
-          </button>
+          {job.declaredAs === undefined && (
+            <button
+              type="button"
+              class="button"
+              onClick={() => setEditing(true)}
+              data-testid="edit-job"
+            >
+              Edit
+            </button>
+          )}
         </>
       )}
-      {may("DELETE /schedules/{jobId}") && (
+      {job.declaredAs === undefined && may("DELETE /schedules/{jobId}") && (
         <button
           type="button"
           class="button danger"
@@ -161,6 +163,9 @@ function JobFacts({ job }: { job: ScheduleJob }) {
         <Fact name="While it runs">{OVERLAPS[job.overlap]}</Fact>
         <Fact name="Missed times">{job.catchUp === "once" ? "one run for all" : "left out"}</Fact>
         <Fact name="Owner">{job.owner}</Fact>
+        {job.declaredAs !== undefined && (
+          <Fact name="Declared">{job.declaredAs} in triggers.yaml</Fact>
+        )}
       </dl>
       {state.lastError !== undefined && state.consecutiveErrors > 0 && (
         <div class="note bad" data-testid="job-error">

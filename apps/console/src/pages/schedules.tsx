@@ -93,7 +93,9 @@ export function stateOf({ enabled, state }: ScheduleJob): string {
   return state.consecutiveErrors > 0 ? "failing" : "active";
 }
 
-export function whenText({ kind, at = "", everyMs = 0, expr = "", tz }: ScheduleJob["schedule"]) {
+export function whenText(source: ScheduleJob["schedule"]) {
+  const { kind, at = "", everyMs = 0, expr = "", tz, subject = "" } = source;
+  if (kind === "message") return `on ${subject}`;
   if (kind === "at") return `once, ${absoluteText(at)}`;
   if (kind === "every") return `every ${durationText(everyMs)}`;
   return `${expr} in ${tz ?? "UTC"}`;

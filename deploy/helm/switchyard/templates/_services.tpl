@@ -67,9 +67,17 @@
 {{- with .Values.scheduler.agent }}
 - { name: YARD_SCHEDULES_AGENT, value: {{ . | quote }} }
 {{- end }}
+{{- if .Values.scheduler.triggers }}
+- { name: YARD_TRIGGERS_FILE, value: /config/triggers.yaml }
+{{- end }}
 {{- end }}
 
-{{- define "switchyard.config.scheduler" -}}[]{{- end }}
+{{- define "switchyard.config.scheduler" -}}
+{{- with .Values.scheduler.triggers }}
+- { name: yard-triggers, path: /config, data: { triggers.yaml: {{ toYaml (dict "version" 1 "triggers" .) | toJson }} } }
+{{- else }}[]
+{{- end }}
+{{- end }}
 
 {{- define "switchyard.env.channels" -}}
 - { name: YARD_CHANNELS_FILE, value: /config/channels.json }

@@ -12,6 +12,8 @@ export interface JobRecord {
   readonly retries: number;
   /** When the last run ended. */
   readonly freeAtMs?: number;
+  /** Of a job that `triggers.yaml` declares: the digest of what it says. */
+  readonly declaration?: string;
 }
 
 /** A run that is on record. Its id and its command never change, so starting it again is the same run. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { AccountId, ChannelName, parseTarget } from "@switchyard/contracts/channel-address";
 import type {
+  JobSource,
   ScheduleJob,
   ScheduleJobInput,
   ScheduleJobPatch,
@@ -17,13 +18,18 @@ interface Made {
   readonly owner: string;
   readonly now: number;
   readonly hasAgent: boolean;
+  /** Left out: a new one. */
+  readonly id?: string;
 }
 
 /** A new job, due for the first time. Throws JobProblem. */
-export function makeJob(input: ScheduleJobInput, { owner, now, hasAgent }: Made): JobRecord {
+export function makeJob(
+  input: Omit<ScheduleJobInput, "schedule"> & { readonly schedule: JobSource },
+  { owner, now, hasAgent, id = `job-${randomBytes(8).toString("hex")}` }: Made,
+): JobRecord {
   const job: ScheduleJob = {
     ...input,
-    id: `job-${randomBytes(8).toString("hex")}`,
+    id,
     owner,
     deleteAfterRun: input.deleteAfterRun ?? input.schedule.kind === "at",
     createdAtMs: now,
@@ -58,8 +64,25 @@ export function patchJob(
   return { ...record, job: withNextTime({ ...job, state }, now), retries: 0, holdUntilMs: 0 };
 }
 
+/** The job as its new declaration says, with what is under way and what became of it. A due time that has come is kept unless the schedule is another one. */
+export function changedJob(old: JobRecord, declared: JobRecord, now: number): JobRecord {
+  const updatedAtMs = Math.max(now, old.job.updatedAtMs + 1);
+  const { createdAtMs, state } = old.job;
+  const job = { ...declared.job, createdAtMs, updatedAtMs, state };
+  const { declaration = "" } = declared;
+  const isSame =
+    JSON.stringify(job.schedule) === JSON.stringify(old.job.schedule) &&
+    job.enabled === old.job.enabled;
+  if (isSame) return { ...old, job, declaration };
+  const reset = { ...state, scheduleErrorCount: 0 };
+  const scheduled = withNextTime({ ...job, state: reset }, now);
+  return { ...old, job: scheduled, declaration, retries: 0, holdUntilMs: 0 };
+}
+
 function withNextTime(job: ScheduleJob, now: number): ScheduleJob {
-  return { ...job, state: { ...job.state, nextRunAtMs: nextTime(job, now) } };
+  const { nextRunAtMs: _, ...state } = job.state;
+  if (job.schedule.kind === "message") return { ...job, state };
+  return { ...job, state: { ...state, nextRunAtMs: nextTime(job, now) } };
 }
 
 function checkJob(job: ScheduleJob, hasAgent: boolean): void {
@@ -105,6 +128,7 @@ function checkAnnounce(delivery: ScheduleJob["delivery"]): void {
 
 function checkSchedule(job: ScheduleJob): void {
   const { kind, at, everyMs, expr } = job.schedule;
+  if (kind === "message") return;
   if (kind === "at" && at === undefined) throw new JobProblem("schedule.at is required for at");
   if (kind === "every" && everyMs === undefined)
     throw new JobProblem("schedule.everyMs is required for every");

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import type { JobSchedule } from "@switchyard/contracts/schedules";
+import type { JobSource } from "@switchyard/contracts/schedules";
 import { Cron } from "croner";
 
 /** A schedule with what its times are counted from. */
 export interface Timed {
   readonly id: string;
-  readonly schedule: JobSchedule;
+  readonly schedule: JobSource;
   readonly createdAtMs: number;
 }
 
@@ -30,6 +30,8 @@ export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number):
         throw new Error(`the expression ${JSON.stringify(schedule.expr)} has no next time`);
       return next.getTime() + offset;
     }
+    case "message":
+      throw new Error("a job of messages has no due times");
     default:
       return schedule.kind satisfies never;
   }
@@ -73,7 +75,7 @@ function timeOf(text: string): number {
   return time;
 }
 
-function cronOf({ expr = "", tz = "UTC" }: JobSchedule): Cron {
+function cronOf({ expr = "", tz = "UTC" }: JobSource): Cron {
   try {
     return new Cron(expr, { timezone: tz, mode: "5-or-6-parts", paused: true });
   } catch (error) {

@@ -81,6 +81,19 @@ export function startForced(
   return { ...begin(record, run, now), runId: run.runId };
 }
 
+/** A run that a message begins; null when it is under way already. `mark` is the message's: the same one is the same run. */
+export function beginMessage(
+  record: JobRecord,
+  { mark, input, now }: { mark: string; input: string; now: number },
+  settings: DueSettings,
+): Change | null {
+  const run = newRun(record, { due: now, now, settings, isForced: true });
+  const name = `trig-${record.job.id.slice("job-".length)}-${mark}`;
+  const runId = `${record.job.owner}~${name}`;
+  if (record.active.some((one) => one.runId === runId)) return null;
+  return begin(record, { ...run, runId, start: { ...run.start, runId: name, input } }, now);
+}
+
 export interface Skipped {
   readonly due: number;
   /** Further due times that the line stands for. */
@@ -117,6 +130,14 @@ export function skip(
     entries: [entry],
     events: [{ kind: "skipped", facts: { dueAtMs: due, missed, reason } }],
   };
+}
+
+/** A run that is under way when its job is removed has a line in the log all the same. */
+export function removalEntries(record: JobRecord, now: number): Change["entries"] {
+  const reason = "the job was removed while its run was under way";
+  return record.active.flatMap(
+    ({ runId, dueAtMs: due }) => skip(record, { due, missed: 0, now, reason, runId }).entries,
+  );
 }
 
 function skipReason({ job, active }: JobRecord, isLate: boolean): string | null {

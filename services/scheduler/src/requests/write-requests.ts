@@ -11,7 +11,7 @@ import {
 import type { z } from "zod";
 import type { Change, JobEvent, JobRecord } from "../domain/job-record.ts";
 import { JobProblem, makeJob, patchJob } from "../domain/make-job.ts";
-import { isBusy, skip, startForced, type DueSettings } from "../domain/take-due.ts";
+import { isBusy, removalEntries, startForced, type DueSettings } from "../domain/take-due.ts";
 import type { JobStore } from "../store/job-store.ts";
 import { findJob } from "./find-job.ts";
 
@@ -54,6 +54,7 @@ export function serveWrites(service: Service, parts: WriteParts): void {
     const events: JobEvent[] = [{ kind: "changed", facts: { by: caller, fields } }];
     return change(parts, { jobId, owner, caller }, fail, (record) => {
       checkVersion(record, ifVersion, fail);
+      checkDeclared(record, fields.filter((field) => field !== "enabled").length === 0);
       const patched = patchJob(record, patch ?? {}, { now: now(), hasAgent });
       return { write: { record: patched, entries: [], events }, reply: { job: patched.job } };
     });
@@ -62,8 +63,9 @@ export function serveWrites(service: Service, parts: WriteParts): void {
   service.handle(removeSchedule, async ({ jobId, owner, ifVersion }, { caller, fail }) =>
     change(parts, { jobId, owner, caller }, fail, (record) => {
       checkVersion(record, ifVersion, fail);
+      checkDeclared(record, false);
       const events: JobEvent[] = [{ kind: "removed", facts: { by: caller } }];
-      const entries = entriesOfRemoved(record, now());
+      const entries = removalEntries(record, now());
       return {
         write: { record: null, entries, events },
         reply: { jobId: record.job.id, removed: true },
@@ -74,6 +76,10 @@ export function serveWrites(service: Service, parts: WriteParts): void {
   service.handle(runSchedule, async ({ jobId, mode, owner }, { caller, fail }) =>
     change<RunReply>(parts, { jobId, owner, caller }, fail, (record) => {
       const { job } = record;
+      if (job.schedule.kind === "message")
+        throw new JobProblem(
+          `messages begin the runs of ${job.name}: publish one on ${job.schedule.subject}`,
+        );
       if (isBusy(record)) return no("already-running");
       if (mode === "force") {
         const { runId, ...write } = startForced(record, now(), parts);
@@ -84,6 +90,14 @@ export function serveWrites(service: Service, parts: WriteParts): void {
       const isDue = (job.state.nextRunAtMs ?? Infinity) <= now();
       return isDue ? { write: null, reply: { ran: true } } : no("not-due");
     }),
+  );
+}
+
+/** What a file of the installation says is changed there; anything else would be undone by it, or undo it. Pausing is for now. */
+function checkDeclared({ job }: JobRecord, isPausing: boolean): void {
+  if (job.declaredAs === undefined || isPausing) return;
+  throw new JobProblem(
+    `job ${job.id} is declared as ${job.declaredAs} in triggers.yaml; change it there and start the scheduler again, or pause it with {"enabled":false}`,
   );
 }
 
@@ -175,14 +189,6 @@ function checked<T>(work: () => T, fail: Pick<Refusals, "invalid_job">): T {
       ? fail.invalid_job(error.message, { problem: error.message })
       : error;
   }
-}
-
-/** A run that is under way when its job is removed has a line in the log all the same. */
-function entriesOfRemoved(record: JobRecord, now: number): Change["entries"] {
-  const reason = "the job was removed while its run was under way";
-  return record.active.flatMap(
-    ({ runId, dueAtMs: due }) => skip(record, { due, missed: 0, now, reason, runId }).entries,
-  );
 }
 
 function fullText(limit: number): string {

@@ -22,16 +22,26 @@ export class StoreUnavailable extends Error {
   override readonly name = "StoreUnavailable";
 }
 
+export interface WriteOptions {
+  readonly now: number;
+  readonly mostJobs?: number;
+  readonly mark?: string;
+}
+export type WriteAnswer = "ok" | "conflict" | "full" | "repeated";
+
 /** The truth about jobs. Methods reject with StoreUnavailable. */
 export interface JobStore {
   load(id: string): Promise<Stored | null>;
-  /** `conflict`: somebody else wrote in between, and nothing was written. `full`: the owner has as many jobs as it may. */
+  /**
+   * `conflict`: somebody else wrote in between, and nothing was written. `full`: the owner has as many jobs as it may. `repeated`: the
+   * message that the change is about, by its `mark`, was written before.
+   */
   write(
     id: string,
     from: Stored | null,
     change: Change,
-    options: { now: number; mostJobs?: number },
-  ): Promise<"ok" | "conflict" | "full">;
+    options: WriteOptions,
+  ): Promise<WriteAnswer>;
   take(now: number, count: number): Promise<string[]>;
   giveBack(id: string, stored: Stored): Promise<void>;
   /** When the next job wants to be looked at. */
@@ -53,6 +63,9 @@ const DUE = `${PREFIX}due`;
 const ALL = `${PREFIX}all`;
 const OUTBOX = `${PREFIX}outbox`;
 const ENTRIES_KEPT = 200;
+/** Messages of one job that a repeat is known by. */
+const MARKS_KEPT = 10_000;
+const ANSWERS: readonly WriteAnswer[] = ["ok", "full", "repeated"];
 /** Whoever took a job and says nothing for so long has died. */
 const LEASE_MS = 10_000;
 const FIRST_MS = 5_000;
@@ -82,7 +95,7 @@ export function openJobStore(redis: Redis): JobStore {
     async write(id, from, change, options) {
       const { keys, args } = writeOf(id, from, change, options);
       const [answer] = await reach(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
-      return answer === "ok" || answer === "full" ? answer : "conflict";
+      return ANSWERS.find((known) => known === answer) ?? "conflict";
     },
 
     take: (now, count) => reach(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
@@ -138,7 +151,7 @@ function writeOf(
   id: string,
   from: Stored | null,
   change: Change,
-  { now, mostJobs }: { now: number; mostJobs?: number },
+  { now, mostJobs, mark }: WriteOptions,
 ): { keys: string[]; args: (string | number)[] } {
   const owner = ownerOf(from?.record ?? change.record);
   const revision = (from?.revision ?? 0) + 1;
@@ -155,6 +168,7 @@ function writeOf(
     `${PREFIX}log:${id}`,
     `${PREFIX}entries:${id}`,
     OUTBOX,
+    `${PREFIX}messages:${id}`,
   ];
   const args = [
     id,
@@ -166,6 +180,8 @@ function writeOf(
     mostJobs ?? "",
     now,
     ENTRIES_KEPT,
+    mark ?? "",
+    MARKS_KEPT,
     entries.length,
     ...entries.flatMap((entry, index) => [`${revision}-${index}`, entry.ts, JSON.stringify(entry)]),
     ...events.map((event, index) =>

@@ -2,14 +2,20 @@
  * One change of a job, in one step: nothing is written unless the record is the one that was read. All keys have the tag
  * `{schedules}`.
  *
- * KEYS job · due times · the owner's jobs · all jobs · the owner's removed jobs · log order · log entries · events to publish
+ * KEYS job · due times · the owner's jobs · all jobs · the owner's removed jobs · log order · log entries · events to publish · marks of messages
  * ARGV id · expected revision, 0 for none · new revision, '' removes · body · wake time or '' · created · most jobs or '' · now ·
- * entries kept · number of entries · {key, time, json} of each · events as JSON
+ * entries kept · mark of a message or '' · marks kept · number of entries · {key, time, json} of each · events as JSON
  */
 export const WRITE = `
 local rev = redis.call('HGET', KEYS[1], 'rev') or '0'
 if rev ~= ARGV[2] then return {'conflict'} end
 if rev == '0' and ARGV[7] ~= '' and redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[7]) then return {'full'} end
+if ARGV[10] ~= '' then
+  if redis.call('ZSCORE', KEYS[9], ARGV[10]) then return {'repeated'} end
+  redis.call('ZADD', KEYS[9], ARGV[8], ARGV[10])
+  redis.call('ZREMRANGEBYRANK', KEYS[9], 0, -tonumber(ARGV[11]) - 1)
+  redis.call('EXPIRE', KEYS[9], 2592000)
+end
 if ARGV[3] == '' then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
@@ -27,9 +33,9 @@ else
   if ARGV[5] == '' then redis.call('ZREM', KEYS[2], ARGV[1])
   else redis.call('ZADD', KEYS[2], ARGV[5], ARGV[1]) end
 end
-local count = tonumber(ARGV[10])
+local count = tonumber(ARGV[12])
 for i = 0, count - 1 do
-  local at = 11 + i * 3
+  local at = 13 + i * 3
   redis.call('ZADD', KEYS[6], ARGV[at + 1], ARGV[at])
   redis.call('HSET', KEYS[7], ARGV[at], ARGV[at + 2])
 end
@@ -43,7 +49,7 @@ if ARGV[3] == '' then
   redis.call('EXPIRE', KEYS[6], 2592000)
   redis.call('EXPIRE', KEYS[7], 2592000)
 end
-for i = 11 + count * 3, #ARGV do redis.call('RPUSH', KEYS[8], ARGV[i]) end
+for i = 13 + count * 3, #ARGV do redis.call('RPUSH', KEYS[8], ARGV[i]) end
 return {'ok'}
 `;
 

@@ -4,6 +4,7 @@ import { fullRunId } from "@switchyard/contracts/ids";
 import { runEnds, runRejected } from "@switchyard/contracts/run-events";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Log } from "@switchyard/service/log";
+import { jobOfRun } from "../domain/take-message.ts";
 import { careForJob, runHasEnded, type CareParts } from "./care-for-job.ts";
 import { publishKeptEvents } from "./publish-events.ts";
 
@@ -96,10 +97,4 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
       await Promise.all(inWork);
     },
   };
-}
-
-/** The job that a run was begun for, by the run's name; null for any other run. */
-function jobOfRun(name: string): string | null {
-  const hex = /^cron-([0-9a-f]{16})-/.exec(name)?.[1];
-  return hex === undefined ? null : `job-${hex}`;
 }

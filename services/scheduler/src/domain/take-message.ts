@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+import type { Change, JobRecord } from "./job-record.ts";
+import { beginMessage, type DueSettings } from "./take-due.ts";
+
+export interface TakenMessage {
+  /** The same text is the same message. */
+  readonly key: string;
+  readonly input: string;
+  /** So many runs of the job may be under way. */
+  readonly concurrency: number;
+  readonly now: number;
+}
+
+export type MessageStep =
+  | { readonly outcome: "begin"; readonly change: Change; readonly mark: string }
+  /** `off`: the job is paused. */
+  | { readonly outcome: "busy" | "repeated" | "off" };
+
+/** What becomes of a message for a job. */
+export function takeMessage(
+  record: JobRecord,
+  { key, input, concurrency, now }: TakenMessage,
+  settings: DueSettings,
+): MessageStep {
+  if (!record.job.enabled) return { outcome: "off" };
+  const mark = createHash("sha256").update(key).digest("hex").slice(0, 24);
+  const change = beginMessage(record, { mark, input, now }, settings);
+  if (change === null) return { outcome: "repeated" };
+  if (record.active.length >= concurrency) return { outcome: "busy" };
+  return { outcome: "begin", change, mark };
+}
+
+/** The job whose run has this name, or null: no job began it. */
+export function jobOfRun(name: string): string | null {
+  const hex = /^(?:cron|trig)-([0-9a-f]{16})-/.exec(name)?.[1];
+  return hex === undefined ? null : `job-${hex}`;
+}
+
+/** True for an event of a run that a message began: it begins no other one, or two triggers could go on for ever. */
+export function isOfTriggeredRun(subject: string): boolean {
+  const [yard, evt, noun, , name = ""] = subject.split(".");
+  return yard === "yard" && evt === "evt" && noun === "run" && name.startsWith("trig-");
+}

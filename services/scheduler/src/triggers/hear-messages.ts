@@ -1,0 +1,114 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Bus } from "@switchyard/bus/connect";
+import { hearSubject, readStream, type ForeignMessage } from "@switchyard/bus/foreign-messages";
+import type { Log } from "@switchyard/service/log";
+import { receiveMessage, skipMessages, type ReceiveParts } from "./receive-message.ts";
+import type { MessageTrigger } from "./triggers-file.ts";
+
+export interface HearParts extends ReceiveParts {
+  readonly bus: Bus;
+  readonly log: Log;
+}
+
+export interface Hearing {
+  /** Hears no more, and resolves when what was heard is done. */
+  stop(): Promise<void>;
+}
+
+/** Messages of a subject that wait in this process; more are lost, and the log of the job says how many. */
+const MOST_WAITING = 1_000;
+const RETRY_MS = 1_000;
+const HINT =
+  "the permissions of NATS user scheduler come from triggers.yaml: make them with yard keys init --triggers, and have NATS read them";
+
+/** Hears what a trigger is about, from now on. Failures are logged and tried again. */
+export function hearMessages(trigger: MessageTrigger, parts: HearParts): Hearing {
+  return trigger.source.stored === null ? hear(trigger, parts) : read(trigger, parts);
+}
+
+/** A stream keeps what cannot be begun now. */
+function read(trigger: MessageTrigger, parts: HearParts): Hearing {
+  const { bus, log } = parts;
+  const { source, from, concurrency } = trigger;
+  return readStream(bus, {
+    subject: source.subject,
+    stream: source.stored?.stream ?? "",
+    consumer: source.stored?.consumer ?? "",
+    from,
+    atOnce: concurrency,
+    onFault: (err) =>
+      log.warn(
+        { err, trigger: trigger.id, hint: HINT },
+        "trigger does not read its stream; trying on",
+      ),
+    async handle(message) {
+      const received = await receiveMessage(trigger, message, parts);
+      if (received.outcome === "busy") return { retryMs: RETRY_MS };
+      if (received.outcome === "unfit")
+        await skipMessages(trigger, { count: 1, reason: received.reason }, parts);
+      return "done";
+    },
+  });
+}
+
+/** A subject keeps nothing: what comes while as many runs as may be are under way is skipped, and the log says so. */
+function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
+  const { bus, log } = parts;
+  const waiting: ForeignMessage[] = [];
+  const skips = new Map<string, number>();
+  const stopping = new AbortController();
+  let work: Promise<void> | null = null;
+
+  const skipped = (reason: string): void => void skips.set(reason, (skips.get(reason) ?? 0) + 1);
+  /** Until Redis answers, or the process stops. */
+  const surely = async <T>(step: () => Promise<T>): Promise<T | null> => {
+    for (let isTold = false; ; isTold = true) {
+      try {
+        return await step();
+      } catch (err) {
+        if (!isTold) log.warn({ err, trigger: trigger.id }, "message cannot be taken; trying on");
+        if (stopping.signal.aborted) return null;
+        await delay(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {}); // stopped
+      }
+    }
+  };
+  const receive = async (message: ForeignMessage): Promise<void> => {
+    const received = await surely(() => receiveMessage(trigger, message, parts));
+    if (received?.outcome === "busy")
+      skipped(`${trigger.concurrency} runs of the trigger are under way`);
+    if (received?.outcome === "unfit") skipped(received.reason);
+  };
+  const workOff = async (): Promise<void> => {
+    while (waiting.length > 0 || skips.size > 0) {
+      for (const message of waiting.splice(0)) await receive(message);
+      const told = [...skips];
+      skips.clear();
+      for (const [reason, count] of told)
+        await surely(() => skipMessages(trigger, { count, reason }, parts));
+    }
+  };
+  const begin = (): void => {
+    work ??= workOff().finally(() => {
+      work = null;
+      if (waiting.length > 0 || skips.size > 0) begin();
+    });
+  };
+
+  const hearing = hearSubject(bus, {
+    subject: trigger.source.subject,
+    onRefused: (err) =>
+      log.error({ err, trigger: trigger.id, hint: HINT }, "trigger hears nothing"),
+    onMessage: (message) => {
+      if (waiting.length < MOST_WAITING) waiting.push(message);
+      else skipped(`${MOST_WAITING} messages waited already`);
+      begin();
+    },
+  });
+  return {
+    async stop() {
+      hearing.stop();
+      stopping.abort();
+      await work;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import type { ForeignMessage } from "@switchyard/bus/foreign-messages";
+import { fits } from "../domain/message-filter.ts";
+import { documentOf, fill } from "../domain/message-template.ts";
+import { skip, type DueSettings } from "../domain/take-due.ts";
+import { isOfTriggeredRun, takeMessage } from "../domain/take-message.ts";
+import type { JobStore } from "../store/job-store.ts";
+import type { MessageTrigger } from "./triggers-file.ts";
+
+export interface ReceiveParts extends DueSettings {
+  readonly store: JobStore;
+  readonly now: () => number;
+  /** Something is due at once. */
+  readonly onChange: () => void;
+}
+
+/**
+ * `ignored`: it is not for the trigger. `repeated`: it has begun its run before. `busy`: as many runs as may be are under way. `unfit`:
+ * no run can be made of it.
+ */
+export type Received =
+  | { readonly outcome: "begun" | "ignored" | "repeated" | "busy" }
+  | { readonly outcome: "unfit"; readonly reason: string };
+
+const MOST_ATTEMPTS = 20;
+const MOST_INPUT_CHARS = 32_768;
+
+/** Begins the run of a message, at most once. Rejects with StoreUnavailable; then the same message can be received again. */
+export async function receiveMessage(
+  trigger: MessageTrigger,
+  message: ForeignMessage,
+  parts: ReceiveParts,
+): Promise<Received> {
+  const { subject, text, messageId, sequence } = message;
+  if (isOfTriggeredRun(subject)) return { outcome: "ignored" };
+  const document = documentOf(subject, text);
+  if (!fits(document, trigger.when)) return { outcome: "ignored" };
+  const input = fill(trigger.input, document);
+  if ("missing" in input) return unfit(`the message has no ${input.missing}, which input names`);
+  if (input.text.trim() === "") return unfit("input is empty for this message");
+  if (input.text.length > MOST_INPUT_CHARS)
+    return unfit(`input is longer than ${MOST_INPUT_CHARS} characters for this message`);
+  const named = trigger.dedupe === null ? null : fill(trigger.dedupe, document);
+  if (named !== null && "missing" in named)
+    return unfit(`the message has no ${named.missing}, which message.dedupe names`);
+  const { stored } = trigger.source;
+  const place =
+    stored === null || sequence === null ? randomUUID() : `${stored.stream} ${sequence}`;
+  const key = named?.text ?? messageId ?? place;
+  return begin(trigger, { key, input: input.text }, parts);
+}
+
+async function begin(
+  { jobId, concurrency }: MessageTrigger,
+  { key, input }: { key: string; input: string },
+  parts: ReceiveParts,
+): Promise<Received> {
+  const { store, now, onChange } = parts;
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const stored = await store.load(jobId);
+    // A replica with a newer file has removed it.
+    if (stored === null) return { outcome: "ignored" };
+    const taken = { key, input, concurrency, now: now() };
+    const step = takeMessage(stored.record, taken, parts);
+    if (step.outcome === "off") return { outcome: "ignored" };
+    if (step.outcome !== "begin") return { outcome: step.outcome };
+    const options = { now: taken.now, mark: step.mark };
+    const answer = await store.write(jobId, stored, step.change, options);
+    if (answer === "conflict") continue;
+    if (answer === "repeated") return { outcome: "repeated" };
+    onChange();
+    return { outcome: "begun" };
+  }
+  // Whoever writes so often begins runs of the same job.
+  return { outcome: "busy" };
+}
+
+/** Writes into the log of the job that messages came to no run. Rejects with StoreUnavailable. */
+export async function skipMessages(
+  { jobId }: MessageTrigger,
+  { count, reason }: { readonly count: number; readonly reason: string },
+  { store, now }: ReceiveParts,
+): Promise<void> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const stored = await store.load(jobId);
+    if (stored === null) return;
+    const { record } = stored;
+    const skipped = skip(record, { due: now(), missed: count - 1, now: now(), reason });
+    if ((await store.write(jobId, stored, { record, ...skipped }, { now: now() })) === "ok") return;
+  }
+}
+
+function unfit(reason: string): Received {
+  return { outcome: "unfit", reason };
+}

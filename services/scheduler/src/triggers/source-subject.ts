@@ -1,0 +1,23 @@
+const TOKEN = /^[A-Za-z0-9_:=@+~-]{1,64}$/;
+
+/** What is wrong with the subject of a trigger, for its author; null: nothing. */
+export function subjectProblem(subject: string): string | null {
+  const tokens = subject.split(".");
+  const isSubject =
+    subject.length <= 256 &&
+    tokens.every(
+      (token, index) =>
+        TOKEN.test(token) || token === "*" || (token === ">" && index === tokens.length - 1),
+    );
+  if (!isSubject)
+    return "must be a NATS subject such as shop.orders.*.paid, of letters, digits and _ : = @ + ~ -, with the wildcards * and, at its end, >";
+  const [first = ""] = tokens;
+  if (first === "*" || first === ">" || first.startsWith("_"))
+    return "must begin with a word, so that it does not hear everything there is";
+  if (
+    first === "yard" &&
+    (tokens[1] !== "evt" || !/^[a-z]+$/.test(tokens[2] ?? "") || tokens[2] === "audit")
+  )
+    return "may begin with yard only for events: yard.evt.run.… and the others of docs/subjects.md, without those of the audit";
+  return null;
+}
