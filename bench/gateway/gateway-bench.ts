@@ -13,8 +13,6 @@ export async function benchGateway(bench: Bench): Promise<Report> {
     env: {
       YARD_HTTP_REQUESTS_PER_MINUTE: "1000000",
       YARD_HTTP_STREAMS: "100000",
-      // More calls than one user may have recorded in an hour.
-      YARD_AUDIT_PER_USER: "1000000000",
       // Readers are there before their runs.
       YARD_HTTP_UNKNOWN_RUN_MS: "3600000",
     },
