@@ -2,7 +2,7 @@ import { APICallError } from "@ai-sdk/provider";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_RETRIES, ModelFailure, modelFailureOf, retryDelay } from "./model-failure.ts";
-import { PlanError } from "./plan-template.ts";
+import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 
@@ -31,7 +31,7 @@ test("repeats what may pass and not what will stay", () => {
     [apiError(401), false],
     [new TypeError("terminated"), true],
     [Object.assign(new Error("bad"), { isRetryable: false }), false],
-    [new PlanError("plan step 1: no"), false],
+    [new TemplateError("plan step 1: no"), false],
   ];
   for (const [error, expected] of cases) {
     assert.equal(modelFailureOf(error, NOW).isRetryable, expected, String(error));

@@ -1,7 +1,7 @@
 import { APICallError } from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
 import { RuntimeFailure } from "../runtime/runtime-failure.ts";
-import { PlanError } from "./plan-template.ts";
+import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 /** A model call that gave no answer, and whether the same call may be made again. */
 export class ModelFailure extends Error {
@@ -34,7 +34,7 @@ export function modelFailureOf(error: unknown, now: number): ModelFailure {
   if (error instanceof ModelFailure) return error;
   if (error instanceof RuntimeFailure)
     return new ModelFailure(error.message, { isRetryable: error.isRetryable });
-  if (error instanceof PlanError) {
+  if (error instanceof TemplateError) {
     return new ModelFailure(error.message, { code: "plan_error", isRetryable: false });
   }
   if (APICallError.isInstance(error)) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { positionIn, type PlayedTurn } from "./plan-position.ts";
-import { PlanError } from "./plan-template.ts";
+import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 const ok = (text: string): PlayedTurn => ({ results: [{ text, isError: false }] });
 const failed = (text: string): PlayedTurn => ({ results: [{ text, isError: true }] });
@@ -52,7 +52,7 @@ test("says which condition has a pointer that is none", () => {
   assert.throws(
     () => positionIn(plan, "", []),
     (error) => {
-      assert.ok(error instanceof PlanError);
+      assert.ok(error instanceof TemplateError);
       assert.match(error.message, /^plan step 1, when: \/last\/~2 is not a JSON pointer/);
       return true;
     },

@@ -1,6 +1,20 @@
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
 import type { Plan, PlanCondition, PlanStep } from "@switchyard/contracts/plan";
-import { PlanError, type PlanDocument, type PlanResult } from "./plan-template.ts";
+import { TemplateError } from "@switchyard/contracts/pointer-template";
+
+/** What a call of a plan came to. */
+export interface PlanResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** What the pointers of a plan look into. */
+export interface PlanDocument {
+  readonly input: unknown;
+  readonly results: Readonly<Record<string, PlanResult>>;
+  /** The result of the last call of the step before; missing at the first step. */
+  readonly last?: PlanResult;
+}
 
 /** One answer that was given before, by the results of its calls in their order. */
 export interface PlayedTurn {
@@ -18,7 +32,7 @@ export interface PlanPosition {
 
 /**
  * Walks a plan along the answers so far. It keeps no state of its own: the same turns lead to the
- * same place, in whichever process. Throws PlanError for a pointer that is none.
+ * same place, in whichever process. Throws TemplateError for a pointer that is none.
  */
 export function positionIn(plan: Plan, input: unknown, turns: readonly PlayedTurn[]): PlanPosition {
   const results: Record<string, PlanResult> = Object.create(null);
@@ -67,7 +81,9 @@ function isRepeated(
 function holds(condition: PlanCondition, document: PlanDocument, where: string): boolean {
   const tokens = parsePointer(condition.at);
   if (tokens === null)
-    throw new PlanError(`${where}: ${condition.at} is not a JSON pointer such as /last/isError`);
+    throw new TemplateError(
+      `${where}: ${condition.at} is not a JSON pointer such as /last/isError`,
+    );
   const located = locate(document, tokens);
   const isTrue = located.kind === "found" && fits(condition, located.value);
   return isTrue !== (condition.not === true);

@@ -112,7 +112,7 @@ test("rejects with the step and the pointer when the plan asks for what is not t
     "just text",
   );
   await assert.rejects(async () => broken.doStream({ prompt: [user] }), {
-    name: "PlanError",
+    name: "TemplateError",
     message: /^plan step 1, call 1: pointer \/input\/path finds nothing at "path"/,
   });
 });

@@ -7,9 +7,14 @@ import type {
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import type { Plan, PlanCall, PlanFailure } from "@switchyard/contracts/plan";
+import { fillTemplate, fillValue } from "@switchyard/contracts/pointer-template";
 import type { RunInput } from "@switchyard/contracts/runs";
-import { positionIn, type PlayedTurn } from "./plan-position.ts";
-import { fillTemplate, fillValue, type PlanDocument, type PlanResult } from "./plan-template.ts";
+import {
+  positionIn,
+  type PlanDocument,
+  type PlanResult,
+  type PlayedTurn,
+} from "./plan-position.ts";
 import { beforeAnswer, failOnPurpose, streamOf, type PlayedAnswer } from "./scripted-stream.ts";
 
 /** The answer to one turn, and whether it fails first. */

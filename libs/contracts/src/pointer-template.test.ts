@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fillTemplate, fillValue, PlanError, type PlanDocument } from "./plan-template.ts";
+import { fillTemplate, fillValue, TemplateError } from "./pointer-template.ts";
 
 const MARKDOWN =
   "\n# Title #\n\ntext with words\n\n## Part *one*\n```sh\n# not a heading\n```\n### Deep\n#hashtag\n";
 
-const document: PlanDocument = {
+const document = {
   input: { path: "a.txt", count: 3, nested: { list: ["x", "y"] } },
   results: {
     readme: { text: MARKDOWN, isError: false },
@@ -48,11 +48,11 @@ test("passes values through filters from left to right", () => {
   }
 });
 
-test("names the place, the pointer and the results when a pointer finds nothing", () => {
+test("names the place, the pointer and what is there when a pointer finds nothing", () => {
   assert.throws(
     () => fillTemplate("{{/results/listing/text}}", document, "plan step 2"),
-    new PlanError(
-      'plan step 2: pointer /results/listing/text finds nothing at "listing"; there are results named 0, readme, write',
+    new TemplateError(
+      'plan step 2: pointer /results/listing/text finds nothing at "listing"; there is 0, readme, write',
     ),
   );
 });
@@ -61,7 +61,7 @@ test("refuses a filter that does not exist", () => {
   for (const filter of ["shout", "lines", "lines x", "lines 1 2", "trim 3", "constructor", ""]) {
     assert.throws(
       () => fillTemplate(`{{/input/path | ${filter}}}`, document, "plan answer"),
-      (error) => error instanceof PlanError && error.message.includes(`no filter "${filter}"`),
+      (error) => error instanceof TemplateError && error.message.includes(`no filter "${filter}"`),
       filter,
     );
   }

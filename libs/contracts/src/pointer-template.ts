@@ -1,30 +1,19 @@
-import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
+import { locate, parsePointer } from "./json-pointer.ts";
 
-/** What a call of a plan came to. */
-export interface PlanResult {
-  readonly text: string;
-  readonly isError: boolean;
-}
+const NAMES_SHOWN = 20;
 
-/** What the pointers of a plan look into. */
-export interface PlanDocument {
-  readonly input: unknown;
-  readonly results: Readonly<Record<string, PlanResult>>;
-  /** The result of the last call of the step before; missing at the first step. */
-  readonly last?: PlanResult;
-}
-
-/** A plan that cannot be carried out: the text names the step and the pointer. */
-export class PlanError extends Error {
-  override readonly name = "PlanError";
+/** A template that cannot be filled: the text names the place, the pointer and what is there. */
+export class TemplateError extends Error {
+  override readonly name = "TemplateError";
 }
 
 /**
  * Fills a template: `{{/pointer}}` becomes what the pointer finds, `{{/pointer | filter}}` passes it
  * through filters from left to right. Braces that hold no pointer are plain text, and what was
- * inserted is never read as a template again. `where` names the place in the plan for errors.
+ * inserted is never read as a template again. `where` names the place of the template for errors.
+ * Throws a {@link TemplateError} for a pointer that finds nothing and a filter that there is not.
  */
-export function fillTemplate(template: string, document: PlanDocument, where: string): string {
+export function fillTemplate(template: string, document: unknown, where: string): string {
   let filled = "";
   let rest = 0;
   while (rest < template.length) {
@@ -43,8 +32,8 @@ export function fillTemplate(template: string, document: PlanDocument, where: st
   return filled + template.slice(rest);
 }
 
-/** Replaces every `{ "$from": "/pointer" }` inside a value; see the contract of a plan. */
-export function fillValue(value: unknown, document: PlanDocument, where: string): unknown {
+/** Replaces every `{ "$from": "/pointer" }` inside a value by what the pointer finds. Throws as {@link fillTemplate} does. */
+export function fillValue(value: unknown, document: unknown, where: string): unknown {
   if (Array.isArray(value)) return value.map((item) => fillValue(item, document, where));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value);
@@ -55,24 +44,36 @@ export function fillValue(value: unknown, document: PlanDocument, where: string)
   return Object.fromEntries(entries.map(([key, item]) => [key, fillValue(item, document, where)]));
 }
 
-function evaluate(expression: string, document: PlanDocument, where: string): string {
+function evaluate(expression: string, document: unknown, where: string): string {
   const [pointer = "", ...filters] = expression.split("|").map((part) => part.trim());
   let value = lookUp(pointer, document, where);
   for (const filter of filters) value = applyFilter(filter, value, where);
   return textOf(value);
 }
 
-function lookUp(pointer: string, document: PlanDocument, where: string): unknown {
+function lookUp(pointer: string, document: unknown, where: string): unknown {
   const tokens = parsePointer(pointer);
   if (tokens === null) {
-    throw new PlanError(`${where}: ${pointer} is not a JSON pointer such as /results/0/text`);
+    throw new TemplateError(`${where}: ${pointer} is not a JSON pointer such as /input/path`);
   }
   const located = locate(document, tokens);
   if (located.kind === "found") return located.value;
-  throw new PlanError(
-    `${where}: pointer ${pointer} finds nothing at "${located.at}"; ` +
-      `there are results named ${Object.keys(document.results).join(", ") || "(none yet)"}`,
+  const there = namesAt(document, tokens).slice(0, NAMES_SHOWN).join(", ");
+  throw new TemplateError(
+    `${where}: pointer ${pointer} finds nothing at "${located.at}"; there is ${there || "nothing"}`,
   );
+}
+
+/** What stands where the way of a pointer ended. */
+function namesAt(document: unknown, tokens: readonly string[]): string[] {
+  let names: string[] = [];
+  for (let length = 0; length < tokens.length; length += 1) {
+    const located = locate(document, tokens.slice(0, length));
+    if (located.kind !== "found") break;
+    const { value } = located;
+    names = typeof value === "object" && value !== null ? Object.keys(value) : [];
+  }
+  return names;
 }
 
 const FILTERS: Readonly<Record<string, (text: string) => string>> = {
@@ -94,7 +95,7 @@ function applyFilter(filter: string, value: unknown, where: string): string {
   }
   const apply = Object.hasOwn(FILTERS, name) && count === undefined ? FILTERS[name] : undefined;
   if (apply === undefined) {
-    throw new PlanError(
+    throw new TemplateError(
       `${where}: there is no filter "${filter}"; the filters are ${Object.keys(FILTERS).join(", ")}, lines N and json`,
     );
   }
