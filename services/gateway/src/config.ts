@@ -43,6 +43,8 @@ export const Config = z.object({
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** The folder of the built console; empty: no console is served. */
   YARD_CONSOLE_DIR: z.string().default(""),
+  /** hooks.json: what programs elsewhere may start by a webhook. */
+  YARD_HOOKS_FILE: z.string().optional(),
   /** Proxies in front of the gateway that add whom they saw to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
   /** Streams of events of one caller, on each replica. */

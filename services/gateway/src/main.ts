@@ -9,6 +9,7 @@ import { createStreamPlaces } from "./events/stream-places.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
+import { readHooks } from "./hooks/hooks-file.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
 import { addressOfClient } from "./identity/authenticate.ts";
 import { problemOf } from "./problems/problem.ts";
@@ -60,6 +61,7 @@ await runService({
       access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
+      hooks: await readHooks(config.YARD_HOOKS_FILE, process.env),
       streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),

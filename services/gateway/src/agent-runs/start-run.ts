@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getAgent } from "@switchyard/contracts/agents";
 import { fullRunId } from "@switchyard/contracts/ids";
@@ -27,14 +28,36 @@ export interface AgentRun {
 export async function startAgentRun(
   parts: FollowParts,
   asker: Asker,
-  { agent, input, repeatKey, session, output, labels, via }: AgentRun,
+  run: AgentRun,
 ): Promise<RunFollow> {
+  const start = await prepareStart(parts.bus, asker, run);
+  const { runId } = start;
+  const follow = followRun(parts, asker, { runId, history: run.repeatKey !== undefined });
+  try {
+    await start.publish();
+  } catch (error) {
+    follow.stop();
+    throw error;
+  }
+  return follow;
+}
+
+/** Starts a run as the asker and does not wait for it: resolves with its id when the command is stored. Rejects as {@link startAgentRun} does. */
+export async function leaveAgentRun(bus: Bus, asker: Asker, run: AgentRun): Promise<string> {
+  const start = await prepareStart(bus, asker, run);
+  await start.publish();
+  return start.runId;
+}
+
+async function prepareStart(
+  bus: Bus,
+  asker: Asker,
+  { agent, input, repeatKey, session, output, labels, via }: AgentRun,
+): Promise<{ readonly runId: string; readonly publish: () => Promise<unknown> }> {
   const user = await asker.user();
   checkRights(startRun, user);
   await asker.ask(getAgent, { name: agent });
   const name = repeatKey === undefined ? randomUUID() : nameOf(via, repeatKey);
-  const runId = fullRunId(asker.caller, name);
-  const follow = followRun(parts, asker, { runId, history: repeatKey !== undefined });
   const run = {
     runId: name,
     input,
@@ -44,13 +67,10 @@ export async function startAgentRun(
     ...(session === undefined ? {} : { session, onBusy: "enqueue" as const }),
   };
   const about = { userToken: user.token, correlationId: asker.requestId };
-  try {
-    await publishCommand(parts.bus, startRun, { agent }, run, about);
-  } catch (error) {
-    follow.stop();
-    throw error;
-  }
-  return follow;
+  return {
+    runId: fullRunId(asker.caller, name),
+    publish: () => publishCommand(bus, startRun, { agent }, run, about),
+  };
 }
 
 /** Asks for the end of a run; one that cannot be asked for is not an error, since nobody waits for it any more. */

@@ -3,6 +3,8 @@ import type { Context, Hono } from "hono";
 import { createAgUiEndpoint } from "../ag-ui/serve-ag-ui.ts";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { createA2aEndpoint } from "../a2a/serve-a2a.ts";
+import { createHookEndpoint } from "../hooks/serve-hook.ts";
+import type { Hooks } from "../hooks/hooks-file.ts";
 import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import {
@@ -20,6 +22,8 @@ export interface ProtocolParts extends FollowParts, AuthenticationParts {
   readonly log: Log;
   /** Who issues tokens for OAuth clients; null where nobody does. */
   readonly issuer: string | null;
+  readonly hooks: Hooks;
+  readonly now: () => number;
 }
 
 /** The protocols of agents beside REST: the same callers, roles and limits, each in its own words. */
@@ -44,6 +48,8 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
     (c, next) => authenticate(c, next, parts),
     (c) => serveToolsInvoke(c, parts),
   );
+  // Signed by whoever sends it, in place of a credential.
+  app.post("/hooks/:name", createHookEndpoint(parts));
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }

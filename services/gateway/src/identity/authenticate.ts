@@ -6,7 +6,7 @@ import { clientAddress } from "./client-address.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { GatewayEnv } from "./request-context.ts";
 import { checkCsrf, type GatewayCookie } from "./session-cookie.ts";
-import type { UserDesk } from "./user-desk.ts";
+import type { User, UserDesk } from "./user-desk.ts";
 
 export interface AuthenticationParts {
   readonly desk: UserDesk;
@@ -29,19 +29,28 @@ export async function authenticate(
   next: () => Promise<void>,
   parts: AuthenticationParts,
 ): Promise<void> {
-  const { desk, rateLimit, sessionCookie, publicUrl, requestsPerMinute } = parts;
+  const { desk, sessionCookie, publicUrl } = parts;
   const shown = bearerOf(c);
   const credential = shown ?? sessionCookie.get(c);
   if (credential === undefined)
     throw unauthenticated("this needs a credential in the header Authorization, or a session");
   if (shown === undefined) checkCsrf(c, credential, publicUrl);
   const user = await countingGuesses(c, parts, () => desk.identify(credential));
-  const taken = await rateLimit.take(`${user.caller} ${user.credential}`, requestsPerMinute);
-  for (const [name, value] of Object.entries(taken.headers)) c.header(name, value);
-  if (taken.isOver) throw tooMany(taken.headers);
+  await countRequest(c, parts, user);
   c.set("user", user);
   c.set("credential", credential);
   await next();
+}
+
+/** Counts a request of a credential. Throws a Problem when it has sent too many in a minute. */
+export async function countRequest(
+  c: Context<GatewayEnv>,
+  { rateLimit, requestsPerMinute }: Pick<AuthenticationParts, "rateLimit" | "requestsPerMinute">,
+  user: User,
+): Promise<void> {
+  const taken = await rateLimit.take(`${user.caller} ${user.credential}`, requestsPerMinute);
+  for (const [name, value] of Object.entries(taken.headers)) c.header(name, value);
+  if (taken.isOver) throw tooMany(taken.headers);
 }
 
 /** The credential of the header `Authorization`. */

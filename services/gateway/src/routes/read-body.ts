@@ -5,10 +5,18 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** The JSON body of a request, undefined without one. Throws a Problem when it is not valid JSON, too long or too deep. */
 export async function readBody(request: Request, limit: number): Promise<unknown> {
-  if (request.body === null) return undefined;
-  const bytes = await bytesOf(request.body, limit);
-  if (bytes.length === 0) return undefined;
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+  const bytes = await readBytes(request, limit);
+  return bytes.length === 0 ? undefined : jsonOf(bytes, request.headers);
+}
+
+/** The body as it came. Throws a Problem when it is too long. */
+export async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+  return request.body === null ? new Uint8Array() : bytesOf(request.body, limit);
+}
+
+/** What the bytes of a body say. Throws a Problem when they are not valid JSON, or too deep. */
+export function jsonOf(bytes: Uint8Array, headers: Headers): unknown {
+  const type = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json")
     throw new Problem({
       status: 415,

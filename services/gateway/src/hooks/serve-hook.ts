@@ -1,0 +1,143 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { fillTemplate, fillValue, TemplateError } from "@switchyard/contracts/pointer-template";
+import { RunInput } from "@switchyard/contracts/runs";
+import type { Log } from "@switchyard/service/log";
+import type { Context } from "hono";
+import { leaveAgentRun } from "../agent-runs/start-run.ts";
+import { askerOf } from "../identity/asker.ts";
+import { countRequest, limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
+import { jsonOf, readBytes } from "../routes/read-body.ts";
+import { checkSignature, type SignedDelivery } from "./check-signature.ts";
+import type { Hook, Hooks, TEMPLATE_FIELDS } from "./hooks-file.ts";
+
+export interface HookParts extends AuthenticationParts {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly hooks: Hooks;
+  readonly now: () => number;
+}
+
+const BODY_LIMIT = 1024 * 1024;
+/** In a minute, of one address at one hook. */
+const BAD_DELIVERIES = 30;
+const LABEL_LENGTH = 256;
+
+/** `POST /hooks/{name}`: a run for each delivery that was signed, as the caller of the hook's own key. */
+export function createHookEndpoint(
+  parts: HookParts,
+): (c: Context<GatewayEnv>) => Promise<Response> {
+  return async (c) => {
+    const hook = parts.hooks.get(c.req.param("name") ?? "");
+    if (hook === undefined) {
+      await limitAddress(c, parts, { what: "unknown hook", limit: BAD_DELIVERIES });
+      const detail = "there is no hook of this name: hooks.json of the gateway names them";
+      throw new Problem({ status: 404, code: "unknown_hook", detail });
+    }
+    const bytes = await readBytes(c.req.raw, BODY_LIMIT);
+    const delivery = await signedDelivery(c, parts, { hook, body: bytes });
+    const body = jsonOf(bytes, c.req.raw.headers);
+    const event = delivery.event ?? typeIn(body);
+    const unwanted = whyIgnored(hook, event, body);
+    if (unwanted !== null) return c.json({ runId: null, ignored: unwanted }, 200);
+    const input = inputOf(hook, { body, event, delivery: delivery.id, hook: hook.name });
+    const runId = await start(c, parts, { hook, input, event, delivery: delivery.id });
+    return c.json({ runId }, 202, { location: `/api/v1/runs/${runId}` });
+  };
+}
+
+async function signedDelivery(
+  c: Context<GatewayEnv>,
+  parts: HookParts,
+  { hook, body }: { hook: Hook; body: Uint8Array },
+): Promise<SignedDelivery> {
+  const { headers } = c.req.raw;
+  const checked = checkSignature(hook, { headers, body, nowMs: parts.now() });
+  if ("delivery" in checked) return checked.delivery;
+  const { code, detail } = checked.refusal;
+  await limitAddress(c, parts, { what: `hook ${hook.name}`, limit: BAD_DELIVERIES });
+  parts.access.refused(c, null, { operation: `POST /hooks/${hook.name}`, status: 403, code });
+  throw new Problem({ status: 403, code, detail });
+}
+
+/** Where Standard Webhooks advise to say what happened. */
+function typeIn(body: unknown): string | null {
+  const type = fieldOf(body, "type");
+  return typeof type === "string" ? type : null;
+}
+
+/** `issues` stands for all events of that name, `issues.opened` for those with the action. */
+function whyIgnored({ form, events }: Hook, event: string | null, body: unknown): string | null {
+  if (form === "github" && event === "ping") return "a ping starts no run";
+  if (events === null || (event !== null && events.has(event))) return null;
+  const action = form === "github" ? fieldOf(body, "action") : undefined;
+  const whole = typeof action === "string" ? `${event}.${action}` : event;
+  if (whole !== null && events.has(whole)) return null;
+  return `the hook does not want the event ${whole?.slice(0, LABEL_LENGTH) ?? "without a type"}`;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name] // own properties can be read by name
+    : undefined;
+}
+
+function inputOf(
+  { input }: Hook,
+  document: Readonly<Record<(typeof TEMPLATE_FIELDS)[number], unknown>>,
+): RunInput {
+  try {
+    const filled =
+      typeof input === "string"
+        ? fillTemplate(input, document, "input")
+        : fillValue(input, document, "input");
+    const parsed = RunInput.safeParse(filled);
+    if (parsed.success) return parsed.data;
+    throw new TemplateError("input: what the template comes to must be a text or a JSON object");
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    const detail = `this delivery does not fit the hook's template: ${error.message}`;
+    throw new Problem({ status: 422, code: "template_error", detail });
+  }
+}
+
+async function start(
+  c: Context<GatewayEnv>,
+  parts: HookParts,
+  about: { hook: Hook; input: RunInput; event: string | null; delivery: string },
+): Promise<string> {
+  const { hook, input, event, delivery } = about;
+  const { name, agent, key } = hook;
+  try {
+    const user = await parts.desk.identify(key);
+    await countRequest(c, parts, user);
+    c.set("user", user);
+    c.set("credential", key);
+    return await leaveAgentRun(parts.bus, askerOf(c, parts), {
+      agent,
+      input,
+      repeatKey: `${name}\n${delivery}`,
+      labels: {
+        hook: name,
+        delivery,
+        ...(event !== null && { event: event.slice(0, LABEL_LENGTH) }),
+      },
+      via: "hook",
+    });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !OF_THE_OPERATOR.has(error.code)) throw error;
+    const requestId = c.get("requestId");
+    parts.log.warn({ hook: name, agent, code: error.code, requestId }, "hook cannot start runs");
+    const detail = `the hook ${name} cannot start its run, which its operator has to put right: ${error.message}`;
+    throw new Problem({ status: 503, code: "hook_unavailable", detail });
+  }
+}
+
+/** Not the sender's fault, and a delivery that is sent again later may find it put right. */
+const OF_THE_OPERATOR: ReadonlySet<string> = new Set([
+  "bad_credential",
+  "forbidden",
+  "unknown_agent",
+]);
