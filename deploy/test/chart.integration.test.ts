@@ -36,6 +36,26 @@ function workloads(): { set: string; workload: Manifest }[] {
   );
 }
 
+test(
+  "hooks of the gateway are a file that it reads, and without any there is none",
+  { skip },
+  () => {
+    const chosen = ["gateway.hooks.orders.agent=triage", "gateway.secrets={orders-secrets}"];
+    const manifests = readManifests(renderChart(helm, { values: "minimal", sets: chosen }));
+    const [gateway] = containersOf(deploymentOf(manifests, "gateway"));
+    assert.equal(variable(gateway, "YARD_HOOKS_FILE"), "/config/hooks.json");
+    assert.deepEqual(dig(gateway, "envFrom.0"), { secretRef: { name: "orders-secrets" } });
+    const map = ofKind(manifests, "ConfigMap").find(({ metadata }) =>
+      metadata.name.startsWith("yard-hooks"),
+    );
+    assert.deepEqual(JSON.parse(String(Object(dig(map, "data"))["hooks.json"])), {
+      hooks: { orders: { agent: "triage" } },
+    });
+    const [without] = containersOf(deploymentOf(rendered.get("minimal") ?? [], "gateway"));
+    assert.equal(variable(without, "YARD_HOOKS_FILE"), undefined);
+  },
+);
+
 test("the chart and each value set pass helm lint", { skip }, () => {
   for (const set of sets) {
     const text = runHelm(helm, ["lint", "switchyard", "--strict", "-f", `values/${set}.yaml`]);

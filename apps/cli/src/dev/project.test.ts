@@ -42,6 +42,17 @@ test("what is missing is named", async () => {
   await assert.rejects(findProject(project({ "mcp-servers.json": "{}" })), /has no policy/);
 });
 
+test("hooks.json is found, with the variables that it names", async () => {
+  const files = { "mcp-servers.json": "{}", "policy.yaml": "" };
+  assert.equal((await findProject(project(files))).hooks, null);
+  const text = '{"hooks":{"a":{"key":"${A_KEY}","secrets":["${A_SECRET}","${A_KEY}"]}}}';
+  const root = project({ ...files, "hooks.json": text });
+  assert.deepEqual((await findProject(root)).hooks, {
+    file: join(root, "hooks.json"),
+    variables: ["A_KEY", "A_SECRET"],
+  });
+});
+
 test("the default model comes from models.json; a broken one is left to the runner to explain", async () => {
   const files = { "mcp-servers.json": "{}", "policy.yaml": "" };
   const none = await findProject(project(files));

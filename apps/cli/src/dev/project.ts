@@ -12,10 +12,18 @@ export interface Project {
   readonly channelsFile: string | null;
   /** Null: runs begin by no trigger of the project. */
   readonly triggersFile: string | null;
+  /** Null: no webhook starts a run. */
+  readonly hooks: HooksOfProject | null;
   /** Null: the runner knows its built-in providers only. */
   readonly modelsFile: string | null;
   /** The model of agents that name none. */
   readonly defaultModel: string;
+}
+
+export interface HooksOfProject {
+  readonly file: string;
+  /** The variables that the file names as `${VAR}`, which hold its secrets. */
+  readonly variables: readonly string[];
 }
 
 const BUILT_IN_MODEL = "scripted/plan";
@@ -47,9 +55,17 @@ export async function findProject(directory: string): Promise<Project> {
     mcpServersFile,
     channelsFile: (await isFile(channelsFile)) ? channelsFile : null,
     triggersFile: (await isFile(triggersFile)) ? triggersFile : null,
+    hooks: await findHooks(join(root, "hooks.json")),
     modelsFile: hasModels ? modelsFile : null,
     defaultModel: hasModels ? await readDefaultModel(modelsFile) : BUILT_IN_MODEL,
   };
+}
+
+async function findHooks(file: string): Promise<HooksOfProject | null> {
+  if (!(await isFile(file))) return null;
+  const text = await readFile(file, "utf8").catch(() => ""); // the gateway says what is wrong with it
+  const variables = [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = ""]) => name);
+  return { file, variables: [...new Set(variables)] };
 }
 
 async function findPolicy(root: string): Promise<string> {

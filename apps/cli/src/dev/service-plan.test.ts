@@ -18,6 +18,7 @@ function plan(
       mcpServersFile: "/project/mcp-servers.json",
       channelsFile: null,
       triggersFile: null,
+      hooks: { file: "/project/hooks.json", variables: ["HOOK_SECRET", "YARD_NATS_URL"] },
       modelsFile: null,
       defaultModel: "scripted/plan",
     },
@@ -138,6 +139,16 @@ test("API keys reach the services that use them and no others", () => {
     specs.filter(({ env }) => Object.values(env).includes("canary")).map(({ name }) => name),
     ["broker", "runner", "channels"],
   );
+});
+
+test("the gateway gets the variables that hooks.json names, and nothing of ours under their name", () => {
+  const specs = plan({ HOOK_SECRET: "whsec", YARD_NATS_URL: "nats://elsewhere:1" });
+  const gateway = specs.at(-1)?.env ?? {};
+  assert.deepEqual(
+    [gateway["YARD_HOOKS_FILE"], gateway["HOOK_SECRET"], gateway["YARD_NATS_URL"]],
+    ["/project/hooks.json", "whsec", "nats://127.0.0.1:1"],
+  );
+  assert.equal(specs[0]?.env["HOOK_SECRET"], undefined);
 });
 
 test("only the policy gets the key that signs run tokens", () => {

@@ -92,6 +92,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
         chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",
     }),
     service(options, "gateway", "gateway", "gateway", {
+      ...hooksFor(project, env),
       ...pick(env, GATEWAY_SETTINGS),
       ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
     }),
@@ -115,6 +116,12 @@ const GATEWAY_SETTINGS = [
   "YARD_HTTP_STREAMS",
   "YARD_HTTP_UNKNOWN_RUN_MS",
 ];
+
+/** The file of webhooks, and of the person's environment what it names and no more. */
+function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (hooks === null) return {};
+  return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
+}
 
 const SCHEDULER_SETTINGS = [
   // A benchmark looks into its memory.

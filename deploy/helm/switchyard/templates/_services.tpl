@@ -98,6 +98,9 @@
 {{- with $g.url }}
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }
 {{- end }}
+{{- if or $g.hooks $g.existingConfigMap }}
+- { name: YARD_HOOKS_FILE, value: /config/hooks.json }
+{{- end }}
 {{- if $g.oidc.issuer }}
 - { name: YARD_OIDC_ISSUER, value: {{ $g.oidc.issuer | quote }} }
 - { name: YARD_OIDC_CLIENT_ID, value: {{ $g.oidc.clientId | quote }} }
@@ -108,7 +111,14 @@
 {{- end }}
 {{- end }}
 
-{{- define "switchyard.config.gateway" -}}[]{{- end }}
+{{- define "switchyard.config.gateway" -}}
+{{- $g := .Values.gateway }}
+{{- if or $g.hooks $g.existingConfigMap -}}
+- { name: yard-hooks, existing: {{ $g.existingConfigMap | quote }}, path: /config, data: { hooks.json: {{ dict "hooks" $g.hooks | toPrettyJson | toJson }} } }
+{{- else -}}
+[]
+{{- end }}
+{{- end }}
 
 {{/* Secrets that become variables, and may be missing. */}}
 {{- define "switchyard.optionalSecret" -}}
