@@ -70,6 +70,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   stopped: EXIT.denied,
   may_not_start: EXIT.denied,
   skill_not_invocable: EXIT.denied,
+  skill_off: EXIT.denied,
   origin_refused: EXIT.denied,
   no_key: EXIT.dependencyDown,
   stops_unknown: EXIT.dependencyDown,

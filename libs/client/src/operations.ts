@@ -996,6 +996,7 @@ export type Session = {
   label: string | null;
   agent: string;
   model: ModelName | null;
+  skillsOff: string[];
   onBusy: BusyPolicy;
   createdAt: Timestamp;
   updatedAt: Timestamp;
@@ -1499,6 +1500,7 @@ export interface Operations {
         label: string | null;
         agent: string;
         model: ModelName | null;
+        skillsOff: string[];
         onBusy: BusyPolicy;
         createdAt: Timestamp;
         updatedAt: Timestamp;
@@ -1531,6 +1533,7 @@ export interface Operations {
         onBusy?: BusyPolicy;
         agent?: string;
         model?: ModelName | null;
+        skillsOff?: string[];
       };
     };
     reply: { session: Session };
@@ -1573,6 +1576,7 @@ export interface Operations {
         agent?: string;
         model?: ModelName;
         skill?: string;
+        skillsOff?: string[];
         onBusy?: BusyPolicy;
         timeoutSeconds?: number;
         runId?: RunId;
@@ -2147,7 +2151,9 @@ export interface Operations {
   };
 
   "GET /skills/catalogue": {
-    request: { query?: { contextWindow?: number; budgetTokens?: number; about?: string } };
+    request: {
+      query?: { contextWindow?: number; budgetTokens?: number; about?: string; without?: string[] };
+    };
     reply: SkillCatalogue;
   };
 

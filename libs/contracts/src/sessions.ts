@@ -7,6 +7,9 @@ import { RunFailure } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 
+/** Skills that the runs of a session do without: they are in no list that a model is given, and cannot be asked for. */
+const SkillsOff = z.array(SkillName).max(100);
+
 /**
  * A session is a conversation of which each message is a run. It belongs to the NATS user that began it;
  * for everybody else but `cli` and `admin` it does not exist.
@@ -21,6 +24,8 @@ export const Session = z.object({
   agent: AgentName,
   /** What answers instead of the agent's own model; null: nothing does. */
   model: ModelName.nullable(),
+  /** Skills that its runs do without. */
+  skillsOff: SkillsOff.default([]),
   /** For messages that do not say it themselves. */
   onBusy: BusyPolicy,
   createdAt: Timestamp,
@@ -150,6 +155,8 @@ export const sendToSession = rpc({
        * message would be given to the run that is under way, this one waits.
        */
       skill: SkillName.optional(),
+      /** What the session does without from now on, all of it; left out: as before. */
+      skillsOff: SkillsOff.optional(),
       onBusy: BusyPolicy.optional(),
       timeoutSeconds: z.int().min(0).max(300).default(0),
       /** The run's; the same id again is the same message. */
@@ -205,6 +212,8 @@ export const patchSession = rpc({
     agent: AgentName.optional(),
     /** Null: the agent's own again. */
     model: ModelName.nullable().optional(),
+    /** All of them; none: every skill is on again. Runs that are under way keep what they began with. */
+    skillsOff: SkillsOff.optional(),
   }),
   reply: z.object({ session: Session }),
   errors: {

@@ -45,6 +45,8 @@ export const skillCatalogue = rpc({
     budgetTokens: z.int().min(50).max(1_000_000).optional(),
     /** What the work is about: when skills must be left out, those that fit it least go first. */
     about: z.string().max(65_536).optional(),
+    /** Skills that are not to be listed, as if they were not there. */
+    without: z.array(SkillName).max(100).optional(),
   }),
   reply: SkillCatalogue,
   errors: { store_unavailable: storeUnavailable },

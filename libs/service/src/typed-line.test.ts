@@ -22,6 +22,7 @@ test("/help asks for help, and for help on a topic, whatever skill has that name
   assert.deepEqual(read("/help"), { kind: "help", topic: null });
   assert.deepEqual(read("/Help skills "), { kind: "help", topic: "skills" });
   assert.deepEqual(read("/skill help me"), { kind: "skill", skill: "help", arguments: "me" });
+  assert.deepEqual(read("/use help me"), read("/skill help me"), "[DR6]");
 });
 
 test("/skills lists skills, or shows one of them [D62, D24]", () => {

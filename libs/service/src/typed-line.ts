@@ -15,6 +15,7 @@ export const BUILT_IN_COMMANDS = [
   "skill",
   "skills",
   "tools",
+  "use",
   "workspace",
 ] as const;
 type BuiltInCommand = (typeof BUILT_IN_COMMANDS)[number];
@@ -76,6 +77,7 @@ function builtIn(command: BuiltInCommand, rest: string, known: KnownNames): Type
     case "skills":
       return word === "" ? { kind: "skills", skill: null } : shown(word, known);
     case "skill":
+    case "use": // clawft's name for it
       return word === "" ? { kind: "skills", skill: null } : used(rest.trimStart(), known);
     case "agents":
       return { kind: "agents" };

@@ -279,8 +279,10 @@ async function startImporter(
       throw fail.unknown_agent(`no agent ${name}`, { name, known: [...agents.keys()] });
     return { agent: found };
   });
-  service.handle(skillCatalogue, ({ contextWindow }) => {
-    const all = [...skills.values()].filter(({ summary }) => summary.modelInvocable);
+  service.handle(skillCatalogue, ({ contextWindow, without = [] }) => {
+    const all = [...skills.values()].filter(
+      ({ summary }) => summary.modelInvocable && !without.includes(summary.name),
+    );
     // Enough to see that the window arrives: the smallest has room for one skill.
     const offered = contextWindow === SMALLEST_WINDOW ? all.slice(0, 1) : all;
     const dropped = all.slice(offered.length).map(({ summary }) => summary.name);

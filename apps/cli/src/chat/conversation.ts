@@ -18,7 +18,7 @@ import { printable } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
 import { followToEnd } from "../run-story.ts";
 import { Decider, type Person } from "./decide.ts";
-import { SLASH_COMMANDS } from "./slash-commands.ts";
+import { skillSwitch, SLASH_COMMANDS, switchSkill } from "./slash-commands.ts";
 import { Transcript, type Screen } from "./transcript.ts";
 
 export interface Names {
@@ -50,6 +50,8 @@ export class Conversation {
   readonly #place: Place;
   agent: string;
   model: string | null;
+  /** Skills that this conversation does without. */
+  skillsOff: readonly string[];
   hasBegun: boolean;
   costUsd = 0;
   /** The run that is under way. */
@@ -63,13 +65,20 @@ export class Conversation {
 
   constructor(
     bus: Bus,
-    about: { key: string; agent: string; model: string | null; hasBegun: boolean },
+    about: {
+      readonly key: string;
+      readonly agent: string;
+      readonly model: string | null;
+      readonly skillsOff: readonly string[];
+      readonly hasBegun: boolean;
+    },
     place: Place,
   ) {
     this.bus = bus;
     this.#place = place;
     this.key = about.key;
     this.agent = about.agent;
+    this.skillsOff = about.skillsOff;
     this.model = about.model;
     this.hasBegun = about.hasBegun;
   }
@@ -122,7 +131,9 @@ export class Conversation {
     return [
       ...commands,
       ...own.map((name) => `/${name}`),
-      ...own.flatMap((name) => [`/skill ${name}`, `/skills ${name}`]),
+      ...own.flatMap((name) => [`/skill ${name}`, `/use ${name}`, `/skills ${name}`]),
+      ...skills.map(({ name }) => `/skill off ${name}`),
+      ...this.skillsOff.map((name) => `/skill on ${name}`),
       ...agents.map(({ name }) => `/agent ${name}`),
     ].filter((candidate) => candidate.startsWith(line));
   }
@@ -170,6 +181,8 @@ export class Conversation {
         agent: this.agent,
         runId,
         ...(this.model === null ? {} : { model: this.model }),
+        // What was switched off before the first message.
+        ...(this.hasBegun || this.skillsOff.length === 0 ? {} : { skillsOff: [...this.skillsOff] }),
       });
       this.hasBegun = true;
       const end = await followToEnd(this.bus, {
@@ -242,6 +255,8 @@ export class Conversation {
     const [, name = "", rest = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(line) ?? [];
     const own = SLASH_COMMANDS.find((command) => command.name === name.toLowerCase());
     if (own !== undefined && !NAMING.has(own.name)) return own.run(this, rest);
+    const change = own?.name === "skill" ? skillSwitch(rest) : null;
+    if (change !== null) return switchSkill(this, change);
     const known = await this.names();
     const typed = readTypedLine(line, known);
     switch (typed.kind) {
@@ -285,7 +300,7 @@ export class Conversation {
 }
 
 /** Those that name a skill or an agent, which is looked up. */
-const NAMING = new Set(["skill", "agent"]);
+const NAMING = new Set(["skill", "use", "agent"]);
 
 /** Words as a shell would split them [D27]. */
 export function splitWords(text: string): string[] {

@@ -41,7 +41,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     name: "skills",
     arguments: "[name]",
     meaning: "the skills, or one with its text",
-    run: (chat, rest) => chat.shell(["skills", ...(rest === "" ? ["list"] : ["show", rest])]),
+    run: showSkills,
   },
   {
     name: "skill",
@@ -49,6 +49,14 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     meaning: "use a skill for one message",
     run: () => {},
   },
+  { name: "use", arguments: "<name> [arguments]", meaning: "the same", run: () => {} },
+  {
+    name: "skill off",
+    arguments: "<name>",
+    meaning: "do without a skill in this conversation",
+    run: () => {},
+  },
+  { name: "skill on", arguments: "<name>", meaning: "have it again", run: () => {} },
   {
     name: "agents",
     arguments: "",
@@ -133,6 +141,52 @@ function usage({ name, arguments: words }: SlashCommand): string {
   return `/${name} ${words}`.trimEnd();
 }
 
+async function showSkills(chat: Conversation, rest: string): Promise<void> {
+  const name = rest.trim();
+  await chat.shell(["skills", ...(name === "" ? ["list"] : ["show", name])]);
+  const { skillsOff } = chat;
+  if (name === "" && skillsOff.length > 0)
+    chat.say(
+      `Off in this conversation: ${skillsOff.join(", ")}. On again with: /skill on ${skillsOff[0] ?? ""}`,
+    );
+  if (skillsOff.includes(name))
+    chat.say(`Off in this conversation. On again with: /skill on ${name}`);
+}
+
+/** `/skill off NAME` and `/skill on NAME`; null for a line that uses a skill. */
+export function skillSwitch(
+  rest: string,
+): { readonly isOn: boolean; readonly name: string } | null {
+  const [, word, name] = /^(on|off)\s+(\S+)\s*$/.exec(rest) ?? [];
+  return name === undefined ? null : { isOn: word === "on", name };
+}
+
+/** Changes what the conversation does without. A run that is under way keeps what it began with. */
+export async function switchSkill(
+  chat: Conversation,
+  { isOn, name }: { readonly isOn: boolean; readonly name: string },
+): Promise<void> {
+  const { skillsOff } = chat;
+  if (skillsOff.includes(name) !== isOn)
+    return chat.say(`Skill ${printableLine(name)} is ${isOn ? "on" : "off"} already.`);
+  if (!isOn) {
+    const { skills: known } = await chat.names();
+    if (!known.some((skill) => skill.name === name))
+      throw new CliError(
+        "unknown_skill",
+        `Skill '${name}' not found. Run /skills to see available skills.`,
+      );
+  }
+  const changed = isOn ? skillsOff.filter((off) => off !== name) : [...skillsOff, name];
+  if (chat.hasBegun)
+    await client(chat.bus, { patchSession }).patchSession({
+      session: chat.key,
+      skillsOff: changed,
+    });
+  chat.skillsOff = changed;
+  chat.say(`Skill ${name} is ${isOn ? "on again" : "off in this conversation"}.`);
+}
+
 async function model(chat: Conversation, rest: string): Promise<void> {
   const wanted = rest.trim();
   if (wanted === "") return chat.say(modelLabel(chat.model ?? "default"));
@@ -153,6 +207,7 @@ async function session(chat: Conversation): Promise<void> {
     ["session", `${chat.key} (nothing was said yet)`],
     ["agent", chat.agent],
     ["model", chat.model ?? ""],
+    ["skills off", chat.skillsOff.join(", ")],
   ]))
     chat.say(line);
 }

@@ -60,6 +60,10 @@ writeFileSync(
   `---\nname: sleeper\ndescription: Waits.\ntools: [wait]\nplan:\n  steps:\n    - say: I wait.\n      calls: [{ tool: wait, with: { seconds: 600 }, as: w }]\n  answer: done\n---\n`,
 );
 writeFileSync(
+  join(project, "agents", "guide.md"),
+  "---\nname: guide\ndescription: Guides.\n---\nYou guide people.\n",
+);
+writeFileSync(
   join(project, "agents", "asker.md"),
   `---\nname: asker\ndescription: Asks.\ntools: [ask_user]\nplan:\n  steps:\n    - calls: [{ tool: ask_user, with: { question: Which colour?, options: [red, blue] }, as: said }]\n  answer: "You chose: {{/results/said/text}}"\n---\n`,
 );
@@ -124,6 +128,57 @@ test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27,
   assert.match(said.stderr, /\[Invoking skill: greet\]/);
   const [first] = asked.slice(before);
   assert.match(JSON.stringify(first?.messages), /Greet Ada in one friendly sentence/);
+});
+
+test("a skill is off for a conversation, and its model is not told of it [DR6, DR13]", async () => {
+  const key = "without-greet";
+  const options = ["--agent", "guide", "--session", key, "--model", "local/served"];
+  const given = (): string => JSON.stringify(asked.at(-1)?.messages);
+  const chat = yardInTerminal(["chat", ...options], { env: { ...env, NO_COLOR: "1" } });
+  await chat.shows("> ");
+  chat.line("/skill off nothing");
+  await chat.shows("Skill 'nothing' not found. Run /skills to see available skills.");
+  chat.line("/skill off greet");
+  await chat.shows("Skill greet is off in this conversation.");
+  chat.line("/skill off greet");
+  await chat.shows("Skill greet is off already.");
+  chat.line("/skills");
+  await chat.shows("NAME");
+  await chat.shows("Off in this conversation: greet. On again with: /skill on greet");
+  chat.line("hello");
+  await chat.shows("pieces.");
+  await chat.shows("> ");
+  assert.match(given(), /You guide people/);
+  assert.doesNotMatch(given(), /greet/i);
+  chat.line("/greet Ada");
+  await chat.shows("the skill greet is off in this session");
+  chat.line("/exit");
+  assert.equal(typeof (await chat.exited), "number");
+  // It is a setting of the session: whoever goes on finds it.
+  const again = yardInTerminal(["chat", "--session", key], { env: { ...env, NO_COLOR: "1" } });
+  await again.shows("guide answers.");
+  await again.shows("> ");
+  again.line("/skill on greet");
+  await again.shows("Skill greet is on again.");
+  again.line("/model local/served");
+  await again.shows("Model: ");
+  again.line("hello");
+  await again.shows("pieces.");
+  await again.shows("> ");
+  assert.match(given(), /<skill name=[^>]*greet/);
+  again.line("/use greet Ada");
+  await again.shows("[Invoking skill: greet]");
+  await again.shows("pieces.");
+  await again.shows("> ");
+  assert.match(given(), /Greet Ada in one friendly sentence/);
+  again.line("/status");
+  await again.shows("approvals");
+  again.line("/exit");
+  assert.equal(await again.exited, 0);
+  const set = await yard(["sessions", "set", key, "--skills-off", "greet, sum"], env);
+  assert.match(set.stdout, /^skills off +greet, sum$/m);
+  const none = await yard(["sessions", "set", key, "--skills-off", "", "--json"], env);
+  assert.deepEqual(JSON.parse(none.stdout).data.session.skillsOff, []);
 });
 
 test("at a terminal: type, see the answer once, switch, approve, be asked, cancel, leave [D23, D24, D29, D62]", async () => {

@@ -53,6 +53,7 @@ interface About {
   readonly key: string;
   readonly agent: string;
   readonly model: string | null;
+  readonly skillsOff: readonly string[];
   readonly hasBegun: boolean;
 }
 
@@ -72,7 +73,8 @@ async function begin(bus: Bus, options: ChatOptions): Promise<About> {
       hint: "see the agents with: ./yard agents list",
     });
   const model = options.model ?? session?.model ?? setting("model", process.env).value;
-  return { key, agent, model, hasBegun: session !== null };
+  const skillsOff = session?.skillsOff ?? [];
+  return { key, agent, model, skillsOff, hasBegun: session !== null };
 }
 
 async function lastChat(bus: Bus): Promise<string> {
@@ -172,10 +174,12 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
   const typed: string[] = [];
   try {
     for (;;) {
-      const isBusy = conversation.runningId !== null;
+      const prompt = conversation.runningId === null ? PROMPT : "";
       // The lines come one by one, and what they ask for may take long.
-      const line = await Promise.race([input.next(isBusy ? "" : PROMPT), left.promise]);
+      const line = await Promise.race([input.next(prompt), left.promise]);
       if (line === null) break;
+      // A run that was under way may have ended while the person typed.
+      const isBusy = conversation.runningId !== null;
       interrupts = 0;
       typed.unshift(line);
       const started = conversation.nextRun();

@@ -19,15 +19,17 @@ export async function set(
     onBusy?: BusyPolicy;
     agent?: string;
     model?: string;
+    skillsOff?: string;
   } & OwnerOption,
 ): Promise<void> {
-  const { label, kind, onBusy, agent, model, owner } = options;
+  const { label, kind, onBusy, agent, model, skillsOff, owner } = options;
   const changes = {
     ...(label === undefined ? {} : { label: label === "" ? null : label }),
     ...(kind === undefined ? {} : { kind }),
     ...(onBusy === undefined ? {} : { onBusy }),
     ...(agent === undefined ? {} : { agent }),
     ...(model === undefined ? {} : { model: model === "default" || model === "" ? null : model }),
+    ...(skillsOff === undefined ? {} : { skillsOff: namesIn(skillsOff) }),
   };
   if (Object.keys(changes).length === 0)
     throw new CliError("usage", "name what is to change", {
@@ -38,6 +40,13 @@ export async function set(
   );
   if (options.json) return writeJson(terminal, reply);
   for (const line of fieldLines(describe(reply.session))) terminal.out(line);
+}
+
+function namesIn(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 }
 
 export async function reset(

@@ -26,6 +26,7 @@ const session: sessions.Session = {
   label: "Ada's",
   agent: "demo",
   model: null,
+  skillsOff: ["pdf"],
   onBusy: "enqueue",
   createdAt: AT,
   updatedAt: AT,

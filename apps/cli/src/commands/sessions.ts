@@ -106,6 +106,7 @@ export function describe(session: Session): [string, string][] {
     ["kind", session.kind],
     ["agent", session.agent],
     ["model", session.model ?? ""],
+    ["skills off", session.skillsOff.join(", ")],
     ["when busy", session.onBusy],
     ["state", stateText(session)],
     ["run", session.activeRun ?? ""],

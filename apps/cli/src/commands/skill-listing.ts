@@ -31,7 +31,10 @@ export async function list(
   const skills = scope === "all" ? all : all.filter((skill) => skill.scope === scope);
   if (options.json) return writeJson(terminal, { skills });
   if (skills.length === 0) {
-    return terminal.note(scope === "all" ? "no skill is imported" : `no skill has scope ${scope}`);
+    terminal.note(scope === "all" ? "no skill is imported" : `no skill has scope ${scope}`);
+    if (scope === "all")
+      terminal.note("make one: a folder in skills/ with a SKILL.md; see: ./yard help skills");
+    return;
   }
   const lines = tableLines(
     [

@@ -100,6 +100,10 @@ function addChanging(sessions: Command, perform: Perform): void {
     .addOption(busyOption())
     .option("--agent <name>", "who answers messages that name no agent")
     .option("--model <provider/model>", "in place of the agents' own; default takes it away")
+    .option(
+      "--skills-off <names>",
+      "skills it does without, such as pdf,notes; an empty text: none",
+    )
     .option("--owner <user>", OWNER)
     .option("--json", JSON_TEXT)
     .action((session, options) =>

@@ -52,6 +52,7 @@ export function readSpawn(
       digest: canonicalDigest({ agent: agent.data, spawn: payload }),
       parent: { ...parent, depthLeft: (started.depthLeft ?? 0) - 1, skillDigest },
       dictation: dictationOf(started),
+      skillsOff: started.skillsOff,
     },
   };
 }
@@ -107,6 +108,7 @@ export function readFork(
       digest: canonicalDigest({ requester: requester.data, fork: runToken, payload }),
       ...(started.before === undefined ? {} : { before: started.before }),
       dictation: dictationOf(started),
+      skillsOff: started.skillsOff,
       fork: {
         runId: runToken,
         fromStep,

@@ -25,6 +25,8 @@ export interface RunCommand {
   /** Set for a run that has its turn in a session, and for a copy of one what was said before it. */
   readonly session?: NonNullable<StartedEntry["session"]>;
   readonly before?: NonNullable<StartedEntry["before"]>;
+  /** Skills that its session does without; a child and a copy of a run do without the same. */
+  readonly skillsOff?: readonly string[] | undefined;
   /** Set for a run that goes on from a step of another one. */
   readonly fork?: NonNullable<StartedEntry["fork"]>;
   /** Set for a child and for a copy: the marks of the other run. */

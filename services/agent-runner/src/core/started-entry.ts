@@ -73,6 +73,8 @@ export const StartedEntry = z.object({
   catalogue: z.array(SkillRef),
   /** What the list of skills had no room for; missing when all of it fitted. */
   catalogueCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
+  /** Skills that the session of this run, or of the run that it works for, does without; missing: none. */
+  skillsOff: z.array(SkillName).optional(),
   /** What of the agent's memory is in the system prompt; missing when the agent asks for none. */
   memory: MemoryInPrompt.optional(),
   /** Set when its agent wants one memory for all its runs. */

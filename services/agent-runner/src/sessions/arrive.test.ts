@@ -47,6 +47,23 @@ function waiting(runId: string): SessionCommand {
   return { ...who, payload: { input: "x" }, message: { ...from, publishedAt: AT } };
 }
 
+test("a message may say which skills are off from now on; another one leaves them, and so does a reset [DR13]", () => {
+  const first = arriving(NO_RECORD, { ...message("a"), skillsOff: ["pdf"] });
+  assert.deepEqual(first.record.session?.skillsOff, ["pdf"]);
+  const second = arriving(first.record, message("b"));
+  assert.deepEqual(second.record.session?.skillsOff, ["pdf"]);
+  const third = arriving(second.record, { ...message("c"), skillsOff: [] });
+  assert.deepEqual(third.record.session?.skillsOff, []);
+  assert.ok(second.record.session !== null);
+  const anew = { slot: SLOT, by: "team-a", nowMs: NOW, waiting: [] };
+  const after = reset(second.record, second.record.session, anew);
+  assert.deepEqual(after.session.skillsOff, ["pdf"]);
+  // A record of before has no such list.
+  const { skillsOff: _, ...older } = second.record.session;
+  const read = SessionRecord.parse({ ...second.record, session: older });
+  assert.deepEqual(read.session?.skillsOff, []);
+});
+
 test("begins a session with the first message, and tells of it once", () => {
   const { record, placing } = arriving(NO_RECORD, message("a"));
   assert.equal(placing.outcome, "go");

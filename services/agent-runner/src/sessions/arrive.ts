@@ -13,6 +13,8 @@ export interface Arrival extends Placed {
   readonly agent: string;
   /** Undefined: as the session says. */
   readonly onBusy: BusyPolicy | undefined;
+  /** Undefined: as the session says. */
+  readonly skillsOff?: readonly string[] | undefined;
   /** True when it cannot be given to the run that is under way: it waits where that was wanted. */
   readonly isOwnRun?: boolean;
 }
@@ -52,7 +54,8 @@ export function arrive(
   if (record.session === null) return beginSession(record, arrival, now.nowMs);
   const known = placeOf(record.session, arrival);
   if (known !== null) return { record, placing: known };
-  const session = { ...record.session, agent: arrival.agent, updatedAt: at };
+  const { agent, skillsOff = record.session.skillsOff } = arrival;
+  const session = { ...record.session, agent, skillsOff: [...skillsOff], updatedAt: at };
   const placed = placedOf(arrival);
   if (session.active === null) {
     const going = { ...session, active: { ...placed, begun: false } };
@@ -135,6 +138,7 @@ function beginSession(
     label: null,
     agent: arrival.agent,
     model: null,
+    skillsOff: [...(arrival.skillsOff ?? [])],
     onBusy: "enqueue",
     createdAt: at,
     updatedAt: at,

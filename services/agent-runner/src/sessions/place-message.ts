@@ -29,9 +29,10 @@ export async function placeMessage(
     readonly owner?: string | undefined;
     readonly command: SessionCommand;
     readonly onBusy: BusyPolicy | undefined;
+    readonly skillsOff?: readonly string[] | undefined;
   },
 ): Promise<Placement> {
-  const { ref, caller, command } = asked;
+  const { ref, caller, command, skillsOff } = asked;
   const where = await locate(parts, asked);
   if (where === null) return { outcome: "unknown" };
   const { place, key, isNew } = where;
@@ -42,7 +43,7 @@ export async function placeMessage(
   const isKey = slotOfId(ref) === null;
   let { onBusy } = asked;
   for (;;) {
-    const placing = await decide(parts, { place, key, isKey, ref, command, onBusy });
+    const placing = await decide(parts, { place, key, isKey, ref, command, onBusy, skillsOff });
     if (placing === null) return { outcome: "unknown" };
     switch (placing.outcome) {
       case "steer": {
@@ -83,11 +84,12 @@ interface Decision {
   readonly ref: string;
   readonly command: SessionCommand;
   readonly onBusy: BusyPolicy | undefined;
+  readonly skillsOff: readonly string[] | undefined;
 }
 
 /** Null when the session of an id has ended. */
 function decide(parts: SessionParts, decision: Decision): Promise<Placing | null> {
-  const { place, key, isKey, ref, command, onBusy } = decision;
+  const { place, key, isKey, ref, command, onBusy, skillsOff } = decision;
   const { runId, digest, requester, agent } = command;
   const { slot, owner } = place;
   return parts.store.change<Placing | null>(slot, async ({ record }) => {
@@ -96,7 +98,8 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
     const over = await endedRun(parts, record, command);
     if (over !== null) return { record, result: over };
     const isOwnRun = asksMoreThanWords(command);
-    const arrival = { slot, owner, key, agent, runId, digest, requester, onBusy, isOwnRun };
+    const said = { runId, digest, requester, onBusy, isOwnRun };
+    const arrival = { slot, owner, key, agent, skillsOff, ...said };
     const now = { nowMs: parts.now(), limits: parts.limits };
     const next = arrive(record, arrival, now);
     const isKept = next.record !== record && next.placing.outcome !== "steer";

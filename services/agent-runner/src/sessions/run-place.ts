@@ -30,14 +30,14 @@ export async function enterSession(
   if (placement.outcome === "queued" || placement.outcome === "steered") return { next: "done" };
   if (placement.outcome !== "go")
     return { next: "reject", rejection: rejectionOf(parts, ref, placement) };
-  const { sessionId, key, model } = placement.session;
+  const { sessionId, key, model, skillsOff } = placement.session;
   const slot = slotOfId(sessionId) ?? "";
   const before = contextOf(await parts.store.history(slot), parts.contextBytes);
   const { payload } = command;
   const answering = payload.model ?? model ?? undefined;
   const asked = answering === undefined ? payload : { ...payload, model: answering };
   const session = { sessionId, key };
-  return { next: "go", command: { ...command, payload: asked, session, before } };
+  return { next: "go", command: { ...command, payload: asked, session, before, skillsOff } };
 }
 
 /** The command of a run that has its turn in a session; null when it has not, or no longer. */

@@ -73,8 +73,9 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
   const known = await ranBefore(parts, command, context);
   if (known !== null && found !== null)
     return { session: found.session, runId: command.runId, placed: "started" };
-  const { onBusy, owner } = request;
-  const placement = await placeMessage(parts, { ref: session, caller, owner, command, onBusy });
+  const { onBusy, owner, skillsOff } = request;
+  const asked = { ref: session, caller, owner, command, onBusy, skillsOff };
+  const placement = await placeMessage(parts, asked);
   return sentOf(parts, { placement, command, ref }, context);
 }
 

@@ -15,6 +15,7 @@ const SessionState = Session.pick({
   label: true,
   agent: true,
   model: true,
+  skillsOff: true,
   onBusy: true,
   createdAt: true,
   updatedAt: true,

@@ -165,6 +165,7 @@ export interface SessionChanges {
   readonly onBusy?: BusyPolicy | undefined;
   readonly agent?: string | undefined;
   readonly model?: string | null | undefined;
+  readonly skillsOff?: readonly string[] | undefined;
 }
 
 /** Changes what a session is called and how it works. */
@@ -218,7 +219,7 @@ export function reset(
   const { slot, by, nowMs, waiting } = asked;
   const at = new Date(nowMs).toISOString();
   const born = Math.max(nowMs, bornAt(session.sessionId) + 1);
-  const { key, owner, kind, label, agent, model, onBusy } = session;
+  const { key, owner, kind, label, agent, model, skillsOff, onBusy } = session;
   const fresh: SessionState = {
     key,
     owner,
@@ -226,6 +227,7 @@ export function reset(
     label,
     agent,
     model,
+    skillsOff,
     onBusy,
     sessionId: sessionIdOf(slot, born),
     createdAt: at,

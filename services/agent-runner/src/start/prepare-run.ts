@@ -135,6 +135,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...(command.payload.skill === undefined ? {} : { invoked: command.payload.skill }),
     catalogue: catalogue.listed.map(({ name, digest }) => ({ name, digest })),
     ...cutOf(catalogue),
+    ...offOf(command),
     ...(recalled.memory === null ? {} : { memory: recalled.memory }),
     ...dutiesOf(agent),
     onUnknownOutcome: agent.onUnknownOutcome,
@@ -192,11 +193,16 @@ function dutiesOf({
 }
 
 /** What the run is about decides which skills are left out first when there are too many. */
-function catalogueRequest({ payload }: RunCommand, agent: AgentDefinition) {
+function catalogueRequest({ payload, skillsOff = [] }: RunCommand, agent: AgentDefinition) {
   const { input } = payload;
   const about = (typeof input === "string" ? input : JSON.stringify(input)).slice(0, MAX_ABOUT);
   const { contextWindow } = agent;
-  return { about, ...(contextWindow === null ? {} : { contextWindow }) };
+  return {
+    about,
+    ...(contextWindow === null ? {} : { contextWindow }),
+    // Importers of before know the field not, and are asked for it only where it matters.
+    ...(skillsOff.length === 0 ? {} : { without: [...skillsOff].toSorted() }),
+  };
 }
 
 /**
@@ -220,6 +226,10 @@ function windowOf(
 function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalogueCut"> {
   const shortened = listed.filter((skill) => skill.shortened).map(({ name }) => name);
   return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };
+}
+
+function offOf({ skillsOff = [] }: RunCommand): Pick<StartedEntry, "skillsOff"> {
+  return skillsOff.length === 0 ? {} : { skillsOff: [...skillsOff] };
 }
 
 /** Where the run comes from, and how many runs may be below it. */

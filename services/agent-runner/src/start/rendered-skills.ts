@@ -29,6 +29,19 @@ interface Rendering {
   readonly signal: AbortSignal;
 }
 
+/** A command names a skill that its session does without. */
+export class SkillOff extends Error {
+  override readonly name = "SkillOff";
+  readonly skill: string;
+
+  constructor(skill: string) {
+    super(
+      `the skill ${skill} is off in this session; switch it on with sessions.patch, in yard chat with /skill on ${skill}`,
+    );
+    this.skill = skill;
+  }
+}
+
 /** A preloaded skill that is gone is a warning, as for people at the command line: the agent still works. */
 export async function renderPreloaded(
   agent: AgentDefinition,
@@ -37,7 +50,7 @@ export async function renderPreloaded(
 ): Promise<Rendered[]> {
   const call = { signal, correlationId: command.runId };
   const rendered = await Promise.all(
-    agent.skills.map(async (name) => {
+    skillsOn(agent, command).map(async (name) => {
       try {
         return await peers.renderSkill({ name, sessionId: command.runId }, call);
       } catch (error) {
@@ -53,6 +66,13 @@ export async function renderPreloaded(
   return rendered.filter((skill) => skill !== null);
 }
 
+function skillsOn(
+  { skills }: AgentDefinition,
+  { skillsOff = [] }: Pick<RunCommand, "skillsOff">,
+): string[] {
+  return skills.filter((name) => !skillsOff.includes(name));
+}
+
 /** A command names a skill that its author keeps for models: `user-invocable: false`. */
 export class SkillForModels extends Error {
   override readonly name = "SkillForModels";
@@ -66,13 +86,14 @@ export class SkillForModels extends Error {
 
 /**
  * The skill that the command names, with a text input as its argument line. Throws SkillForModels; a child run, which a
- * model has started by it, may have every skill.
+ * model has started by it, may have every skill. Throws SkillOff.
  */
 export async function renderInvoked(
-  { payload, runId, parent }: RunCommand,
+  { payload, runId, parent, skillsOff = [] }: RunCommand,
   { peers, signal }: Omit<Rendering, "log">,
 ): Promise<Rendered | null> {
   if (payload.skill === undefined) return null;
+  if (skillsOff.includes(payload.skill)) throw new SkillOff(payload.skill);
   const line = typeof payload.input === "string" ? payload.input : "";
   const digest = parent?.skillDigest;
   const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };

@@ -5,7 +5,7 @@ import { renderSkill } from "@switchyard/contracts/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { isOutage } from "../peers/peers.ts";
-import { SkillForModels } from "./rendered-skills.ts";
+import { SkillForModels, SkillOff } from "./rendered-skills.ts";
 
 /** What the sender must change; null for outages and faults. */
 export function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
@@ -16,6 +16,12 @@ export function rejectionOf(command: RunCommand, error: unknown): Rejection | nu
       code: "skill_not_invocable",
       message: error.message,
       problems: ["skill: names a skill that only a model may activate"],
+    };
+  if (error instanceof SkillOff)
+    return {
+      code: "skill_off",
+      message: error.message,
+      problems: ["skill: names a skill that the session does without"],
     };
   if (isError(error, getAgent, "unknown_agent")) {
     return {

@@ -39,6 +39,13 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
       ["deploy", "help", LONG, "pdf"],
     );
     assert.deepEqual([whole.budgetTokens, whole.dropped], [4_500, []]);
+    const fewer = await call(cli, skillCatalogue, { without: ["help", "not-there"] });
+    assert.deepEqual(
+      fewer.listed.map(({ name }) => name),
+      ["deploy", LONG, "pdf"],
+    );
+    assert.doesNotMatch(fewer.text, /help/);
+    assert.deepEqual(fewer.dropped, []);
     const some = await call(cli, skillCatalogue, { budgetTokens: 50, about: "tables in a PDF" });
     assert.ok(some.listed.some(({ name }) => name === "pdf"));
     assert.deepEqual([some.dropped, some.tokens <= 50], [[LONG], true]);

@@ -19,9 +19,9 @@ export function serveCatalogueViews(
   const indexOf = createIndexCache();
   const summaries = async () => (await store.list("skill")).map(({ summary }) => summary);
 
-  service.handle(skillCatalogue, async ({ about, ...limits }) => {
+  service.handle(skillCatalogue, async ({ about, without = [], ...limits }) => {
     const keepForMs = await store.promise();
-    const skills = await summaries();
+    const skills = (await summaries()).filter(({ name }) => !without.includes(name));
     const budgetTokens = budgetOf(limits);
     const relevance =
       about === undefined
