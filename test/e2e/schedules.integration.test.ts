@@ -10,7 +10,8 @@ import { call } from "@switchyard/bus/call";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import type { Address } from "@switchyard/contracts/channel-address";
+import { lastAddress, sendChannelMessage } from "@switchyard/contracts/channels";
 import { beginRun } from "@switchyard/contracts/run-commands";
 import { getRun, listRuns } from "@switchyard/contracts/runs";
 import * as schedules from "@switchyard/contracts/schedules";
@@ -227,6 +228,12 @@ test("an answer is announced in the name of the owner, and what was surely not s
     const more = { handledBy: to.channel, dryRun: false, degraded: [], replayed: false };
     return { kind: "send" as const, ...sent, ...more };
   });
+  let place: Address | null = null;
+  const lastAsked: (string | undefined)[] = [];
+  channels.handle(lastAddress, ({ onBehalfOf }) => {
+    lastAsked.push(onBehalfOf);
+    return { address: place };
+  });
   const ended = async (fields: Record<string, unknown>) => {
     const every = { kind: "every", everyMs: 3_600_000 };
     const added = await call(teamA, schedules.addSchedule, {
@@ -256,6 +263,16 @@ test("an answer is announced in the name of the owner, and what was surely not s
   const refused = await ended({ agentId: "loud", delivery: { ...delivery, to: "user:stranger" } });
   assert.deepEqual([refused?.status, refused?.deliveryStatus], ["error", "not-delivered"]);
   assert.match(refused?.error ?? "", /not_allowed: not you/);
+  const last = { mode: "announce", channel: "last" };
+  const nowhere = await ended({ agentId: "loud", delivery: last });
+  assert.match(nowhere?.error ?? "", /no owner of an account of team-a has written in private yet/);
+  const target = { kind: "user" as const, id: "boss" };
+  place = { channel: "loopback", accountId: "main", target };
+  const found = await ended({ agentId: "loud", delivery: last });
+  assert.equal(found?.deliveryStatus, "delivered");
+  assert.deepEqual(asked.at(-1)?.to, place);
+  assert.deepEqual([...new Set(lastAsked)], ["team-a"]);
+
   const failed = await ended({ agentId: "nobody", delivery });
   assert.equal(failed?.deliveryStatus, "delivered");
   assert.equal(asked.at(-1)?.text, 'The job "report" failed (unknown_agent).');

@@ -170,6 +170,18 @@ export const broadcastChannelMessage = rpc({
   timeoutMs: 120_000,
 });
 
+/**
+ * Where the people behind a user are to be found: the private conversation in which an owner of one of the user's accounts, or
+ * in webchat the user itself, wrote last. What others write does not count, or a stranger could have sent to itself what is for the owner.
+ */
+export const lastAddress = rpc({
+  subject: "yard.rpc.{caller}.channels.last",
+  summary: "Between services: where an owner of the user's accounts wrote last.",
+  request: z.strictObject(OnBehalfOf),
+  reply: z.object({ address: Address.nullable() }),
+  errors: { store_unavailable: storeUnavailable },
+});
+
 const Acted = z.object({
   kind: z.literal("action"),
   action: ChannelAction,

@@ -1,4 +1,5 @@
 import * as approvals from "./approvals.ts";
+import { lastAddress } from "./channels.ts";
 import type { Rpc } from "./define.ts";
 import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
@@ -61,6 +62,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   toolbox.cancelBuiltinAt,
   deliverToSession,
   sessionOutcome,
+  lastAddress,
 ]);
 /**
  * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions; and who

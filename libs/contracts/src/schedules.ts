@@ -53,7 +53,7 @@ export type JobPayload = z.infer<typeof JobPayload>;
 
 export const JobDelivery = z.strictObject({
   mode: z.enum(["none", "announce", "webhook"]),
-  /** For `announce`: the channel, such as `telegram`. */
+  /** For `announce`: the channel, such as `telegram`; or `last`, which is where an owner wrote last. */
   channel: z.string().min(1).max(128).optional(),
   /** The target in the channel, such as `user:42`; for a webhook its URL. */
   to: z.string().min(1).max(2_048).optional(),

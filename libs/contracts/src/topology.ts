@@ -242,7 +242,7 @@ export const serviceUsers: readonly BusUser[] = [
   service(SCHEDULER_USER, "Scheduler", {
     serves: contractsByOwner.scheduler.filter(isRpc),
     // It is a reader of the runs that it starts.
-    calls: [getRun, userTokens.verifyUserToken, channels.sendChannelMessage],
+    calls: [getRun, userTokens.verifyUserToken, channels.sendChannelMessage, channels.lastAddress],
     publishes: [...contractsByOwner.scheduler.filter(isEvent), beginRun],
     follows: [...runEnds, runRejected],
   }),

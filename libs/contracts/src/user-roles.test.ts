@@ -12,6 +12,7 @@ const FOR_SERVICES = [
   "approval.expire",
   "approvals.admit",
   "approvals.settle",
+  "channels.last",
   "mcp.cancel-at",
   "mcp.owner",
   "models.complete",

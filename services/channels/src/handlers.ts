@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
 import type { Account } from "./accounts/account-book.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
@@ -18,6 +19,8 @@ export interface HandlerParts extends SendParts {
     readonly outcome: "stored" | "known" | "ignored";
     readonly reason: string | null;
   }>;
+  /** Where the user's own people wrote last. */
+  readonly lastOf: (caller: string) => Promise<Address | null>;
   readonly inboundOf: (account: Account) => {
     readonly inbound: "connected" | "connecting" | "standby" | "error" | "none";
     readonly problem: string | null;
@@ -91,7 +94,7 @@ function handleActions(service: Service, parts: HandlerParts): void {
 }
 
 function handleAccounts(service: Service, parts: HandlerParts): void {
-  const { book, inboundOf } = parts;
+  const { book, inboundOf, lastOf } = parts;
   service.handle(channels.listChannelAccounts, (request, context) => {
     const caller = callerOf(request, context);
     const shown = book.all.filter(
@@ -116,6 +119,10 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
     });
     return { accounts, problems: isAdmin(context.caller) ? [...book.problems] : [] };
   });
+
+  service.handle(channels.lastAddress, async (request, context) => ({
+    address: await lastOf(callerOf(request, context)),
+  }));
 
   service.handle(channels.channelCapabilities, (request, context) => {
     const { channel, accountId } = request;

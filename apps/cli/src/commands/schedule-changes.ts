@@ -219,6 +219,10 @@ function deliveryOf(
   if (webhook !== undefined && announce !== undefined)
     throw usage("give one of --webhook and --announce");
   if (webhook !== undefined) return { mode: "webhook", to: webhook, ...more };
+  if (announce === "last") {
+    if (to !== undefined) throw usage("--announce last is where you wrote last, and takes no --to");
+    return { mode: "announce", channel: announce, ...more };
+  }
   if (announce !== undefined) {
     if (to === undefined) throw usage("--announce needs --to, such as user:42");
     return { mode: "announce", ...accountOf(announce), to, ...more };

@@ -122,7 +122,10 @@ function withJobOptions(command: Command): Command {
     .option("--model <provider/model>", "in place of the agent's own; for --message")
     .option("--max-time <seconds>", "how long a run may take; for --message", seconds)
     .option("--webhook <url>", "where the end of each run is posted to")
-    .option("--announce <account>", "the channel, or channel/account, where answers are said")
+    .option(
+      "--announce <account>",
+      "the channel, or channel/account, where answers are said; or last",
+    )
     .option("--to <target>", "for --announce: user:ID, group:ID or channel:ID")
     .option("--best-effort", "a run ends well also when nobody could be told")
     .option("--description <text>", "what it is for")

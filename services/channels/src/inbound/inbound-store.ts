@@ -41,6 +41,10 @@ export const InboundRecord = z.object({
 });
 export type InboundRecord = z.infer<typeof InboundRecord>;
 
+/** Where somebody wrote, and who. */
+const LastPlace = z.object({ address: Address, senderId: z.string() });
+export type LastPlace = z.infer<typeof LastPlace>;
+
 const KEEP_MS = 7 * 86_400_000;
 const WORK = "yard:{channels}:inbound:work";
 
@@ -48,7 +52,10 @@ const NOW = `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** KEYS: record, conversation, work, lease. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "". */
+/**
+ * KEYS: record, conversation, work, lease, last place. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "",
+ * the last place as JSON or "".
+ */
 const ADD = `${NOW}
 if ARGV[5] ~= "" then
   local held = redis.call("HMGET", KEYS[4], "owner", "epoch")
@@ -58,6 +65,7 @@ if redis.call("EXISTS", KEYS[1]) == 1 then return "known" end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[4])
 redis.call("RPUSH", KEYS[2], ARGV[1])
 redis.call("ZADD", KEYS[3], "NX", now, ARGV[3])
+if ARGV[7] ~= "" then redis.call("SET", KEYS[5], ARGV[7]) end
 return "stored"`;
 
 /** Claims conversations that have work and that nobody looks at. ARGV: how many, for how long. */
@@ -73,7 +81,14 @@ return redis.call("ZADD", KEYS[2], now + ARGV[2], ARGV[1])`;
 
 export interface InboundStore {
   /** `lease` is null for what came by another way than the inbound connection. */
-  add(record: InboundRecord, lease: AccountLease | null): Promise<"stored" | "known" | "lost">;
+  add(
+    record: InboundRecord,
+    lease: AccountLease | null,
+    /** It says where the caller's own people are to be found. */
+    isLast: boolean,
+  ): Promise<"stored" | "known" | "lost">;
+  /** The last such place. */
+  last(caller: string): Promise<LastPlace | null>;
   /** Names of conversations with work that nobody else does, for so long. */
   claim(limit: number, claimMs: number): Promise<readonly string[]>;
   /** Those of a conversation that are not done, in their order. */
@@ -89,24 +104,30 @@ export function createInboundStore(redis: Redis): InboundStore {
     await redis.set(recordKey(record.inboundId), JSON.stringify(record), "PX", KEEP_MS);
   };
   return {
-    async add(record, lease) {
+    async add(record, lease, isLast) {
       const { inboundId, address } = record;
       const conversation = conversationOf(record);
       const answer = await redis.eval(
         ADD,
-        4,
+        5,
         recordKey(inboundId),
         listKey(conversation),
         WORK,
         leaseKey(`${address.channel}/${address.accountId}`),
+        lastKey(record.caller),
         inboundId,
         JSON.stringify(record),
         conversation,
         KEEP_MS,
         lease?.owner ?? "",
         lease?.epoch ?? "",
+        isLast ? JSON.stringify({ address, senderId: record.sender.id } satisfies LastPlace) : "",
       );
       return answer as "stored" | "known" | "lost"; // what the script returns
+    },
+    async last(caller) {
+      const text = await redis.get(lastKey(caller));
+      return text === null ? null : LastPlace.parse(JSON.parse(text));
     },
     async claim(limit, claimMs) {
       return (await redis.eval(CLAIM, 1, WORK, limit, claimMs)) as string[]; // members of a sorted set
@@ -141,6 +162,10 @@ export function conversationOf({
 
 function recordKey(inboundId: string): string {
   return `yard:{channels}:inbound:${inboundId}`;
+}
+
+function lastKey(caller: string): string {
+  return `yard:{channels}:last:${caller}`;
 }
 
 function listKey(conversation: string): string {

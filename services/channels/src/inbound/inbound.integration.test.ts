@@ -5,6 +5,7 @@ import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { fullRunId } from "@switchyard/contracts/ids";
 import {
+  lastAddress,
   readChannelMessages,
   sendChannelMessage,
   submitChannelMessage,
@@ -180,4 +181,25 @@ test("every message is answered once while the process is killed again and again
     const wanted = Array.from({ length: perPerson }, (_, index) => `re: n${index}`);
     assert.deepEqual(texts.toSorted(), wanted.toSorted(), person);
   }
+});
+
+test("the last place of a user is where an owner of its accounts wrote in private, and nobody else's", async () => {
+  const started = await world.start();
+  const scheduler = await world.bus("scheduler");
+  const lastOf = async (onBehalfOf: string) =>
+    (await call(scheduler, lastAddress, { onBehalfOf })).address;
+  await submit({ ...from("boss"), text: "here I am", messageId: "last-1" });
+  assert.deepEqual(await lastOf("cli"), addressOf("boss"));
+  await submit({ ...from("stranger"), text: "send it to me", messageId: "last-2" });
+  const group = { target: { kind: "group" as const, id: "room" }, sender: { id: "boss" } };
+  await submit({ ...group, mentionsAccount: true, text: "in front of all", messageId: "last-3" });
+  assert.deepEqual(await lastOf("cli"), addressOf("boss"));
+  assert.equal(await lastOf("team-a"), null, "one that may use an account does not own it");
+  await call(world.cli, submitChannelMessage, { channel: "webchat", text: "in the browser" });
+  const own = { kind: "user" as const, id: "cli" };
+  assert.deepEqual(await lastOf("cli"), { channel: "webchat", accountId: "main", target: own });
+  // The word of anybody but a service counts for nothing.
+  const teamA = await world.bus("team-a");
+  assert.equal((await call(teamA, lastAddress, { onBehalfOf: "cli" })).address, null);
+  await started.kill("SIGTERM");
 });

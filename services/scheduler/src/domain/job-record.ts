@@ -1,3 +1,4 @@
+import type { Address } from "@switchyard/contracts/channel-address";
 import type { beginRun } from "@switchyard/contracts/run-commands";
 import type { JobRunStatus, ScheduleJob, ScheduleRun } from "@switchyard/contracts/schedules";
 import type { z } from "zod";
@@ -31,6 +32,8 @@ export interface ActiveRun {
   readonly isForced: boolean;
   readonly end?: RunEnd;
   readonly attempts?: number;
+  /** Where its end is announced, when the job says `last`: once known it stays, so that a repeat is the same message. */
+  readonly place?: Address;
   /** Counts the messages of it that surely were not sent. */
   readonly round?: number;
 }

@@ -229,7 +229,11 @@ test("a job that cannot be is refused in the words of the specification [F25][F2
     ],
     [
       { delivery: { mode: "announce", channel: "last", to: "user:1" } },
-      "cron announce delivery requires delivery.channel to name a channel, such as telegram",
+      'delivery.channel="last" is where you wrote last, so there is no delivery.to or delivery.accountId beside it',
+    ],
+    [
+      { delivery: { mode: "announce", channel: "Telegram", to: "user:1" } },
+      "cron announce delivery requires delivery.channel to name a channel, such as telegram, or last",
     ],
     [
       { delivery: { mode: "announce", channel: "telegram", to: "1" } },
@@ -241,6 +245,7 @@ test("a job that cannot be is refused in the words of the specification [F25][F2
     ],
   ];
   for (const [fields, message] of problems) assert.throws(() => job(fields), { message });
+  assert.ok(job({ delivery: { mode: "announce", channel: "last" } }));
 });
 
 test("a patch keeps a due time that has come, unless the schedule is another one; a main job loses what it may not have [F26]", () => {

@@ -111,12 +111,21 @@ function checkJob(job: ScheduleJob, hasAgent: boolean): void {
     throw new JobProblem('deleteAfterRun is for schedule.kind="at" only');
 }
 
+/** In place of a channel: wherever the owner of the job wrote last. */
+export const LAST_CHANNEL = "last";
+
 function checkAnnounce(delivery: ScheduleJob["delivery"]): void {
   if (delivery?.mode !== "announce") return;
   const { channel, accountId, to } = delivery;
-  if (!ChannelName.safeParse(channel).success || channel === "last")
+  if (channel === LAST_CHANNEL) {
+    if (to === undefined && accountId === undefined) return;
     throw new JobProblem(
-      "cron announce delivery requires delivery.channel to name a channel, such as telegram",
+      'delivery.channel="last" is where you wrote last, so there is no delivery.to or delivery.accountId beside it',
+    );
+  }
+  if (!ChannelName.safeParse(channel).success)
+    throw new JobProblem(
+      "cron announce delivery requires delivery.channel to name a channel, such as telegram, or last",
     );
   if (accountId !== undefined && !AccountId.safeParse(accountId).success)
     throw new JobProblem("delivery.accountId is not the name of an account");

@@ -1,7 +1,11 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { call } from "@switchyard/bus/call";
-import { parseTarget } from "@switchyard/contracts/channel-address";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import {
+  parseTarget,
+  type Address,
+  type AddressInput,
+} from "@switchyard/contracts/channel-address";
+import { lastAddress, sendChannelMessage } from "@switchyard/contracts/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";
 import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
@@ -27,13 +31,12 @@ export async function announce(
   bus: Bus,
   { job, run }: { readonly job: ScheduleJob; readonly run: ActiveRun & { readonly end: RunEnd } },
 ): Promise<DeliveryOutcome> {
-  const { channel, accountId, to = "" } = job.delivery ?? {};
-  const target = parseTarget(to);
-  if (channel === undefined || target === null)
+  const place = run.place ?? placeOf(job);
+  if (place === null)
     return { outcome: "refused", error: "the job does not say any more where to announce" };
   const request = {
     onBehalfOf: job.owner,
-    to: { channel, target, ...(accountId !== undefined && { accountId }) },
+    to: place,
     text: announcement(job, run.end),
     // One message, whoever sends it how often.
     idempotencyKey: `${run.runId}:${run.round ?? 0}`,
@@ -52,6 +55,23 @@ export async function announce(
     // The same key does not send it again, and another one might send it twice.
     if (code === "timeout_unknown") return { outcome: "unknown", error: text, isFinal: true };
     return { outcome: "refused", error: text };
+  }
+}
+
+function placeOf({ delivery }: ScheduleJob): AddressInput | null {
+  const { channel, accountId, to = "" } = delivery ?? {};
+  const target = parseTarget(to);
+  if (channel === undefined || target === null) return null;
+  return { channel, target, ...(accountId !== undefined && { accountId }) };
+}
+
+/** Where the owner of a job wrote last. Null: nowhere; undefined: nobody can say now. Never rejects but for a fault. */
+export async function findLastPlace(bus: Bus, owner: string): Promise<Address | null | undefined> {
+  try {
+    return (await call(bus, lastAddress, { onBehalfOf: owner })).address;
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
   }
 }
 

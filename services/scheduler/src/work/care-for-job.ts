@@ -1,12 +1,15 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { beginRun } from "@switchyard/contracts/run-commands";
+import type { ScheduleJob } from "@switchyard/contracts/schedules";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { closeRun, endRun } from "../domain/end-run.ts";
 import { withRun, type ActiveRun, type Change, type RunEnd } from "../domain/job-record.ts";
+import { LAST_CHANNEL } from "../domain/make-job.ts";
 import { takeDue, type DueSettings } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
-import { announce } from "./announce.ts";
+import { announce, findLastPlace } from "./announce.ts";
+import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import { lookAtRun } from "./look-at-run.ts";
 import { sendWebhook } from "./send-webhook.ts";
 
@@ -103,7 +106,7 @@ async function begin({ agent, runId, start }: ActiveRun, { bus }: CareParts): Pr
 }
 
 async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<void> {
-  const { bus, now, alertAfter, guard } = parts;
+  const { now, alertAfter, guard } = parts;
   // Whoever writes this has the delivery, so that no two replicas send it at a time.
   const claimed = await updateRun(id, run.runId, parts, ({ record }, current) => {
     if (current.checkAtMs !== run.checkAtMs) return null;
@@ -113,9 +116,10 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
   const mine = claimed?.record.active.find(({ runId }) => runId === run.runId);
   if (claimed === null || mine?.end === undefined) return;
   const { end, attempts = 1 } = mine;
-  const about = { job: claimed.record.job, run: { ...mine, end } };
-  const isAnnounced = about.job.delivery?.mode === "announce";
-  const outcome = await (isAnnounced ? announce(bus, about) : sendWebhook(guard, about));
+  const { job } = claimed.record;
+  const outcome = await (job.delivery?.mode === "announce"
+    ? announceAt(id, { job, run: { ...mine, end } }, parts)
+    : sendWebhook(guard, { job, run: { ...mine, end } }));
   const retryMs = RETRY_MS[attempts - 1];
   await updateRun(id, run.runId, parts, ({ record }, current) => {
     if (outcome.outcome === "delivered")
@@ -136,6 +140,29 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
       { told: { status, error: outcome.error }, now: now(), alertAfter },
     );
   });
+}
+
+/** Announces where the job says; of `last` that is written down first. */
+async function announceAt(
+  id: string,
+  { job, run }: { job: ScheduleJob; run: ActiveRun & { end: RunEnd } },
+  parts: CareParts,
+): Promise<DeliveryOutcome> {
+  const { bus } = parts;
+  if (job.delivery?.channel !== LAST_CHANNEL || run.place !== undefined)
+    return announce(bus, { job, run });
+  const place = await findLastPlace(bus, job.owner);
+  if (place === undefined) return { outcome: "again", error: "channels does not answer" };
+  if (place === null)
+    return {
+      outcome: "refused",
+      error: `no owner of an account of ${job.owner} has written in private yet, so there is no last place; docs/schedules.md says who counts`,
+    };
+  const stored = await updateRun(id, run.runId, parts, ({ record }, current) =>
+    next(withRun(record, { ...current, place })),
+  );
+  if (stored === null) return { outcome: "again", error: "the job was removed" };
+  return announce(bus, { job, run: { ...run, place } });
 }
 
 function next(record: Stored["record"]): Change {

@@ -1,0 +1,25 @@
+import type { Address } from "@switchyard/contracts/channel-address";
+import type { Account, AccountBook } from "../accounts/account-book.ts";
+import type { InboundStore } from "./inbound-store.ts";
+
+/** True for a message by which the account's own user can be found: an owner wrote it in private, or in webchat the user itself. */
+export function isOwnPlace(
+  { settings }: Account,
+  { address, senderId }: { readonly address: Address; readonly senderId: string },
+): boolean {
+  const { channel, entry } = settings;
+  if (address.target.kind !== "user") return false;
+  return entry.owners.includes(senderId) || (channel === "webchat" && senderId === entry.caller);
+}
+
+/** Where a user's own people wrote last; null where they did not, or where the account is not the user's any more. */
+export async function lastPlace(
+  { store, book }: { readonly store: InboundStore; readonly book: AccountBook },
+  caller: string,
+): Promise<Address | null> {
+  const place = await store.last(caller);
+  if (place === null) return null;
+  const account = book.get(place.address.channel, place.address.accountId);
+  if (account === null || account.settings.entry.caller !== caller) return null;
+  return isOwnPlace(account, place) ? place.address : null;
+}
