@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { assertGolden } from "../../test-fixtures/golden.ts";
 import { parseCommandLine } from "../../test-fixtures/parse-command-line.ts";
 import { yardInTerminal } from "../../test-fixtures/pseudo-terminal.ts";
 import { shellWords } from "../../test-fixtures/shell-words.ts";
@@ -128,6 +129,8 @@ test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27,
   assert.match(said.stderr, /\[Invoking skill: greet\]/);
   const [first] = asked.slice(before);
   assert.match(JSON.stringify(first?.messages), /Greet Ada in one friendly sentence/);
+  const whole = first?.messages.map(({ role, content }) => `[${role}]\n${String(content)}\n`);
+  assertGolden("prompt-of-greet.txt", whole?.join("\n") ?? "", { [directory]: "DIRECTORY" });
 });
 
 test("a skill is off for a conversation, and its model is not told of it [DR6, DR13]", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, test } from "node:test";
+import { assertGolden } from "../../test-fixtures/golden.ts";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { yard, yardDev, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
@@ -100,6 +101,23 @@ test("lists and shows skills with what the seed asks for [D35, D36, D65]", async
   assert.match(pdf, /^argument hint +\[file\]$/m);
   assert.match(pdf, /^allowed tools +read_file$/m);
   assert.match(pdf, /^model invocable +yes$/m);
+});
+
+test("lists, views and rendered prompts are as they were, to the character [D32, D35, D36, D37, D38, D39, D40]", async () => {
+  const views: Readonly<Record<string, readonly string[]>> = {
+    "skills-list.txt": ["skills", "list"],
+    "skills-show-pdf.txt": ["skills", "show", "pdf"],
+    "skills-show-old.txt": ["skills", "show", "old"],
+    "skills-render-pdf.txt": ["skills", "render", "pdf", "a b.pdf", "c"],
+    "skills-render-old.txt": ["skills", "render", "old", "notes.txt", "all of them"],
+    "skills-run-pdf.txt": ["skills", "run", "pdf", "a b.pdf", "--model", "scripted/plan"],
+    "skills-import-pdf.txt": ["skills", "import", join(project, "skills/pdf"), "--dry-run"],
+    "agents-list.txt": ["agents", "list"],
+    "agents-show-reviewer.txt": ["agents", "show", "reviewer"],
+    "agents-show-explore.txt": ["agents", "show", "explore"],
+  };
+  for (const [name, words] of Object.entries(views))
+    assertGolden(name, (await ok(...words)).stdout, { [base]: "BASE" });
 });
 
 test("shows a file that lies with a skill, and a version of it", async () => {
