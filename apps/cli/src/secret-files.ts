@@ -1,4 +1,5 @@
-import { chmod, chown, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, rename, stat, writeFile } from "node:fs/promises";
+import { readOptional } from "./read-optional.ts";
 
 /** Writes a file that only its owner may read, complete or not at all. */
 export async function writeSecret(file: string, content: string): Promise<void> {
@@ -26,12 +27,8 @@ export async function replaceFile(file: string, content: string): Promise<void> 
 
 /** The content of a secret file, closed again if it was opened to others; null when there is none. */
 export async function readSecret(file: string): Promise<string | null> {
-  try {
-    const content = await readFile(file, "utf8");
-    await chmod(file, 0o600);
-    return content.trim();
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
-    throw error;
-  }
+  const content = await readOptional(file);
+  if (content === null) return null;
+  await chmod(file, 0o600);
+  return content.trim();
 }

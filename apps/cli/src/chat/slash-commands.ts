@@ -258,7 +258,12 @@ function config(chat: Conversation, rest: string): void {
   const value = {
     ...settings,
     contexts: contexts(process.env),
-    chat: { session: chat.key, agent: chat.agent, model: chat.model },
+    chat: {
+      session: chat.key,
+      agent: chat.agent,
+      model: chat.model,
+      skillsOff: chat.skillsOff,
+    },
   };
   const key = rest.trim();
   const found = key === "" ? value : getByPath(value, key);

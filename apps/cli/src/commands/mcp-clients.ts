@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { copyFile, mkdir, readFile, realpath, rename, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { client as clientOf } from "@switchyard/bus/call";
@@ -16,6 +16,7 @@ import { declaredServers, type DeclaredServer } from "../mcp-clients/declared-se
 import { editedConfig } from "../mcp-clients/edited-config.ts";
 import { parsedConfig } from "../mcp-clients/parsed-config.ts";
 import { printable, printableLine } from "../printable.ts";
+import { readOptional } from "../read-optional.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 interface Options {
@@ -34,7 +35,7 @@ export async function exportTo(
   const format = CLIENT_FORMATS[client];
   const file = fileOf(client, options.file);
   const url = options.url ?? (await ownUrl());
-  const text = (await contentOf(file)) ?? "";
+  const text = (await readOptional(file)) ?? "";
   const edited = editedConfig(text, { format, name: NAME, entry: format.entry(url) });
   if (options.print === true) {
     if (json) writeJson(terminal, { client, file, text: edited });
@@ -65,7 +66,7 @@ export async function importFrom(
 ): Promise<ExitCode> {
   const format = CLIENT_FORMATS[client];
   const file = fileOf(client, options.file);
-  const text = await contentOf(file);
+  const text = await readOptional(file);
   if (text === null) {
     throw new CliError("file_missing", `${format.title} has no file ${file}`, {
       hint: "name the file with --file",
@@ -144,15 +145,6 @@ async function ownUrl(): Promise<string> {
   throw new CliError("not_running", "Switchyard does not run here, so its address is not known", {
     hint: "start ./yard dev, or name the address with --url http://…/mcp",
   });
-}
-
-async function contentOf(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
 }
 
 /** Writes the file beside itself and renames it, with the rights of the one before, which is kept byte for byte. */

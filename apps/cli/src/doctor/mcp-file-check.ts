@@ -1,19 +1,16 @@
-import { readFile } from "node:fs/promises";
 import { parseServerFile, ServerFileError } from "@switchyard/mcp-broker/declaration/server-file";
 import { printableLine } from "../printable.ts";
+import { readOptional } from "../read-optional.ts";
 import { checked, failed, ok, warning, type Check } from "./check.ts";
 
 const ID = "mcp-servers.json";
 
 /** Whether the broker would take the project's servers, also while nothing runs; values of the file are not shown. */
 export async function checkMcpFile(file: string): Promise<Check> {
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
   const fix = `correct ${file}`;
   return checked(ID, fix, async () => {
-    if (text instanceof Error) {
-      if (text.code !== "ENOENT") throw text;
-      return warning(ID, `there is no ${file}`, 'write {"mcpServers":{}} into it');
-    }
+    const text = await readOptional(file);
+    if (text === null) return warning(ID, `there is no ${file}`, 'write {"mcpServers":{}} into it');
     try {
       const { entries, warnings } = parseServerFile(text, ID);
       const problems = entries.flatMap(({ problem }) => problem ?? []);

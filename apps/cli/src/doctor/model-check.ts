@@ -1,6 +1,7 @@
-import { access, constants, readFile } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { readOptional } from "../read-optional.ts";
 import { checked, ok, warning, type Check } from "./check.ts";
 
 /** Of the runner's file, what says where keys are; the runner itself says precisely what is wrong with it. */
@@ -41,12 +42,13 @@ export async function checkModels(options: {
   env: NodeJS.ProcessEnv;
 }): Promise<Check> {
   const { file } = options;
-  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
-  if (text instanceof Error && text.code === "ENOENT") {
-    return ok("models", "no models.json: agents use scripted/plan, which is rule-based and no AI");
-  }
   return checked("models", `correct ${file}`, async () => {
-    if (text instanceof Error) throw text;
+    const text = await readOptional(file);
+    if (text === null)
+      return ok(
+        "models",
+        "no models.json: agents use scripted/plan, which is rule-based and no AI",
+      );
     const models = ModelsFile.parse(JSON.parse(text));
     const keys = await Promise.all(
       Object.entries(models.providers ?? {}).map(([provider, entry]) =>
