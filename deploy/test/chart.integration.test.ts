@@ -7,6 +7,7 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommands } from "@switchyard/contracts/streams";
 import { parseBundle } from "@switchyard/policy/bundle/parse-bundle";
+import { readTriggers } from "@switchyard/scheduler/triggers/triggers-file";
 import { readRedisUrl } from "@switchyard/service/redis-url";
 import { readIssuers } from "@switchyard/policy/users/issuers-file";
 import { parse } from "yaml";
@@ -53,6 +54,39 @@ test(
     });
     const [without] = containersOf(deploymentOf(rendered.get("minimal") ?? [], "gateway"));
     assert.equal(variable(without, "YARD_HOOKS_FILE"), undefined);
+  },
+);
+
+test(
+  "triggers are a file that the scheduler takes, and without any there is none",
+  { skip },
+  () => {
+    const trigger = {
+      id: "paid-order",
+      owner: "shop",
+      agent: "clerk",
+      "message.subject": "shop.orders.*.paid",
+      "message.when[0].field": "/body/total",
+      "message.when[0].op": "gte",
+      "message.when[0].value": "100",
+      input: "Order of {{/body/id}}",
+    };
+    const chosen = Object.entries(trigger).map(
+      ([key, value]) => `scheduler.triggers[0].${key}=${value}`,
+    );
+    const manifests = readManifests(renderChart(helm, { values: "minimal", sets: chosen }));
+    const [scheduler] = containersOf(deploymentOf(manifests, "scheduler"));
+    assert.equal(variable(scheduler, "YARD_TRIGGERS_FILE"), "/config/triggers.yaml");
+    const map = ofKind(manifests, "ConfigMap").find(({ metadata }) =>
+      metadata.name.startsWith("yard-triggers"),
+    );
+    const { messages } = readTriggers(String(Object(dig(map, "data"))["triggers.yaml"]), "chart");
+    assert.deepEqual(
+      messages.map(({ id, source, when }) => [id, source.subject, when]),
+      [["paid-order", "shop.orders.*.paid", [{ field: "/body/total", op: "gte", value: 100 }]]],
+    );
+    const [without] = containersOf(deploymentOf(rendered.get("minimal") ?? [], "scheduler"));
+    assert.equal(variable(without, "YARD_TRIGGERS_FILE"), undefined);
   },
 );
 

@@ -227,6 +227,17 @@ test("each message of a stream begins one run, under kills of the scheduler and 
   await until(
     async () => (await manager.consumers.info("RETURNS", `yard-${jobId}`)).num_ack_pending === 0,
   );
+
+  const setEnabled = (enabled: boolean) =>
+    call(teamA, schedules.updateSchedule, { jobId, patch: { enabled } });
+  await setEnabled(false);
+  await publish("while paused");
+  await until(
+    async () => (await manager.consumers.info("RETURNS", `yard-${jobId}`)).num_ack_pending === 1,
+  );
+  assert.equal((await log("returns")).length, 22);
+  await setEnabled(true);
+  await until(async () => (await log("returns")).length === 23);
   await stop(scheduler);
 });
 

@@ -66,7 +66,8 @@ export async function startScheduler({
   serveReads(answering, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
   const onChange = (): void => sweeper.wake();
   serveWrites(answering, { ...settings, store, mostJobs, now, onChange });
-  const hearings = triggers.messages.map((trigger) =>
+  const heard = triggers.messages.filter(({ enabled }) => enabled);
+  const hearings = heard.map((trigger) =>
     hearMessages(trigger, { ...settings, bus, log, store, now, onChange }),
   );
   return {

@@ -18,6 +18,10 @@ export interface Hearing {
 /** Messages of a subject that wait in this process; more are lost, and the log of the job says how many. */
 const MOST_WAITING = 1_000;
 const RETRY_MS = 1_000;
+/** How often a message is looked at that waits because its trigger is paused. */
+const PAUSED_MS = 5_000;
+/** Until the server may have read other permissions. */
+const REFUSED_MS = 15_000;
 const HINT =
   "the permissions of NATS user scheduler come from triggers.yaml: make them with yard keys init --triggers, and have NATS read them";
 
@@ -44,6 +48,7 @@ function read(trigger: MessageTrigger, parts: HearParts): Hearing {
     async handle(message) {
       const received = await receiveMessage(trigger, message, parts);
       if (received.outcome === "busy") return { retryMs: RETRY_MS };
+      if (received.outcome === "off") return { retryMs: PAUSED_MS };
       if (received.outcome === "unfit")
         await skipMessages(trigger, { count: 1, reason: received.reason }, parts);
       return "done";
@@ -94,16 +99,31 @@ function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
     });
   };
 
-  const hearing = hearSubject(bus, {
-    subject: trigger.source.subject,
-    onRefused: (err) =>
-      log.error({ err, trigger: trigger.id, hint: HINT }, "trigger hears nothing"),
-    onMessage: (message) => {
-      if (waiting.length < MOST_WAITING) waiting.push(message);
-      else skipped(`${MOST_WAITING} messages waited already`);
-      begin();
-    },
-  });
+  let isRefused = false;
+  const listen = (): { stop(): void } => {
+    let again: NodeJS.Timeout | undefined;
+    const subscription = hearSubject(bus, {
+      subject: trigger.source.subject,
+      onRefused: (err) => {
+        if (!isRefused)
+          log.error({ err, trigger: trigger.id, hint: HINT }, "trigger hears nothing");
+        isRefused = true;
+        again ??= setTimeout(() => (hearing = listen()), REFUSED_MS).unref();
+      },
+      onMessage: (message) => {
+        if (waiting.length < MOST_WAITING) waiting.push(message);
+        else skipped(`${MOST_WAITING} messages waited already`);
+        begin();
+      },
+    });
+    return {
+      stop() {
+        clearTimeout(again);
+        subscription.stop();
+      },
+    };
+  };
+  let hearing = listen();
   return {
     async stop() {
       hearing.stop();

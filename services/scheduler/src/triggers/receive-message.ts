@@ -15,11 +15,11 @@ export interface ReceiveParts extends DueSettings {
 }
 
 /**
- * `ignored`: it is not for the trigger. `repeated`: it has begun its run before. `busy`: as many runs as may be are under way. `unfit`:
+ * `ignored`: it is not for the trigger. `off`: the trigger is paused. `repeated`: it has begun its run before. `busy`: as many runs as may be are under way. `unfit`:
  * no run can be made of it.
  */
 export type Received =
-  | { readonly outcome: "begun" | "ignored" | "repeated" | "busy" }
+  | { readonly outcome: "begun" | "ignored" | "off" | "repeated" | "busy" }
   | { readonly outcome: "unfit"; readonly reason: string };
 
 const MOST_ATTEMPTS = 20;
@@ -62,7 +62,6 @@ async function begin(
     if (stored === null) return { outcome: "ignored" };
     const taken = { key, input, concurrency, now: now() };
     const step = takeMessage(stored.record, taken, parts);
-    if (step.outcome === "off") return { outcome: "ignored" };
     if (step.outcome !== "begin") return { outcome: step.outcome };
     const options = { now: taken.now, mark: step.mark };
     const answer = await store.write(jobId, stored, step.change, options);

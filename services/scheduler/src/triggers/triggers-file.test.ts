@@ -39,6 +39,10 @@ test("the example declares a time and two kinds of messages", () => {
       ["yard.evt.run.*.*.failed", "YARD_EVENTS", 10, "new"],
     ],
   );
+  assert.deepEqual(
+    messages.map(({ enabled }) => enabled),
+    [true, false],
+  );
   assert.match(messages[1]?.source.stored?.consumer ?? "", /^yard-job-[0-9a-f]{16}$/);
 });
 

@@ -23,6 +23,8 @@ export interface MessageTrigger {
   readonly id: string;
   readonly jobId: string;
   readonly source: ForeignSource;
+  /** False: the file has it hear nothing. */
+  readonly enabled: boolean;
   /** Of a stream: only what is stored from now on, or all that is in it. */
   readonly from: "new" | "all";
   readonly when: readonly MessageCondition[];
@@ -235,7 +237,7 @@ function declarationOf(trigger: Trigger): Declaration {
   };
 }
 
-function messageTrigger({ id, owner, message, input }: Trigger): MessageTrigger | null {
+function messageTrigger({ id, owner, enabled, message, input }: Trigger): MessageTrigger | null {
   if (message === undefined) return null;
   const { subject, stream, from = "new", when, dedupe, concurrency } = message;
   const jobId = declaredId({ owner, name: id });
@@ -244,14 +246,20 @@ function messageTrigger({ id, owner, message, input }: Trigger): MessageTrigger 
     jobId,
     source: {
       subject,
-      stored: stream === undefined ? null : { stream, consumer: `yard-${jobId}` },
+      stored: stream === undefined ? null : { stream, consumer: consumerOf(jobId, from) },
     },
+    enabled,
     from,
     when,
     dedupe: dedupe === undefined ? null : parseTemplate(dedupe),
     concurrency,
     input: parseTemplate(input),
   };
+}
+
+/** Where a consumer begins cannot be changed, so there are two. */
+function consumerOf(jobId: string, from: "new" | "all"): string {
+  return from === "new" ? `yard-${jobId}` : `yard-${jobId}-all`;
 }
 
 function explain(issue: z.core.$ZodIssue): ShapeProblem[] {
