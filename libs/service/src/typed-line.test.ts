@@ -83,6 +83,17 @@ test("/agent switches to an agent, and without a name lists them [D62, D29]", ()
   assert.deepEqual(read("/agents"), { kind: "agents" });
 });
 
+test("/skill off and on switch a skill, whoever it is for [DR13]", () => {
+  for (const skill of ["summarise-files", "house-style"])
+    assert.deepEqual(read(`/skill off ${skill} `), { kind: "skill-switch", skill, isOn: false });
+  assert.deepEqual(read("/skill on gone"), { kind: "skill-switch", skill: "gone", isOn: true });
+  assert.equal(
+    messageOf("/skill off nothing-like-it"),
+    "Skill 'nothing-like-it' not found. Run /skills to see available skills.",
+  );
+  assert.match(messageOf("/skill off help me"), /^Skill 'off' not found/);
+});
+
 test("other built-in commands are left to where they were typed", () => {
   assert.deepEqual(read("/model x/y"), { kind: "other", command: "model", arguments: "x/y" });
 });
@@ -97,7 +108,7 @@ test("no argument loses or gains a character, and no built-in command reaches a 
       for (const name of BUILT_IN_COMMANDS) {
         const skills = [{ name, userInvocable: true }];
         const { kind } = readTypedLine(`/${name} ${text}`, { skills, agents: [] });
-        if (name !== "skill") assert.notEqual(kind, "skill");
+        if (name !== "skill" && name !== "use") assert.notEqual(kind, "skill");
       }
     }),
   );

@@ -36,6 +36,8 @@ export type TypedLine =
   | { readonly kind: "agents" }
   /** To be used with these arguments, which are what was typed, byte by byte. */
   | { readonly kind: "skill"; readonly skill: string; readonly arguments: string }
+  /** To be done without from now on, or no longer. */
+  | { readonly kind: "skill-switch"; readonly skill: string; readonly isOn: boolean }
   /** To be the one who answers from now on. */
   | { readonly kind: "agent"; readonly agent: string }
   /** A command whose meaning depends on where the line was typed. */
@@ -97,12 +99,25 @@ function shown(name: string, known: KnownNames): TypedLine {
 }
 
 function used(line: string, known: KnownNames): TypedLine {
+  // A skill that is called on or off is reached by its own name.
+  const [, word, meant = ""] = /^(on|off)\s+(\S+)\s*$/.exec(line) ?? [];
+  if (word === "on") return { kind: "skill-switch", skill: meant, isOn: true };
+  if (word === "off") return switchedOff(meant, known);
   const [, name = "", rest = ""] = /^(\S+)(?:\s([^]*))?$/.exec(line) ?? [];
   const names = forPeople(known);
   const skill = named(names, name);
   return skill === null
     ? unknown({ what: "skill", name, names, known })
     : { kind: "skill", skill, arguments: rest };
+}
+
+/** Also one that only models use; what is to be on again may be gone meanwhile. */
+function switchedOff(name: string, known: KnownNames): TypedLine {
+  const names = known.skills.map((skill) => skill.name);
+  const skill = named(names, name);
+  return skill === null
+    ? unknown({ what: "skill", name, names, known })
+    : { kind: "skill-switch", skill, isOn: false };
 }
 
 function switched(name: string, known: KnownNames): TypedLine {

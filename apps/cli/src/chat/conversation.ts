@@ -18,7 +18,7 @@ import { printable } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
 import { followToEnd } from "../run-story.ts";
 import { Decider, type Person } from "./decide.ts";
-import { skillSwitch, SLASH_COMMANDS, switchSkill } from "./slash-commands.ts";
+import { SLASH_COMMANDS, switchSkill } from "./slash-commands.ts";
 import { Transcript, type Screen } from "./transcript.ts";
 
 export interface Names {
@@ -255,8 +255,6 @@ export class Conversation {
     const [, name = "", rest = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(line) ?? [];
     const own = SLASH_COMMANDS.find((command) => command.name === name.toLowerCase());
     if (own !== undefined && !NAMING.has(own.name)) return own.run(this, rest);
-    const change = own?.name === "skill" ? skillSwitch(rest) : null;
-    if (change !== null) return switchSkill(this, change);
     const known = await this.names();
     const typed = readTypedLine(line, known);
     switch (typed.kind) {
@@ -269,6 +267,8 @@ export class Conversation {
           message: typed.arguments === "" ? " " : typed.arguments,
           skill: typed.skill,
         });
+      case "skill-switch":
+        return switchSkill(this, { name: typed.skill, isOn: typed.isOn });
       case "agent":
         return this.#switchAgent(typed.agent, known);
       case "agents":

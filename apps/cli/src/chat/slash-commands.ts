@@ -153,14 +153,6 @@ async function showSkills(chat: Conversation, rest: string): Promise<void> {
     chat.say(`Off in this conversation. On again with: /skill on ${name}`);
 }
 
-/** `/skill off NAME` and `/skill on NAME`; null for a line that uses a skill. */
-export function skillSwitch(
-  rest: string,
-): { readonly isOn: boolean; readonly name: string } | null {
-  const [, word, name] = /^(on|off)\s+(\S+)\s*$/.exec(rest) ?? [];
-  return name === undefined ? null : { isOn: word === "on", name };
-}
-
 /** Changes what the conversation does without. A run that is under way keeps what it began with. */
 export async function switchSkill(
   chat: Conversation,
@@ -169,14 +161,6 @@ export async function switchSkill(
   const { skillsOff } = chat;
   if (skillsOff.includes(name) !== isOn)
     return chat.say(`Skill ${printableLine(name)} is ${isOn ? "on" : "off"} already.`);
-  if (!isOn) {
-    const { skills: known } = await chat.names();
-    if (!known.some((skill) => skill.name === name))
-      throw new CliError(
-        "unknown_skill",
-        `Skill '${name}' not found. Run /skills to see available skills.`,
-      );
-  }
   const changed = isOn ? skillsOff.filter((off) => off !== name) : [...skillsOff, name];
   if (chat.hasBegun)
     await client(chat.bus, { patchSession }).patchSession({

@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
-import { patchSession } from "@switchyard/contracts/sessions";
+import { getSession, patchSession } from "@switchyard/contracts/sessions";
 import { listSkills } from "@switchyard/contracts/skills";
 import { readTypedLine, type TypedLine } from "@switchyard/service/typed-line";
 import { findBus, withBus } from "../bus-session.ts";
@@ -42,6 +42,9 @@ export async function answerLine(
       terminal.note(`[Invoking skill: ${typed.skill}]`);
       // A message has at least one character; blanks are no argument.
       return { message: typed.arguments === "" ? " " : typed.arguments, skill: typed.skill };
+    case "skill-switch":
+      await switchSkill(terminal, { session, ...typed }, options);
+      return null;
     case "agent":
       await switchAgent(terminal, { session, agent: typed.agent, agents }, options);
       return null;
@@ -90,11 +93,28 @@ async function switchAgent(
   terminal.out(`Switched to agent: ${agent} (${label})`);
 }
 
+async function switchSkill(
+  terminal: Terminal,
+  { session, skill, isOn }: { session: string; skill: string; isOn: boolean },
+  { owner, json }: OwnerOption,
+): Promise<void> {
+  const changed = await withBus(await findBus(process.env), async (bus) => {
+    const sessions = client(bus, { getSession, patchSession });
+    const named = { session, ...ownerOf(owner) };
+    const { skillsOff } = (await sessions.getSession(named)).session;
+    const others = skillsOff.filter((name) => name !== skill);
+    return sessions.patchSession({ ...named, skillsOff: isOn ? others : [...others, skill] });
+  });
+  if (json) return writeJson(terminal, changed);
+  terminal.out(`Skill ${skill} is ${isOn ? "on" : "off"} in this session`);
+}
+
 const HELP: readonly (readonly [usage: string, meaning: string])[] = [
   ["/help [command]", "this list, or one line of it"],
   ["/skills [name]", "the skills, or one with its text"],
   ["/<skill> [arguments]", "use a skill"],
   ["/skill <name> [arguments]", "use a skill, also one that is called as a command is"],
+  ["/skill off|on <name>", "do without a skill in this session, or have it again"],
   ["/agents", "the agents"],
   ["/agent <name>", "who answers from now on in this session"],
   ["//text", "a text that begins with a slash"],

@@ -225,6 +225,11 @@ test("a line with a slash is a command, a skill or an escaped text [D62]", async
   assert.match(model.stderr, /yard sessions set support --model/);
   assert.equal(asked.length, before, "nothing of this is said in the session");
 
+  const off = await say("/skill off greet");
+  assert.equal(off.stdout, "Skill greet is off in this session\n");
+  assert.deepEqual(asked.pop(), { session: "support", skillsOff: ["pdf", "greet"] });
+  await say("/skill on pdf");
+  assert.deepEqual(asked.pop(), { session: "support", skillsOff: [] });
   const switched = await say("/agent demo");
   assert.equal(switched.stdout, "Switched to agent: demo (scripted/plan — rule-based, no AI)\n");
   assert.deepEqual(asked.pop(), { session: "support", agent: "demo" });

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
-import { checkSkills, type CheckedSkill } from "@switchyard/contracts/skills";
+import { checkSkills, listSkills, type CheckedSkill } from "@switchyard/contracts/skills";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { CliError, describeFailure } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
+import { list } from "./skill-listing.ts";
 import { check } from "./skills.ts";
 
 const good: CheckedSkill = {
@@ -53,12 +54,14 @@ const pages = new Map([
 ]);
 const faults: unknown[] = [];
 after(() => assert.deepEqual(faults, []));
-serve(bus, {
+const service = serve(bus, {
   name: "importer",
   version: "0.0.0",
   description: "Answers checks",
   onFault: ({ error }) => faults.push(error),
-}).handle(checkSkills, ({ directory, offset }, { fail }) => {
+});
+service.handle(listSkills, () => ({ skills: [] }));
+service.handle(checkSkills, ({ directory, offset }, { fail }) => {
   if (!pages.has(directory))
     throw fail.directory_not_allowed(`${directory} is in none of the roots`, {
       directory,
@@ -97,6 +100,16 @@ test("shows what loads, what was repaired and how to fix it", async () => {
     "  + description: 'a: b'",
     "good/SKILL.md:3: text must stand in quotes",
     "1 skill files: 1 load, 1 of them repaired; 0 do not",
+  ]);
+});
+
+test("without any skill it says how to make one [DR13]", async () => {
+  const { terminal, out, notes } = recorder();
+  await list(terminal, { scope: "all" });
+  assert.deepEqual(out, []);
+  assert.deepEqual(notes, [
+    "no skill is imported",
+    "make one: a folder in skills/ with a SKILL.md; see: ./yard help skills",
   ]);
 });
 
