@@ -5,6 +5,7 @@ import { openApi } from "@switchyard/gateway/openapi/openapi";
 import { format } from "./generate/format.ts";
 import { asyncApi } from "./generate/asyncapi.ts";
 import { clientOperations } from "./generate/client-operations.ts";
+import { contractRoutes } from "./generate/contract-routes.ts";
 import { commandReference } from "./generate/command-reference.ts";
 import { commandTable } from "./generate/command-table.ts";
 import { kustomizeFile } from "./generate/kustomize-files.ts";
@@ -25,6 +26,7 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "docs/asyncapi.json": async () => format("asyncapi.json", JSON.stringify(await asyncApi())),
   "docs/openapi.json": () => format("openapi.json", JSON.stringify(openApi())),
   "libs/client/src/operations.ts": async () => format("operations.ts", await clientOperations()),
+  "libs/client/src/contract-routes.ts": () => format("contract-routes.ts", contractRoutes()),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/redis/users.acl": () => redisUsersFile(),
   "deploy/k8s/base/switchyard.yaml": (current) => kustomizeFile("base", current),

@@ -109,7 +109,8 @@ function operationText(route: Route, payloads: Schemas, schemas: Schemas): strin
     ...(shapeOf(route).hasVersion ? ["ifMatch?: string"] : []),
   ];
   const reply = payloads[`${key}.reply`];
-  const replyText = reply === undefined ? "{ runId: string }" : typeText(reply, schemas);
+  const replyText =
+    reply === undefined ? "{ runId: string; sequence: number }" : typeText(reply, schemas);
   return `{ request: { ${parts.join("; ")} }; reply: ${replyText} }`;
 }
 

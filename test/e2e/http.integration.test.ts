@@ -39,7 +39,7 @@ test("every example of docs/http.md works as it is written, and its run is the s
   assert.deepEqual(user, { caller: "cli", roles: ["admin"], credential: "laptop" });
   assert.ok(may.includes("POST /runs"));
   assert.match(key ?? "", /"key":"yk_/);
-  assert.deepEqual(JSON.parse(started ?? ""), { runId: "cli~order-4711" });
+  assert.deepEqual(JSON.parse(started ?? ""), { runId: "cli~order-4711", sequence: 1 });
   assert.match(events ?? "", /event: started\nid: 1\n/);
   assert.match(events ?? "", /event: finished\nid: \d+\n/);
   const { run: overHttp } = JSON.parse(shown ?? "") as { run: unknown };

@@ -6,7 +6,9 @@ import { ANONYMOUS_USER, CLI_USER } from "@switchyard/contracts/user-names";
 import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
 import { readSeed, seedFile } from "./nkey-seed.ts";
+import { apiKeyFor } from "./api-key.ts";
 import { stateDirectory } from "./locations.ts";
+import { serverAddress } from "./server-address.ts";
 import { currentContext } from "./settings.ts";
 
 /** Where the bus is and who we are there. */
@@ -14,20 +16,23 @@ export interface BusTarget {
   readonly servers: string;
   readonly user: string;
   readonly nkeyFile: string | null;
-  /** `environment` for YARD_NATS_URL, `dev` for the instance of `yard dev`. */
-  readonly source: "environment" | "dev";
+  /** `environment` for YARD_NATS_URL, `dev` for the instance of `yard dev`, `http` for a gateway, which knows by the API key who we are. */
+  readonly source: "environment" | "dev" | "http";
 }
 
 /**
- * Finds the bus: that of the context that --context or YARD_CONTEXT names, else YARD_NATS_URL, else that of the chosen context, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE say who
- * we are in both cases. Throws `not_running` when there is no bus.
+ * Finds the bus: the gateway that --server or YARD_SERVER names, else what the context of --context or YARD_CONTEXT names, else YARD_NATS_URL, else the chosen
+ * context's, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE say who we are on NATS. Throws `not_running` when there is no bus.
  */
 export async function findBus(
   env: NodeJS.ProcessEnv,
   defaultUser: string = CLI_USER,
 ): Promise<BusTarget> {
-  const explicit = variable(env, "YARD_CONTEXT") === null ? variable(env, "YARD_NATS_URL") : null;
-  const context = explicit === null ? (currentContext(env)?.context ?? null) : null;
+  const gateway = chosenGateway(env);
+  if (gateway !== null) return { servers: gateway, user: "", nkeyFile: null, source: "http" };
+  const explicit = explicitBus(env);
+  const chosen = explicit === null ? currentContext(env)?.context : undefined;
+  const context = chosen !== undefined && "nats" in chosen ? chosen : null;
   const url = explicit ?? context?.nats ?? null;
   const named = variable(env, "YARD_USER") ?? context?.user ?? null;
   const user = checkedUser(named ?? defaultUser);
@@ -54,6 +59,19 @@ export async function findBus(
       nkeyFile ?? (named === null ? seedFile(state.keys, user) : await keyOf(user, state.keys)),
     source: "dev",
   };
+}
+
+/** The address of the gateway that the commands talk to; null where they talk to NATS. */
+export function chosenGateway(env: NodeJS.ProcessEnv): string | null {
+  const server = variable(env, "YARD_SERVER");
+  if (server !== null) return serverAddress(server);
+  const context = explicitBus(env) === null ? currentContext(env)?.context : undefined;
+  return context !== undefined && "http" in context ? context.http : null;
+}
+
+/** A bus that counts before the context that is in use, and not before one that is named. */
+function explicitBus(env: NodeJS.ProcessEnv): string | null {
+  return variable(env, "YARD_CONTEXT") === null ? variable(env, "YARD_NATS_URL") : null;
 }
 
 /** The key that `yard dev` made for a user; null for the one that has none. */
@@ -107,6 +125,10 @@ export async function openBus(
   { connectTimeoutMs = 5_000 }: { readonly connectTimeoutMs?: number } = {},
 ): Promise<Bus> {
   const { servers, user, nkeyFile } = target;
+  if (target.source === "http") {
+    const { connectHttp } = await import("./http-bus.ts");
+    return connectHttp(servers, await apiKeyFor(servers, process.env), connectTimeoutMs);
+  }
   // A key that cannot be read is said as such, not as a server that cannot be reached.
   if (nkeyFile !== null && seed === null) await readSeed(nkeyFile);
   return connectBus({

@@ -65,6 +65,8 @@ export function reportFailure(terminal: Terminal, error: unknown, json: boolean)
 const HINTS: Readonly<Record<string, string>> = {
   no_responders: "no service answers this; see what runs with: ./yard services",
   disconnected: "NATS is not there; look at it with: ./yard doctor",
+  needs_nats:
+    "use a context with a NATS server, or run it where the installation is: ./yard context list",
   timeout: "the service is slow or stuck; look at it with: ./yard services",
   deadline_exceeded: "the service is busy; look at it with: ./yard services",
   overloaded: "the service is busy; try again, or start more replicas",

@@ -54,7 +54,7 @@ async function performed(
     isOver = true;
   });
   try {
-    if (options.context !== undefined) process.env["YARD_CONTEXT"] = options.context;
+    chooseInstallation(options);
     await chooseColour(options);
     const code = (await work(quiet)) ?? EXIT.ok;
     return isOver ? EXIT.timeout : code;
@@ -87,6 +87,13 @@ function limitTime(
     );
     process.exit(EXIT.timeout);
   }, timeout * 1_000);
+}
+
+function chooseInstallation({ context, server }: GlobalOptions): void {
+  // What is typed counts before what the environment has of the other kind.
+  if (server !== undefined) process.env["YARD_SERVER"] = server;
+  else if (context !== undefined) delete process.env["YARD_SERVER"];
+  if (context !== undefined) process.env["YARD_CONTEXT"] = context;
 }
 
 async function chooseColour(options: GlobalOptions): Promise<void> {

@@ -37,6 +37,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   invalid_target: EXIT.usage,
   bad_attachment: EXIT.usage,
   unsupported: EXIT.usage,
+  needs_nats: EXIT.usage,
   idempotency_conflict: EXIT.usage,
 
   unknown_account: EXIT.notFound,
@@ -65,6 +66,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   no_agent_files: EXIT.notFound,
 
   denied: EXIT.denied,
+  bad_credential: EXIT.denied,
   approval_required: EXIT.pending,
   forbidden_approver: EXIT.denied,
   stopped: EXIT.denied,

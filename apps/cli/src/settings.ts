@@ -20,10 +20,18 @@ const VARIABLES: Readonly<Record<SettingName, string>> = {
 };
 
 /** Where an installation is, and who we are there. */
-export interface Context {
+export type Context = NatsContext | HttpContext;
+
+interface NatsContext {
   readonly nats: string;
   readonly user: string | null;
   readonly nkeyFile: string | null;
+}
+
+/** Its gateway, and the file with an API key. */
+interface HttpContext {
+  readonly http: string;
+  readonly keyFile: string;
 }
 
 export interface Setting {
@@ -118,7 +126,8 @@ export const LOCAL = "local";
 
 function contextOf(value: unknown): Context | null {
   if (typeof value !== "object" || value === null) return null;
-  const { nats, user, nkeyFile } = value as Record<string, unknown>;
+  const { nats, user, nkeyFile, http, keyFile } = value as Record<string, unknown>;
+  if (typeof http === "string" && typeof keyFile === "string") return { http, keyFile };
   if (typeof nats !== "string") return null;
   return {
     nats,

@@ -8,6 +8,8 @@ export interface ServeStdioOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly scope: "platform" | "all";
   readonly version: string;
+  /** The gateway that the command line talks to, for when the environment names no address; null where it talks to NATS. */
+  readonly gateway: () => Promise<{ readonly url: string; readonly token: string } | null>;
   /** Connects to NATS: at the address, or where the command line does; with the seed, or with the command line's own key. */
   readonly openBus: (at: {
     readonly url: string | null;
@@ -45,10 +47,10 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
 }
 
 /** The connection is made once and again when it could not be made. */
-function openOnce(environment: ServerEnvironment, { openBus }: ServeStdioOptions) {
+function openOnce(environment: ServerEnvironment, options: ServeStdioOptions) {
   let backend: Promise<Backend> | null = null;
   const get = (): Promise<Backend> => {
-    backend ??= open(environment, openBus).catch((error: unknown) => {
+    backend ??= open(environment, options).catch((error: unknown) => {
       backend = null;
       throw error;
     });
@@ -62,9 +64,13 @@ function openOnce(environment: ServerEnvironment, { openBus }: ServeStdioOptions
 }
 
 async function open(
-  { gatewayUrl: url, gatewayToken: token }: ServerEnvironment,
-  openBus: ServeStdioOptions["openBus"],
+  { gatewayUrl, gatewayToken }: ServerEnvironment,
+  { gateway, openBus }: ServeStdioOptions,
 ): Promise<Backend> {
+  const { url, token } = (gatewayUrl === null ? await gateway() : null) ?? {
+    url: gatewayUrl,
+    token: gatewayToken,
+  };
   if (url !== null && /^https?:/.test(url)) {
     const { httpBackend } = await import("./http-backend.ts");
     return httpBackend(url, token ?? "");

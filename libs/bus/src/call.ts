@@ -43,6 +43,7 @@ export function call<R extends Rpc>(
   request: z.input<R["request"]>,
   options: CallOptions<R> = {},
 ): Promise<z.output<R["reply"]>> {
+  if (bus.carrier !== undefined) return bus.carrier.call(contract, request, options);
   const { name } = contract;
   const attributes = { "rpc.system.name": "nats", "rpc.method": name };
   const facts = { name, kind: "client", parent: options.traceparent, attributes } as const;

@@ -8,6 +8,7 @@ import {
   type Status,
 } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
+import type { Carrier } from "./carrier.ts";
 import { ClaimCheck } from "./claim-check.ts";
 import { connectClient } from "./client-transport.ts";
 import { registerConnection, type Connection } from "./connection.ts";
@@ -40,6 +41,8 @@ export interface BusOptions {
 
 export interface Bus {
   readonly user: string;
+  /** Set for a bus that has no connection of its own. */
+  readonly carrier?: Carrier;
   readonly status: BusStatus;
   readonly serverVersion: string;
   /** Largest message the server takes, in bytes. */

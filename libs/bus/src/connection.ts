@@ -1,4 +1,5 @@
 import type { NatsConnection } from "@nats-io/transport-node";
+import { ServiceError } from "@switchyard/contracts/errors";
 import type { Bus } from "./connect.ts";
 import type { ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel } from "./deadline-wheel.ts";
@@ -47,9 +48,18 @@ export function registerConnection(bus: Bus, connection: Connection): void {
   connections.set(bus, connection);
 }
 
-/** The connection behind a bus. Throws a TypeError for an object that `connectBus` did not make. */
+/** The connection behind a bus. Throws a TypeError for an object that `connectBus` did not make, and `needs_nats` for a carried bus. */
 export function connectionOf(bus: Bus): Connection {
   const connection = connections.get(bus);
-  if (connection === undefined) throw new TypeError("this bus was not made by connectBus()");
-  return connection;
+  if (connection !== undefined) return connection;
+  if (bus.carrier === undefined) throw new TypeError("this bus was not made by connectBus()");
+  throw needsNats();
+}
+
+/** The error for what only a connection to NATS can do. */
+export function needsNats(): ServiceError {
+  return new ServiceError(
+    "needs_nats",
+    "this needs a connection to NATS, and the gateway has none to give",
+  );
 }

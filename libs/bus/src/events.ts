@@ -44,6 +44,10 @@ export async function* readEvents(
   bus: Bus,
   options: ReadEventsOptions,
 ): AsyncGenerator<StoredEvent, void, undefined> {
+  if (bus.carrier !== undefined) {
+    yield* bus.carrier.readEvents(options);
+    return;
+  }
   const connection = connectionOf(bus);
   const { signal, filters, stopAtEnd = false } = options;
   if (isAborted(signal)) return;
@@ -77,6 +81,7 @@ export function subscribeLive<L extends Live>(
   tokens: Tokens<L["subject"]>,
   onMessage: (payload: z.output<L["payload"]>) => void,
 ): { stop(): void } {
+  if (bus.carrier !== undefined) return bus.carrier.subscribeLive(contract, tokens, onMessage);
   const connection = connectionOf(bus);
   const subject = subjectOf<string>(contract, tokens);
   const subscription = connection.nc.subscribe(subject, {

@@ -74,6 +74,7 @@ export function publishCommand<C extends Command>(
   payload: z.input<C["payload"]>,
   options?: PublishOptions,
 ): Promise<Published> {
+  if (bus.carrier !== undefined) return bus.carrier.publish(contract, tokens, payload);
   const connection = connectionOf(bus);
   const subject = subjectOf<string>(contract, { ...tokens, caller: connection.user });
   return checkedStore(connection, contract, { subject, payload, options });

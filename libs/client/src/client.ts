@@ -107,8 +107,10 @@ export function createClient(options: ClientOptions): Client {
       // What the gateway answers follows from the table that the type is generated from.
       return (await response.json()) as never;
     },
-    followRun: (runId, follow) =>
-      followRun(stream(fill("/runs/{runId}/events", { runId })), follow),
+    followRun: (runId, follow) => {
+      const query = follow?.stopAtEnd === true ? "?follow=false" : "";
+      return followRun(stream(`${fill("/runs/{runId}/events", { runId })}${query}`), follow);
+    },
     followEvents: (about = {}, follow = {}) =>
       followStream(stream(`/events${queryText(about)}`), follow),
     async waitForRun(runId, follow) {

@@ -11,6 +11,8 @@ export interface FollowOptions {
   /** The last id that is known already. */
   readonly after?: string | number;
   readonly onState?: (state: FollowState) => void;
+  /** Of a run: ends after what is stored, also when the run goes on. */
+  readonly stopAtEnd?: boolean;
 }
 
 /** An event of a run; `id` is its number in the run, null for live text and what is said before the run begins. */
@@ -44,7 +46,8 @@ export async function* followRun(
 ): AsyncGenerator<RunMessage> {
   // A run that was retried has ends in its past: the gateway ends the stream behind the last one.
   let hasEnded = false;
-  for await (const message of followStream(open, options, () => hasEnded)) {
+  const isDone = (): boolean => hasEnded || options.stopAtEnd === true;
+  for await (const message of followStream(open, options, isDone)) {
     if (message.event !== "delta") hasEnded = RUN_ENDS.has(message.event);
     // The gateway's contract for this stream; `Operations` and `RunEvents` are generated from the same ones.
     yield message as RunMessage;

@@ -1404,7 +1404,7 @@ export interface Operations {
       };
       idempotencyKey?: string;
     };
-    reply: { runId: string };
+    reply: { runId: string; sequence: number };
   };
 
   "GET /runs/dead": {
@@ -1442,17 +1442,17 @@ export interface Operations {
 
   "POST /runs/{runId}/retry": {
     request: { path: { runId: string }; body?: { limits?: RunLimits } };
-    reply: { runId: string };
+    reply: { runId: string; sequence: number };
   };
 
   "POST /runs/{runId}/resume": {
     request: { path: { runId: string }; body?: { limits?: RunLimits } };
-    reply: { runId: string };
+    reply: { runId: string; sequence: number };
   };
 
   "POST /runs/{runId}/steer": {
     request: { path: { runId: string }; body: { message: SteerMessage } };
-    reply: { runId: string };
+    reply: { runId: string; sequence: number };
   };
 
   "POST /runs/{runId}/fork": {
@@ -1469,7 +1469,7 @@ export interface Operations {
       };
       idempotencyKey?: string;
     };
-    reply: { runId: string };
+    reply: { runId: string; sequence: number };
   };
 
   "POST /runs/{runId}/answers": {

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
+import { serverAddress } from "../server-address.ts";
 import {
   changeSetting,
   contexts,
@@ -10,6 +11,7 @@ import {
   setting,
   SETTINGS,
   userConfigFile,
+  type Context,
   type SettingName,
 } from "../settings.ts";
 import { tableLines } from "../table.ts";
@@ -87,13 +89,51 @@ const CONTEXT_NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 export function addContext(
   terminal: Terminal,
   name: string,
-  options: { nats: string; user?: string; nkeyFile?: string } & Options,
+  options: ContextOptions & Options,
 ): void {
-  if (!CONTEXT_NAME.test(name) || name === LOCAL)
-    throw new CliError("usage", `${JSON.stringify(name)} cannot be the name of a context`, {
-      hint: `a name has a-z, 0-9 and -; ${LOCAL} is the installation of this machine`,
+  checkContextName(name);
+  const context = contextOf(options);
+  saveContext(process.env, name, context);
+  if (options.json) return writeJson(terminal, { name, ...context });
+  terminal.note(`use it with: ./yard context use ${name}`);
+}
+
+/** Throws `usage` for what cannot be the name of a context. */
+export function checkContextName(name: string): void {
+  if (CONTEXT_NAME.test(name) && name !== LOCAL) return;
+  throw new CliError("usage", `${JSON.stringify(name)} cannot be the name of a context`, {
+    hint: `a name has a-z, 0-9 and -; ${LOCAL} is the installation of this machine`,
+  });
+}
+
+interface ContextOptions {
+  readonly nats?: string;
+  readonly user?: string;
+  readonly nkeyFile?: string;
+  readonly http?: string;
+  readonly keyFile?: string;
+}
+
+function contextOf({ nats, user, nkeyFile, http, keyFile }: ContextOptions): Context {
+  if (http !== undefined) {
+    if (nats !== undefined || user !== undefined || nkeyFile !== undefined)
+      throw new CliError("usage", "--http does not go with --nats, --user and --nkey-file", {
+        hint: "the gateway knows by the key who asks: --http URL --key-file FILE",
+      });
+    if (keyFile === undefined)
+      throw new CliError("usage", "--http needs --key-file, a file with an API key", {
+        hint: "or let yard keep the key: ./yard login URL",
+      });
+    return { http: serverAddress(http), keyFile: resolve(keyFile) };
+  }
+  if (nats === undefined)
+    throw new CliError("usage", "a context needs the address of an installation", {
+      hint: "of its NATS server with --nats, or of its gateway with --http",
     });
-  const { nats, user = null, nkeyFile } = options;
+  if (keyFile !== undefined)
+    throw new CliError("usage", "--key-file goes with --http", {
+      hint: "the key of a NATS user is named with --nkey-file",
+    });
   if (!/^(?:nats|tls|wss?):\/\//.test(nats) || nats.includes("@"))
     throw new CliError(
       "usage",
@@ -102,10 +142,16 @@ export function addContext(
         hint: "such as nats://nats.example.com:4222, without a password: keys are in files (--nkey-file)",
       },
     );
-  const context = { nats, user, nkeyFile: nkeyFile === undefined ? null : resolve(nkeyFile) };
-  saveContext(process.env, name, context);
-  if (options.json) return writeJson(terminal, { name, ...context });
-  terminal.note(`use it with: ./yard context use ${name}`);
+  return {
+    nats,
+    user: user ?? null,
+    nkeyFile: nkeyFile === undefined ? null : resolve(nkeyFile),
+  };
+}
+
+/** The address that a context names. */
+function addressOf(context: Context): string {
+  return "http" in context ? context.http : context.nats;
 }
 
 export function useContext(terminal: Terminal, name: string, options: Options): void {
@@ -118,7 +164,7 @@ export function useContext(terminal: Terminal, name: string, options: Options): 
   terminal.note(
     name === LOCAL
       ? "commands talk to the yard dev of this machine"
-      : `commands talk to ${contexts(process.env)[name]?.nats}`,
+      : `commands talk to ${addressOf(contexts(process.env)[name] as Context)}`,
   );
 }
 
@@ -134,24 +180,37 @@ export function removeContext(terminal: Terminal, name: string, options: Options
   terminal.note(`${name} is removed`);
 }
 
+interface ListedContext {
+  readonly nats: string | null;
+  readonly user: string | null;
+  readonly nkeyFile: string | null;
+  readonly http: string | null;
+  readonly keyFile: string | null;
+}
+
+const NOTHING: ListedContext = {
+  nats: null,
+  user: null,
+  nkeyFile: null,
+  http: null,
+  keyFile: null,
+};
+
 export function listContexts(terminal: Terminal, options: Options): void {
   const current = currentContext(process.env)?.name ?? LOCAL;
   const all = [
-    { name: LOCAL, nats: "(yard dev, or YARD_NATS_URL)", user: null, nkeyFile: null },
-    ...Object.entries(contexts(process.env)).map(([name, { nats, user, nkeyFile }]) => ({
-      name,
-      nats,
-      user,
-      nkeyFile,
-    })),
+    { name: LOCAL, ...NOTHING, nats: "(yard dev, or YARD_NATS_URL)" },
+    ...Object.entries(contexts(process.env)).map(([name, context]) =>
+      Object.assign({ name }, NOTHING, context),
+    ),
   ];
   if (options.json) return writeJson(terminal, { current, contexts: all });
   const lines = tableLines(
     [
       { title: "CONTEXT", value: ({ name }) => (name === current ? `${name} ◂` : name) },
-      { title: "NATS", value: ({ nats }) => nats },
-      { title: "USER", value: ({ user }) => user ?? "cli" },
-      { title: "KEY", value: ({ nkeyFile }) => nkeyFile ?? "–" },
+      { title: "ADDRESS", value: ({ nats, http }) => nats ?? http ?? "–" },
+      { title: "USER", value: ({ user, http }) => user ?? (http === null ? "cli" : "of the key") },
+      { title: "KEY", value: ({ nkeyFile, keyFile }) => nkeyFile ?? keyFile ?? "–" },
     ],
     all,
   );

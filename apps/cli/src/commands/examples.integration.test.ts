@@ -40,7 +40,7 @@ const NOT_RUN: readonly (readonly [example: RegExp, why: string])[] = [
     /^policy (?:activate|rollback|replay)|^(?:agents|skills) (?:rollback|remove|diff|trust)/,
     "an older version",
   ],
-  [/^context|^config set|^agents use/, "changes what later ones talk to"],
+  [/^context|^log(?:in|out)|^config set|^agents use/, "changes what later ones talk to"],
   [
     /^runs replay|^runs (?:answer|fork)|^skills run|^sessions|> audit\.ndjson$/,
     "another run or session",
@@ -63,6 +63,7 @@ before(async () => {
     "---\nname: greet\ndescription: Greets a person. Use when somebody is to be greeted.\n---\nGreet them.\n",
   );
   cpSync(join(template, "policies"), join(here, "policies"), { recursive: true });
+  cpSync(join(HOME, "examples/triggers/triggers.yaml"), join(here, "triggers.yaml"));
   writeFileSync(
     join(here, "agents", "reviewer.md"),
     "---\nname: reviewer\ndescription: Reviews.\nmodel: scripted/plan\nplan: { answer: Done. }\n---\nYou review.\n",

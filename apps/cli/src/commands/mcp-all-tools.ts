@@ -31,17 +31,16 @@ export async function allTools(
   server: string | undefined,
   options: { json?: true },
 ): Promise<void> {
-  const target = await findBus(process.env);
-  const rows = await withBus(target, async (bus) => {
+  const { user, rows } = await withBus(await findBus(process.env), async (bus) => {
     const pins = await pinsOf(bus, server);
     const judgements: Row[] = [];
     for (let at = 0; at < pins.length; at += AT_ONCE) {
       const part = pins.slice(at, at + AT_ONCE);
-      judgements.push(...(await Promise.all(part.map((pin) => judged(bus, target.user, pin)))));
+      judgements.push(...(await Promise.all(part.map((pin) => judged(bus, bus.user, pin)))));
     }
-    return judgements;
+    return { user: bus.user, rows: judgements };
   });
-  if (options.json) return writeJson(terminal, { user: target.user, tools: rows });
+  if (options.json) return writeJson(terminal, { user, tools: rows });
   if (rows.length === 0) return terminal.note("no connected server has listed a tool");
   const lines = tableLines<Row>(
     [

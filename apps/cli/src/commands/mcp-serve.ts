@@ -1,5 +1,6 @@
 import { serveMcpStdio } from "@switchyard/mcp-stdio/serve-stdio";
-import { findBus, openBus } from "../bus-session.ts";
+import { apiKeyFor } from "../api-key.ts";
+import { chosenGateway, findBus, openBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { VERSION } from "../version.ts";
 
@@ -10,6 +11,10 @@ export async function serve({ tools }: { readonly tools: "platform" | "all" }): 
     env,
     scope: tools,
     version: VERSION,
+    async gateway() {
+      const url = chosenGateway(env);
+      return url === null ? null : { url, token: await apiKeyFor(url, env) };
+    },
     async openBus({ url, seed }) {
       const target = await findBus(url === null ? env : { ...env, YARD_NATS_URL: url });
       return openBus(target, seed);

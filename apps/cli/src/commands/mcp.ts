@@ -64,8 +64,10 @@ export async function tools(
     ...(server === undefined ? {} : { server }),
     ...(options.findings === true ? { findings: true } : {}),
   };
-  const target = await findBus(process.env);
-  const reply = await withBus(target, (bus) => client(bus, { listTools }).listTools(request));
+  const { reply, user } = await withBus(await findBus(process.env), async (bus) => ({
+    reply: await client(bus, { listTools }).listTools(request),
+    user: bus.user,
+  }));
   for (const failure of reply.failures) {
     terminal.note(
       `${terminal.paintNote("yellow", "warning:")} tools of ${failure.server} are missing (${failure.status}): ${printableLine(failure.error)}`,
@@ -76,7 +78,7 @@ export async function tools(
     terminal.note("the policy lets you call no tool of a connected server");
     if (server === undefined || reply.failures.length > 0) return;
     terminal.note(`a rule for the tools of ${server}:`);
-    for (const line of ruleFor(server, target.user)) terminal.note(line);
+    for (const line of ruleFor(server, user)) terminal.note(line);
     return;
   }
   const lines = tableLines(
@@ -147,7 +149,7 @@ export async function call(
   const target = await findBus(process.env);
   const reply = await withBus(target, async (bus) => {
     const progress = options.progress
-      ? await followProgress(bus, { terminal, caller: target.user })
+      ? await followProgress(bus, { terminal, caller: bus.user })
       : null;
     const asked = progress === null ? request : { ...request, progress: progress.progressId };
     return callMcpTool(bus, asked, { tokens: { server }, ...limits })

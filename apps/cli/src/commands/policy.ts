@@ -63,18 +63,19 @@ async function explained(tool: string, options: ExplainOptions): Promise<Explana
     });
   }
   const { agent, role: roles, run: runId, file } = options;
-  const target = file === undefined ? await findBus(process.env) : null;
-  const request = {
-    user: nameOf("--user", options.user ?? target?.user ?? CLI_USER, CallerName),
+  const requestOf = (self: string) => ({
+    user: nameOf("--user", options.user ?? self, CallerName),
     tool: ref,
     args: parseArguments(options.args),
     ...(agent === undefined ? {} : { agent: nameOf("--agent", agent, AgentName) }),
     ...(roles === undefined ? {} : { roles }),
     ...(runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) }),
-  };
-  if (target === null)
-    return (await import("./policy-offline.ts")).explainFiles(file ?? "", request);
-  return withBus(target, (bus) => client(bus, { explainPolicy }).explainPolicy(request));
+  });
+  if (file !== undefined)
+    return (await import("./policy-offline.ts")).explainFiles(file, requestOf(CLI_USER));
+  return withBus(await findBus(process.env), (bus) =>
+    client(bus, { explainPolicy }).explainPolicy(requestOf(bus.user)),
+  );
 }
 
 function answerOf({ effect, tier }: Explanation["decision"]): string {

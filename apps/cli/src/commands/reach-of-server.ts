@@ -11,15 +11,15 @@ const ANY_TOOL = "any-tool-of-this-server";
 export async function reachOfServer({ id, tags }: ServerDeclaration): Promise<string[]> {
   if (typeof id !== "string") return [];
   const labels = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
-  const target = await findBus(process.env);
-  const reply = await withBus(target, (bus) =>
-    client(bus, { whoCanCall }).whoCanCall({ tool: mcpToolRef(id, ANY_TOOL), labels }),
-  ).catch(() => null);
-  if (reply === null) return [];
-  if (reply.reach.length > 0) return reply.reach.map((reach) => reachLine(id, reach));
+  const answer = await withBus(await findBus(process.env), async (bus) => ({
+    ...(await client(bus, { whoCanCall }).whoCanCall({ tool: mcpToolRef(id, ANY_TOOL), labels })),
+    user: bus.user,
+  })).catch(() => null);
+  if (answer === null) return [];
+  if (answer.reach.length > 0) return answer.reach.map((reach) => reachLine(id, reach));
   return [
     `no rule of the policy allows all tools of ${id}; without one that names them its tools are neither listed nor called. A rule for your own calls:`,
-    ...ruleFor(id, target.user),
+    ...ruleFor(id, answer.user),
   ];
 }
 

@@ -37,8 +37,10 @@ export function isClientOnly(env: NodeJS.ProcessEnv): boolean {
 export async function clientChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   try {
     const target = await findBus(env);
-    const checks = await withBus(target, (bus) => busChecks(bus, ELSEWHERE));
-    return [ok("nats", `connected to ${target.servers} as ${target.user}`), ...checks];
+    return await withBus(target, async (bus) => [
+      ok("nats", `connected to ${target.servers} as ${bus.user}`),
+      ...(await busChecks(bus, ELSEWHERE)),
+    ]);
   } catch (error) {
     const { message, hint } = describeFailure(error);
     return [failed("nats", message, hint ?? ELSEWHERE.start)];

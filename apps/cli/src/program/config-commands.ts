@@ -49,9 +49,11 @@ function addContextCommands(program: Command, perform: Perform): void {
   context
     .command("add <name>")
     .description("remember an installation under a name")
-    .requiredOption("--nats <url>", "address of its NATS server")
+    .option("--nats <url>", "address of its NATS server")
     .option("--user <name>", "NATS user (cli)")
     .option("--nkey-file <file>", "file with that user's NKey seed")
+    .option("--http <url>", "address of its gateway, in place of NATS")
+    .option("--key-file <file>", "file with an API key of the gateway")
     .option("--json", JSON_TEXT)
     .action((name, options) =>
       perform(options, async (terminal) => (await load()).addContext(terminal, name, options)),
@@ -73,6 +75,28 @@ function addContextCommands(program: Command, perform: Perform): void {
 }
 
 function addOwnCommands(program: Command, perform: Perform): void {
+  program
+    .command("login <url>")
+    .description(
+      "use an installation over HTTP: keeps an API key of its gateway, and a context for it",
+    )
+    .option("--name <name>", "of the context (the name of the host)")
+    .option("--key-file <file>", "file with the key; - for standard input (asks for it)")
+    .option("--json", JSON_TEXT)
+    .action((url, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/login.ts")).login(terminal, url, options),
+      ),
+    );
+  program
+    .command("logout <name>")
+    .description("forget a context over HTTP and its API key")
+    .option("--json", JSON_TEXT)
+    .action((name, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/login.ts")).logout(terminal, name, options),
+      ),
+    );
   program
     .command("completion <shell>")
     .description("a script that completes commands, options and names: bash, zsh or fish")

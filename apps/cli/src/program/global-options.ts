@@ -10,6 +10,8 @@ export interface GlobalOptions {
   readonly quiet?: true;
   readonly verbose?: true;
   readonly context?: string;
+  /** URL of a gateway. */
+  readonly server?: string;
   /** Seconds. */
   readonly timeout?: number;
   readonly yes?: true;
@@ -25,6 +27,7 @@ function globalOptions(): Option[] {
     new Option("--quiet", "no notes on stderr, only errors"),
     new Option("--verbose", "more on stderr: where an error comes from, and how long it took"),
     new Option("--context <name>", "another installation; see: yard context list"),
+    new Option("--server <url>", "a gateway, over HTTP; see: yard login").conflicts("context"),
     new Option("--timeout <seconds>", "give up after so long, with exit code 7").argParser(seconds),
     new Option("--yes", "do what yard would ask about; it never approves a tool call"),
   ];
@@ -43,14 +46,14 @@ export function addGlobalOptions(program: Command): void {
 }
 
 const FLAGS = new Set(["--json", "--no-color", "--quiet", "--verbose", "--yes"]);
-const VALUED = new Set(["--context", "--timeout"]);
+const VALUED = new Set(["--context", "--server", "--timeout"]);
 
 /** Global options may stand before the command: they are moved behind it, where each command reads them. */
 export function leadingOptionsLast(words: readonly string[]): string[] {
   let at = 0;
   while (at < words.length) {
     const word = words[at] ?? "";
-    if (FLAGS.has(word) || /^--(?:context|timeout)=/.test(word)) at += 1;
+    if (FLAGS.has(word) || /^--(?:context|server|timeout)=/.test(word)) at += 1;
     else if (VALUED.has(word)) at += 2;
     else break;
   }

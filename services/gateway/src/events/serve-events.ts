@@ -31,7 +31,7 @@ const CHECK_MS = 15_000;
 /** When the gateway stops, readers come again after up to that long, and not all at once. */
 const RETURN_MS = 2_000;
 
-/** `GET /runs/{runId}/events`: the run's events under their own numbers, and live text between them. */
+/** `GET /runs/{runId}/events`: the run's events under their own numbers, and live text between them; with `follow=false` what is stored alone. */
 export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   const parsed = RunId.safeParse(c.req.param("runId"));
@@ -42,6 +42,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   const owner = ownerOfRun(runId) ?? user.caller;
   const name = runId.slice(runId.indexOf("~") + 1);
   const after = lastEventId(c);
+  const isFollowed = c.req.query("follow") !== "false";
   const stream = openStream(c, parts);
   const reader = new RunReader(stream, after);
   const subject = `yard.evt.run.${owner}.${name}.`;
@@ -50,7 +51,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
     from: "beginning",
     isMine: (event) => event.subject.startsWith(subject),
     take: (event) => reader.take(event),
-    settle: () => void (reader.hasEnded && stream.end()),
+    settle: () => void ((reader.hasEnded || !isFollowed) && stream.end()),
   });
   const stopLive = parts.hub.onLive({ owner, name }, (delta) => {
     if (stream.hasRoom()) stream.send({ event: "delta", data: delta });

@@ -42,9 +42,9 @@ export function serveRoute(
     });
     const about = { userToken: user.token, correlationId: c.get("requestId") };
     if (contract.kind === "command") {
-      await publishCommand(bus, contract, tokens, request, about);
+      const { sequence } = await publishCommand(bus, contract, tokens, request, about);
       const runId = fullRunId(user.caller, runOf(route, tokens, request));
-      return c.json({ runId }, 202, { location: `/api/v1/runs/${runId}` });
+      return c.json({ runId, sequence }, 202, { location: `/api/v1/runs/${runId}` });
     }
     const options = { ...about, tokens, signal: c.req.raw.signal };
     const ask = async () =>

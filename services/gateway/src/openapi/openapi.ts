@@ -165,7 +165,11 @@ function responsesOf(route: Route): Json {
   const reply =
     contract.kind === "rpc"
       ? without$schema(z.toJSONSchema(contract.reply, { io: "output" }) as Json)
-      : { type: "object", properties: { runId: { type: "string" } }, required: ["runId"] };
+      : {
+          type: "object",
+          properties: { runId: { type: "string" }, sequence: { type: "integer" } },
+          required: ["runId", "sequence"],
+        };
   const codes = contract.kind === "rpc" ? Object.keys(contract.errors) : [];
   const statuses = new Set([
     400,
@@ -229,6 +233,7 @@ function eventPaths(): Json {
         "x-role": "viewer",
         parameters: [
           { name: "runId", in: "path", required: true, schema: { type: "string" } },
+          { name: "follow", in: "query", required: false, schema: { type: "boolean" } },
           last,
         ],
         responses: stream,

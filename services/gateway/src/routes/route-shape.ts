@@ -27,7 +27,7 @@ export interface RouteShape {
 export const VERSION_FIELD = "ifVersion";
 
 /** Only runs and those who work for them have a token and an epoch; over HTTP everybody speaks for itself. */
-const FOR_SERVICES = new Set(["token", "epoch", "progress", "onBehalfOf"]);
+export const SERVICE_FIELDS = new Set(["token", "epoch", "progress", "onBehalfOf"]);
 
 const shapes = new Map<Route, RouteShape>();
 
@@ -42,7 +42,7 @@ function readShape(route: Route): RouteShape {
   const { contract, path } = route;
   const schema = zod.toJSONSchema(requestOf(contract), { io: "input" }) as Schema;
   const fields = Object.entries(schema.properties ?? {}).filter(
-    ([name]) => !FOR_SERVICES.has(name) && name !== VERSION_FIELD,
+    ([name]) => !SERVICE_FIELDS.has(name) && name !== VERSION_FIELD,
   );
   const tokens = placeholders(contract.subject).filter((name) => name !== "caller");
   return {

@@ -1,0 +1,97 @@
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { checkedApiKey, readApiKey } from "../api-key.ts";
+import { CliError } from "../cli-error.ts";
+import { connectHttp } from "../http-bus.ts";
+import { writeSecret } from "../secret-files.ts";
+import { serverAddress } from "../server-address.ts";
+import { changeSetting, contexts, saveContext, setting, userConfigFile } from "../settings.ts";
+import { textOrStandardInput } from "../standard-input.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { checkContextName } from "./config.ts";
+
+interface Options {
+  readonly json?: true;
+}
+
+const ANSWER_MS = 10_000;
+
+/** `yard login`: asks the gateway whose the key is before it keeps the key, and uses the installation from then on. */
+export async function login(
+  terminal: Terminal,
+  url: string,
+  options: { readonly name?: string; readonly keyFile?: string } & Options,
+): Promise<void> {
+  const http = serverAddress(url);
+  const name = options.name ?? nameOf(http);
+  checkContextName(name);
+  const there = contexts(process.env)[name];
+  if (there !== undefined && !("http" in there))
+    throw new CliError("usage", `context ${name} is an installation on NATS`, {
+      hint: "choose another name with --name",
+    });
+  const key = await keyOf(options.keyFile, http);
+  const bus = await connectHttp(http, key, ANSWER_MS);
+  await bus.close();
+  const keyFile = keyFileOf(name);
+  await mkdir(dirname(keyFile), { recursive: true, mode: 0o700 });
+  await writeSecret(keyFile, key);
+  saveContext(process.env, name, { http, keyFile });
+  changeSetting(userConfigFile(process.env), "context", name);
+  if (options.json) return writeJson(terminal, { name, http, keyFile, caller: bus.user });
+  terminal.note(
+    `signed in at ${http} as ${bus.user}; commands talk to it from now on (context ${name})`,
+  );
+  terminal.note("back to this machine: ./yard context use local");
+}
+
+/** `yard logout`: the key is good until somebody revokes it, and is not here any more. */
+export async function logout(terminal: Terminal, name: string, options: Options): Promise<void> {
+  const context = contexts(process.env)[name];
+  if (context === undefined || !("http" in context))
+    throw new CliError("usage", `there is no context ${name} over HTTP`, {
+      hint: "see those that there are with: ./yard context list",
+    });
+  // A file that the person named is the person's.
+  if (context.keyFile === keyFileOf(name)) await rm(context.keyFile, { force: true });
+  saveContext(process.env, name, null);
+  if (setting("context", process.env).value === name)
+    changeSetting(userConfigFile(process.env), "context", null);
+  if (options.json) return writeJson(terminal, { removed: name });
+  terminal.note(`${name} is forgotten; end its key with: ./yard keys api revoke ID`);
+}
+
+function keyFileOf(name: string): string {
+  return join(dirname(userConfigFile(process.env)), "keys", `${name}.key`);
+}
+
+/** `switchyard-example-com`, or `localhost-8321`. */
+function nameOf(http: string): string {
+  const host = new URL(http).host.toLowerCase();
+  return host
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .slice(0, 32);
+}
+
+async function keyOf(file: string | undefined, http: string): Promise<string> {
+  if (file !== undefined && file !== "-") return readApiKey(file);
+  if (file === "-" || !process.stdin.isTTY)
+    return checkedApiKey(await textOrStandardInput("-"), "standard input");
+  return checkedApiKey(await asked(`API key for ${http}: `), "what was typed");
+}
+
+/** Asks without showing what is typed. */
+async function asked(question: string): Promise<string> {
+  process.stderr.write(question);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  try {
+    return await lines.question("");
+  } finally {
+    lines.close();
+    process.stderr.write("\n");
+  }
+}

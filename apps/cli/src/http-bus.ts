@@ -1,0 +1,275 @@
+import { carriedBus, type Carrier } from "@switchyard/bus/carrier";
+import type { Bus } from "@switchyard/bus/connect";
+import { needsNats } from "@switchyard/bus/connection";
+import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/events";
+import { createClient, type Client, type Operation } from "@switchyard/client/client";
+import {
+  CONTRACT_ROUTES,
+  SERVICE_FIELDS,
+  VERSION_FIELD,
+  type ContractRoute,
+} from "@switchyard/client/contract-routes";
+import { ProblemError } from "@switchyard/client/problem-error";
+import type { Command, Rpc } from "@switchyard/contracts/define";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { eventOfSubject } from "@switchyard/contracts/registry";
+import { runLive } from "@switchyard/contracts/run-events";
+import { CliError } from "./cli-error.ts";
+
+/** How long the gateway has beyond the time of the contract to pass an answer on. */
+const ON_THE_WAY_MS = 5_000;
+
+/**
+ * A bus over a gateway, as whom the key belongs to: each contract is the operation of the gateway that is made of it. Rejects when the gateway does not
+ * answer in time or does not know the key.
+ */
+export async function connectHttp(
+  baseUrl: string,
+  key: string,
+  connectTimeoutMs: number,
+): Promise<Bus> {
+  const client = createClient({ baseUrl, token: key });
+  const signal = AbortSignal.timeout(connectTimeoutMs);
+  const me = await client.request("GET /me", {}, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? unreachable(baseUrl, "no answer", error) : failureOf(error, baseUrl);
+  });
+  return carriedBus(me.caller, new HttpCarrier(client, baseUrl));
+}
+
+/** The parts of a request over HTTP. */
+interface Parts {
+  readonly operation: Operation;
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly ifMatch: string | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+class HttpCarrier implements Carrier {
+  readonly #client: Client;
+  readonly #baseUrl: string;
+  readonly #closing = new AbortController();
+
+  constructor(client: Client, baseUrl: string) {
+    this.#client = client;
+    this.#baseUrl = baseUrl;
+  }
+
+  call: Carrier["call"] = async (contract, request, { tokens, timeoutMs, signal }) => {
+    const limit = AbortSignal.timeout((timeoutMs ?? contract.timeoutMs) + ON_THE_WAY_MS);
+    const signals = [limit, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
+    const fields = { ...(request as Fields), ...(tokens as Fields | undefined) };
+    const answer = await this.#send(contract, fields, AbortSignal.any(signals)).catch(
+      (error: unknown) => {
+        signal?.throwIfAborted();
+        if (!limit.aborted) throw error;
+        throw new ServiceError(
+          "timeout",
+          `the gateway at ${this.#baseUrl} did not answer ${contract.name} in time`,
+        );
+      },
+    );
+    const reply = contract.reply.safeParse(answer);
+    // The schema is the contract's own, only its type got lost.
+    if (reply.success) return reply.data as never;
+    throw new ServiceError(
+      "invalid_reply",
+      `the gateway's answer to ${contract.name} does not fit its contract`,
+    );
+  };
+
+  publish: Carrier["publish"] = async (contract, tokens, payload) => {
+    const fields = { ...(payload as Fields), ...(tokens as Fields) };
+    const { sequence } = (await this.#send(contract, fields, this.#closing.signal)) as {
+      sequence: number;
+    };
+    return { stream: "", sequence, duplicate: false };
+  };
+
+  readEvents: Carrier["readEvents"] = (options) => {
+    const run = runOf(options.filters);
+    return run === null ? this.#readAll(options) : this.#readRun(run, options);
+  };
+
+  subscribeLive: Carrier["subscribeLive"] = (contract, tokens, onMessage) => {
+    const ending = new AbortController();
+    // How far a call is, is told over NATS alone.
+    if (contract.subject === runLive.subject) {
+      const { owner = "", runId = "" } = tokens as Readonly<Record<string, string>>;
+      void this.#tellDeltas(`${owner}~${runId}`, ending.signal, (data) => {
+        const delta = contract.payload.safeParse(data);
+        if (delta.success) onMessage(delta.data as never); // the schema is the contract's own
+      });
+    }
+    return { stop: () => ending.abort() };
+  };
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #send(contract: Rpc | Command, fields: Fields, signal: AbortSignal): Promise<unknown> {
+    const found = routeFor(contract.name, fields);
+    if (found === null) throw needsNats();
+    const { operation, ...parts } = partsOf(found, fields);
+    try {
+      return await this.#client.request(operation, parts, { signal });
+    } catch (error) {
+      throw failureOf(error, this.#baseUrl, found.codes);
+    }
+  }
+
+  async #tellDeltas(run: string, signal: AbortSignal, tell: (data: unknown) => void) {
+    try {
+      const until = AbortSignal.any([signal, this.#closing.signal]);
+      for await (const { event, data } of this.#client.followRun(run, { signal: until }))
+        if (event === "delta") tell(data);
+    } catch {
+      // The stored events tell the same, and whoever reads them hears why it fails.
+    }
+  }
+
+  async *#readRun(run: Run, options: ReadEventsOptions): AsyncGenerator<StoredEvent, void> {
+    const { from, stopAtEnd = false } = options;
+    const after = typeof from === "string" ? 0 : from.sequence - 1;
+    const follow = { ...this.#following(options), after, stopAtEnd };
+    try {
+      for await (const message of this.#client.followRun(`${run.owner}~${run.name}`, follow)) {
+        const event: string = message.event;
+        // Text in between, and that the gateway gives up waiting for a run that nobody has heard of.
+        if (event === "delta" || event === "unknown") continue;
+        yield stored(`yard.evt.run.${run.owner}.${run.name}.${event}`, message);
+      }
+    } catch (error) {
+      throw failureOf(error, this.#baseUrl);
+    }
+  }
+
+  async *#readAll(options: ReadEventsOptions): AsyncGenerator<StoredEvent, void> {
+    const [filter = "", ...others] = options.filters;
+    const words = filter.split(".");
+    const [noun = "", last = ""] = [words[2], words.at(-1)];
+    if (others.length > 0 || options.from !== "now" || options.stopAtEnd === true)
+      throw needsNats();
+    try {
+      for await (const message of this.#client.followEvents({ noun }, this.#following(options))) {
+        if (message.event !== last) continue;
+        // Whose it is stands in the payload, where it matters.
+        yield stored(words.map((word) => (word === "*" ? "_" : word)).join("."), message);
+      }
+    } catch (error) {
+      throw failureOf(error, this.#baseUrl);
+    }
+  }
+
+  #following({ signal, onOpen }: ReadEventsOptions) {
+    let isOpen = false;
+    return {
+      signal: AbortSignal.any([this.#closing.signal, ...(signal === undefined ? [] : [signal])]),
+      onState: (state: string) => {
+        if (state !== "live" || isOpen) return;
+        isOpen = true;
+        onOpen?.();
+      },
+    };
+  }
+}
+
+interface Run {
+  readonly owner: string;
+  readonly name: string;
+}
+
+const RUN_FILTER = /^yard\.evt\.run\.([^.*>]+)\.([^.*>]+)\.\*$/;
+
+/** The run whose events alone are read. */
+function runOf(filters: readonly string[]): Run | null {
+  const [, owner, name] = RUN_FILTER.exec(filters.length === 1 ? (filters[0] ?? "") : "") ?? [];
+  return owner === undefined || name === undefined ? null : { owner, name };
+}
+
+/** Over HTTP an event's place is its number in the run. */
+function stored(
+  subject: string,
+  { id, data }: { readonly id: number | null; readonly data: unknown },
+): StoredEvent {
+  const { at } = Object(data) as { readonly at?: unknown };
+  return {
+    subject,
+    contract: eventOfSubject(subject),
+    payload: data,
+    sequence: id ?? 0,
+    time: typeof at === "string" ? new Date(at) : new Date(),
+    correlationId: null,
+  };
+}
+
+function routeFor(contract: string, fields: Fields): ContractRoute | null {
+  const known = Object.hasOwn(CONTRACT_ROUTES, contract) ? (CONTRACT_ROUTES[contract] ?? []) : [];
+  const fits = (route: ContractRoute): boolean =>
+    namesIn(route).every(([, field]) => typeof fields[field] === "string");
+  return known.find(fits) ?? null;
+}
+
+/** The names in a path, each with the field of the request that it is. */
+function namesIn({ path, names = {} }: ContractRoute): [name: string, field: string][] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => [name, names[name] ?? name]);
+}
+
+function partsOf(route: ContractRoute, fields: Fields): Parts {
+  const { method, path, body: whole } = route;
+  const inPath = namesIn(route);
+  const elsewhere = new Set([
+    ...inPath.map(([, field]) => field),
+    ...SERVICE_FIELDS,
+    VERSION_FIELD,
+  ]);
+  const rest = Object.entries(fields).filter(
+    ([name, value]) => value !== undefined && !elsewhere.has(name) && name !== whole,
+  );
+  const isBody = whole === undefined && method !== "GET" && method !== "DELETE";
+  const version = fields[VERSION_FIELD];
+  return {
+    // Made of the same table as the operations' types.
+    operation: `${method} ${path}` as Operation,
+    path: Object.fromEntries(inPath.map(([name, field]) => [name, String(fields[field])])),
+    query: isBody ? {} : Object.fromEntries(rest),
+    body: whole === undefined ? (isBody ? Object.fromEntries(rest) : undefined) : fields[whole],
+    ifMatch: typeof version === "string" ? version : undefined,
+  };
+}
+
+/** The error that a call over NATS would have ended with. */
+function failureOf(
+  error: unknown,
+  baseUrl: string,
+  codes: Readonly<Record<string, string>> = {},
+): unknown {
+  if (!(error instanceof ProblemError)) return error;
+  const { status, code, problem } = error;
+  if (status === 0) return unreachable(baseUrl, causeOf(error), error);
+  if (status === 401)
+    return new CliError("bad_credential", `${baseUrl} refused the API key: ${problem.detail}`, {
+      hint: "sign in again with: ./yard login URL; who runs the installation makes keys with: ./yard keys api create NAME",
+      cause: error,
+    });
+  const own = Object.hasOwn(codes, code) ? (codes[code] ?? code) : code;
+  return new ServiceError(own, problem.detail, { data: problem.data, cause: error });
+}
+
+function unreachable(baseUrl: string, why: string, cause: unknown): CliError {
+  return new CliError("disconnected", `the gateway at ${baseUrl} cannot be reached (${why})`, {
+    hint: "look whether it runs, and whether the address is right: ./yard context list",
+    cause,
+  });
+}
+
+/** What the innermost cause says: "fetch failed" alone helps nobody. */
+function causeOf(error: Error): string {
+  const { cause } = error;
+  if (cause instanceof AggregateError && cause.errors[0] instanceof Error)
+    return causeOf(cause.errors[0]);
+  return cause instanceof Error ? causeOf(cause) : error.message;
+}

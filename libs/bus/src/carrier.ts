@@ -1,0 +1,57 @@
+import type { Command, Live, Rpc, Tokens } from "@switchyard/contracts/define";
+import type { z } from "zod";
+import type { CallOptions } from "./call.ts";
+import type { Bus } from "./connect.ts";
+import type { ReadEventsOptions, StoredEvent } from "./events.ts";
+import type { Published } from "./publish-ack.ts";
+
+/**
+ * Who brings to Switchyard what a client says, where there is no NATS: the gateway, over HTTP. Each method does for the
+ * functions of the same name what a connection does for them, errors included. What else a bus can do is not carried.
+ */
+export interface Carrier {
+  call<R extends Rpc>(
+    contract: R,
+    request: z.input<R["request"]>,
+    options: CallOptions<R>,
+  ): Promise<z.output<R["reply"]>>;
+  publish<C extends Command>(
+    contract: C,
+    tokens: Omit<Tokens<C["subject"]>, "caller">,
+    payload: z.input<C["payload"]>,
+  ): Promise<Published>;
+  readEvents(options: ReadEventsOptions): AsyncGenerator<StoredEvent, void, undefined>;
+  subscribeLive<L extends Live>(
+    contract: L,
+    tokens: Tokens<L["subject"]>,
+    onMessage: (payload: z.output<L["payload"]>) => void,
+  ): { stop(): void };
+  /** Ends what is being read. */
+  close(): void;
+}
+
+/**
+ * A bus without a connection of its own, for `call`, `client`, `publishCommand`, `readEvents` and `subscribeLive`. Every other
+ * function rejects or throws a ServiceError `needs_nats`.
+ */
+export function carriedBus(user: string, carrier: Carrier): Bus {
+  let isClosed = false;
+  const close = (): Promise<void> => {
+    isClosed = true;
+    carrier.close();
+    return Promise.resolve();
+  };
+  return {
+    user,
+    carrier,
+    get status() {
+      return isClosed ? "closed" : "connected";
+    },
+    serverVersion: "",
+    maxPayload: Infinity,
+    silentStreams: [],
+    flush: () => Promise.resolve(),
+    drain: close,
+    close,
+  };
+}

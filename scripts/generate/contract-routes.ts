@@ -1,0 +1,43 @@
+import { SERVICE_FIELDS, VERSION_FIELD } from "@switchyard/gateway/routes/route-shape";
+import { routes } from "@switchyard/gateway/routes/route-table";
+
+/** `libs/client/src/contract-routes.ts`: where each contract is over HTTP. */
+export function contractRoutes(): string {
+  const byContract = new Map<string, string[]>();
+  for (const { contract, method, path, body, names = {}, codes = {} } of routes) {
+    // The paths of the seeds' front ends are other names of the same operations.
+    if (path.startsWith("/openclaw/")) continue;
+    const renamed = Object.entries(codes).map(([code, [, told]]) => [told, code]);
+    const route = {
+      method: method.toUpperCase(),
+      path,
+      ...(body !== undefined && { body }),
+      ...(Object.keys(names).length > 0 && { names }),
+      ...(renamed.length > 0 && { codes: Object.fromEntries(renamed.toReversed()) }),
+    };
+    const known = byContract.get(contract.name) ?? [];
+    byContract.set(contract.name, [...known, JSON.stringify(route)]);
+  }
+  return [
+    "/** Written by scripts/generate.ts from the gateway's route table. */",
+    `export interface ContractRoute {
+      readonly method: string;
+      /** Below \`/api/v1\`. */
+      readonly path: string;
+      /** The field of the request that is the whole body. */
+      readonly body?: string;
+      /** Names in the path that are other ones in the request. */
+      readonly names?: Readonly<Record<string, string>>;
+      /** The contract's codes of errors that have another one over HTTP, by that one. */
+      readonly codes?: Readonly<Record<string, string>>;
+    }`,
+    "/** By the name of the contract; the first one whose path can be filled in is to be taken. */",
+    "export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>> = {",
+    ...[...byContract].map(([name, found]) => `${JSON.stringify(name)}: [${found.join(", ")}],`),
+    "};",
+    "/** Fields of requests that only services set, and that are not taken over HTTP. */",
+    `export const SERVICE_FIELDS: readonly string[] = ${JSON.stringify([...SERVICE_FIELDS])};`,
+    "/** The field of a request that `If-Match` stands for. */",
+    `export const VERSION_FIELD = ${JSON.stringify(VERSION_FIELD)};`,
+  ].join("\n\n");
+}
