@@ -446,6 +446,16 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "policy.user-session.revoke": [{ method: "DELETE", path: "/user-sessions/{id}" }],
 
+  "webhooks.list": [{ method: "GET", path: "/webhooks" }],
+
+  "webhooks.create": [{ method: "POST", path: "/webhooks" }],
+
+  "webhooks.get": [{ method: "GET", path: "/webhooks/{id}" }],
+
+  "webhooks.remove": [{ method: "DELETE", path: "/webhooks/{id}" }],
+
+  "webhooks.redeliver": [{ method: "POST", path: "/webhooks/{id}/redeliver" }],
+
   "models.list": [{ method: "GET", path: "/models" }],
 };
 

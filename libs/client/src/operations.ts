@@ -2514,6 +2514,83 @@ export interface Operations {
 
   "DELETE /user-sessions/{id}": { request: { path: { id: string } }; reply: { info: UserSession } };
 
+  "GET /webhooks": {
+    request: {};
+    reply: {
+      webhooks: {
+        id: string;
+        url: string;
+        events: string[];
+        agent: string | null;
+        createdAt: Timestamp;
+        status: "enabled" | "disabled";
+        reason: "failing" | "backlog" | "gone" | null;
+        failingSince: Timestamp | null;
+        lastError: string | null;
+      }[];
+    };
+  };
+
+  "POST /webhooks": {
+    request: { body: { url: string; events: string[]; agent?: string } };
+    reply: {
+      webhook: {
+        id: string;
+        url: string;
+        events: string[];
+        agent: string | null;
+        createdAt: Timestamp;
+        status: "enabled" | "disabled";
+        reason: "failing" | "backlog" | "gone" | null;
+        failingSince: Timestamp | null;
+        lastError: string | null;
+      };
+      secret: string;
+    };
+  };
+
+  "GET /webhooks/{id}": {
+    request: { path: { id: string } };
+    reply: {
+      webhook: {
+        id: string;
+        url: string;
+        events: string[];
+        agent: string | null;
+        createdAt: Timestamp;
+        status: "enabled" | "disabled";
+        reason: "failing" | "backlog" | "gone" | null;
+        failingSince: Timestamp | null;
+        lastError: string | null;
+      };
+      pending: number;
+      dead: { deliveryId: string; event: string; at: Timestamp; attempts: number; error: string }[];
+    };
+  };
+
+  "DELETE /webhooks/{id}": {
+    request: { path: { id: string } };
+    reply: { id: string; removed: true };
+  };
+
+  "POST /webhooks/{id}/redeliver": {
+    request: { path: { id: string }; body?: { deliveryId?: string } };
+    reply: {
+      webhook: {
+        id: string;
+        url: string;
+        events: string[];
+        agent: string | null;
+        createdAt: Timestamp;
+        status: "enabled" | "disabled";
+        reason: "failing" | "backlog" | "gone" | null;
+        failingSince: Timestamp | null;
+        lastError: string | null;
+      };
+      redelivered: number;
+    };
+  };
+
   "GET /models": { request: {}; reply: { default: ModelName; providers: ModelProvider[] } };
 }
 

@@ -123,7 +123,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*", ...auditKeys("gateway")],
     // The release before counts with incr.
-    commands: ["getdel", "incr", "incrby", "set", ...hashes],
+    commands: [...strings, ...hashes, ...sortedSets],
   }),
   redisUser("scheduler", "Scheduler", {
     keys: ["yard:{schedules}:*"],

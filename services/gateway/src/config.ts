@@ -1,5 +1,6 @@
 import { auditEnv } from "@switchyard/service/audit/start-audit";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import { isLoopback } from "./http/listen.ts";
 
@@ -45,6 +46,14 @@ export const Config = z.object({
   YARD_CONSOLE_DIR: z.string().default(""),
   /** hooks.json: what programs elsewhere may start by a webhook. */
   YARD_HOOKS_FILE: z.string().optional(),
+  /** Webhooks that one caller may have. */
+  YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
+  /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
+  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+  /** Before the second attempt of a delivery; each one later is four times as far away. */
+  YARD_WEBHOOKS_RETRY_MS: envInteger(1, 600_000).default(5_000),
+  /** A webhook that has failed for so long is disabled. */
+  YARD_WEBHOOKS_DISABLE_AFTER_MS: envInteger(100, 2_592_000_000).default(86_400_000),
   /** Proxies in front of the gateway that add whom they saw to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
   /** Streams of events of one caller, on each replica. */
@@ -54,6 +63,19 @@ export const Config = z.object({
   /** Requests of one credential in a minute, over all replicas. */
   YARD_HTTP_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(1_200),
 });
+
+/** Name of the setting that permits private addresses, for messages. */
+export const HOSTS_SETTING = "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS";
+
+function readHosts(text: string, context: z.RefinementCtx<string>) {
+  try {
+    return parsePrivateHosts(text);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  }
+}
 
 function isSafeUrl(text: string): boolean {
   const { protocol, hostname } = new URL(text);

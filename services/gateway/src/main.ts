@@ -2,7 +2,7 @@ import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
-import { Config } from "./config.ts";
+import { Config, HOSTS_SETTING } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
 import { createStreamPlaces } from "./events/stream-places.ts";
@@ -16,6 +16,8 @@ import { problemOf } from "./problems/problem.ts";
 import { StartError } from "@switchyard/service/start-error";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { GatewayCookie } from "./identity/session-cookie.ts";
+import { OwnOperations } from "./routes/own-operations.ts";
+import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
@@ -45,8 +47,18 @@ await runService({
     const desk = openUserDesk(bus, now);
     const hub = openEventHub(bus, log);
     kit.ready("events", () => hub.isWell() || "the stream of events cannot be read");
+    const own = new OwnOperations();
+    const subscriptions = startSubscriptions(own, kit, {
+      permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
+      hostsSetting: HOSTS_SETTING,
+      mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
+      retryMs: config.YARD_WEBHOOKS_RETRY_MS,
+      disableAfterMs: config.YARD_WEBHOOKS_DISABLE_AFTER_MS,
+    });
+    kit.onStop("webhooks", () => subscriptions.stop());
     const app = createApp({
       bus,
+      own,
       log,
       desk,
       hub,

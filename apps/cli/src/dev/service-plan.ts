@@ -94,6 +94,9 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     service(options, "gateway", "gateway", "gateway", {
       ...hooksFor(project, env),
       ...pick(env, GATEWAY_SETTINGS),
+      // What a laptop is told is on the laptop.
+      YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
+        chosen(env, "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS") ?? "loopback",
       ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
     }),
   ];
@@ -115,6 +118,9 @@ const GATEWAY_SETTINGS = [
   "YARD_HTTP_REQUESTS_PER_MINUTE",
   "YARD_HTTP_STREAMS",
   "YARD_HTTP_UNKNOWN_RUN_MS",
+  "YARD_WEBHOOKS_PER_CALLER",
+  "YARD_WEBHOOKS_RETRY_MS",
+  "YARD_WEBHOOKS_DISABLE_AFTER_MS",
 ];
 
 /** The file of webhooks, and of the person's environment what it names and no more. */

@@ -19,9 +19,9 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { isLoopback } from "./listen.ts";
-import { serveRoute } from "./serve-route.ts";
+import { serveRoute, type RouteParts } from "./serve-route.ts";
 
-export interface AppParts extends SignInParts, ProtocolParts, EventParts {
+export interface AppParts extends SignInParts, ProtocolParts, EventParts, RouteParts {
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
   /** Null where it was not built: then the gateway answers programs alone. */

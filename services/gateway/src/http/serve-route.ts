@@ -8,6 +8,7 @@ import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
 import { readRequest } from "../routes/read-request.ts";
 import { entityTag, isKnown, versionAt } from "../routes/entity-tag.ts";
+import type { OwnOperations } from "../routes/own-operations.ts";
 import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
@@ -17,9 +18,15 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 
 const BODY_LIMIT = 1024 * 1024;
 
+export interface RouteParts {
+  readonly bus: Bus;
+  readonly access: AccessAudit;
+  readonly own: OwnOperations;
+}
+
 /** The handler of a route: who may, what is meant, the contract's answer. */
 export function serveRoute(
-  { bus, access }: { readonly bus: Bus; readonly access: AccessAudit },
+  { bus, access, own }: RouteParts,
   route: Route,
 ): (c: Context<GatewayEnv>) => Promise<Response> {
   const { contract } = route;
@@ -47,13 +54,16 @@ export function serveRoute(
       return c.json({ runId, sequence }, 202, { location: `/api/v1/runs/${runId}` });
     }
     const options = { ...about, tokens, signal: c.req.raw.signal };
-    const ask = async () =>
-      contract === callTool
+    const answer = own.of(contract);
+    const ask = async () => {
+      if (answer !== undefined) return answer(request, user.caller);
+      return contract === callTool
         ? callMcpTool(bus, callTool.request.parse(request), {
             ...options,
             tokens: { server: tokens["server"] ?? "" },
           })
         : call(bus, contract, request, options);
+    };
     const reply =
       contract.role === "admin"
         ? await access.administered(c, user, contract.name, ask)

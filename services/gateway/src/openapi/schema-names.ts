@@ -44,6 +44,7 @@ import {
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { UserSession } from "@switchyard/contracts/user-sessions";
 import { createUserKey, UserKey } from "@switchyard/contracts/user-tokens";
+import { Webhook } from "../routes/webhook-operations.ts";
 import { z } from "zod";
 
 type Json = Record<string, unknown>;
@@ -115,6 +116,7 @@ export const namedSchemas = {
   Tools: listTools.reply,
   UserKey,
   UserSession,
+  Webhook,
 } satisfies Readonly<Record<string, z.ZodType>>;
 
 /** The names by the schema that openapi.json has, as text: what is asked and what is answered may differ by a default. */

@@ -31,6 +31,7 @@ import * as toolbox from "@switchyard/contracts/toolbox";
 import * as userSessions from "@switchyard/contracts/user-sessions";
 import * as users from "@switchyard/contracts/user-tokens";
 import type { Codes } from "../problems/problem.ts";
+import * as webhooks from "./webhook-operations.ts";
 
 export type Method = "get" | "post" | "patch" | "delete";
 
@@ -237,6 +238,12 @@ export const routes: readonly Route[] = [
   del("/keys/{id}", users.revokeUserKey),
   get("/user-sessions", userSessions.listUserSessions),
   del("/user-sessions/{id}", userSessions.revokeUserSession),
+
+  get("/webhooks", webhooks.listWebhooks),
+  post("/webhooks", webhooks.createWebhook, CREATED),
+  get("/webhooks/{id}", webhooks.getWebhook),
+  del("/webhooks/{id}", webhooks.removeWebhook),
+  post("/webhooks/{id}/redeliver", webhooks.redeliverWebhook),
 
   get("/models", listModels),
 ];

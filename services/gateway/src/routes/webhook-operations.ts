@@ -1,0 +1,121 @@
+import { rpc } from "@switchyard/contracts/define";
+import { AgentName, Timestamp } from "@switchyard/contracts/ids";
+import { storeUnavailable } from "@switchyard/contracts/store-errors";
+import { z } from "zod";
+
+// Subscriptions by which the gateway tells a URL of a caller's own events; what programs send to us is hooks.json. They have the form of
+// contracts, so that routes, roles, scopes and openapi.json come from them; nobody serves them on the bus, where the gateway answers nobody.
+
+/** A subscription, made by the gateway. */
+const WebhookId = z.string().regex(/^whk-[0-9a-f]{16}$/, "must look like whk-…");
+/** One as somebody names it: an id that is none is an unknown one. */
+const NamedWebhook = z.string().min(1).max(128);
+
+/** The name of an event, or with `*` of several: `run.finished`, `run.*`. */
+const EventPattern = z
+  .string()
+  .regex(
+    /^[a-z*][a-z0-9.*-]{0,63}$/,
+    "must be the name of an event, such as run.finished or run.*",
+  );
+
+export const Webhook = z.object({
+  id: WebhookId,
+  url: z.string(),
+  events: z.array(z.string()),
+  /** Null: events of all runs, and those of no run. */
+  agent: AgentName.nullable(),
+  createdAt: Timestamp,
+  /** `disabled`: nothing is sent; a redelivery enables it. */
+  status: z.enum(["enabled", "disabled"]),
+  /** Why it was disabled: it failed for too long, too much waited, or the receiver said that it is gone. */
+  reason: z.enum(["failing", "backlog", "gone"]).nullable(),
+  /** Since when no delivery has succeeded; null: the last one did. */
+  failingSince: Timestamp.nullable(),
+  lastError: z.string().nullable(),
+});
+export type Webhook = z.infer<typeof Webhook>;
+
+/** A delivery that was given up. */
+const DeadDelivery = z.object({
+  /** What the receiver got as `webhook-id`. */
+  deliveryId: z.string(),
+  event: z.string(),
+  at: Timestamp,
+  attempts: z.int().positive(),
+  error: z.string(),
+});
+
+const unknownWebhook = { data: z.object({ id: z.string() }) } as const;
+
+export const createWebhook = rpc({
+  subject: "yard.rpc.{caller}.webhooks.create",
+  summary:
+    "Has the caller's own events sent to a URL, signed as a Standard Webhook; the answer alone has the secret.",
+  role: "operator",
+  request: z.strictObject({
+    url: z.url({ protocol: /^https?$/ }).max(2_048),
+    events: z.array(EventPattern).min(1).max(50),
+    /** Only events of runs of this agent. */
+    agent: AgentName.optional(),
+  }),
+  reply: z.object({ webhook: Webhook, secret: z.string() }),
+  errors: {
+    invalid_target: { data: z.object({ reason: z.string() }) },
+    too_many_webhooks: { data: z.object({ limit: z.int() }) },
+    store_unavailable: storeUnavailable,
+  },
+});
+
+export const listWebhooks = rpc({
+  subject: "yard.rpc.{caller}.webhooks.list",
+  summary: "Lists the caller's webhooks.",
+  role: "viewer",
+  request: z.strictObject({}),
+  reply: z.object({ webhooks: z.array(Webhook) }),
+  errors: { store_unavailable: storeUnavailable },
+});
+
+export const getWebhook = rpc({
+  subject: "yard.rpc.{caller}.webhooks.get",
+  summary:
+    "Shows one webhook of the caller, how much waits, and the newest deliveries that were given up.",
+  role: "viewer",
+  request: z.strictObject({ id: NamedWebhook }),
+  reply: z.object({
+    webhook: Webhook,
+    /** Deliveries that wait for their first or next attempt. */
+    pending: z.int().nonnegative(),
+    dead: z.array(DeadDelivery).max(100),
+  }),
+  errors: { unknown_webhook: unknownWebhook, store_unavailable: storeUnavailable },
+});
+
+export const removeWebhook = rpc({
+  subject: "yard.rpc.{caller}.webhooks.remove",
+  summary: "Ends a webhook of the caller, and forgets what it has not delivered.",
+  role: "operator",
+  request: z.strictObject({ id: NamedWebhook }),
+  reply: z.object({ id: WebhookId, removed: z.literal(true) }),
+  errors: { unknown_webhook: unknownWebhook, store_unavailable: storeUnavailable },
+});
+
+export const redeliverWebhook = rpc({
+  subject: "yard.rpc.{caller}.webhooks.redeliver",
+  summary: "Sends deliveries that were given up again, one or all, and enables the webhook.",
+  role: "operator",
+  request: z.strictObject({
+    id: NamedWebhook,
+    /** Left out: all. */
+    deliveryId: z
+      .string()
+      .regex(/^msg_\w{1,64}$/, "must look like msg_…")
+      .optional(),
+  }),
+  reply: z.object({ webhook: Webhook, redelivered: z.int().nonnegative() }),
+  errors: {
+    unknown_webhook: unknownWebhook,
+    unknown_delivery: { data: z.object({ deliveryId: z.string() }) },
+    store_unavailable: storeUnavailable,
+  },
+});

@@ -1,0 +1,127 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { lastEventText } from "@switchyard/bus/last-event";
+import { eventStream } from "@switchyard/contracts/streams";
+import type { Log } from "@switchyard/service/log";
+import { deliveriesOf } from "./match-events.ts";
+import type { SubscriptionStore } from "./subscription-store.ts";
+
+export interface ReaderParts {
+  readonly bus: Bus;
+  readonly log: Log;
+  readonly store: SubscriptionStore;
+  readonly holder: string;
+  readonly now: () => number;
+  /** Deliveries may be due. */
+  readonly onEnqueued: () => void;
+}
+
+export interface EventReader {
+  /** Ends when the reading does: of a reader that is not the one any more, too. */
+  readonly done: Promise<void>;
+  stop(): Promise<void>;
+}
+
+const BATCH = 200;
+const BATCH_MS = 50;
+const AGENTS_KEPT = 1_000;
+
+/**
+ * Makes deliveries of the events behind `cursor`, which is the place in the stream up to which all deliveries are written. Subscriptions
+ * are read after the events that they are compared with, so one that was answered misses nothing.
+ */
+export function readForSubscriptions(parts: ReaderParts, cursor: number): EventReader {
+  const { bus, log, store, holder, now } = parts;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const agentOf = agentsOfRuns(bus);
+  let waiting: StoredEvent[] = [];
+  let flushing = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+
+  const flushNow = async (): Promise<void> => {
+    const events = waiting;
+    waiting = [];
+    const last = events.at(-1);
+    if (last === undefined || signal.aborted) return;
+    const subscriptions = await store.list();
+    const deliveries = [];
+    for (const event of events)
+      deliveries.push(...(await deliveriesOf(event, subscriptions, { now: now(), agentOf })));
+    const at = { holder, sequence: last.sequence, now: now() };
+    const full = await store.enqueue(deliveries, at);
+    if (full === null) return ending.abort();
+    for (const id of new Set(full)) {
+      const one = await store.find(id);
+      if (one === null || one.webhook.status === "disabled") continue;
+      log.warn({ webhook: id, owner: one.owner }, "webhook disabled, too much waits");
+      await store.update({
+        ...one,
+        webhook: { ...one.webhook, status: "disabled", reason: "backlog" },
+      });
+    }
+    if (deliveries.length > 0) parts.onEnqueued();
+  };
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    flushing = flushing.then(flushNow).catch((err: unknown) => {
+      // The next reader begins where the cursor is.
+      log.warn({ err }, "events for webhooks cannot be written, and are read again");
+      ending.abort();
+    });
+    return flushing;
+  };
+  const read = async (): Promise<void> => {
+    try {
+      const from = { sequence: cursor + 1 };
+      const filters = eventStream.subjects;
+      for await (const event of readEvents(bus, { filters, from, signal })) {
+        waiting.push(event);
+        if (waiting.length >= BATCH) await flush();
+        else timer ??= setTimeout(() => void flush(), BATCH_MS);
+      }
+    } catch (err) {
+      log.warn({ err }, "events for webhooks cannot be read");
+    } finally {
+      clearTimeout(timer);
+      await flushing;
+    }
+  };
+  const done = read();
+  return {
+    done,
+    async stop() {
+      ending.abort();
+      await done;
+    },
+  };
+}
+
+/** The agent is in a run's first event alone, which the stream still has. */
+function agentsOfRuns(bus: Bus): (event: StoredEvent) => Promise<string | null> {
+  const known = new Map<string, string | null>();
+  return async ({ subject }) => {
+    if (!subject.startsWith("yard.evt.run.")) return null;
+    const run = subject.slice(0, subject.lastIndexOf("."));
+    const kept = known.get(run);
+    if (kept !== undefined) return kept;
+    const text = await lastEventText(bus, `${run}.started`);
+    if (text === null) return null;
+    const { agent }: { agent?: unknown } = Object(parsed(text));
+    const found = typeof agent === "string" ? agent : null;
+    known.set(run, found);
+    const [oldest] = known.keys();
+    if (known.size > AGENTS_KEPT && oldest !== undefined) known.delete(oldest);
+    return found;
+  };
+}
+
+/** A first event that is large lies elsewhere, and then nobody knows the agent. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import type { lookup } from "node:dns";
+import { test } from "node:test";
+import type { Webhook } from "../routes/webhook-operations.ts";
+import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { sendWebhook } from "./send-webhook.ts";
+
+const webhook: Webhook = {
+  id: "whk-0000000000000000",
+  url: "http://hooks.example.com/",
+  events: ["run.*"],
+  agent: null,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  status: "enabled",
+  reason: null,
+  failingSince: null,
+  lastError: null,
+};
+
+test("a name is looked at each time that something is sent, and one with a private address gets nothing", async () => {
+  let asked = 0;
+  const resolve = ((_name: string, _options: object, callback: (...found: unknown[]) => void) => {
+    asked += 1;
+    callback(null, [{ address: asked === 1 ? "10.0.0.1" : "169.254.169.254", family: 4 }]);
+  }) as unknown as typeof lookup; // the one overload that is called
+  const guard = createEgressGuard({
+    permitted: parsePrivateHosts(""),
+    setting: "YARD_TEST",
+    resolve,
+  });
+  const secret = `whsec_${Buffer.alloc(32).toString("base64")}`;
+  for (const url of ["http://hooks.example.com/", "https://hooks.example.com/"]) {
+    const sent = await sendWebhook(
+      guard,
+      { secret, webhook: { ...webhook, url } },
+      { id: "msg_1", body: "{}" },
+    );
+    assert.equal(sent.outcome, "failed");
+    assert.match("error" in sent ? sent.error : "", /is not a public address.*YARD_TEST/, url);
+  }
+  assert.equal(asked, 2);
+});

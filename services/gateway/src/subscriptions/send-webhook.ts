@@ -1,0 +1,64 @@
+import { createHmac } from "node:crypto";
+import { request as requestHttp, type RequestOptions } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { Subscription, WebhookDelivery } from "./subscription-store.ts";
+
+export type SendOutcome =
+  | { readonly outcome: "delivered" }
+  /** The receiver says that it is there no more. */
+  | { readonly outcome: "gone" | "failed"; readonly error: string };
+
+const TIMEOUT_MS = 10_000;
+
+/** Makes one attempt, signed as https://www.standardwebhooks.com says. Never rejects. Redirects are not followed: where they lead, nobody has looked at. */
+export async function sendWebhook(
+  guard: EgressGuard,
+  { secret, webhook }: Pick<Subscription, "secret" | "webhook">,
+  { id, body }: Pick<WebhookDelivery, "id" | "body">,
+): Promise<SendOutcome> {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = createHmac("sha256", Buffer.from(secret.replace(/^whsec_/, ""), "base64"))
+    .update(`${id}.${timestamp}.${body}`)
+    .digest("base64");
+  try {
+    const url = new URL(webhook.url);
+    guard.checkUrl(url);
+    const status = await post(url, body, {
+      lookup: guard.lookup,
+      headers: {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        "user-agent": "switchyard-webhooks",
+        "webhook-id": id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${signature}`,
+      },
+    });
+    if (status >= 200 && status < 300) return { outcome: "delivered" };
+    const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
+    const error = `${url.host} answered ${status}${redirect}`;
+    return { outcome: status === 410 ? "gone" : "failed", error };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { outcome: "failed", error: text.slice(0, 500) };
+  }
+}
+
+/** The status of the answer; its body is not read. */
+function post(url: URL, body: string, options: RequestOptions): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  const sent = request(url, { ...options, method: "POST", agent: false }, (response) => {
+    resolve(response.statusCode ?? 0);
+    response.destroy();
+  });
+  const timer = setTimeout(
+    () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)),
+    TIMEOUT_MS,
+  );
+  sent.on("close", () => clearTimeout(timer));
+  sent.on("error", reject);
+  sent.end(body);
+  return promise;
+}

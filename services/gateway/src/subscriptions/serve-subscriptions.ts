@@ -1,0 +1,167 @@
+import { randomBytes } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import { lastEventSequence } from "@switchyard/bus/last-event";
+import { ServiceError } from "@switchyard/contracts/errors";
+import {
+  createWebhook,
+  getWebhook,
+  listWebhooks,
+  redeliverWebhook,
+  removeWebhook,
+  type Webhook,
+} from "../routes/webhook-operations.ts";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { OwnOperations } from "../routes/own-operations.ts";
+import {
+  StoreUnavailable,
+  type Subscription,
+  type SubscriptionStore,
+} from "./subscription-store.ts";
+
+export interface SubscriptionParts {
+  readonly bus: Bus;
+  readonly store: SubscriptionStore;
+  readonly guard: EgressGuard;
+  readonly mostOfCaller: number;
+  readonly now: () => number;
+  /** There may be something to read or to send. */
+  readonly onChange: () => void;
+}
+
+export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts): void {
+  const { store, now } = parts;
+  own.add(createWebhook, ({ url, events, agent }, caller) =>
+    answering(async () => {
+      const reason = whyNot(url, parts.guard);
+      if (reason !== null)
+        throw new ServiceError("invalid_target", `nothing can be sent to this url: ${reason}`, {
+          data: { reason },
+        });
+      const secret = `whsec_${randomBytes(32).toString("base64")}`;
+      const webhook: Webhook = {
+        id: `whk-${randomBytes(8).toString("hex")}`,
+        url,
+        events,
+        agent: agent ?? null,
+        createdAt: new Date(now()).toISOString(),
+        status: "enabled",
+        reason: null,
+        failingSince: null,
+        lastError: null,
+      };
+      const limit = parts.mostOfCaller;
+      const after = await lastEventSequence(parts.bus);
+      if (!(await store.create({ owner: caller, secret, after, webhook }, limit)))
+        throw new ServiceError(
+          "too_many_webhooks",
+          `${caller} has ${limit} webhooks, which is the most: remove one`,
+          {
+            data: {
+              limit,
+            },
+          },
+        );
+      parts.onChange();
+      return { webhook, secret };
+    }),
+  );
+  own.add(listWebhooks, (_, caller) =>
+    answering(async () => {
+      const mine = (await store.list()).filter(({ owner }) => owner === caller);
+      const webhooks = mine.map(({ webhook }) => webhook);
+      return { webhooks: webhooks.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1)) };
+    }),
+  );
+  own.add(removeWebhook, ({ id }, caller) =>
+    answering(async () => {
+      const subscription = await find(parts, { id, caller });
+      await store.remove(subscription);
+      return { id: subscription.webhook.id, removed: true as const };
+    }),
+  );
+  serveDeliveries(own, parts);
+}
+
+function serveDeliveries(own: OwnOperations, parts: SubscriptionParts): void {
+  const { store, now } = parts;
+  own.add(getWebhook, ({ id }, caller) =>
+    answering(async () => {
+      const { webhook } = await find(parts, { id, caller });
+      const [pending, dead] = await Promise.all([store.pending(id), store.dead(id)]);
+      return {
+        webhook,
+        pending,
+        dead: dead.map(({ id: deliveryId, event, at, attempts, error }) => ({
+          deliveryId,
+          event,
+          at: new Date(at).toISOString(),
+          attempts: Math.max(1, attempts),
+          error: error ?? "",
+        })),
+      };
+    }),
+  );
+  own.add(redeliverWebhook, ({ id, deliveryId }, caller) =>
+    answering(async () => {
+      const subscription = await find(parts, { id, caller });
+      const dead = (await store.dead(id)).filter(
+        (one) => deliveryId === undefined || one.id === deliveryId,
+      );
+      if (deliveryId !== undefined && dead.length === 0)
+        throw new ServiceError(
+          "unknown_delivery",
+          `no delivery ${deliveryId} of webhook ${id} was given up`,
+          {
+            data: {
+              deliveryId,
+            },
+          },
+        );
+      const webhook: Webhook = {
+        ...subscription.webhook,
+        status: "enabled",
+        reason: null,
+        failingSince: null,
+      };
+      await store.update({ ...subscription, webhook });
+      let redelivered = 0;
+      for (const one of dead) if (await store.revive(one, now())) redelivered += 1;
+      parts.onChange();
+      return { webhook, redelivered };
+    }),
+  );
+}
+
+/** Somebody else's is as unknown as one that is not there. */
+async function find(
+  { store }: SubscriptionParts,
+  { id, caller }: { id: string; caller: string },
+): Promise<Subscription> {
+  const found = await store.find(id);
+  if (found !== null && found.owner === caller) return found;
+  throw new ServiceError("unknown_webhook", `${caller} has no webhook ${id}`, { data: { id } });
+}
+
+/** What can be known before anything is sent: a name's addresses are looked at each time. */
+function whyNot(text: string, guard: EgressGuard): string | null {
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return "a url with a password in it is shown";
+  try {
+    guard.checkUrl(url);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** While Redis is away, callers are told so, and not of a fault. */
+async function answering<T>(answer: () => Promise<T>): Promise<T> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    const message = "Redis does not answer, so this cannot be done now; try again when it is up";
+    const data = { cause: error.message };
+    throw new ServiceError("store_unavailable", message, { data, cause: error });
+  }
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import type { Log } from "@switchyard/service/log";
+import { createEgressGuard, type PrivateHosts } from "@switchyard/service/network/egress-guard";
+import type { Redis } from "@switchyard/service/redis";
+import type { OwnOperations } from "../routes/own-operations.ts";
+import { deliverDue } from "./deliver.ts";
+import { readForSubscriptions, type EventReader } from "./read-events.ts";
+import { serveSubscriptions } from "./serve-subscriptions.ts";
+import { openSubscriptionStore } from "./subscription-store.ts";
+
+export interface SubscriptionSettings {
+  readonly permitted: PrivateHosts;
+  /** Name of the setting that permits private addresses, for messages. */
+  readonly hostsSetting: string;
+  readonly mostOfCaller: number;
+  readonly retryMs: number;
+  readonly disableAfterMs: number;
+}
+
+const LEASE_MS = 10_000;
+const LOOK_MS = 1_000;
+
+/** Tells URLs of their callers' events: requests about webhooks, one reader of events among all replicas, and deliveries by each. */
+export function startSubscriptions(
+  own: OwnOperations,
+  { bus, redis, log }: { readonly bus: Bus; readonly redis: Redis; readonly log: Log },
+  settings: SubscriptionSettings,
+): { stop(): Promise<void> } {
+  const now = Date.now;
+  const holder = randomBytes(8).toString("hex");
+  const store = openSubscriptionStore(redis);
+  const { permitted, hostsSetting, mostOfCaller, retryMs, disableAfterMs } = settings;
+  const guard = createEgressGuard({ permitted, setting: hostsSetting });
+  const deliveries = deliverDue({ store, guard, log, now, retryMs, disableAfterMs });
+  let reader: EventReader | null = null;
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let looking = Promise.resolve();
+
+  const look = async (): Promise<void> => {
+    const lead = await store.lead(holder, LEASE_MS);
+    const isWanted = lead !== null && lead.count > 0;
+    if (!isWanted) {
+      await reader?.stop();
+      reader = null;
+    } else if (reader === null) {
+      const onEnqueued = (): void => deliveries.wake();
+      const begun = readForSubscriptions({ bus, log, store, holder, now, onEnqueued }, lead.cursor);
+      reader = begun;
+      void begun.done.finally(() => {
+        if (reader === begun) reader = null;
+      });
+    }
+  };
+  const lookAgain = (): void => {
+    clearTimeout(timer);
+    looking = looking
+      .then(look)
+      // Whoever cannot renew its lease stops by the first write that it is not allowed.
+      .catch((err: unknown) => log.debug({ err }, "webhooks cannot be looked at"))
+      .finally(() => {
+        clearTimeout(timer);
+        if (!isStopped) timer = setTimeout(lookAgain, LOOK_MS);
+      });
+  };
+  serveSubscriptions(own, {
+    bus,
+    store,
+    guard,
+    mostOfCaller,
+    now,
+    onChange: () => {
+      lookAgain();
+      deliveries.wake();
+    },
+  });
+  lookAgain();
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await looking;
+      await reader?.stop();
+      await deliveries.stop();
+      // Another replica goes on at once, and not when the lease ends.
+      await store.leave(holder).catch(() => {});
+    },
+  };
+}

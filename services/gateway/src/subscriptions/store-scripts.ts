@@ -1,0 +1,117 @@
+// Each is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
+
+/** KEYS: subscriptions, owners, cursor. ARGV: id, record, owner, limit, last sequence. 0: the owner has as many as it may. */
+export const CREATE = `
+if tonumber(redis.call('HGET', KEYS[2], ARGV[3]) or '0') >= tonumber(ARGV[4]) then return 0 end
+redis.call('HINCRBY', KEYS[2], ARGV[3], 1)
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SET', KEYS[3], ARGV[5]) end
+return 1
+`;
+
+/** KEYS: subscriptions. ARGV: id, record. One that was removed stays so. */
+export const UPDATE = `
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
+return 1
+`;
+
+/** KEYS: subscriptions, owners, pending, deliveries, dead of this one. ARGV: id, owner. What waits is dropped when it is due. */
+export const REMOVE = `
+if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
+if redis.call('HINCRBY', KEYS[2], ARGV[2], -1) <= 0 then redis.call('HDEL', KEYS[2], ARGV[2]) end
+redis.call('HDEL', KEYS[3], ARGV[1])
+for _, key in ipairs(redis.call('ZRANGE', KEYS[5], 0, -1)) do redis.call('HDEL', KEYS[4], key) end
+redis.call('DEL', KEYS[5])
+return 1
+`;
+
+/** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. */
+export const LEAD = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2])
+elseif redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+else return {0, 0, 0} end
+local count = redis.call('HLEN', KEYS[2])
+if count == 0 then redis.call('DEL', KEYS[3]) end
+return {1, count, tonumber(redis.call('GET', KEYS[3]) or '0')}
+`;
+
+/** KEYS: reader. ARGV: holder. */
+export const LEAVE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`;
+
+/**
+ * KEYS: reader, cursor, due, deliveries, pending, subscriptions. ARGV: holder, sequence, now, most pending, then id of the delivery, of
+ * its subscription, and record. False: another replica reads; else the subscriptions that have too much pending.
+ */
+export const ENQUEUE = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return false end
+local full = {}
+for i = 5, #ARGV, 3 do
+  if redis.call('HEXISTS', KEYS[6], ARGV[i + 1]) == 1 and redis.call('HEXISTS', KEYS[4], ARGV[i]) == 0 then
+    if tonumber(redis.call('HGET', KEYS[5], ARGV[i + 1]) or '0') >= tonumber(ARGV[4]) then
+      full[#full + 1] = ARGV[i + 1]
+    else
+      redis.call('HSET', KEYS[4], ARGV[i], ARGV[i + 2])
+      redis.call('ZADD', KEYS[3], ARGV[3], ARGV[i])
+      redis.call('HINCRBY', KEYS[5], ARGV[i + 1], 1)
+    end
+  end
+end
+if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('SET', KEYS[2], ARGV[2]) end
+return full
+`;
+
+/** KEYS: due, deliveries. ARGV: now, until when they are taken, how many. Whoever dies with one leaves it to the next. */
+export const TAKE = `
+local taken = {}
+for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])) do
+  local record = redis.call('HGET', KEYS[2], key)
+  if record then
+    redis.call('ZADD', KEYS[1], ARGV[2], key)
+    taken[#taken + 1] = key
+    taken[#taken + 1] = record
+  else redis.call('ZREM', KEYS[1], key) end
+end
+return taken
+`;
+
+/** KEYS: due, deliveries, pending. ARGV: id of the delivery, of its subscription. */
+export const DONE = `
+if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HDEL', KEYS[2], ARGV[1])
+if redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1 then redis.call('HINCRBY', KEYS[3], ARGV[2], -1) end
+return 1
+`;
+
+/** KEYS: due, deliveries. ARGV: id of the delivery, record, when. */
+export const AGAIN = `
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
+return 1
+`;
+
+/** KEYS: due, deliveries, pending, dead, subscriptions. ARGV: id of the delivery, of its subscription, record, now, how many are kept. */
+export const GIVE_UP = `
+if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
+if redis.call('HEXISTS', KEYS[5], ARGV[2]) == 0 then redis.call('HDEL', KEYS[2], ARGV[1]); return 0 end
+redis.call('HINCRBY', KEYS[3], ARGV[2], -1)
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+redis.call('ZADD', KEYS[4], ARGV[4], ARGV[1])
+for _, old in ipairs(redis.call('ZRANGE', KEYS[4], 0, -(tonumber(ARGV[5]) + 1))) do
+  redis.call('ZREM', KEYS[4], old)
+  redis.call('HDEL', KEYS[2], old)
+end
+return 1
+`;
+
+/** KEYS: due, deliveries, pending, dead. ARGV: id of the delivery, of its subscription, record, now. */
+export const REVIVE = `
+if redis.call('ZREM', KEYS[4], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+redis.call('ZADD', KEYS[1], ARGV[4], ARGV[1])
+redis.call('HINCRBY', KEYS[3], ARGV[2], 1)
+return 1
+`;

@@ -1,0 +1,179 @@
+import type { Webhook } from "../routes/webhook-operations.ts";
+import type { Redis } from "@switchyard/service/redis";
+import * as scripts from "./store-scripts.ts";
+
+/** A webhook as it is kept. Its secret is in no answer but the first. */
+export interface Subscription {
+  readonly owner: string;
+  readonly secret: string;
+  /** Sequence of the stream behind which its events begin. */
+  readonly after: number;
+  readonly webhook: Webhook;
+}
+
+/** One event on its way to one webhook. */
+export interface WebhookDelivery {
+  /** Also after a repeat the same: the receiver's `webhook-id`. */
+  readonly id: string;
+  readonly webhookId: string;
+  readonly event: string;
+  readonly body: string;
+  readonly attempts: number;
+  readonly error: string | null;
+  /** Of the last attempt, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Redis did not do what it was asked; whether a write happened is unknown. */
+export class StoreUnavailable extends Error {
+  override readonly name = "StoreUnavailable";
+}
+
+/** The truth about subscriptions. Methods reject with StoreUnavailable. */
+export type SubscriptionStore = ReturnType<typeof openSubscriptionStore>;
+
+const PREFIX = "yard:gateway:{webhooks}:";
+const ALL = `${PREFIX}all`;
+const OWNERS = `${PREFIX}owners`;
+const CURSOR = `${PREFIX}cursor`;
+const READER = `${PREFIX}reader`;
+const DUE = `${PREFIX}due`;
+const DELIVERIES = `${PREFIX}deliveries`;
+const PENDING = `${PREFIX}pending`;
+const deadOf = (id: string): string => `${PREFIX}dead:${id}`;
+
+const MOST_PENDING = 1_000;
+const DEAD_KEPT = 100;
+/** Longer than an attempt takes. */
+const TAKEN_MS = 30_000;
+
+export function openSubscriptionStore(redis: Redis) {
+  const run: Run = async (script, keys, args) =>
+    asked(() => redis.eval(script, keys.length, ...keys, ...args.map(String)));
+  return { ...records(redis, run), ...reading(run), ...deliveries(redis, run) };
+}
+
+type Run = (
+  script: string,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<unknown>;
+
+function records(redis: Redis, run: Run) {
+  return {
+    /** False when the owner has as many as it may. */
+    async create(subscription: Subscription, limit: number): Promise<boolean> {
+      const { webhook, owner, after } = subscription;
+      const record = JSON.stringify(subscription);
+      const made = await run(
+        scripts.CREATE,
+        [ALL, OWNERS, CURSOR],
+        [webhook.id, record, owner, limit, after],
+      );
+      return made === 1;
+    },
+    async update(subscription: Subscription): Promise<void> {
+      await run(scripts.UPDATE, [ALL], [subscription.webhook.id, JSON.stringify(subscription)]);
+    },
+    async remove({ webhook: { id }, owner }: Subscription): Promise<void> {
+      await run(scripts.REMOVE, [ALL, OWNERS, PENDING, DELIVERIES, deadOf(id)], [id, owner]);
+    },
+    async list(): Promise<Subscription[]> {
+      const texts = await asked(() => redis.hvals(ALL));
+      return texts.map(subscriptionOf);
+    },
+    async find(id: string): Promise<Subscription | null> {
+      const text = await asked(() => redis.hget(ALL, id));
+      return text === null ? null : subscriptionOf(text);
+    },
+  };
+}
+
+/** Of the one replica that reads events. */
+function reading(run: Run) {
+  return {
+    /** Null: another replica reads the events. */
+    async lead(
+      holder: string,
+      leaseMs: number,
+    ): Promise<{ readonly count: number; readonly cursor: number } | null> {
+      const answer = await run(scripts.LEAD, [READER, ALL, CURSOR], [holder, leaseMs]);
+      const [isLeader = 0, count = 0, cursor = 0] = answer as number[]; // what the script returns
+      return isLeader === 1 ? { count, cursor } : null;
+    },
+    async leave(holder: string): Promise<void> {
+      await run(scripts.LEAVE, [READER], [holder]);
+    },
+    /** Null: another replica reads, and nothing was written. Else the webhooks for which too much waits. */
+    async enqueue(
+      found: readonly WebhookDelivery[],
+      { holder, sequence, now }: { holder: string; sequence: number; now: number },
+    ): Promise<string[] | null> {
+      const answer = await run(
+        scripts.ENQUEUE,
+        [READER, CURSOR, DUE, DELIVERIES, PENDING, ALL],
+        [
+          holder,
+          sequence,
+          now,
+          MOST_PENDING,
+          ...found.flatMap((one) => [one.id, one.webhookId, JSON.stringify(one)]),
+        ],
+      );
+      return answer as string[] | null; // what the script returns; its false is null here
+    },
+  };
+}
+
+function deliveries(redis: Redis, run: Run) {
+  const read = async (ids: readonly string[]): Promise<WebhookDelivery[]> => {
+    if (ids.length === 0) return [];
+    const texts = await asked(() => redis.hmget(DELIVERIES, ...ids));
+    return texts.flatMap((text) => (text === null ? [] : [deliveryOf(text)]));
+  };
+  return {
+    async pending(id: string): Promise<number> {
+      return Math.max(0, Number((await asked(() => redis.hget(PENDING, id))) ?? 0));
+    },
+    /** The newest first. */
+    async dead(id: string): Promise<WebhookDelivery[]> {
+      const ids = await asked(() => redis.zrange(deadOf(id), "0", "-1"));
+      return (await read(ids)).toReversed();
+    },
+    async take(now: number, count: number): Promise<WebhookDelivery[]> {
+      const answer = await run(scripts.TAKE, [DUE, DELIVERIES], [now, now + TAKEN_MS, count]);
+      const pairs = answer as string[]; // what the script returns
+      return pairs.filter((_, index) => index % 2 === 1).map(deliveryOf);
+    },
+    async done({ id, webhookId }: WebhookDelivery): Promise<void> {
+      await run(scripts.DONE, [DUE, DELIVERIES, PENDING], [id, webhookId]);
+    },
+    async again(delivery: WebhookDelivery, at: number): Promise<void> {
+      await run(scripts.AGAIN, [DUE, DELIVERIES], [delivery.id, JSON.stringify(delivery), at]);
+    },
+    async giveUp(delivery: WebhookDelivery, now: number): Promise<void> {
+      const { id, webhookId } = delivery;
+      const keys = [DUE, DELIVERIES, PENDING, deadOf(webhookId), ALL];
+      await run(scripts.GIVE_UP, keys, [id, webhookId, JSON.stringify(delivery), now, DEAD_KEPT]);
+    },
+    /** True when it was dead and is due now. */
+    async revive(delivery: WebhookDelivery, now: number): Promise<boolean> {
+      const { id, webhookId } = delivery;
+      const record = JSON.stringify({ ...delivery, attempts: 0 });
+      const keys = [DUE, DELIVERIES, PENDING, deadOf(webhookId)];
+      return (await run(scripts.REVIVE, keys, [id, webhookId, record, now])) === 1;
+    },
+  };
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (cause) {
+    throw new StoreUnavailable(cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+}
+
+/** Only this file writes them. */
+const subscriptionOf = (text: string): Subscription => JSON.parse(text) as Subscription;
+const deliveryOf = (text: string): WebhookDelivery => JSON.parse(text) as WebhookDelivery;

@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, test } from "node:test";
+import { publishEvent } from "@switchyard/bus/publish";
+import { runFinished, runStarted } from "@switchyard/contracts/run-events";
+import { until } from "@switchyard/local-servers/until";
+import { startGatewayWorld } from "../../test/gateway-world.ts";
+
+const world = await startGatewayWorld();
+const settings = {
+  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
+  YARD_WEBHOOKS_RETRY_MS: "2",
+  YARD_WEBHOOKS_PER_CALLER: "8",
+};
+const first = await world.startGateway(settings);
+const second = await world.startGateway(settings);
+const { key } = await world.keyOf("team-a", ["operator"]);
+const { key: keyB } = await world.keyOf("team-b", ["operator"]);
+const runner = await world.connectAs("runner");
+
+interface Heard {
+  readonly path: string;
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+  readonly text: string;
+  readonly body: { type: string; timestamp: string; data: { runId: string; seq: number } };
+}
+/** Everything that was sent, and what each path answers. */
+const heard: Heard[] = [];
+const answers = new Map<string, number>();
+const receiver = createServer((request, response) => {
+  let text = "";
+  request.setEncoding("utf8").on("data", (part: string) => (text += part));
+  request.on("end", () => {
+    const path = request.url ?? "";
+    const header = (name: string) => String(request.headers[name]);
+    heard.push({
+      path,
+      id: header("webhook-id"),
+      timestamp: header("webhook-timestamp"),
+      signature: header("webhook-signature"),
+      text,
+      body: JSON.parse(text) as Heard["body"],
+    });
+    const status = answers.get(path) ?? 204;
+    response.writeHead(status, status === 302 ? { location: "/redirected" } : {}).end();
+  });
+});
+await once(receiver.listen(0, "127.0.0.1"), "listening");
+after(() => receiver.close());
+const target = (path: string) =>
+  `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`; // it listens on a port
+
+interface Shown {
+  id: string;
+  status: string;
+  reason: string | null;
+  failingSince: string | null;
+  lastError: string | null;
+}
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    webhook?: Shown;
+    secret?: string;
+    webhooks?: Shown[];
+    pending?: number;
+    dead?: { deliveryId: string; event: string; attempts: number; error: string }[];
+    redelivered?: number;
+    code?: string;
+    detail?: string;
+  };
+}
+async function ask(
+  method: string,
+  path: string,
+  { body, as = key, at = second.url }: { body?: object; as?: string; at?: string } = {},
+): Promise<Answer> {
+  const response = await fetch(`${at}/api/v1/webhooks${path}`, {
+    method,
+    headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  return { status: response.status, body: (await response.json()) as Answer["body"] };
+}
+async function create(path: string, more: object = {}): Promise<{ id: string; secret: string }> {
+  const body = { url: target(path), events: ["run.finished"], ...more };
+  const { status, body: made } = await ask("POST", "", { body });
+  assert.equal(status, 201, JSON.stringify(made));
+  return { id: made.webhook?.id ?? assert.fail(), secret: made.secret ?? assert.fail() };
+}
+const show = async (id: string) => (await ask("GET", `/${id}`)).body;
+const heardAt = (path: string) => heard.filter((one) => one.path === path);
+
+let runs = 0;
+/** Stores the last event of a run, which is found by its id. */
+async function finish({ owner = "team-a", agent = "", output = "done" } = {}): Promise<string> {
+  const name = `run-${(runs += 1)}`;
+  const runId = `${owner}~${name}`;
+  const at = new Date().toISOString();
+  const tokens = { owner, runId: name };
+  if (agent !== "")
+    await publishEvent(runner, runStarted, tokens, {
+      runId,
+      seq: 1,
+      at,
+      agent,
+      agentDigest: `sha256:${"0".repeat(64)}`,
+      requester: owner,
+      model: "scripted/plan",
+      labels: {},
+    });
+  await publishEvent(runner, runFinished, tokens, {
+    runId,
+    seq: 2,
+    at,
+    output,
+    model: "scripted/plan",
+    steps: 1,
+    toolCalls: 0,
+    usage: { inputTokens: 1, outputTokens: 1 },
+    durationMs: 1,
+  });
+  return runId;
+}
+const runsAt = (path: string) => heardAt(path).map(({ body }) => body.data.runId);
+
+test("an event of the caller is sent at once, signed as a Standard Webhook, and nobody else's is", async () => {
+  const { id, secret } = await create("/good");
+  const foreign = await finish({ owner: "team-b" });
+  const own = await finish();
+  await until(() => runsAt("/good").includes(own));
+  const sent = heardAt("/good")[0] ?? assert.fail();
+  assert.equal(sent.body.type, "run.finished");
+  assert.match(sent.id, new RegExp(`^msg_\\d+_${id.slice(4)}$`));
+  const signed = createHmac("sha256", Buffer.from(secret.slice(6), "base64"))
+    .update(`${sent.id}.${sent.timestamp}.${sent.text}`)
+    .digest("base64");
+  assert.equal(sent.signature, `v1,${signed}`);
+  assert.ok(Math.abs(Date.now() / 1_000 - Number(sent.timestamp)) < 60);
+  assert.ok(!heard.some(({ body }) => body.data.runId === foreign));
+  await until(async () => (await show(id)).pending === 0);
+  await ask("DELETE", `/${id}`);
+});
+
+test("only events that fit the filter are sent, by name and by the run's agent", async () => {
+  const all = await create("/all", { events: ["run.*"] });
+  const other = await create("/other", { events: ["session.*", "run.failed"] });
+  const agent = await create("/agent", { events: ["run.*"], agent: "triage" });
+  const wanted = await finish({ agent: "triage" });
+  const unwanted = await finish({ agent: "other" });
+  const last = await finish({ agent: "triage" });
+  await until(() => runsAt("/agent").filter((run) => run === last).length === 2);
+  await until(() => runsAt("/all").length === 6);
+  await until(async () => (await show(agent.id)).pending === 0);
+  assert.deepEqual(new Set(runsAt("/agent")), new Set([wanted, last]));
+  assert.deepEqual(new Set(runsAt("/all")), new Set([wanted, unwanted, last]));
+  assert.deepEqual(runsAt("/other"), []);
+  for (const { id } of [all, other, agent]) await ask("DELETE", `/${id}`);
+});
+
+test("a webhook is its owner's: nobody else sees, changes or ends it, and its secret is shown once", async () => {
+  const { id, secret } = await create("/mine");
+  for (const [method, path] of [
+    ["GET", `/${id}`],
+    ["DELETE", `/${id}`],
+    ["POST", `/${id}/redeliver`],
+    ["GET", "/whk-0000000000000000"],
+  ] as const) {
+    const { status, body } = await ask(method, path, {
+      as: keyB,
+      ...(method === "POST" && { body: {} }),
+    });
+    assert.deepEqual([status, body.code], [404, "unknown_webhook"], `${method} ${path}`);
+  }
+  assert.deepEqual((await ask("GET", "", { as: keyB })).body.webhooks, []);
+  const listed = await ask("GET", "");
+  assert.ok(listed.body.webhooks?.some((one) => one.id === id));
+  for (const answer of [listed, await ask("GET", `/${id}`)])
+    assert.ok(!JSON.stringify(answer).includes(secret.slice(6)));
+  const { key: viewer } = await world.keyOf("team-a", ["viewer"]);
+  const refused = await ask("DELETE", `/${id}`, { as: viewer });
+  assert.deepEqual([refused.status, refused.body.code], [403, "forbidden"]);
+  assert.equal((await ask("DELETE", `/${id}`)).status, 200);
+  assert.equal((await ask("GET", `/${id}`)).status, 404);
+});
+
+test("addresses that are not public get nothing, however they are written, and a redirect is not followed", async () => {
+  for (const url of [
+    "http://169.254.169.254/latest/meta-data",
+    "http://10.0.0.1/",
+    "http://[::1]/",
+    "http://[::ffff:10.0.0.1]/",
+    "http://0x0a000001/",
+    "http://user:password@example.com/",
+  ]) {
+    const { status, body } = await ask("POST", "", { body: { url, events: ["run.*"] } });
+    assert.deepEqual([status, body.code], [400, "invalid_target"], url);
+  }
+  for (const url of ["file:///etc/passwd", "ftp://example.com/", "nothing"])
+    assert.equal((await ask("POST", "", { body: { url, events: ["run.*"] } })).status, 400, url);
+  answers.set("/moved", 302);
+  const moved = await create("/moved");
+  await finish();
+  await until(async () => (await show(moved.id)).webhook?.lastError?.includes("302") === true);
+  assert.deepEqual(heardAt("/redirected"), []);
+  await ask("DELETE", `/${moved.id}`);
+});
+
+test("what fails is tried again later and later, then given up, and sent again when asked for, under the same id", async () => {
+  answers.set("/broken", 500);
+  const { id } = await create("/broken");
+  const run = await finish();
+  await until(() => heardAt("/broken").length === 2);
+  await until(async () => (await show(id)).dead?.length === 1);
+  assert.equal(heardAt("/broken").length, 8);
+  const { dead, webhook, pending } = await show(id);
+  const [given] = dead ?? [];
+  assert.deepEqual([given?.event, given?.attempts, pending], ["run.finished", 8, 0]);
+  assert.match(given?.error ?? "", /answered 500/);
+  assert.notEqual(webhook?.failingSince, null);
+  answers.delete("/broken");
+  const unknown = await ask("POST", `/${id}/redeliver`, { body: { deliveryId: "msg_1_none" } });
+  assert.deepEqual([unknown.status, unknown.body.code], [404, "unknown_delivery"]);
+  const again = await ask("POST", `/${id}/redeliver`, { body: {} });
+  assert.equal(again.body.redelivered, 1);
+  await until(async () => (await show(id)).pending === 0);
+  assert.equal(heardAt("/broken").length, 9);
+  assert.equal(new Set(heardAt("/broken").map((one) => one.id)).size, 1);
+  assert.deepEqual(new Set(runsAt("/broken")), new Set([run]));
+  const shown = await show(id);
+  assert.deepEqual([shown.dead, shown.webhook?.failingSince], [[], null]);
+  await ask("DELETE", `/${id}`);
+});
+
+test("a receiver that is gone is left alone until its owner asks", async () => {
+  answers.set("/gone", 410);
+  const { id } = await create("/gone");
+  await finish();
+  await until(async () => (await show(id)).dead?.length === 1);
+  const { webhook } = await show(id);
+  assert.deepEqual([webhook?.status, webhook?.reason], ["disabled", "gone"]);
+  const witness = await create("/witness");
+  const missed = await finish();
+  await until(() => runsAt("/witness").includes(missed));
+  answers.delete("/gone");
+  assert.equal(
+    (await ask("POST", `/${id}/redeliver`, { body: {} })).body.webhook?.status,
+    "enabled",
+  );
+  const next = await finish();
+  await until(() => runsAt("/gone").includes(next));
+  assert.ok(!runsAt("/gone").includes(missed));
+  for (const one of [id, witness.id]) await ask("DELETE", `/${one}`);
+});
+
+test("a caller has as many webhooks as the setting says", async () => {
+  const made = [];
+  for (let n = 0; n < 8; n += 1) made.push(await create("/many"));
+  const body = { url: target("/many"), events: ["run.*"] };
+  const { status, body: refused } = await ask("POST", "", { body });
+  assert.deepEqual([status, refused.code], [409, "too_many_webhooks"]);
+  assert.equal((await ask("POST", "", { body, as: keyB })).status, 201);
+  for (const { id } of made) await ask("DELETE", `/${id}`);
+  const { id } = await create("/many");
+  await ask("DELETE", `/${id}`);
+});
+
+test("gateways that are killed while events come lose none of them", async () => {
+  const third = await world.startGateway(settings);
+  answers.set("/kept", 503);
+  const { id } = await create("/kept");
+  const expected = new Set<string>();
+  for (let n = 0; n < 20; n += 1) expected.add(await finish());
+  await until(() => heardAt("/kept").length > 0);
+  // The one that reads is among them.
+  for (const { child } of [first, second]) child.kill("SIGKILL");
+  for (let n = 0; n < 20; n += 1) expected.add(await finish());
+  answers.delete("/kept");
+  await until(() => [...expected].every((run) => runsAt("/kept").includes(run)));
+  assert.deepEqual(new Set(runsAt("/kept")), expected);
+  const ids = new Map(heardAt("/kept").map((one) => [one.body.data.runId, one.id]));
+  assert.equal(new Set(ids.values()).size, expected.size);
+  const { body } = await ask("GET", `/${id}`, { at: third.url });
+  assert.equal(body.webhook?.status, "enabled");
+});
