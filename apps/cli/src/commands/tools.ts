@@ -12,7 +12,7 @@ import { printable, printableLine } from "../printable.ts";
 import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-import { parseArguments } from "./mcp.ts";
+import { parseArguments } from "./mcp-call.ts";
 
 const DESCRIPTION_WIDTH = 90;
 

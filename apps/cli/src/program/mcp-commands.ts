@@ -44,7 +44,7 @@ export function addMcpCommands(program: Command, perform: Perform): void {
     .option("--json", JSON_TEXT)
     .action((server, tool, args, options) =>
       perform(options, async (terminal) =>
-        (await import("../commands/mcp.ts")).call(terminal, server, {
+        (await import("../commands/mcp-call.ts")).call(terminal, server, {
           ...options,
           tool,
           args: args ?? "{}",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseArguments } from "./mcp.ts";
+import { parseArguments } from "./mcp-call.ts";
 
 test("arguments of a tool are a JSON object that can be sent", () => {
   assert.deepEqual(parseArguments('{"path":"README.md"}', "files.read"), { path: "README.md" });
