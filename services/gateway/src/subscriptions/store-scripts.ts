@@ -25,13 +25,17 @@ redis.call('DEL', KEYS[5])
 return 1
 `;
 
-/** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. */
+/** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. Without any, nothing is written: each write is synced. */
 export const LEAD = `
+local count = redis.call('HLEN', KEYS[2])
+if count == 0 then
+  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+  if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('DEL', KEYS[3]) end
+  return {0, 0, 0}
+end
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2])
 elseif redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 else return {0, 0, 0} end
-local count = redis.call('HLEN', KEYS[2])
-if count == 0 then redis.call('DEL', KEYS[3]) end
 return {1, count, tonumber(redis.call('GET', KEYS[3]) or '0')}
 `;
 
