@@ -9,6 +9,7 @@ import { contractRoutes } from "./generate/contract-routes.ts";
 import { commandReference } from "./generate/command-reference.ts";
 import { commandTable } from "./generate/command-table.ts";
 import { kustomizeFile } from "./generate/kustomize-files.ts";
+import { nackStreams } from "./generate/nack-streams.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
 import { replaceSection } from "./generate/section.ts";
@@ -28,6 +29,7 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "libs/client/src/operations.ts": async () => format("operations.ts", await clientOperations()),
   "libs/client/src/contract-routes.ts": () => format("contract-routes.ts", contractRoutes()),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
+  "deploy/nats/nack-streams.yaml": () => format("nack-streams.yaml", nackStreams()),
   "deploy/redis/users.acl": () => redisUsersFile(),
   "deploy/k8s/base/switchyard.yaml": (current) => kustomizeFile("base", current),
   "deploy/k8s/components/keda/scaled-object.yaml": (current) => kustomizeFile("keda", current),

@@ -53,6 +53,12 @@ export interface EnsuredStreams {
 
 type WantedStream = Partial<StreamConfig> & { name: string };
 
+/** Clients with a bucket for large payloads, and with a stream of commands, of their own. */
+export interface Clients {
+  readonly withPayloads: readonly string[];
+  readonly withCommands: readonly string[];
+}
+
 /** `$SYS.REQ.USER.INFO`; without permissions a user may do everything. */
 const UserInfo = z.object({
   data: z.object({
@@ -84,18 +90,8 @@ export async function ensureStreams(
   const { nc, user } = connectionOf(bus);
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const result: EnsuredStreams = { created: [], updated: [], left: [] };
-  const clients = await clientsOf(nc, user);
-  const queue = streamConfig(commandQueueFor(clients.withCommands));
-  const wanted = [
-    ...allStreams
-      .filter(({ name }) => name !== queue.name)
-      .map((stream) => streamConfig(roomy(stream, options.auditBytes))),
-    ...[sharedPayloads, servicePayloads].map(bucketConfig),
-    ...clients.withPayloads.map((client) => bucketConfig(payloadsOf(client))),
-    ...clients.withCommands.map((client) => streamConfig(commandsOf(client))),
-    // After those that it takes commands from.
-    queue,
-  ];
+  const wanted = streamsFor(await clientsOf(nc, user), options.auditBytes);
+  const queue = wanted.at(-1) ?? { name: "" };
   const found = new Map<string, StreamInfo>();
   for (const { name } of wanted) {
     const info = await named(user, name, () =>
@@ -116,6 +112,20 @@ export async function ensureStreams(
     await named(user, labelOf(consumer), () => ensureConsumer(manager, consumer, result));
   }
   return result;
+}
+
+/** The streams and buckets of an installation with these clients, as they are asked for; the work queue comes after those that it takes commands from. */
+export function streamsFor(clients: Clients, auditBytes?: number): WantedStream[] {
+  const queue = streamConfig(commandQueueFor(clients.withCommands));
+  return [
+    ...allStreams
+      .filter(({ name }) => name !== queue.name)
+      .map((stream) => streamConfig(roomy(stream, auditBytes))),
+    ...[sharedPayloads, servicePayloads].map(bucketConfig),
+    ...clients.withPayloads.map((client) => bucketConfig(payloadsOf(client))),
+    ...clients.withCommands.map((client) => streamConfig(commandsOf(client))),
+    queue,
+  ];
 }
 
 /**
@@ -243,10 +253,7 @@ async function ensureConsumer(
  * The clients whose buckets and streams this user may make; on a server without permissions the buckets that every installation
  * has, and one stream for everybody's commands.
  */
-async function clientsOf(
-  nc: NatsConnection,
-  user: string,
-): Promise<{ withPayloads: string[]; withCommands: string[] }> {
+async function clientsOf(nc: NatsConnection, user: string): Promise<Clients> {
   const answer = await named(user, OWN_PERMISSIONS, () => nc.request(OWN_PERMISSIONS));
   const { data } = UserInfo.parse(answer.json());
   const allowed = data.permissions?.publish?.allow;
