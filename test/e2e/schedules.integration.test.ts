@@ -43,6 +43,50 @@ const job = (fields: Record<string, unknown> = {}) =>
     ...fields,
   });
 
+test("jobs are listed a page at a time in each order, and one that is removed in between shifts nothing", async () => {
+  const query = "paged";
+  const ids: string[] = [];
+  for (const [index, name] of ["Éclair: one", "zebra", "apple", "apple"].entries()) {
+    const schedule = { kind: "every", everyMs: 3_600_000 * (1 + index) } as const;
+    const asked = job({ name, description: query, schedule });
+    ids.push((await call(teamA, schedules.addSchedule, { job: asked })).job.id);
+  }
+  for (const sortBy of ["nextRunAtMs", "updatedAtMs", "name"] as const)
+    for (const sortDir of ["asc", "desc"] as const) {
+      const order = { query, sortBy, sortDir };
+      const whole = await call(teamA, schedules.listSchedules, order);
+      assert.equal(whole.next, null);
+      const seen: string[] = [];
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const asked = cursor === undefined ? {} : { cursor };
+        const page: Awaited<ReturnType<typeof pageOf>> = await pageOf({ ...order, ...asked });
+        seen.push(...page.jobs.map(({ id }) => id));
+        cursor = page.next;
+      }
+      assert.deepEqual(
+        seen,
+        whole.jobs.map(({ id }) => id),
+      );
+    }
+  const first = await pageOf({ query, sortBy: "name" });
+  const gone = first.jobs[0]?.id ?? "";
+  const second = await pageOf({ query, sortBy: "name", cursor: first.next ?? "" });
+  await call(teamA, schedules.removeSchedule, { jobId: gone });
+  const again = await pageOf({ query, sortBy: "name", cursor: first.next ?? "" });
+  assert.deepEqual(again.jobs, second.jobs);
+  for (const jobId of ids.filter((id) => id !== gone))
+    await call(teamA, schedules.removeSchedule, { jobId });
+});
+
+function pageOf(asked: {
+  query: string;
+  sortBy: "nextRunAtMs" | "updatedAtMs" | "name";
+  sortDir?: "asc" | "desc";
+  cursor?: string;
+}) {
+  return call(teamA, schedules.listSchedules, { limit: 1, ...asked });
+}
+
 test("status, add, list, update, run, runs and remove do what they say, for their owner alone [F23][F24][F25][F26][F27][F28][F29]", async () => {
   const asked = job({ schedule: { kind: "every", everyMs: 3_600_000 } });
   const { job: added } = await call(teamA, schedules.addSchedule, { job: asked });

@@ -1408,12 +1408,12 @@ export interface Operations {
   };
 
   "GET /runs/dead": {
-    request: { query?: { limit?: number } };
-    reply: { runs: DeadRun[]; letters?: DeadLetter[] };
+    request: { query?: { limit?: number; cursor?: ListCursor } };
+    reply: { runs: DeadRun[]; letters?: DeadLetter[]; next: NextCursor };
   };
 
   "GET /runs/questions": {
-    request: { query?: { limit?: number } };
+    request: { query?: { limit?: number; cursor?: ListCursor } };
     reply: {
       questions: {
         runId: RunId;
@@ -1425,6 +1425,7 @@ export interface Operations {
         requester: string;
         agent: string;
       }[];
+      next: NextCursor;
     };
   };
 
@@ -1614,6 +1615,7 @@ export interface Operations {
         sortDir?: "asc" | "desc";
         limit?: number;
         offset?: number;
+        cursor?: string;
         owner?: string;
         all?: boolean;
       };
@@ -1625,6 +1627,7 @@ export interface Operations {
       limit: number;
       hasMore: boolean;
       nextOffset: number | null;
+      next: NextCursor;
     };
   };
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
+import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
 /** What a run may wait for without a runner: a decision, another run, an answer, a time, or more to use up. */
@@ -89,9 +90,13 @@ export const listQuestions = rpc({
   subject: "yard.rpc.{caller}.runs.questions",
   summary: "Lists the questions of runs that wait for an answer.",
   role: "viewer",
-  request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
+  request: z.strictObject({
+    limit: z.int().min(1).max(200).default(50),
+    cursor: ListCursor.optional(),
+  }),
   reply: z.object({
     questions: z.array(RunQuestion.extend({ requester: CallerName, agent: z.string() })),
+    next: NextCursor,
   }),
   errors: { store_unavailable: storeUnavailable },
 });

@@ -262,11 +262,16 @@ export const listDeadRuns = rpc({
   summary:
     "Lists the runs and commands that were given up because runners died of them, latest first.",
   role: "viewer",
-  request: z.strictObject({ limit: z.int().min(1).max(200).default(50) }),
+  request: z.strictObject({
+    /** Of runs and commands together. */
+    limit: z.int().min(1).max(200).default(50),
+    cursor: ListCursor.optional(),
+  }),
   reply: z.object({
     runs: z.array(DeadRun),
     /** Send such a command again when what killed the runners is fixed. */
     letters: z.array(DeadLetter).optional(),
+    next: NextCursor,
   }),
   errors: { store_unavailable: storeUnavailable },
 });

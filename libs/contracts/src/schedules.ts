@@ -3,6 +3,7 @@ import { rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId } from "./ids.ts";
 import { IfVersion, versionChanged } from "./if-version.ts";
 import { SessionKey } from "./session-key.ts";
+import { NextCursor } from "./list-cursor.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 
 // The objects are flat, with all fields of all kinds: model providers refuse nested unions. The scheduler says what does not go
@@ -195,6 +196,11 @@ export const scheduleStatus = rpc({
   errors: { store_unavailable: storeUnavailable },
 });
 
+/** `next` of the page before, with the same filters and order: a job and what it is sorted by. */
+const JobCursor = z
+  .string()
+  .regex(/^job-[0-9a-f]{16}:[\s\S]{1,128}$/, "must be next of the page before");
+
 export const listSchedules = rpc({
   subject: "yard.rpc.{caller}.schedules.list",
   summary: "Lists the caller's jobs.",
@@ -208,7 +214,9 @@ export const listSchedules = rpc({
     sortBy: z.enum(["nextRunAtMs", "updatedAtMs", "name"]).default("nextRunAtMs"),
     sortDir: z.enum(["asc", "desc"]).default("asc"),
     limit: z.int().min(1).max(200).default(50),
+    /** Counts from the cursor, where there is one. */
     offset: z.int().min(0).default(0),
+    cursor: JobCursor.optional(),
     owner: Owner,
     /** Those of every owner; for `cli` and `admin`, for others only their own. */
     all: z.boolean().default(false),
@@ -220,6 +228,7 @@ export const listSchedules = rpc({
     limit: z.int().positive(),
     hasMore: z.boolean(),
     nextOffset: z.int().nonnegative().nullable(),
+    next: NextCursor,
   }),
   errors: { store_unavailable: storeUnavailable },
 });

@@ -7,6 +7,7 @@ import type { ActiveRuns } from "./journal/active-runs.ts";
 import type { RunControls } from "./journal/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
 import type { DeadLetters } from "./commands/dead-letters.ts";
+import { deadPage } from "./commands/dead-page.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
 import { recordingOf } from "./core/recording-of.ts";
@@ -122,9 +123,10 @@ function handleDeadRuns(
   service: Service,
   { index, letters }: { readonly index: RunIndex; readonly letters: DeadLetters },
 ): void {
-  service.handle(listDeadRuns, async ({ limit }, { caller }) => {
+  service.handle(listDeadRuns, async ({ limit, cursor = null }, { caller }) => {
     const owner = isAdmin(caller) ? undefined : caller;
-    return { runs: await index.dead(limit, owner), letters: await letters.list(limit, owner) };
+    const [dead, all] = await Promise.all([index.dead(cursor, owner), letters.list(owner)]);
+    return deadPage({ dead, letters: all }, { limit, cursor });
   });
 }
 

@@ -34,7 +34,8 @@ const service = serve(bus, {
   description: "Remembers what it was asked",
   onFault,
 });
-service.handle(listDeadRuns, () => ({
+service.handle(listDeadRuns, ({ cursor }) => ({
+  next: cursor === undefined ? "1767225600000:bombed" : null,
   runs: [
     {
       runId: "bombed",
@@ -62,7 +63,8 @@ service.handle(listDeadRuns, () => ({
     },
   ],
 }));
-service.handle(listQuestions, () => ({
+service.handle(listQuestions, ({ cursor }) => ({
+  next: cursor === undefined ? "1767225600000:asking:1:0" : null,
   questions: [
     {
       runId: "asking",
@@ -136,11 +138,22 @@ test("lists what was given up, runs and commands", async () => {
   assert.equal(listed.code, 0, listed.stderr);
   assert.match(listed.stdout, /bombed +run of demo .*too_many_attempts: 2 runners died/);
   assert.match(listed.stdout, /unborn +yard\.cmd\.cli\.run\.start\.demo/);
+  assert.match(listed.stderr, /there are more; .* --cursor 1767225600000:bombed\n/);
+  const last = await yard(["runs", "dead", "--cursor", "1767225600000:bombed"], env);
+  assert.equal(last.code, 0, last.stderr);
+  assert.doesNotMatch(last.stderr, /there are more/);
+  assert.equal((await yard(["runs", "dead", "--cursor", "what"], env)).code, 2);
 });
 
 test("shows what runs ask, and answers", async () => {
   const asked = await yard(["runs", "questions"], env);
   assert.match(asked.stdout, /asking:1:0 .*Which one\? \[this\] \[that\]/);
+  assert.match(asked.stderr, /--cursor 1767225600000:asking:1:0\n/);
+  const last = await yard(
+    ["runs", "questions", "--json", "--cursor", "1767225600000:asking:1:0"],
+    env,
+  );
+  assert.match(last.stdout, /"next": null/);
   const answered = await yard(["runs", "answer", "asking:1:0", "this"], env);
   assert.deepEqual([answered.code, answered.stdout], [0, "the run has the answer\n"]);
   const json = ["runs", "answer", "asking:1:0", '{"n":1}', "--answer-json"];

@@ -9,6 +9,7 @@ import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
+import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
 import { printableLine } from "../printable.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
@@ -94,13 +95,18 @@ export async function fork(
 /** What was given up because runners died of it. */
 export async function dead(
   terminal: Terminal,
-  { json, limit, wide }: { readonly json?: true; readonly limit: number } & Times,
+  options: { readonly json?: true } & PageOptions & Times,
 ): Promise<void> {
-  const { runs, letters = [] } = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { listDeadRuns }).listDeadRuns({ limit }),
+  const {
+    runs,
+    letters = [],
+    next,
+  } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listDeadRuns }).listDeadRuns(pageOf(options)),
   );
-  if (json) return writeJson(terminal, { runs, letters });
-  if (runs.length + letters.length === 0) return terminal.note("nothing was given up");
+  if (options.json) return writeJson(terminal, { runs, letters, next });
+  if (runs.length + letters.length === 0 && isWhole(options, next))
+    return terminal.note("nothing was given up");
   const rows = [
     ...runs.map(({ runId, agent, updatedAt, failure }) => {
       return { runId, what: `run of ${agent}`, at: updatedAt, failure };
@@ -113,7 +119,7 @@ export async function dead(
     [
       { title: "RUN", value: (row) => row.runId },
       { title: "WHAT", value: (row) => printableLine(row.what), maxWidth: 48 },
-      { title: "SINCE", value: (row) => timeText(row.at, { wide }) },
+      { title: "SINCE", value: (row) => timeText(row.at, options) },
       {
         title: "REASON",
         value: ({ failure }) => printableLine(`${failure.code}: ${failure.message}`),
@@ -123,34 +129,36 @@ export async function dead(
     rows,
   );
   for (const line of lines) terminal.out(line);
+  noteMore(terminal, next);
   if (runs.length > 0) terminal.note("a run goes on with: ./yard runs retry <run>");
 }
 
 /** What runs ask people. */
 export async function questions(
   terminal: Terminal,
-  { json, limit, wide }: { readonly json?: true; readonly limit: number } & Times,
+  options: { readonly json?: true } & PageOptions & Times,
 ): Promise<void> {
-  const { questions: asked } = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { listQuestions }).listQuestions({ limit }),
+  const { questions: asked, next } = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { listQuestions }).listQuestions(pageOf(options)),
   );
-  if (json) return writeJson(terminal, { questions: asked });
-  if (asked.length === 0) return terminal.note("no run asks anything");
+  if (options.json) return writeJson(terminal, { questions: asked, next });
+  if (asked.length === 0 && isWhole(options, next)) return terminal.note("no run asks anything");
   const lines = tableLines(
     [
       { title: "QUESTION", value: (row) => row.callId },
       { title: "AGENT", value: (row) => row.agent },
-      { title: "UNTIL", value: (row) => timeText(row.until, { wide }) },
+      { title: "UNTIL", value: (row) => timeText(row.until, options) },
       {
         title: "ASKS",
-        value: ({ question, options }) =>
-          printableLine([question, ...options.map((option) => `[${option}]`)].join(" ")),
+        value: ({ question, options: choices }) =>
+          printableLine([question, ...choices.map((option) => `[${option}]`)].join(" ")),
         maxWidth: 120,
       },
     ],
     asked,
   );
   for (const line of lines) terminal.out(line);
+  noteMore(terminal, next);
   terminal.note("answer with: ./yard runs answer <question> <answer>");
 }
 

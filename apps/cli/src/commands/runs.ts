@@ -16,6 +16,7 @@ import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { factsOf } from "../run-facts.ts";
 import { runSpans, spanLines } from "../run-spans.ts";
 import { noteNothing, tellStory } from "../run-story.ts";
+import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
 import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -23,22 +24,23 @@ import { exitOfStop, untilStopped, type Stop } from "../until-stopped.ts";
 
 export async function list(
   terminal: Terminal,
-  options: { json?: true; limit: number; agent?: string; status?: string } & Times,
+  options: { json?: true; agent?: string; status?: string } & PageOptions & Times,
 ): Promise<void> {
-  const { limit, agent } = options;
+  const { agent } = options;
   const status = options.status === undefined ? undefined : RunStatus.safeParse(options.status);
   if (status?.success === false) {
     throw new CliError("usage", `--status must be one of ${RunStatus.options.join(", ")}`);
   }
-  const { runs } = await withBus(await findBus(process.env), (bus) =>
+  const { runs, next } = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listRuns }).listRuns({
-      limit,
+      ...pageOf(options),
       ...(agent === undefined ? {} : { agent }),
       ...(status === undefined ? {} : { status: status.data }),
     }),
   );
-  if (options.json) return writeJson(terminal, { runs });
-  if (runs.length === 0) return terminal.note('no runs yet; start one with: ./yard run demo "…"');
+  if (options.json) return writeJson(terminal, { runs, next });
+  if (runs.length === 0 && isWhole(options, next))
+    return terminal.note('no runs yet; start one with: ./yard run demo "…"');
   const lines = tableLines(
     [
       { title: "RUN", value: (run) => run.runId },
@@ -53,6 +55,7 @@ export async function list(
     runs,
   );
   for (const line of lines) terminal.out(line);
+  noteMore(terminal, next);
 }
 
 export async function show(

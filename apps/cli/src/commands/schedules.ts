@@ -12,7 +12,8 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";
-import { count, formatDuration } from "../quantities.ts";
+import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
+import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
@@ -22,22 +23,22 @@ export async function list(
   options: {
     search?: string;
     state: "all" | "enabled" | "disabled";
-    limit: number;
     all?: true;
-  } & OwnerOption,
+  } & PageOptions &
+    OwnerOption,
 ): Promise<void> {
-  const { search, state: enabled, limit, owner, all } = options;
+  const { search, state: enabled, owner, all } = options;
   const reply = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listSchedules }).listSchedules({
       enabled,
-      limit,
+      ...pageOf(options),
       ...(search === undefined ? {} : { query: search }),
       ...ownerOf(owner),
       ...(all === true ? { all } : {}),
     }),
   );
   if (options.json) return writeJson(terminal, reply);
-  if (reply.jobs.length === 0) {
+  if (reply.jobs.length === 0 && isWhole(options, reply.next)) {
     terminal.note('no jobs; add one with: ./yard schedules add NAME --every 1h --message "…"');
     return;
   }
@@ -54,8 +55,7 @@ export async function list(
     reply.jobs,
   );
   for (const line of lines) terminal.out(line);
-  const missing = reply.total - reply.jobs.length;
-  if (missing > 0) terminal.note(`${count(missing, "more job")}; see them with --limit`);
+  noteMore(terminal, reply.next);
 }
 
 export async function show(

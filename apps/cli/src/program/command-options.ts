@@ -43,6 +43,9 @@ export const LOG_LEVELS: readonly LogLevel[] = [
 /** What `--json` means. */
 export const JSON_TEXT = "print one JSON document; lines of JSON where the output is a stream";
 
+/** What `--cursor` means in lists. */
+export const CURSOR_TEXT = "the next page: next of the one before, with the same options";
+
 /** What `--wide` means in lists. */
 export const WIDE_TEXT = "times in full in place of ages such as 3m";
 

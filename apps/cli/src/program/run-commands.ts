@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { addRunSteeringCommands } from "./run-control-commands.ts";
 import {
+  CURSOR_TEXT,
   busyOption,
   JSON_TEXT,
   WIDE_TEXT,
@@ -43,6 +44,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .command("list")
     .description("runs, the newest first")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
+    .option("--cursor <cursor>", CURSOR_TEXT)
     .option("--agent <name>", "only of this agent")
     .option("--status <status>", "only running, waiting, succeeded, failed, cancelled or dead")
     .option("--wide", WIDE_TEXT)

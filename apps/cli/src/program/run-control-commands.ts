@@ -1,5 +1,12 @@
 import type { Command } from "commander";
-import { JSON_TEXT, WIDE_TEXT, wholeNumber, withLimits, type Perform } from "./command-options.ts";
+import {
+  CURSOR_TEXT,
+  JSON_TEXT,
+  WIDE_TEXT,
+  wholeNumber,
+  withLimits,
+  type Perform,
+} from "./command-options.ts";
 
 const FROM_START = "limit of time from the run's start";
 
@@ -48,6 +55,7 @@ function addPeopleCommands(runs: Command, perform: Perform): void {
     .command("dead")
     .description("runs and commands that were given up because runners died of them")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--cursor <cursor>", CURSOR_TEXT)
     .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>
@@ -57,6 +65,7 @@ function addPeopleCommands(runs: Command, perform: Perform): void {
     .command("questions")
     .description("what runs ask people")
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--cursor <cursor>", CURSOR_TEXT)
     .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>

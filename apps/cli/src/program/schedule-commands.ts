@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import {
+  CURSOR_TEXT,
   JOB_CATCH_UPS,
   JOB_OVERLAPS,
   JSON_TEXT,
@@ -63,6 +64,7 @@ function addLooking(schedules: Command, perform: Perform): void {
         .default("all"),
     )
     .option("--limit <n>", "how many", wholeNumber(1, 200), 50)
+    .option("--cursor <cursor>", CURSOR_TEXT)
     .option("--owner <user>", OWNER)
     .option("--all", "of every owner; for the users cli and admin")
     .option("--json", JSON_TEXT)

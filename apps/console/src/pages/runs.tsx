@@ -2,12 +2,14 @@ import type { RunSummary } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
 import { count, durationText, shortRunId } from "../core/format.ts";
+import { joined, useMoreRows } from "../core/more-rows.ts";
 import { act, useResource } from "../core/resource.ts";
 import { filterOf, navigate, setFilter } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { Id } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Dialog } from "../ui/dialog.tsx";
+import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { SearchField } from "../ui/search-field.tsx";
@@ -45,6 +47,10 @@ export function Runs() {
   const search = filterOf("q").toLowerCase();
   const query = { limit: 200, ...(status && { status }), ...(agent !== "" && { agent }) };
   const runs = useResource("GET /runs", { query }, ["run"]);
+  const more = useMoreRows(JSON.stringify(query), runs.data?.next ?? null, async (cursor) => {
+    const page = await client.request("GET /runs", { query: { ...query, cursor } });
+    return { rows: page.runs, next: page.next };
+  });
   const [isStarting, setStarting] = useState(false);
   const fits = (run: RunSummary): boolean =>
     `${run.runId} ${run.agent} ${run.model} ${run.requester} ${Object.values(run.labels).join(" ")}`
@@ -73,7 +79,8 @@ export function Runs() {
       <ResourceView
         of={runs}
         empty={(data) =>
-          data.runs.length > 0 ? null : status !== undefined || agent !== "" ? (
+          data.runs.length > 0 || data.next !== null ? null : status !== undefined ||
+            agent !== "" ? (
             <>
               <p>No run fits these filters.</p>
               <a class="button" href="/runs">
@@ -96,14 +103,17 @@ export function Runs() {
         }
       >
         {(data) => (
-          <DataTable
-            label="Runs"
-            testId="runs"
-            columns={COLUMNS}
-            rows={search === "" ? data.runs : data.runs.filter(fits)}
-            keyOf={({ runId }) => runId}
-            hrefOf={({ runId }) => `/runs/${encodeURIComponent(runId)}`}
-          />
+          <>
+            <DataTable
+              label="Runs"
+              testId="runs"
+              columns={COLUMNS}
+              rows={joined(data.runs, more.rows, ({ runId }) => runId).filter(fits)}
+              keyOf={({ runId }) => runId}
+              hrefOf={({ runId }) => `/runs/${encodeURIComponent(runId)}`}
+            />
+            <LoadMore of={more} />
+          </>
         )}
       </ResourceView>
       {isStarting && <StartRun onClose={() => setStarting(false)} />}

@@ -1,9 +1,11 @@
 import type { ScheduleJob } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
-import { absoluteText, durationText, numberText } from "../core/format.ts";
+import { absoluteText, durationText } from "../core/format.ts";
+import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
-import { callerName, may } from "../core/session.ts";
+import { callerName, client, may } from "../core/session.ts";
 import { DataTable, type Column } from "../ui/data-table.tsx";
+import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
@@ -26,6 +28,12 @@ export const ALL_JOBS = { query: { enabled: "all", all: true, limit: 200 } } as 
 /** What runs when it is time. */
 export function Schedules() {
   const jobs = useResource("GET /schedules", ALL_JOBS, ["schedule"]);
+  const more = useMoreRows("", jobs.data?.next ?? null, async (cursor) => {
+    const page = await client.request("GET /schedules", {
+      query: { ...ALL_JOBS.query, cursor },
+    });
+    return { rows: page.jobs, next: page.next };
+  });
   const [isAdding, setAdding] = useState(false);
   const add = may("POST /schedules") && (
     <button
@@ -61,19 +69,15 @@ export function Schedules() {
       >
         {(data) => (
           <>
-            {data.total > data.jobs.length && (
-              <p class="quiet">
-                The next {data.jobs.length} of {numberText(data.total)} jobs.
-              </p>
-            )}
             <DataTable
               label="Jobs"
               testId="jobs"
               columns={COLUMNS}
-              rows={data.jobs}
+              rows={joined(data.jobs, more.rows, ({ id }) => id)}
               keyOf={({ id }) => id}
               hrefOf={({ id }) => `/schedules/${id}`}
             />
+            <LoadMore of={more} />
           </>
         )}
       </ResourceView>

@@ -27,8 +27,8 @@ export interface DeadLetters {
   forgetEarly(message: MessageFacts): Promise<void>;
   /** Keeps what is known of a message that is given up; repeating it changes nothing. */
   add(letter: DeadLetter): Promise<void>;
-  /** Latest first; those that one user sent, or everybody's. */
-  list(limit: number, caller?: string): Promise<DeadLetter[]>;
+  /** All that are kept, latest first; those that one user sent, or everybody's. */
+  list(caller?: string): Promise<DeadLetter[]>;
 }
 
 const LETTERS_KEY = "yard:runs:letters";
@@ -81,12 +81,12 @@ export function openDeadLetters(redis: Redis): DeadLetters {
       await reach(redis.zremrangebyrank(LETTERS_KEY, 0, -MAX_LETTERS - 1));
     },
 
-    async list(limit, caller) {
+    async list(caller) {
       const stored = await reach(redis.zrevrange(LETTERS_KEY, 0, MAX_LETTERS - 1));
       const letters = stored.map((json) => DeadLetter.parse(JSON.parse(json)));
       const isWanted = (letter: DeadLetter): boolean =>
         caller === undefined || letter.caller === caller;
-      return letters.filter(isWanted).slice(0, limit);
+      return letters.filter(isWanted);
     },
   };
 }

@@ -35,7 +35,8 @@ export async function newestFirst(
   }
 }
 
-function pairsOf(flat: readonly string[]): { member: string; score: string }[] {
+/** Members and scores, as `WITHSCORES` gives them. */
+export function pairsOf(flat: readonly string[]): { member: string; score: string }[] {
   return Array.from({ length: flat.length / 2 }, (_, index) => ({
     member: flat[2 * index] ?? "",
     score: flat[2 * index + 1] ?? "",

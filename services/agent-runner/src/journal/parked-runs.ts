@@ -1,6 +1,7 @@
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
+import { pairsOf } from "./newest-first.ts";
 import { defineScripts, reach } from "./redis-scripts.ts";
 import { keptKey } from "./kept-commands.ts";
 import { stateKey } from "./run-keys.ts";
@@ -22,7 +23,10 @@ export interface ParkedRuns {
   /** Runs to look at now, and what is known of each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
   /** Questions of runs that wait now; of one requester's runs, or of everybody's. */
-  questions(limit: number, requester?: string): Promise<ParkedQuestion[]>;
+  questions(
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+    requester?: string,
+  ): Promise<QuestionPage>;
   /** True for the one runner that sweeps for the next `holdMs`. */
   takeSweep(runner: string, holdMs: number): Promise<boolean>;
 }
@@ -49,6 +53,13 @@ export interface DueRun {
 
 export type ParkedQuestion = RunQuestion & { requester: string; agent: string };
 
+export interface QuestionPage {
+  /** By the time of the next look at their runs, which is mostly when their time ends. */
+  readonly questions: ParkedQuestion[];
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
 const KEPT_PREFIX = "kept ";
 
 /** The place of a kept command in the list, beside that of a run that has the same id. */
@@ -64,7 +75,9 @@ export function runOf(place: string): string {
 const PARKED_KEY = "yard:runs:parked";
 const SWEEPER_KEY = "yard:runs:sweeper";
 const PAGE = 200;
-/** A search for questions ends after so many runs. */
+/** Comes behind what the names of a run's calls have behind the run's. */
+const BEHIND_RUN = ":~";
+/** A search for questions ends after so many runs; the cursor goes on. */
 const MAX_SCANNED = 10_000;
 
 /** KEYS parked · ARGV due, run and time of the next look… */
@@ -126,23 +139,36 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       );
     },
 
-    async questions(limit, requester) {
-      const found: ParkedQuestion[] = [];
-      for (let start = 0; start < MAX_SCANNED && found.length < limit; start += PAGE) {
-        const ids = await reach(redis.zrange(PARKED_KEY, String(start), String(start + PAGE - 1)));
+    async questions({ limit, cursor }, requester) {
+      const [, score = "-inf", after = ""] = /^(\d+):(.+)$/.exec(cursor ?? "") ?? [];
+      const questions: ParkedQuestion[] = [];
+      let next: string | null = null;
+      for (let from = 0; from < MAX_SCANNED; from += PAGE) {
+        const rows = pairsOf(
+          await reach(
+            redis.zrange(PARKED_KEY, score, "+inf", "BYSCORE", "LIMIT", from, PAGE, "WITHSCORES"),
+          ),
+        );
         const read = await Promise.all(
-          ids.map(async (runId) => ({
-            runId,
-            values: await columns(runId, "status", "waits", "requester", "agent"),
+          rows.map(async (row) => ({
+            ...row,
+            values: await columns(row.member, "status", "waits", "requester", "agent"),
           })),
         );
-        for (const { runId, values } of read) {
+        for (const { member: runId, score: at, values } of read) {
           if (requester !== undefined && values[2] !== requester) continue;
-          found.push(...questionsOf(runId, values));
+          for (const question of questionsOf(runId, values)) {
+            if (at === score && isBefore(question, after)) continue;
+            if (questions.length === limit) return { questions, next };
+            questions.push(question);
+            next = `${at}:${question.callId}`;
+          }
         }
-        if (ids.length < PAGE) break;
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < PAGE) return { questions, next: null };
+        next = `${last.score}:${last.member}${BEHIND_RUN}`;
       }
-      return found.slice(0, limit);
+      return { questions, next };
     },
 
     async takeSweep(runner, holdMs) {
@@ -157,6 +183,12 @@ function approvalsOf(runId: string, waits: string | null): ParkedApproval[] {
   );
 }
 
+/** Whether a question was on the pages before: rows of one time are in the order of their runs' names. */
+function isBefore({ runId, callId }: ParkedQuestion, after: string): boolean {
+  const [afterRun = ""] = after.split(":");
+  return runId === afterRun ? callId <= after : runId < afterRun;
+}
+
 /** What a run's summary says that it waits for. */
 function waitsIn(text: string | null): RunWait[] {
   return text ? z.array(RunWait).parse(JSON.parse(text)) : [];
@@ -165,7 +197,8 @@ function waitsIn(text: string | null): RunWait[] {
 function questionsOf(runId: string, values: (string | null)[]): ParkedQuestion[] {
   const [status, waits, requester, agent] = values;
   if (status !== "waiting" || !waits || !requester || !agent) return [];
-  return waitsIn(waits).flatMap(({ reason, callId, question, options = [], schema, until }) => {
+  const inOrder = waitsIn(waits).toSorted((one, other) => (one.callId < other.callId ? -1 : 1));
+  return inOrder.flatMap(({ reason, callId, question, options = [], schema, until }) => {
     if (reason !== "question" || question === undefined || until === null) return [];
     const asked = { runId, callId, question, options, until, requester, agent };
     return [schema === undefined ? asked : { ...asked, schema }];

@@ -22,8 +22,8 @@ export interface RunIndex {
   trim(): Promise<void>;
   /** Notes that a run was given up. */
   addDead(runId: string, at: string): Promise<void>;
-  /** Runs that were given up and not retried since, latest first; those of one owner, or of everybody. */
-  dead(limit: number, owner?: string): Promise<DeadRun[]>;
+  /** Runs that were given up and not retried since, latest first, behind a cursor; those of one owner, or of everybody. */
+  dead(cursor: string | null, owner?: string): Promise<DeadRows>;
   /** Null when there is no such run. */
   get(runId: string): Promise<RunDetail | null>;
 }
@@ -41,6 +41,12 @@ export interface RunFilter {
 export interface RunPage {
   readonly runs: RunSummary[];
   /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
+export interface DeadRows {
+  readonly rows: readonly { readonly cursor: string; readonly run: DeadRun }[];
+  /** Where the search ended; null: there are no more. */
   readonly next: string | null;
 }
 
@@ -97,18 +103,22 @@ export function openRunIndex(
       await reach(redis.zadd(DEAD_KEY, Date.parse(at), runId));
     },
 
-    async dead(limit, owner) {
-      const ids = await reach(redis.zrevrange(DEAD_KEY, 0, MAX_DEAD_SCANNED - 1));
+    async dead(cursor, owner) {
+      const page = await newestFirst(redis, DEAD_KEY, { cursor, count: MAX_DEAD_SCANNED });
       const found = await Promise.all(
-        ids.map(async (runId) => readDead(runId, await reach(redis.hgetall(stateKey(runId))))),
+        page.rows.map(async ({ member, cursor: at }) => {
+          const run = readDead(member, await reach(redis.hgetall(stateKey(member))));
+          return { member, cursor: at, run };
+        }),
       );
-      const gone = ids.filter((_, index) => found[index] === null);
+      const gone = found.filter(({ run }) => run === null).map(({ member }) => member);
       if (gone.length > 0) await reach(redis.zrem(DEAD_KEY, ...gone));
-      const isWanted = (run: DeadRun): boolean => owner === undefined || run.requester === owner;
-      return found
-        .filter((run) => run !== null)
-        .filter(isWanted)
-        .slice(0, limit);
+      const rows = found.flatMap(({ cursor: at, run }) =>
+        run === null || (owner !== undefined && run.requester !== owner)
+          ? []
+          : [{ cursor: at, run }],
+      );
+      return { rows, next: page.isLast ? null : (page.rows.at(-1)?.cursor ?? null) };
     },
 
     async get(runId) {

@@ -20,9 +20,9 @@ export function handleWaits(
   },
 ): void {
   const { index, controls, names, parked, now } = options;
-  service.handle(listQuestions, async ({ limit }, { caller }) => ({
-    questions: await parked.questions(limit, isAdmin(caller) ? undefined : caller),
-  }));
+  service.handle(listQuestions, async (page, { caller }) =>
+    parked.questions(page, isAdmin(caller) ? undefined : caller),
+  );
 
   service.handle(answerQuestion, async ({ runId: named, callId, answer }, { caller, fail }) => {
     const refusal = (): Error => {

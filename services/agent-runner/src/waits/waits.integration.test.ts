@@ -53,6 +53,47 @@ test("waits for an answer without a runner, and goes on with it [X40]", async ()
   assert.deepEqual((await call(lab.bus, listQuestions, {})).questions, []);
 });
 
+test("lists questions a page at a time, each once", async () => {
+  const asked = ["page-1", "page-2", "page-3"];
+  for (const runId of asked) {
+    await lab.command("asker", { runId, input: "x" });
+    await lab.eventsUntil(runId, "waiting");
+  }
+  for (const limit of [1, 2, 3, 200]) {
+    const seen: string[] = [];
+    let pages = 0;
+    for (let cursor: string | null | undefined; cursor !== null; pages += 1) {
+      const page: Awaited<ReturnType<typeof questionsBehind>> = await questionsBehind(
+        cursor,
+        limit,
+      );
+      assert.ok(page.questions.length <= limit);
+      seen.push(...page.questions.map(({ runId }) => runId));
+      cursor = page.next;
+    }
+    assert.deepEqual(
+      seen.toSorted(),
+      asked.map((runId) => `cli~${runId}`),
+    );
+    assert.equal(pages, Math.ceil(asked.length / limit));
+  }
+  // The one that the cursor names is answered: the page behind it is the same.
+  const first = await questionsBehind(undefined, 1);
+  const second = await questionsBehind(first.next ?? "", 1);
+  const [{ runId, callId } = assert.fail("there is no question")] = first.questions;
+  await call(lab.bus, answerQuestion, { runId, callId, answer: "yes" });
+  await lab.eventsUntil(runId, "finished");
+  assert.deepEqual(await questionsBehind(first.next ?? "", 1), second);
+  for (const rest of (await questionsBehind(undefined, 200)).questions) {
+    await call(lab.bus, answerQuestion, { runId: rest.runId, callId: rest.callId, answer: "yes" });
+    await lab.eventsUntil(rest.runId, "finished");
+  }
+});
+
+function questionsBehind(cursor: string | undefined, limit: number) {
+  return call(lab.bus, listQuestions, cursor === undefined ? { limit } : { limit, cursor });
+}
+
 test("takes the first answer, knows a repeated one, and refuses any other", async () => {
   await lab.command("asker", { runId: "twice", input: "x" });
   await lab.eventsUntil("twice", "waiting");

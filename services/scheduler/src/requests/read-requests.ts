@@ -41,9 +41,15 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
     const wanted = jobs
       .filter((job) => enabled === "all" || job.enabled === (enabled === "enabled"))
       .filter(({ name, description = "" }) => includes([name, description], query))
-      .toSorted((one, other) => byKey(one, other, sortBy) * (sortDir === "asc" ? 1 : -1));
-    const { items, page } = pageOf(wanted, request);
-    return { jobs: items, ...page };
+      .toSorted((one, other) => {
+        const order = compare(placeOf(one, sortBy), placeOf(other, sortBy));
+        return sortDir === "asc" ? order : -order;
+      });
+    const from = request.cursor === undefined ? 0 : behind(wanted, request.cursor, request);
+    const { items, page } = pageOf(wanted, { ...request, offset: from + request.offset });
+    const last = items.at(-1);
+    const next = page.hasMore && last !== undefined ? cursorOf(placeOf(last, sortBy)) : null;
+    return { jobs: items, ...page, next };
   });
 
   service.handle(getSchedule, async ({ jobId, owner }, { caller, fail }) => {
@@ -109,13 +115,45 @@ function includes(texts: readonly string[], query: string): boolean {
   return texts.some((text) => text.toLowerCase().includes(query.toLowerCase()));
 }
 
-function byKey(
-  one: ScheduleJob,
-  other: ScheduleJob,
-  key: "nextRunAtMs" | "updatedAtMs" | "name",
-): number {
-  if (key === "name") return one.name.localeCompare(other.name);
-  if (key === "updatedAtMs") return one.updatedAtMs - other.updatedAtMs;
+type SortKey = "nextRunAtMs" | "updatedAtMs" | "name";
+
+/** Where a job stands in a sorted list; no two stand in one place. */
+interface Place {
+  readonly id: string;
+  readonly key: string | number;
+}
+
+function placeOf(job: ScheduleJob, sortBy: SortKey): Place {
   const LAST = Number.MAX_SAFE_INTEGER;
-  return (one.state.nextRunAtMs ?? LAST) - (other.state.nextRunAtMs ?? LAST);
+  const key = sortBy === "nextRunAtMs" ? (job.state.nextRunAtMs ?? LAST) : job[sortBy];
+  return { id: job.id, key };
+}
+
+function compare(one: Place, other: Place): number {
+  const order =
+    typeof one.key === "number" && typeof other.key === "number"
+      ? one.key - other.key
+      : String(one.key).localeCompare(String(other.key));
+  if (order !== 0) return order;
+  return one.id === other.id ? 0 : one.id < other.id ? -1 : 1;
+}
+
+function cursorOf({ id, key }: Place): string {
+  return `${id}:${key}`;
+}
+
+/** How many jobs of a sorted list were on the pages before; the one that the cursor names may be gone. */
+function behind(
+  sorted: readonly ScheduleJob[],
+  cursor: string,
+  { sortBy, sortDir }: { readonly sortBy: SortKey; readonly sortDir: "asc" | "desc" },
+): number {
+  const at = cursor.indexOf(":");
+  const text = cursor.slice(at + 1);
+  const place = { id: cursor.slice(0, at), key: sortBy === "name" ? text : Number(text) };
+  const first = sorted.findIndex((job) => {
+    const order = compare(placeOf(job, sortBy), place);
+    return sortDir === "asc" ? order > 0 : order < 0;
+  });
+  return first === -1 ? sorted.length : first;
 }
