@@ -45,8 +45,9 @@ test("an owner has all of them, under older names of the variables, too [F42] [X
   assert.deepEqual(names, PLATFORM_TOOLS.toSorted());
   assert.equal(new Set(names).size, names.length);
   // The rest is for owners.
-  assert.deepEqual([names.length, open.length], [PLATFORM_TOOLS.length, 17]);
+  assert.deepEqual([names.length, open.length], [29, 17]);
   assert.equal(names.filter((name) => name.startsWith("cron_")).length, 7);
+  assert.equal(names.filter((name) => name.startsWith("gateway_")).length, 5);
 });
 
 test("a profile narrows, and an unknown one stops the server [F5]", async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -20,7 +20,12 @@ interface Options {
 export async function startStdioWorld() {
   const directory = await mkdtemp(join(tmpdir(), "yard-mcp-stdio-"));
   const stateDir = join(directory, "state");
-  const dev = await startYardDev({ project: "test/e2e/mcp-stdio-project", stateDir });
+  // A copy: its files can be changed.
+  const project = join(directory, "project");
+  await cp(fileURLToPath(new URL("../e2e/mcp-stdio-project", import.meta.url)), project, {
+    recursive: true,
+  });
+  const dev = await startYardDev({ project, stateDir });
   after(async () => {
     await dev.stop();
     await rm(directory, { recursive: true, force: true });
@@ -70,7 +75,7 @@ export async function startStdioWorld() {
     return { client, transport };
   }
 
-  return { dev, stateDir, token, basics, seed, bridge, paramsOf, connectV1, connectV2 };
+  return { dev, stateDir, project, token, basics, seed, bridge, paramsOf, connectV1, connectV2 };
 }
 
 export type Called = { readonly isError: boolean; readonly text: string; readonly json: Json };

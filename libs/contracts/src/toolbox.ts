@@ -45,6 +45,12 @@ export const BUILTIN_TIERS = {
   cron_update: "session",
   cron_remove: "session",
   cron_run: "session",
+  // Platform tools: the configuration files of the project.
+  gateway_config_get: "auto",
+  gateway_config_schema: "auto",
+  gateway_config_apply: "always",
+  gateway_config_patch: "always",
+  gateway_restart: "always",
   // Files, commands, pages and memory.
   read_file: "auto",
   list_files: "auto",
@@ -84,6 +90,11 @@ export const PLATFORM_TOOLS = [
   "cron_remove",
   "cron_run",
   "cron_runs",
+  "gateway_restart",
+  "gateway_config_get",
+  "gateway_config_apply",
+  "gateway_config_patch",
+  "gateway_config_schema",
 ] as const satisfies readonly BuiltinName[];
 
 /** The built-in tool of a name or an alias; null for anything else. */

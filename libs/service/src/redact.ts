@@ -21,7 +21,7 @@ export function redactText(text: string): string {
 }
 
 /** True for the name of a field whose value is a secret, whatever it looks like. */
-function isSecretKey(key: string): boolean {
+export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key.toLowerCase().replaceAll(/[-_\s.]/g, ""));
 }
 

@@ -103,6 +103,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
         cage: config.YARD_TOOLBOX_MODE === "full-control" ? { kind: "off" } : cage,
         path: config.YARD_COMMAND_PATH,
       },
+      configDirectory: config.YARD_CONFIG_DIR,
     }),
     workspaces,
     memory,

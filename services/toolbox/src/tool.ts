@@ -45,8 +45,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly input: I;
   /** Why it cannot be used here, for whoever calls it all the same: it is not listed, and nobody is asked to approve it. */
   readonly unavailable?: string | undefined;
-  /** True for what runs have of the runner, in a form that keeps the child within the rights of its parent. */
-  readonly notForRuns?: boolean;
+  /** True for what runs have of the runner, in a form that keeps the child within the rights of its parent; a text says another reason. */
+  readonly notForRuns?: boolean | string;
   run(args: z.output<I>, context: ToolContext): Promise<ToolResult>;
 }
 

@@ -193,7 +193,9 @@ async function readCall(
 
 /** Why a run cannot use it. */
 function notForRuns(tool: Tool, { token }: AskedFor): string | undefined {
-  if (tool.notForRuns !== true || token === undefined) return undefined;
+  const { notForRuns: reason = false } = tool;
+  if (reason === false || token === undefined) return undefined;
+  if (typeof reason === "string") return `${tool.name} ${reason}`;
   return `${tool.name} is for people and programs: a run starts others with the tools of its runner (agent), which keep them within its own rights.`;
 }
 

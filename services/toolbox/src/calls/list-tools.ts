@@ -17,7 +17,8 @@ export async function listTools(
 ): Promise<PreparedReply<typeof listBuiltins>> {
   const isRun = asked.token !== undefined;
   const tools = [...deps.tools.values()].filter(
-    ({ unavailable, notForRuns }) => unavailable === undefined && !(isRun && notForRuns === true),
+    ({ unavailable, notForRuns = false }) =>
+      unavailable === undefined && !(isRun && notForRuns !== false),
   );
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, asked);

@@ -3,6 +3,7 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";
 import { createCronTools } from "../platform/cron-tools.ts";
+import { createGatewayTools } from "../platform/gateway-tools.ts";
 import { createMessageTools } from "../platform/message-tools.ts";
 import { createSessionTools } from "../platform/session-tools.ts";
 import { createSpawnTools } from "../platform/spawn-tools.ts";
@@ -21,6 +22,8 @@ export interface BuiltinOptions {
   readonly guard: EgressGuard;
   readonly asCaller: AsCaller;
   readonly command: CommandOptions;
+  /** Where the files of the project's configuration are; undefined: nowhere that the toolbox sees. */
+  readonly configDirectory: string | undefined;
 }
 
 /** All built-in tools by name, in the order in which they are listed. */
@@ -29,6 +32,7 @@ export function createBuiltins({
   guard,
   command,
   asCaller,
+  configDirectory,
 }: BuiltinOptions): ReadonlyMap<BuiltinName, Tool> {
   const tools: readonly Tool[] = [
     readFile,
@@ -43,6 +47,7 @@ export function createBuiltins({
     ...createSpawnTools(asCaller),
     ...createMessageTools(asCaller),
     ...createCronTools(asCaller),
+    ...createGatewayTools(configDirectory),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

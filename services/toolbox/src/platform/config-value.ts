@@ -1,0 +1,45 @@
+import { isSecretKey, redactText } from "@switchyard/service/redact";
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+export const REDACTED = "[redacted]";
+/** A whole text that names a variable; one with a default has the default in it. */
+const REFERENCE = /^\$\{[A-Za-z_]\w*\}$/;
+/** Beside the names that logs know. Values of `env` and `headers` are secret more often than not. */
+const MORE_SECRETS = /^(?:pass|pwd|pin|key|auth|env|headers)$/i;
+
+/** The value as it may be seen: what stands under the name of a secret, or looks like one, is not in it [F31]. */
+export function redacted(value: Json): Json {
+  return shown(value, { name: "", isSecret: false });
+}
+
+function shown(value: Json, place: { readonly name: string; readonly isSecret: boolean }): Json {
+  const isSecret = place.isSecret || isSecretKey(place.name) || MORE_SECRETS.test(place.name);
+  if (typeof value === "string") {
+    if (REFERENCE.test(value)) return value;
+    if (isSecret) return REDACTED;
+    // The address that a webhook goes to often is its password.
+    const url = place.name === "to" ? /^https?:\/\/[^/?#@]*(?=[/?#])/i.exec(value) : null;
+    return url === null ? redactText(value) : `${url[0]}/${REDACTED}`;
+  }
+  if (typeof value === "number") return isSecret ? REDACTED : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (isList(value)) return value.map((item) => shown(item, { ...place, isSecret }));
+  return mapped(value, (item, name) => shown(item, { name, isSecret }));
+}
+
+/** A copy with each value made anew; `__proto__` is a name like any other. */
+export function mapped(value: JsonObject, make: (item: Json, name: string) => Json): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, make(item, name)]));
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}

@@ -1,0 +1,201 @@
+import { z } from "zod";
+import { defineTool, type Tool } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { inTurn } from "../workspace/in-turn.ts";
+import { changesBetween, mergePatch, valueOfKey } from "./config-changes.ts";
+import { configFiles, type ConfigFiles } from "./config-files.ts";
+import { checkChanges, writableSchema } from "./config-rules.ts";
+import type { Json } from "./config-value.ts";
+import { jsonResult } from "./json-result.ts";
+
+/** Who reads which part, and when. */
+const READERS = {
+  models: { service: "runner", file: "models.json", reads: "when it starts" },
+  channels: { service: "channels", file: "channels.json", reads: "when it starts" },
+  triggers: { service: "scheduler", file: "triggers.yaml", reads: "when it starts" },
+  agents: { service: "importer", file: "agents/", reads: "by itself when it changes" },
+} as const;
+type Part = keyof typeof READERS;
+const SERVICES = Object.values(READERS).map(({ service }) => service);
+
+/** Larger answers are of no use to a model. */
+const MAX_SHOWN = 200_000;
+const NOT_FOR_RUNS =
+  "is for people and programs: a run that could change its own prompt or model would outlive what it was allowed.";
+const Note = z.string().max(200).optional();
+const Key = z.string().max(1_024).optional();
+const BaseHash = z
+  .string()
+  .max(128)
+  .optional()
+  .describe("hash of gateway_config_get: refused when the configuration is another one since");
+const Config = z.record(z.string(), z.unknown());
+const writeShape = { baseHash: BaseHash, note: Note };
+
+/**
+ * The tools for the configuration files of a project [F30-F34]; for owners alone. Without a directory they are not listed, and a call says
+ * why.
+ */
+export function createGatewayTools(directory: string | undefined): readonly Tool[] {
+  const unavailable =
+    directory === undefined
+      ? "This installation gives the toolbox no configuration directory (YARD_CONFIG_DIR), so gateway_* cannot read or change it; a person has to."
+      : undefined;
+  const files = configFiles(directory ?? "");
+  const tools = [
+    getTool(files),
+    schemaTool(),
+    ...writeTools(files, `config:${directory}`),
+    restartTool(),
+  ];
+  return tools.map((tool) => Object.assign(tool, { unavailable }));
+}
+
+function getTool(files: ConfigFiles): Tool {
+  return defineTool({
+    name: "gateway_config_get",
+    description:
+      "Reads Switchyard's configuration without secrets: models, channels, triggers and the prompts and models of agents.",
+    input: z.strictObject({
+      key: Key.describe("A dot path, such as models.default. Left out: all of it"),
+    }),
+    async run({ key }) {
+      const { hash, config: all } = await files.read();
+      const config = key === undefined || key === "" ? all : valueOfKey(all, key);
+      if (config === undefined)
+        throw new ToolError(`config path not found: ${String(key).slice(0, 200)}`);
+      const raw = JSON.stringify(config, null, 2);
+      if (raw.length > MAX_SHOWN)
+        throw new ToolError(
+          `That is more than ${MAX_SHOWN} characters; name a part with key: ${namesIn(config)}`,
+        );
+      return jsonResult({ hash, raw, config });
+    },
+  }) as Tool; // of its own arguments
+}
+
+function namesIn(config: Json): string {
+  return Object.keys(Object(config)).slice(0, 50).join(", ");
+}
+
+function schemaTool(): Tool {
+  return defineTool({
+    name: "gateway_config_schema",
+    description: "Says what of the configuration can be changed, and to what, as JSON Schema.",
+    input: z.strictObject({ path: Key.describe("A dot path with the beginning of what is asked") }),
+    run({ path = "" }) {
+      const writable = writableSchema(path);
+      if (Object.keys(writable).length === 0)
+        throw new ToolError(
+          `config schema path not found: ${path.slice(0, 200)}; nothing there can be changed`,
+        );
+      return Promise.resolve(jsonResult({ writable, protected: "everything else", READERS }));
+    },
+  }) as Tool; // as above
+}
+
+function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
+  const apply = defineTool({
+    name: "gateway_config_apply",
+    notForRuns: NOT_FOR_RUNS,
+    description:
+      "Makes the configuration what config says, which is all of it as gateway_config_get shows it, with changes.",
+    input: z.strictObject({ config: Config, ...writeShape }),
+    run: ({ config, baseHash }) =>
+      write({ files, turn, action: "apply", baseHash, wanted: () => config as Json }), // it came as JSON
+  });
+  const patch = defineTool({
+    name: "gateway_config_patch",
+    notForRuns: NOT_FOR_RUNS,
+    description:
+      "Changes parts of the configuration by a merge patch: null takes a value away, lists of objects are merged by id.",
+    input: z.strictObject({ patches: Config, ...writeShape }),
+    run: ({ patches, baseHash }) =>
+      write({
+        files,
+        turn,
+        action: "patch",
+        baseHash,
+        wanted: (before) => mergePatch(before, patches as Json), // as above
+      }),
+  });
+  return [apply, patch] as readonly Tool[]; // as above
+}
+
+/** Values are not in the answer. */
+function write(asked: {
+  readonly files: ConfigFiles;
+  readonly turn: string;
+  readonly action: "apply" | "patch";
+  readonly baseHash: string | undefined;
+  readonly wanted: (before: Json) => Json;
+}) {
+  const { files, turn, action, baseHash, wanted } = asked;
+  return inTurn(turn, async () => {
+    const snapshot = await files.read();
+    if (baseHash !== undefined && baseHash !== snapshot.hash)
+      throw new ToolError(
+        "config changed since last load; call gateway_config_get again and retry. Nothing was changed.",
+      );
+    const { config } = snapshot;
+    const changes = changesBetween(config, wanted(config));
+    if (changes.length === 0) return jsonResult({ ok: true, noop: true, hash: snapshot.hash });
+    checkChanges(changes, { action, config });
+    const written = await files.write(snapshot, changes);
+    const { hash } = await files.read();
+    const parts = new Set(changes.map(({ path }) => path[0]));
+    const services = Object.entries(READERS)
+      .filter(([part]) => parts.has(part))
+      .map(([part]) => inForce(part as Part)); // one of its own keys
+    const changed = changes.map(({ path }) => path.join("."));
+    return jsonResult({ ok: true, noop: false, hash, changed, files: written, services });
+  });
+}
+
+function inForce(part: Part) {
+  const { service, file, reads } = READERS[part];
+  const needsRestart = part !== "agents";
+  return {
+    service,
+    file,
+    reads,
+    needsRestart,
+    ...(needsRestart && { how: howToRestart(service) }),
+  };
+}
+
+function howToRestart(service: string): string {
+  return `a person restarts it: yard dev is stopped and started again; Compose: docker compose restart ${service}; elsewhere restart the service ${service}`;
+}
+
+function restartTool(): Tool {
+  return defineTool({
+    name: "gateway_restart",
+    notForRuns: NOT_FOR_RUNS,
+    description:
+      "Says how a service comes to read its configuration again; it restarts nothing by itself.",
+    input: z.strictObject({
+      service: z.enum(SERVICES).optional().describe("Left out: all of them"),
+      reason: Note,
+      note: Note,
+    }),
+    run({ service }) {
+      if (service === READERS.agents.service)
+        return Promise.resolve(
+          jsonResult({
+            ok: true,
+            restarted: false,
+            service,
+            reason: "It reads agents again by itself when they change; no restart is needed.",
+          }),
+        );
+      const names = SERVICES.filter((one) => one !== READERS.agents.service);
+      const how = (service === undefined ? names : [service])
+        .map((one) => `${one}: ${howToRestart(one)}`)
+        .join(". ");
+      throw new ToolError(
+        `Gateway restart is disabled (commands.restart=false). Nothing was restarted: the toolbox cannot end other services. ${how}.`,
+      );
+    },
+  }) as Tool; // as above
+}
