@@ -998,6 +998,7 @@ export type Session = {
   model: ModelName | null;
   skillsOff: string[];
   onBusy: BusyPolicy;
+  version?: string;
   createdAt: Timestamp;
   updatedAt: Timestamp;
   endsAt: Timestamp;
@@ -1503,6 +1504,7 @@ export interface Operations {
         model: ModelName | null;
         skillsOff: string[];
         onBusy: BusyPolicy;
+        version?: string;
         createdAt: Timestamp;
         updatedAt: Timestamp;
         endsAt: Timestamp;
@@ -1536,6 +1538,7 @@ export interface Operations {
         model?: ModelName | null;
         skillsOff?: string[];
       };
+      ifMatch?: string;
     };
     reply: { session: Session };
   };
@@ -1937,12 +1940,13 @@ export interface Operations {
       server: ServerInfo;
       declaration: { [name: string]: unknown };
       updatedAt: Timestamp | null;
+      version?: string;
     };
   };
 
   "PATCH /mcp/servers/{id}": {
-    request: { path: { id: string }; body?: { [name: string]: unknown } };
-    reply: { server: ServerInfo };
+    request: { path: { id: string }; body?: { [name: string]: unknown }; ifMatch?: string };
+    reply: { server: ServerInfo; version?: string };
   };
 
   "DELETE /mcp/servers/{id}": {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { live, rpc } from "./define.ts";
 import { CallerName, ServerId, Timestamp } from "./ids.ts";
+import { IfVersion } from "./if-version.ts";
 import {
   ServerDeclaration,
   ServerInfo,
@@ -53,6 +54,7 @@ export const OwnerRequest = z.discriminatedUnion("do", [
     by: CallerName,
     changes: ServerDeclaration,
     isResume: z.boolean(),
+    ifVersion: IfVersion,
   }),
   z.strictObject({ do: z.literal("reset"), by: CallerName }),
   z.strictObject({ do: z.literal("logs") }),
@@ -77,6 +79,8 @@ export const askOwner = rpc({
     /** Of `get`: as `mcp.get` shows it. */
     declaration: ServerDeclaration.optional(),
     updatedAt: Timestamp.nullable().optional(),
+    /** Of `get` and `update`. */
+    version: z.string().optional(),
   }),
   errors: {
     ...updateServer.errors,

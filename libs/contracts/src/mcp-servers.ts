@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { event, rpc } from "./define.ts";
 import { CallerName, ServerId, Timestamp } from "./ids.ts";
+import { IfVersion, versionChanged } from "./if-version.ts";
 import { CircuitState } from "./mcp-calls.ts";
 
 export const ServerStatus = z.enum([
@@ -78,6 +79,8 @@ const OwnerUnavailable = {
   retryable: true,
 };
 const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
+/** Of its declaration and of the last change over the bus, for the `ifVersion` of `mcp.update`. An older broker does not say. */
+const ServerVersion = z.string().optional();
 const ServerReply = z.object({ server: ServerInfo });
 /** A child gets up to 4 s to end, and its group is waited for. */
 const CHANGE_TIMEOUT_MS = 30_000;
@@ -94,6 +97,7 @@ export const getServer = rpc({
     declaration: ServerDeclaration,
     /** Last change over the bus; null for a server of the file. */
     updatedAt: Timestamp.nullable(),
+    version: ServerVersion,
   }),
   errors: { unknown_server: UnknownServer, owner_unavailable: OwnerUnavailable },
 });
@@ -115,10 +119,13 @@ export const updateServer = rpc({
     server: z.string(),
     /** Fields to set; null takes one out. `env` and `headers` are changed key by key. */
     changes: ServerDeclaration,
+    /** The server's `version`, as `mcp.get` says it. */
+    ifVersion: IfVersion,
   }),
-  reply: ServerReply,
+  reply: ServerReply.extend({ version: ServerVersion }),
   errors: {
     ...changeErrors,
+    version_changed: versionChanged,
     invalid_config: InvalidConfig,
     unknown_server: UnknownServer,
     owner_unavailable: OwnerUnavailable,

@@ -2,6 +2,7 @@ import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { z } from "zod";
 import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
+import { IfVersion, versionChanged } from "./if-version.ts";
 import { SteerMessage } from "./run-commands.ts";
 import { RunFailure } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
@@ -28,6 +29,8 @@ export const Session = z.object({
   skillsOff: SkillsOff.default([]),
   /** For messages that do not say it themselves. */
   onBusy: BusyPolicy,
+  /** Of what `sessions.patch` changes, for its `ifVersion`; what is said in it is no change. An older runner does not say. */
+  version: z.string().optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   /** When it ends unless somebody uses it before. */
@@ -214,10 +217,13 @@ export const patchSession = rpc({
     model: ModelName.nullable().optional(),
     /** All of them; none: every skill is on again. Runs that are under way keep what they began with. */
     skillsOff: SkillsOff.optional(),
+    /** The session's `version`. */
+    ifVersion: IfVersion,
   }),
   reply: z.object({ session: Session }),
   errors: {
     unknown_session: UnknownSession,
+    version_changed: versionChanged,
     /** Another session of the owner has the label. */
     label_taken: { data: z.object({ label: z.string(), session: z.string() }) },
     store_unavailable: storeUnavailable,

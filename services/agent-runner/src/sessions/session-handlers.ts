@@ -1,4 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
+import { changedMessage } from "@switchyard/contracts/if-version";
 import {
   deleteSession,
   getSession,
@@ -11,7 +12,7 @@ import { findSession } from "./find-session.ts";
 import { historyReply } from "./history-reply.ts";
 import { labelHolder } from "./list-sessions.ts";
 import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
-import { shownSession } from "./shown-session.ts";
+import { shownSession, versionOf } from "./shown-session.ts";
 import { patch } from "./transitions.ts";
 
 /** Answers what is asked about one session. Another owner's session is as unknown as one that is not there. */
@@ -68,7 +69,7 @@ const EMPTY = { messages: 0, dropped: 0, bytes: 0 };
 function handlePatch(service: Service, parts: SessionParts): void {
   const { store, limits, index, now } = parts;
   service.handle(patchSession, async (request, { caller, fail }) => {
-    const { session: ref, owner, ...changes } = request;
+    const { session: ref, owner, ifVersion, ...changes } = request;
     const found = await findSession(store, { ref, caller, owner });
     if (found === null) throw fail.unknown_session(unknown(ref), named(request));
     const { place } = found;
@@ -83,6 +84,9 @@ function handlePatch(service: Service, parts: SessionParts): void {
     const changed = await store.change(place.slot, ({ record, ...counts }) => {
       const { session } = record;
       if (session?.sessionId !== sessionId) return { record, result: null };
+      const version = versionOf(session);
+      if (ifVersion !== undefined && ifVersion !== version)
+        throw fail.version_changed(changedMessage(`session ${ref}`, version), { version });
       const next = patch(record, session, { changes, by: caller, at });
       const shown = next.session === null ? null : shownSession(next.session, counts, limits);
       return { record: next, result: shown };

@@ -1,6 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
+import { ServiceError } from "@switchyard/contracts/errors";
 import {
   deleteSession,
   getSession,
@@ -322,6 +323,33 @@ test("waits for the answer as long as the sender wants, by key or by label [F8]"
   assert.deepEqual([broken.status, broken.error?.code], ["error", "unknown_agent"]);
   await settled("broken");
   assert.equal((await refusal(say("quick", "x", { runId: "talk-1" }))).code, "run_id_taken");
+});
+
+test("a change for a version is made when nobody changed the settings since, and of two at once one is", async () => {
+  await say("versioned", "hi", { agent: "echo", timeoutSeconds: 30 });
+  const read = async () => (await call(team, getSession, { session: "versioned" })).session;
+  const ifVersion = (await read()).version ?? assert.fail("no version");
+  await say("versioned", "again", { timeoutSeconds: 30 });
+  assert.equal((await read()).version, ifVersion, "what is said is no change of a setting");
+
+  const labels = ["one", "other"];
+  const both = await Promise.allSettled(
+    labels.map((label) => call(team, patchSession, { session: "versioned", label, ifVersion })),
+  );
+  const made = both.filter((end) => end.status === "fulfilled");
+  assert.equal(made.length, 1);
+  const now = await read();
+  assert.equal(made[0]?.value.session.label, now.label);
+  assert.equal(made[0]?.value.session.version, now.version);
+  const refused: unknown = both.find((end) => end.status === "rejected")?.reason;
+  assert.ok(refused instanceof ServiceError, String(refused));
+  assert.deepEqual([refused.code, refused.data], ["version_changed", { version: now.version }]);
+
+  const next = { session: "versioned", kind: "main", ifVersion: now.version ?? "" } as const;
+  assert.equal((await call(team, patchSession, next)).session.kind, "main");
+  await call(team, patchSession, { session: "versioned", label: null });
+  assert.equal((await refusal(call(team, patchSession, next))).code, "version_changed");
+  assert.equal((await read()).label, null);
 });
 
 test("a reset begins anew under the same name, a delete forgets all, and each tells those who wait", async () => {

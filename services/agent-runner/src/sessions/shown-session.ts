@@ -1,3 +1,4 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Session } from "@switchyard/contracts/sessions";
 import type { SessionLimits, SessionState } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";
@@ -11,6 +12,7 @@ export function shownSession(
   const { active, queue, steered: _s, untold: _u, refused: _r, ...shown } = session;
   return {
     ...shown,
+    version: versionOf(session),
     endsAt: new Date(Date.parse(session.updatedAt) + idleMs).toISOString(),
     messages,
     droppedMessages: dropped,
@@ -18,4 +20,10 @@ export function shownSession(
     activeRun: active?.runId ?? null,
     queued: queue.length,
   };
+}
+
+/** Of what can be set: the same settings have the same version. An agent that is asked is a setting, too. */
+export function versionOf(session: SessionState): string {
+  const { sessionId, label, kind, onBusy, agent, model, skillsOff } = session;
+  return canonicalDigest({ sessionId, label, kind, onBusy, agent, model, skillsOff });
 }

@@ -6,9 +6,15 @@ import { serve } from "@switchyard/bus/serve";
 import { consume, type Delivery } from "@switchyard/bus/consume";
 import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { listServers } from "@switchyard/contracts/mcp-servers";
-import { connectServer, addServer } from "@switchyard/contracts/mcp-servers";
+import {
+  addServer,
+  connectServer,
+  getServer,
+  listServers,
+  updateServer,
+} from "@switchyard/contracts/mcp-servers";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
+import { getSession, patchSession } from "@switchyard/contracts/sessions";
 import { runCommands } from "@switchyard/contracts/streams";
 import { hasRole, UserRole } from "@switchyard/contracts/user-roles";
 import { revokeUserKey } from "@switchyard/contracts/user-tokens";
@@ -288,6 +294,73 @@ test("a body that is too long, too deep, of another type or no JSON is refused",
   );
   for (const path of ["/runs/..%2f..%2fkeys", "/runs/%252e%252e", "/runs/a%00b", "/../../etc"])
     assert.ok([400, 404].includes((await send(path, { key })).status), path);
+});
+
+test("a session and an MCP server have an ETag, and a change for another version is 412", async () => {
+  const { key } = await world.keyOf("vera", ["admin", "operator"]);
+  const refusal = (asked: string | undefined) => asked !== undefined && asked !== "v1";
+  const data = { version: "v1" };
+  const at = new Date().toISOString();
+  const session = {
+    sessionId: `ses-${"0".repeat(26)}-a`,
+    key: "talk",
+    owner: "vera",
+    kind: "other" as const,
+    label: null,
+    agent: "demo",
+    model: null,
+    skillsOff: [],
+    onBusy: "enqueue" as const,
+    version: "v1",
+    createdAt: at,
+    updatedAt: at,
+    endsAt: at,
+    messages: 0,
+    droppedMessages: 0,
+    bytes: 0,
+    activeRun: null,
+    queued: 0,
+    lastRun: null,
+    totalTokens: 0,
+  };
+  runs.handle(getSession, () => ({ session }));
+  runs.handle(patchSession, ({ ifVersion }, { fail }) => {
+    if (refusal(ifVersion)) throw fail.version_changed("it is at another version", data);
+    return { session };
+  });
+  const broker = await world.connectAs("broker");
+  const service = serve(broker, { name: "broker", version: "0.1.0", description: "", onFault });
+  const info = {
+    id: "disk",
+    name: "Disk",
+    origin: "api" as const,
+    transport: "stdio" as const,
+    status: "connected" as const,
+    toolCount: 0,
+    serverVersion: null,
+    protocolVersion: null,
+    lastError: null,
+    connectedAt: null,
+  };
+  const there = { server: info, version: "v1" };
+  service.handle(getServer, () => ({ ...there, declaration: {}, updatedAt: null }));
+  service.handle(updateServer, ({ ifVersion }, { fail }) => {
+    if (refusal(ifVersion)) throw fail.version_changed("it is at another version", data);
+    return there;
+  });
+  await Promise.all([broker.flush(), runner.flush()]);
+  for (const path of ["/sessions/talk", "/mcp/servers/disk"]) {
+    const etag = (await send(path, { key })).headers.get("etag") ?? "";
+    assert.match(etag, /^"v1\./, path);
+    const change = (ifMatch: string) =>
+      send(path, { method: "PATCH", key, body: {}, headers: { "if-match": ifMatch } });
+    const made = await change(etag);
+    assert.deepEqual([made.status, made.headers.get("etag")], [200, '"v1"']);
+    const late = await change('"v0"');
+    assert.deepEqual([late.status, late.json["code"]], [412, "version_changed"], path);
+    assert.deepEqual(late.json["data"], data);
+  }
+  await service.drain();
 });
 
 test("of two who change the same version one is told that it is another by now, and what is known is not sent again", async () => {

@@ -65,6 +65,7 @@ const UPLOAD = { status: 201, bodyLimit: 48 * 1024 * 1024 } as const;
 const CREATED = { status: 201 } as const;
 const CALL = { idempotent: "callId", isOnlyKeyed: true } as const;
 const JOB = { version: "job.updatedAtMs" } as const;
+const SESSION = { version: "session.version" } as const;
 const ACTIVE = { version: "active.version" } as const;
 
 /** AR12. */
@@ -106,8 +107,8 @@ export const routes: readonly Route[] = [
   post("/runs/{runId}/answers", waits.answerQuestion),
 
   get("/sessions", sessions.listSessions),
-  get("/sessions/{session}", sessions.getSession),
-  patch("/sessions/{session}", sessions.patchSession),
+  get("/sessions/{session}", sessions.getSession, SESSION),
+  patch("/sessions/{session}", sessions.patchSession, SESSION),
   del("/sessions/{session}", sessions.deleteSession),
   get("/sessions/{session}/history", sessions.sessionHistory),
   post("/sessions/{session}/messages", sessions.sendToSession, { idempotent: "runId" }),
@@ -151,8 +152,12 @@ export const routes: readonly Route[] = [
 
   get("/mcp/servers", mcpServers.listServers),
   post("/mcp/servers", mcpServers.addServer, { ...CREATED, body: "server", codes: SERVER_CODES }),
-  get("/mcp/servers/{id}", mcpServers.getServer, server),
-  patch("/mcp/servers/{id}", mcpServers.updateServer, { ...server, body: "changes" }),
+  get("/mcp/servers/{id}", mcpServers.getServer, { ...server, version: "version" }),
+  patch("/mcp/servers/{id}", mcpServers.updateServer, {
+    ...server,
+    body: "changes",
+    version: "version",
+  }),
   del("/mcp/servers/{id}", mcpServers.removeServer, disconnect),
   post("/mcp/servers/{id}/connect", mcpServers.connectServer, connect),
   post("/mcp/servers/{id}/disconnect", mcpServers.disconnectServer, disconnect),

@@ -61,7 +61,9 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     const { entry, info: own } = member.connection;
     const view = owner.views().find(({ entry: { id } }) => id === server);
     const declaration = shownDeclaration(entry.declaration);
-    return { server: view?.info ?? own, declaration, updatedAt: registry.updatedAt(server) };
+    const updatedAt = registry.updatedAt(server);
+    const version = registry.version(server);
+    return { server: view?.info ?? own, declaration, updatedAt, version };
   });
   service.handle(serverLogs, async ({ server, tail }, context) => {
     const { server: info, stderr = "" } = await atOwner(server, { do: "logs" }, limits(context));
@@ -71,9 +73,11 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     const by = adminOf(context);
     return owner.claiming(server["id"], async () => ({ server: await registry.add(server, by) }));
   });
-  service.handle(updateServer, ({ server, changes }, context) => {
-    const request = { do: "update", by: adminOf(context), changes, isResume: false } as const;
-    return changed(atOwner(server, request, limits(context)));
+  service.handle(updateServer, async ({ server, changes, ifVersion }, context) => {
+    const by = adminOf(context);
+    const request = { do: "update", by, changes, isResume: false, ifVersion } as const;
+    const reply = atOwner(server, request, limits(context));
+    return { ...(await changed(reply)), version: (await reply).version };
   });
   service.handle(enableServer, ({ server, enabled }, context) => {
     const by = adminOf(context);
@@ -101,10 +105,10 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
 }
 
 async function foundElsewhere(reply: Promise<OwnerReply>) {
-  const { server, declaration, updatedAt = null } = await reply;
+  const { server, declaration, updatedAt = null, version } = await reply;
   if (server === null || declaration === undefined)
     throw new TypeError("the owner answered without the server's declaration");
-  return { server, declaration, updatedAt };
+  return { server, declaration, updatedAt, version };
 }
 
 async function changed(reply: Promise<OwnerReply>) {

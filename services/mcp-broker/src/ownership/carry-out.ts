@@ -34,8 +34,8 @@ export async function carryOut(
       await registry.remove(server, request.by);
       return { server: null };
     case "update": {
-      const { changes, by, isResume } = request;
-      return { server: await registry.update(server, changes, { by, isResume }) };
+      const { changes, by, isResume, ifVersion } = request;
+      return registry.update(server, changes, { by, isResume, ifVersion });
     }
     case "reset":
       return { server: await registry.reset(server, request.by) };
@@ -46,7 +46,8 @@ export async function carryOut(
     case "get": {
       const { entry, info } = known(pool, server).connection;
       const declaration = shownDeclaration(entry.declaration);
-      return { server: info, declaration, updatedAt: registry.updatedAt(server) };
+      const updatedAt = registry.updatedAt(server);
+      return { server: info, declaration, updatedAt, version: registry.version(server) };
     }
     default:
       return request satisfies never;

@@ -9,10 +9,16 @@ import { z } from "zod";
 export interface RegistryStore {
   /** Rejects with RegistryStoreError, like the others. */
   load(): Promise<ReadonlyMap<string, RegistryRecord>>;
-  write(id: string, record: RegistryRecord): Promise<void>;
+  /** Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
+  write(id: string, record: RegistryRecord, expected?: Expected): Promise<boolean>;
   forget(ids: readonly string[]): Promise<void>;
   /** Another text after every change, whichever broker made it. */
   version(): Promise<string>;
+}
+
+/** A record by its last change; null: there is none. */
+export interface Expected {
+  readonly updatedAt: string | null;
 }
 
 /** A server as it was declared, references unresolved; or the mark that a server of the file was removed. */
@@ -35,15 +41,27 @@ export class RegistryStoreError extends Error {
 const KEY = "yard:{mcp}:servers";
 const VERSION_KEY = "yard:{mcp}:servers-version";
 
+/** KEYS records, version · ARGV id, record, `updatedAt` of the record that is there, or `none`, or `any` · gives 1 when it is written */
+const WRITE = `
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+local is = stored and cjson.decode(stored).updatedAt or 'none'
+if ARGV[3] ~= 'any' and ARGV[3] ~= is then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('INCR', KEYS[2])
+return 1
+`;
+
 export function createRegistryStore(redis: Redis): RegistryStore {
   return {
     async load() {
       const all = await asked(() => redis.hgetall(KEY));
       return new Map(Object.entries(all).map(([id, text]) => [id, parseRecord(id, text)]));
     },
-    async write(id, record) {
+    async write(id, record, expected) {
       const text = JSON.stringify(record);
-      await asked(() => allDone(redis.multi().hset(KEY, id, text).incr(VERSION_KEY).exec()));
+      const when = expected === undefined ? "any" : (expected.updatedAt ?? "none");
+      const answer = await asked(() => redis.eval(WRITE, 2, KEY, VERSION_KEY, id, text, when));
+      return answer === 1;
     },
     async forget(ids) {
       if (ids.length === 0) return;

@@ -1,4 +1,6 @@
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf } from "@switchyard/contracts/errors";
+import { changedMessage } from "@switchyard/contracts/if-version";
 import {
   addServer,
   connectServer,
@@ -9,8 +11,14 @@ import {
 } from "@switchyard/contracts/mcp-servers";
 import { adoptClientKeys } from "../declaration/client-keys.ts";
 import { makeSameConnection } from "../declaration/live-fields.ts";
+import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import { mergeDeclaration } from "../declaration/merge-declaration.ts";
-import { RegistryStoreError, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
+import {
+  RegistryStoreError,
+  type Expected,
+  type RegistryRecord,
+  type RegistryStore,
+} from "./registry-store.ts";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -22,6 +30,8 @@ interface ChangeBy {
   /** Lets a server connect that was disconnected by hand. */
   readonly isResume?: boolean;
   readonly isEcho?: boolean;
+  /** The change is for this version alone. */
+  readonly ifVersion?: string | undefined;
 }
 
 export type RegistryChange = { readonly by: string | null } & (
@@ -83,6 +93,15 @@ export class ServerRegistry {
     return this.#records.get(id)?.updatedAt ?? null;
   }
 
+  /**
+   * Of the declaration and its last change over the bus. Values of secrets have no part in it, so that nobody can guess them by
+   * it: the file's server with another one is at the same version.
+   */
+  version(id: string): string {
+    const { origin, declaration } = this.#known(id).entry;
+    return canonicalDigest([origin, shownDeclaration(declaration), this.updatedAt(id)]);
+  }
+
   /** Adds a server and begins to connect it. */
   add(declaration: ServerDeclaration, by: string): Promise<ServerInfo> {
     return this.#serially(() => {
@@ -101,14 +120,22 @@ export class ServerRegistry {
   }
 
   /** Checks the changed declaration as a whole. A connected server is connected anew where its connection would be another one. */
-  update(id: string, changes: ServerDeclaration, change: ChangeBy): Promise<ServerInfo> {
-    return this.#serially(() => {
+  update(
+    id: string,
+    changes: ServerDeclaration,
+    change: ChangeBy,
+  ): Promise<{ readonly server: ServerInfo; readonly version: string }> {
+    return this.#serially(async () => {
       const { declaration } = this.#known(id).entry;
+      const version = this.version(id);
+      if (change.ifVersion !== undefined && change.ifVersion !== version)
+        throw versionChanged(id, version);
       if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
       const adopted = adoptClientKeys(changes);
       if (adopted.problems.length > 0) throw invalid([...adopted.problems]);
       const merged = mergeDeclaration({ ...declaration, id }, adopted.declaration);
-      return this.#keep(warned(checked(id, merged), adopted.warnings), change);
+      const server = await this.#keep(warned(checked(id, merged), adopted.warnings), change);
+      return { server, version: this.version(id) };
     });
   }
 
@@ -179,11 +206,14 @@ export class ServerRegistry {
   /** Another broker has changed the records. They are read in turn, or a change made meanwhile would be lost. */
   follow(load: () => Promise<ReadonlyMap<string, RegistryRecord>>): Promise<void> {
     return this.#serially(async () => {
-      const records = await load();
-      this.#records.clear();
-      for (const [id, record] of records) this.#records.set(id, record);
-      this.#apply({ by: null, isEcho: true });
+      this.#replace(await load());
     });
+  }
+
+  #replace(records: ReadonlyMap<string, RegistryRecord>): void {
+    this.#records.clear();
+    for (const [id, record] of records) this.#records.set(id, record);
+    this.#apply({ by: null, isEcho: true });
   }
 
   /** Makes the servers those of the file and the records. */
@@ -202,9 +232,16 @@ export class ServerRegistry {
   async #keep(checkedEntry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
     const { id, declaration, warnings } = checkedEntry;
     const entry = { ...checkedEntry, overridesFile: this.#file.has(id) };
-    const updatedAt = this.#at();
+    const before = this.updatedAt(id);
+    const updatedAt = this.#later(before);
     const told = warnings.length === 0 ? {} : { warnings: [...warnings] };
-    await this.#write(id, { state: "set", declaration, updatedAt, ...told });
+    const record = { state: "set", declaration, updatedAt, ...told } as const;
+    const isWritten = await this.#write(
+      id,
+      record,
+      change.ifVersion === undefined ? undefined : { updatedAt: before },
+    );
+    if (!isWritten) throw await this.#overtaken(id);
     return this.#place(entry, change);
   }
 
@@ -237,11 +274,33 @@ export class ServerRegistry {
     return gone;
   }
 
-  /** Redis first: a change that is answered is there after a restart. */
-  async #write(id: string, record: RegistryRecord | null): Promise<void> {
+  /** Another broker has changed the server since this one read its record. */
+  async #overtaken(id: string): Promise<Error> {
+    this.#replace(await this.#asked(() => this.#options.store.load()));
+    const isThere = this.#options.pool.find(id) !== null;
+    return versionChanged(id, isThere ? this.version(id) : null);
+  }
+
+  /**
+   * Redis first: a change that is answered is there after a restart. False, with nothing written, when what is there is not what
+   * is `expected`.
+   */
+  async #write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean> {
     const { store } = this.#options;
+    const isWritten = await this.#asked(async () => {
+      if (record !== null) return store.write(id, record, expected);
+      await store.forget([id]);
+      return true;
+    });
+    if (!isWritten) return false;
+    if (record === null) this.#records.delete(id);
+    else this.#records.set(id, record);
+    return true;
+  }
+
+  async #asked<T>(question: () => Promise<T>): Promise<T> {
     try {
-      await (record === null ? store.forget([id]) : store.write(id, record));
+      return await question();
     } catch (error) {
       if (!(error instanceof RegistryStoreError)) throw error;
       throw fail.registry_unavailable(
@@ -249,8 +308,6 @@ export class ServerRegistry {
         { cause: error.message },
       );
     }
-    if (record === null) this.#records.delete(id);
-    else this.#records.set(id, record);
   }
 
   /** A mark has done its work when the file no longer names the server: naming it again is a new wish. */
@@ -272,6 +329,12 @@ export class ServerRegistry {
     return new Date(this.#options.now()).toISOString();
   }
 
+  /** Now, or just after a change that another broker's clock or the same millisecond puts there. */
+  #later(before: string | null): string {
+    const after = before === null ? 0 : Date.parse(before) + 1;
+    return new Date(Math.max(this.#options.now(), after)).toISOString();
+  }
+
   #tell(change: RegistryChange): void {
     for (const listener of this.#listeners) listener(change);
   }
@@ -281,6 +344,10 @@ export class ServerRegistry {
     this.#last = result.catch(() => undefined);
     return result;
   }
+}
+
+function versionChanged(server: string, version: string | null): Error {
+  return fail.version_changed(changedMessage(`MCP server ${server}`, version), { version });
 }
 
 function isUp({ status }: ServerInfo): boolean {
