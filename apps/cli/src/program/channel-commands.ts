@@ -17,6 +17,20 @@ export function addChannelCommands(program: Command, perform: Perform): void {
       perform(options, async (terminal) => (await load()).list(terminal, options)),
     );
   channels
+    .command("add <account>")
+    .description("write an account to the project's channels.json, with ${VAR} for its secrets")
+    .option("--project <dir>", "directory of the project", ".")
+    .option("--user <name>", "in whose name messages become runs", "cli")
+    .option("--agent <name>", "who answers; without one nobody does")
+    .option("--owner <id...>", "your own id at the provider; owners are always heard")
+    .option("--secret <field=VARIABLE...>", "the variable with a secret, where it is not the usual")
+    .option("--json", JSON_TEXT)
+    .action((account, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/channels-add.ts")).add(terminal, account, options),
+      ),
+    );
+  channels
     .command("check [account]")
     .description("ask providers whether they take the credentials; left out: of all accounts")
     .option("--json", JSON_TEXT)

@@ -47,6 +47,7 @@ const EXAMPLES: readonly string[] = [
   `schedules remove plants`,
   `schedules history "morning report" --status error`,
   `channels list`,
+  `channels add telegram/main --project my-project --agent helper --owner 42`,
   `channels check telegram/default`,
   `channels send loopback user:ann "Dinner is ready."`,
   `channels tail --channel telegram`,

@@ -1,0 +1,146 @@
+import { realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { AccountId } from "@switchyard/contracts/channel-address";
+import { AgentName, CallerName } from "@switchyard/contracts/ids";
+import { CliError } from "../cli-error.ts";
+import { readOptional } from "../read-optional.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+import { accountOf } from "./channels.ts";
+
+/** What an account of the channel is made from, and the variables that usually have it. */
+const SECRETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  telegram: { token: "TELEGRAM_BOT_TOKEN" },
+  discord: { token: "DISCORD_BOT_TOKEN" },
+  slack: { botToken: "SLACK_BOT_TOKEN", appToken: "SLACK_APP_TOKEN" },
+  webchat: {},
+  loopback: {},
+};
+/** In capitals, which a token that was pasted here is not. */
+const VARIABLE = /^[A-Z_][A-Z0-9_]{0,127}$/;
+
+interface AddOptions {
+  readonly project: string;
+  readonly user: string;
+  readonly agent?: string;
+  readonly owner?: readonly string[];
+  readonly secret?: readonly string[];
+  readonly json?: true;
+}
+
+type Accounts = Record<string, Record<string, unknown>>;
+
+/** Writes an account to the project's `channels.json`, with `${VAR}` for each secret. An account that is there stays as it is. */
+export async function add(terminal: Terminal, named: string, options: AddOptions): Promise<void> {
+  const { channel, accountId = "main" } = accountOf(named);
+  const usual = Object.hasOwn(SECRETS, channel) ? SECRETS[channel] : undefined;
+  if (usual === undefined)
+    throw new CliError("usage", `an account of ${JSON.stringify(channel)} cannot be added here`, {
+      hint: `channels are ${Object.keys(SECRETS).join(", ")}; e-mail is written by hand: docs/channel-providers.md`,
+    });
+  check(
+    AccountId.safeParse(accountId).success,
+    `${JSON.stringify(accountId)} is no account's name`,
+  );
+  const { user: caller, agent, owner: owners = [] } = options;
+  check(CallerName.safeParse(caller).success, `${JSON.stringify(caller)} is no user's name`);
+  check(
+    agent === undefined || AgentName.safeParse(agent).success,
+    `${JSON.stringify(agent)} is no agent's name`,
+  );
+  const variables = { ...usual, ...variablesOf(options.secret ?? [], Object.keys(usual)) };
+  const config = Object.fromEntries(
+    Object.entries(variables).map(([field, name]) => [field, `\${${name}}`]),
+  );
+  const entry = {
+    caller,
+    ...(agent !== undefined && { agent }),
+    ...(owners.length > 0 && { owners }),
+    config,
+  };
+  const file = await fileIn(options.project);
+  const { content, accounts } = await readChannels(file);
+  const others = Object.hasOwn(accounts, channel) ? (accounts[channel] ?? {}) : {};
+  if (Object.hasOwn(others, accountId))
+    throw new CliError("usage", `${file} has the account ${channel}/${accountId} already`, {
+      hint: "change it in the file, or name another one: channel/account",
+    });
+  const all = { ...accounts, [channel]: { ...others, [accountId]: entry } };
+  await replace(file, `${JSON.stringify({ ...content, accounts: all }, null, 2)}\n`);
+  const needed = Object.values(variables);
+  if (options.json)
+    return writeJson(terminal, { file, account: `${channel}/${accountId}`, variables: needed });
+  terminal.out(`Added ${channel}/${accountId} to ${file}.`);
+  if (needed.length > 0)
+    terminal.note(`set ${needed.join(" and ")} for the channels service; it is not in the file`);
+  if (owners.length === 0 && needed.length > 0)
+    terminal.note(
+      "nobody is heard yet: name your own id at the provider with --owner, or edit direct",
+    );
+  terminal.note("the channels service reads the file when it starts: start yard dev again");
+}
+
+function check(isRight: boolean, problem: string): void {
+  if (!isRight) throw new CliError("usage", problem, { hint: "./yard help channels add" });
+}
+
+/** Reads `token=NAME`. What is wrong is not repeated: it may be the secret itself. */
+function variablesOf(texts: readonly string[], fields: readonly string[]): Record<string, string> {
+  const pairs = texts.map((text): [string, string] => {
+    const at = text.indexOf("=");
+    const [field, name] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+    if (fields.includes(field) && VARIABLE.test(name)) return [field, name];
+    throw new CliError("usage", "--secret wants a field and the name of a variable", {
+      hint:
+        fields.length === 0
+          ? "this channel has no secrets"
+          : `such as --secret ${fields[0]}=MY_TOKEN, with the token in MY_TOKEN; fields are ${fields.join(", ")}`,
+    });
+  });
+  return Object.fromEntries(pairs);
+}
+
+async function fileIn(project: string): Promise<string> {
+  const root = resolve(project);
+  if ((await readOptional(join(root, "mcp-servers.json"))) === null)
+    throw new CliError("directory_missing", `${root} is no project: it has no mcp-servers.json`, {
+      hint: "name one with --project DIR, or make one: ./yard init DIR",
+    });
+  return join(root, "channels.json");
+}
+
+async function readChannels(file: string) {
+  const text = await readOptional(file);
+  const content = text === null ? {} : parsed(text);
+  const accounts = isMap(content) ? (content["accounts"] ?? {}) : null;
+  if (isMap(content) && isMap(accounts) && Object.values(accounts).every(isMap))
+    return { content, accounts: accounts as Accounts }; // just looked at
+  throw new CliError("usage", `${file} is not what channels.json is; nothing was written`, {
+    hint: 'it is JSON with "accounts", and in it channels with their accounts: docs/channels.md',
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whole or not at all; a link stays a link, and the file keeps who may read it. */
+async function replace(file: string, text: string): Promise<void> {
+  const real = await realpath(file).catch(() => file); // a new one
+  const { mode } = await stat(real).catch(() => ({ mode: 0o644 }));
+  const draft = `${real}.${process.pid}.tmp`;
+  try {
+    await writeFile(draft, text, { mode: mode & 0o777, flag: "wx" });
+    await rename(draft, real);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
