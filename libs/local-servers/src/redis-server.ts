@@ -90,10 +90,14 @@ export async function startSentinel(options: {
   port: number;
   /** `sentinel monitor …` and what else it is told. */
   config: string;
+  /** What its configuration has as `requirepass`. */
+  password?: string | undefined;
 }): Promise<RunningServer> {
   const dataDir = resolve(options.dataDir);
   const file = join(dataDir, "sentinel.conf");
-  const { port } = options;
+  const { port, password } = options;
+  const access =
+    password === undefined ? undefined : { acl: "", probeUser: "default", probePassword: password };
   const own = `bind ${HOST}\nport ${port}\ndir "${dataDir}"\n`;
   return startServerProcess({
     name: "redis-sentinel",
@@ -101,7 +105,7 @@ export async function startSentinel(options: {
     args: [file, "--sentinel"],
     dataDir,
     prepare: () => writeFile(file, `${own}${options.config}\n`, { mode: 0o600 }),
-    ready: (pid, signal) => redisReady({ pid, port, access: undefined, signal }),
+    ready: (pid, signal) => redisReady({ pid, port, access, signal }),
   });
 }
 

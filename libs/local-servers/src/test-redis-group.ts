@@ -13,6 +13,7 @@ export interface RedisNode {
 
 export interface RedisGroup {
   readonly nodes: readonly RedisNode[];
+  readonly sentinels: readonly RunningServer[];
   /** By way of the Sentinels, as services take it. */
   readonly url: string;
   /** The one that the Sentinels name, when it says so itself. */
@@ -23,6 +24,15 @@ export interface RedisGroup {
   failOver(): Promise<void>;
 }
 
+/** TLS between all of them and to their clients, and passwords. */
+export interface GroupSecurity {
+  readonly password: string;
+  readonly sentinelPassword: string;
+  /** Files; the certificate is its own authority and for 127.0.0.1. */
+  readonly cert: string;
+  readonly key: string;
+}
+
 const GROUP = "main";
 
 /**
@@ -31,10 +41,11 @@ const GROUP = "main";
  */
 export async function testRedisGroup(
   size: number,
-  options: { appendfsync?: "always" | "everysec" } = {},
+  options: { appendfsync?: "always" | "everysec"; secured?: GroupSecurity } = {},
 ): Promise<RedisGroup> {
+  const { secured } = options;
   const first = await startNode(options);
-  const { port } = first.server;
+  const { port } = first;
   const others = await Promise.all(
     Array.from({ length: size - 1 }, () =>
       startNode({ ...options, more: ["--replicaof", "127.0.0.1", String(port)] }),
@@ -45,43 +56,76 @@ export async function testRedisGroup(
     `sentinel monitor ${GROUP} 127.0.0.1 ${port} 2`,
     `sentinel down-after-milliseconds ${GROUP} 1000`,
     `sentinel failover-timeout ${GROUP} 5000`,
-  ].join("\n");
-  const ports = await Promise.all([1, 2, 3].map(freePort));
-  for (const each of ports) await testSentinel(each, config);
-  const [asked = 0] = ports;
+    ...(secured === undefined ? [] : [`sentinel auth-pass ${GROUP} ${secured.password}`]),
+  ];
+  const places = await Promise.all(
+    [1, 2, 3].map(async () => ({ plain: await freePort(), tls: await freePort() })),
+  );
+  const sentinels: RunningServer[] = [];
+  for (const { plain, tls } of places) {
+    const more = secured === undefined ? [] : securedSentinel(secured, tls);
+    const text = [...more, ...config].join("\n");
+    sentinels.push(await testSentinel(plain, text, secured?.sentinelPassword));
+  }
+  const askNode = (at: number, command: string) => askRedis(at, command, secured?.password);
+  const askSentinel = (at: number, command: string) =>
+    askRedis(at, command, secured?.sentinelPassword);
   const facts = async (each: number): Promise<ReadonlyMap<string, string>> =>
-    pairs(await askRedis(each, `SENTINEL MASTER ${GROUP}`));
+    pairs(await askSentinel(each, `SENTINEL MASTER ${GROUP}`));
   await until(async () => {
-    const told = await Promise.all(ports.map(facts));
+    const told = await Promise.all(places.map(({ plain }) => facts(plain)));
     return told.every(
       (each) =>
         each.get("num-other-sentinels") === "2" && each.get("num-slaves") === String(size - 1),
     );
   });
+  // The last one: tests end the first.
+  const asked = places.at(-1)?.plain ?? 0;
+  const scheme = secured === undefined ? "redis" : "rediss";
+  const list = places.map(({ plain, tls }) => `127.0.0.1:${secured === undefined ? plain : tls}`);
   const group: RedisGroup = {
     nodes,
-    url: `redis+sentinel://${ports.map((each) => `127.0.0.1:${each}`).join(",")}/${GROUP}`,
+    sentinels,
+    url: `${scheme}+sentinel://${list.join(",")}/${GROUP}`,
     primary: () =>
       until(async () => {
         const named = (await facts(asked)).get("port");
-        const node = nodes.find(({ server }) => String(server.port) === named);
+        const node = nodes.find((each) => String(each.port) === named);
         if (node === undefined) return null;
-        const role = await askRedis(node.server.port, "ROLE").catch(() => []);
+        const role = await askNode(node.server.port, "ROLE").catch(() => []);
         return role[0] === "master" ? node : null;
       }),
     async untilComplete() {
       await until(async () => {
         const { server } = await group.primary();
-        const info = (await askRedis(server.port, "INFO replication")).join("\n");
+        const info = (await askNode(server.port, "INFO replication")).join("\n");
         return (info.match(/state=online,offset=\d+,lag=[01]$/gm) ?? []).length === size - 1;
       });
     },
     async failOver() {
-      await askRedis(asked, `SENTINEL FAILOVER ${GROUP}`);
+      await askSentinel(asked, `SENTINEL FAILOVER ${GROUP}`);
     },
   };
   await group.untilComplete();
   return group;
+}
+
+function tlsFiles({ cert, key }: GroupSecurity): [string, string][] {
+  return [
+    ["tls-cert-file", cert],
+    ["tls-key-file", key],
+    ["tls-ca-cert-file", cert],
+    ["tls-auth-clients", "no"],
+    ["tls-replication", "yes"],
+  ];
+}
+
+function securedSentinel(secured: GroupSecurity, port: number): string[] {
+  return [
+    `tls-port ${port}`,
+    ...tlsFiles(secured).map(([name, value]) => `${name} "${value}"`),
+    `requirepass ${secured.sentinelPassword}`,
+  ];
 }
 
 /** Three nodes of Redis Cluster, each with a third of the slots. */
@@ -106,12 +150,28 @@ export async function testRedisCluster(): Promise<readonly RunningServer[]> {
   return nodes.map(({ server }) => server);
 }
 
-async function startNode(
-  options: Parameters<typeof testRedis>[0] & { more?: readonly string[] },
-): Promise<RedisNode> {
+async function startNode({
+  secured,
+  more: given = [],
+  ...rest
+}: {
+  appendfsync?: "always" | "everysec";
+  secured?: GroupSecurity;
+  more?: readonly string[];
+}): Promise<RedisNode & { readonly port: number }> {
   const dataDir = await testDirectory();
+  const tlsPort = secured === undefined ? null : await freePort();
+  const options =
+    secured === undefined
+      ? { ...rest, more: given }
+      : {
+          ...rest,
+          access: accessBy(secured.password),
+          more: [...securedNode(secured, Number(tlsPort)), ...given],
+        };
   let server = await testRedis({ ...options, dataDir });
   return {
+    port: tlsPort ?? server.port,
     get server() {
       return server;
     },
@@ -122,16 +182,32 @@ async function startNode(
   };
 }
 
+function accessBy(password: string) {
+  const acl = `user default on >${password} ~* &* +@all\n`;
+  return { acl, probeUser: "default", probePassword: password };
+}
+
+function securedNode(secured: GroupSecurity, port: number): string[] {
+  const settings = [
+    ["tls-port", String(port)],
+    ...tlsFiles(secured),
+    ["masterauth", secured.password],
+  ];
+  return settings.flatMap(([name = "", value = ""]) => [`--${name}`, value]);
+}
+
 /** The lines of an answer, without the lengths of their parts. Rejects with what Redis refuses. */
-async function askRedis(port: number, command: string): Promise<string[]> {
+async function askRedis(port: number, command: string, password?: string): Promise<string[]> {
   const socket = connect({ host: "127.0.0.1", port }).setEncoding("utf8");
   // A Sentinel knows no QUIT; the answer to PING is behind the other one.
-  socket.write(`${command}\r\nPING\r\n`);
+  const login = password === undefined ? "" : `AUTH ${password}\r\n`;
+  socket.write(`${login}${command}\r\nPING\r\n`);
   let text = "";
   for await (const chunk of socket) {
     text += String(chunk);
     if (text.endsWith("+PONG\r\n")) break;
   }
+  if (login !== "" && text.startsWith("+OK\r\n")) text = text.slice("+OK\r\n".length);
   if (text.startsWith("-")) throw new Error(`${command}: ${text.slice(1).split("\r\n", 1)[0]}`);
   const lines = text.slice(0, -"+PONG\r\n".length).split("\r\n");
   return lines.filter((line) => line !== "" && !/^[*$]-?\d+$/.test(line));

@@ -51,10 +51,14 @@ export async function testRedis(
   );
 }
 
-/** A Redis Sentinel, which is redis-server in another mode. `config` says what it watches. */
-export async function testSentinel(port: number, config: string): Promise<RunningServer> {
+/** A Redis Sentinel, which is redis-server in another mode. `config` says what it watches, and `password` who may ask it. */
+export async function testSentinel(
+  port: number,
+  config: string,
+  password?: string,
+): Promise<RunningServer> {
   const dataDir = await testDirectory();
-  const options = { binary: await testBinary("redis"), dataDir, port, config };
+  const options = { binary: await testBinary("redis"), dataDir, port, config, password };
   return stoppedAfterwards(dataDir, await startSentinel(options));
 }
 

@@ -112,6 +112,8 @@ export const redisEnv = {
     ),
   /** File with the password; it takes the place of one in the URL. */
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),
+  /** File with the password of the Sentinels, where they have one. */
+  YARD_REDIS_SENTINEL_PASSWORD_FILE: z.string().optional(),
 };
 
 /**

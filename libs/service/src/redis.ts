@@ -11,6 +11,8 @@ interface RedisConnectOptions {
   url: string;
   /** Takes the place of a password in the URL. */
   password?: string;
+  /** Of the Sentinels themselves, which may have one of their own. */
+  sentinelPassword?: string;
   /** Name of the connection in `CLIENT LIST`. */
   name: string;
   log: Log;
@@ -54,7 +56,9 @@ function clientOptions(options: RedisConnectOptions, place: RedisPlace) {
   const { db, username, tls } = place;
   const password = options.password ?? place.password;
   return {
-    ...(place.primary === null ? place.hosts[0] : sentinelOptions(place.hosts, place.primary, tls)),
+    ...(place.primary === null
+      ? place.hosts[0]
+      : sentinelOptions(place.hosts, place.primary, { tls, password: options.sentinelPassword })),
     db,
     ...(username === "" ? {} : { username }),
     ...(password === "" ? {} : { password }),
@@ -72,10 +76,15 @@ function clientOptions(options: RedisConnectOptions, place: RedisPlace) {
   } satisfies RedisOptions;
 }
 
-function sentinelOptions(sentinels: RedisPlace["hosts"], name: string, tls: boolean) {
+function sentinelOptions(
+  sentinels: RedisPlace["hosts"],
+  name: string,
+  { tls, password }: { tls: boolean; password: string | undefined },
+) {
   return {
     sentinels: [...sentinels],
     name,
+    ...(password === undefined ? {} : { sentinelPassword: password }),
     sentinelRetryStrategy: () => SENTINEL_RETRY_MS,
     sentinelCommandTimeout: SENTINEL_ANSWER_MS,
     // A primary that hangs is given up by the Sentinels; the connection to it would last.
@@ -109,6 +118,16 @@ async function firstReady(redis: Redis, where: string, budgetMs: number): Promis
 }
 
 function refusalOf(error: Error, where: string): StartError | null {
+  const { message } = error;
+  if (
+    message.startsWith("All sentinels are") &&
+    /NOAUTH|WRONGPASS|invalid password/.test(message)
+  ) {
+    return new StartError(`the Sentinels of Redis at ${where} want another password`, {
+      hint: "let YARD_REDIS_SENTINEL_PASSWORD_FILE name a file with the Sentinels' password",
+      cause: error,
+    });
+  }
   if (/^WRONGPASS|invalid password/.test(error.message)) {
     return new StartError(`Redis at ${where} refused the user or the password`, {
       hint: "check the user in YARD_REDIS_URL and the content of YARD_REDIS_PASSWORD_FILE",

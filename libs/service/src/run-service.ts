@@ -202,12 +202,18 @@ function stopWithParent(stop: () => void): void {
 }
 
 async function openRedis(name: string, config: BaseConfig, log: Log): Promise<Redis> {
-  const file = config.YARD_REDIS_PASSWORD_FILE;
-  const password =
-    file === undefined ? undefined : await readSecretFile(file, "YARD_REDIS_PASSWORD_FILE");
+  const secretOf = async (
+    variable: "YARD_REDIS_PASSWORD_FILE" | "YARD_REDIS_SENTINEL_PASSWORD_FILE",
+  ): Promise<string | undefined> => {
+    const file = config[variable];
+    return file === undefined ? undefined : await readSecretFile(file, variable);
+  };
+  const password = await secretOf("YARD_REDIS_PASSWORD_FILE");
+  const sentinelPassword = await secretOf("YARD_REDIS_SENTINEL_PASSWORD_FILE");
   return connectRedis({
     url: config.YARD_REDIS_URL,
     ...(password === undefined ? {} : { password }),
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
     name: `${name}:${config.YARD_INSTANCE}`.replaceAll(/[^\x21-\x7e]/g, "_"),
     log,
     connectTimeoutMs: config.YARD_CONNECT_MS,

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { testRedisGroup } from "@switchyard/local-servers/test-redis-group";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { generate } from "selfsigned";
+import { createLog } from "./log.ts";
+import { connectRedis, type Redis } from "./redis.ts";
+
+const directory = await testDirectory();
+const files = { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
+const { private: key, cert } = await generate([{ name: "commonName", value: "redis.test" }], {
+  extensions: [
+    { name: "basicConstraints", cA: true },
+    { name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] },
+  ],
+});
+await writeFile(files.cert, cert);
+await writeFile(files.key, key, { mode: 0o600 });
+
+const password = "canary-redis-4711";
+const sentinelPassword = "canary-sentinel-4712";
+const group = await testRedisGroup(2, {
+  appendfsync: "always",
+  secured: { password, sentinelPassword, ...files },
+});
+const lines: string[] = [];
+const log = createLog({
+  service: "test",
+  level: "debug",
+  destination: { write: (line) => void lines.push(line) },
+});
+const wanted = { url: group.url, name: "test", log, password, sentinelPassword };
+
+test("Sentinels whose certificate nobody vouches for are refused", async () => {
+  await assert.rejects(connectRedis({ ...wanted, connectTimeoutMs: 1_500 }), {
+    message: /^Redis at rediss\+sentinel:.* is unreachable .*All sentinels are unreachable/,
+  });
+});
+
+// As NODE_EXTRA_CA_CERTS does at the start of a process.
+function trust(): void {
+  setDefaultCACertificates([...getCACertificates("default"), cert]);
+}
+
+test("Sentinels with TLS refuse a wrong password and a missing one, with the setting that has it and without showing it", async () => {
+  trust();
+  const { sentinelPassword: _, ...without } = wanted;
+  for (const given of [without, { ...wanted, sentinelPassword: password }]) {
+    const refused = connectRedis({ ...given, connectTimeoutMs: 3_000 });
+    await assert.rejects(refused, (error: Error & { hint: string }) => {
+      assert.match(error.message, /^the Sentinels of Redis at rediss\+sentinel:/);
+      assert.match(error.hint, /YARD_REDIS_SENTINEL_PASSWORD_FILE/);
+      return !`${error.message} ${error.hint} ${String(error.cause)}`.includes("canary");
+    });
+  }
+  const refused = connectRedis({ ...wanted, password: sentinelPassword, connectTimeoutMs: 3_000 });
+  await assert.rejects(refused, { message: /refused the user or the password/ });
+});
+
+test("by way of Sentinels with TLS and a password: one Sentinel and then the primary are killed, and writing goes on", async (t) => {
+  const redis = await connectRedis(wanted);
+  after(() => redis.disconnect());
+  await redis.set("yard:test:{a}", "kept");
+  await group.untilComplete();
+  const [sentinel] = group.sentinels;
+  sentinel?.kill("SIGKILL");
+  await sentinel?.exited;
+  assert.equal(await redis.get("yard:test:{a}"), "kept");
+  // Whoever connects now asks the next one.
+  const other = await connectRedis({ ...wanted, name: "other" });
+  assert.equal(await other.get("yard:test:{a}"), "kept");
+  other.disconnect();
+
+  const old = await group.primary();
+  const killedAt = performance.now();
+  old.server.kill("SIGKILL");
+  await old.server.exited;
+  await untilWritten(redis, "after a death");
+  t.diagnostic(`written again ${((performance.now() - killedAt) / 1_000).toFixed(1)} s later`);
+  assert.equal(await redis.get("yard:test:{a}"), "kept");
+  assert.notEqual(await group.primary(), old);
+  assert.doesNotMatch(lines.join(""), /canary/);
+});
+
+/** Commands that are sent meanwhile fail, as those of any outage. */
+async function untilWritten(client: Redis, value: string): Promise<void> {
+  await until(() =>
+    client.set("yard:test:{b}", value).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
