@@ -184,7 +184,7 @@ test("a message on a subject begins one run of the owner, with two schedulers an
   );
   assert.deepEqual(
     entries.filter(({ status }) => status === "skipped").map(({ error }) => error),
-    ["the message has no /body/items, which input names"],
+    ['input: pointer /body/items finds nothing at "items"; there is id, total'],
   );
   // The run has ended, and is known all the same.
   plain.publish("shop.orders.17.paid", order);

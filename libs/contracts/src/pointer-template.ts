@@ -87,19 +87,30 @@ const FILTERS: Readonly<Record<string, (text: string) => string>> = {
   trim: (text) => text.trim(),
 };
 
+/** Throws a {@link TemplateError} for a filter that there is not. */
+export function checkFilters(filters: readonly string[]): void {
+  for (const filter of filters) filterNamed(filter);
+}
+
 function applyFilter(filter: string, value: unknown, where: string): string {
   if (filter === "json") return JSON.stringify(value) ?? "null";
+  try {
+    return filterNamed(filter)(textOf(value));
+  } catch (error) {
+    throw error instanceof TemplateError ? new TemplateError(`${where}: ${error.message}`) : error;
+  }
+}
+
+function filterNamed(filter: string): (text: string) => string {
+  if (filter === "json") return (text) => JSON.stringify(text);
   const [name = "", count, ...more] = filter.split(/\s+/);
-  if (name === "lines" && count !== undefined && /^\d{1,6}$/.test(count) && more.length === 0) {
-    return linesOf(textOf(value)).slice(0, Number(count)).join("\n");
-  }
+  if (name === "lines" && count !== undefined && /^\d{1,6}$/.test(count) && more.length === 0)
+    return (text) => linesOf(text).slice(0, Number(count)).join("\n");
   const apply = Object.hasOwn(FILTERS, name) && count === undefined ? FILTERS[name] : undefined;
-  if (apply === undefined) {
-    throw new TemplateError(
-      `${where}: there is no filter "${filter}"; the filters are ${Object.keys(FILTERS).join(", ")}, lines N and json`,
-    );
-  }
-  return apply(textOf(value));
+  if (apply !== undefined) return apply;
+  throw new TemplateError(
+    `there is no filter "${filter}"; the filters are ${Object.keys(FILTERS).join(", ")}, lines N and json`,
+  );
 }
 
 /** Markdown headings outside code fences, as a list that keeps their depth. */

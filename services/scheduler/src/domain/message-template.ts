@@ -1,4 +1,5 @@
-import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
+import { parsePointer } from "@switchyard/contracts/json-pointer";
+import { checkFilters, fillTemplate, TemplateError } from "@switchyard/contracts/pointer-template";
 
 /** What templates and conditions look into: JSON pointers begin here. */
 export interface MessageDocument {
@@ -7,12 +8,6 @@ export interface MessageDocument {
   readonly tokens: readonly string[];
   /** The JSON value of the message, or its text when it is none. */
   readonly body: unknown;
-}
-
-/** A text with places that are filled from a message. */
-export interface MessageTemplate {
-  readonly text: string;
-  readonly parts: readonly (string | { readonly pointer: string; readonly tokens: string[] })[];
 }
 
 /** The document of a message as it came. */
@@ -26,23 +21,16 @@ export function documentOf(subject: string, text: string): MessageDocument {
   return { subject, tokens: subject.split("."), body };
 }
 
-/** Reads `Order {{/body/id}}`. Throws an Error that says what is wrong. */
-export function parseTemplate(text: string): MessageTemplate {
-  const pieces = text.split(/(\{\{[^{}]*\}\})/);
-  const parts = pieces
-    .filter((piece) => piece !== "")
-    .map((piece) => {
-      const pointer = /^\{\{([^{}]*)\}\}$/.exec(piece)?.[1]?.trim();
-      if (pointer === undefined) {
-        if (piece.includes("{{"))
-          throw new Error(
-            'has a {{ without its }}; a place is a JSON pointer such as "{{/body/id}}"',
-          );
-        return piece;
-      }
-      return { pointer, tokens: pointerTokens(pointer) };
-    });
-  return { text, parts };
+/** Looks at a template such as `Order {{/body/id}}` before a message is there to fill it. Throws an Error that says what is wrong. */
+export function checkTemplate(text: string): void {
+  const places = /\{\{([^{}]*)\}\}/g;
+  for (const [, place = ""] of text.matchAll(places)) {
+    const [pointer = "", ...filters] = place.split("|").map((part) => part.trim());
+    pointerTokens(pointer);
+    checkFilters(filters);
+  }
+  if (text.replaceAll(places, "").includes("{{"))
+    throw new Error('has a {{ without its }}; a place is a JSON pointer such as "{{/body/id}}"');
 }
 
 /** The tokens of a pointer into a message. Throws an Error that says what is wrong. */
@@ -57,20 +45,16 @@ export function pointerTokens(pointer: string): string[] {
 
 const ROOTS: ReadonlySet<string> = new Set(["subject", "tokens", "body"]);
 
-/** The text of a message, or the pointer that finds nothing in it. What is no text is written as JSON. */
+/** The template with its places filled from a message, or why one of them cannot be. `where` names it for people. */
 export function fill(
-  template: MessageTemplate,
+  template: string,
   document: MessageDocument,
-): { readonly text: string } | { readonly missing: string } {
-  let text = "";
-  for (const part of template.parts) {
-    if (typeof part === "string") {
-      text += part;
-      continue;
-    }
-    const found = locate(document, part.tokens);
-    if (found.kind !== "found") return { missing: part.pointer };
-    text += typeof found.value === "string" ? found.value : JSON.stringify(found.value);
+  where: string,
+): { readonly text: string } | { readonly problem: string } {
+  try {
+    return { text: fillTemplate(template, document, where) };
+  } catch (error) {
+    if (error instanceof TemplateError) return { problem: error.message };
+    throw error;
   }
-  return { text };
 }

@@ -4,7 +4,7 @@ import type { JobSource } from "@switchyard/contracts/schedules";
 import { declareJob, type Declaration } from "./declare-job.ts";
 import type { JobRecord } from "./job-record.ts";
 import { fits, type MessageCondition } from "./message-filter.ts";
-import { documentOf, fill, parseTemplate } from "./message-template.ts";
+import { checkTemplate, documentOf, fill } from "./message-template.ts";
 import { isOfTriggeredRun, jobOfRun, takeMessage } from "./take-message.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -84,16 +84,26 @@ test("events of runs that messages began are known by their subject", () => {
 
 test("a template is filled from subject and body, and says what is missing", () => {
   const document = documentOf("shop.orders.17.paid", '{"id":"o-17","items":["Lamp"],"total":5}');
-  const filled = (text: string) => fill(parseTemplate(text), document);
+  const filled = (text: string) => {
+    checkTemplate(text);
+    return fill(text, document, "input");
+  };
   assert.deepEqual(filled("{{/body/id}} of {{ /tokens/2 }}: {{/body/items}} {{/body/total}}"), {
     text: 'o-17 of 17: ["Lamp"] 5',
   });
-  assert.deepEqual(filled("{{/body/constructor}}"), { missing: "/body/constructor" });
-  assert.deepEqual(fill(parseTemplate("{{/body}}"), documentOf("a", "plain {{/subject}}")), {
+  assert.deepEqual(filled("{{/body/constructor}}"), {
+    problem:
+      'input: pointer /body/constructor finds nothing at "constructor"; there is id, items, total',
+  });
+  assert.deepEqual(filled("{{/body/items | json}} {{/body/id | trim}}"), {
+    text: '["Lamp"] o-17',
+  });
+  assert.deepEqual(fill("{{/body}}", documentOf("a", "plain {{/subject}}"), "input"), {
     text: "plain {{/subject}}",
   });
-  assert.throws(() => parseTemplate("{{/headers/x}}"), /is no place in a message/);
-  assert.throws(() => parseTemplate("{{/body/id"), /without its }}/);
+  assert.throws(() => checkTemplate("{{/headers/x}}"), /is no place in a message/);
+  assert.throws(() => checkTemplate("{{/body/id"), /without its }}/);
+  assert.throws(() => checkTemplate("{{/body/id | shout}}"), /there is no filter "shout"/);
 });
 
 test("all conditions have to fit, and a field that is not there fits absent alone", () => {

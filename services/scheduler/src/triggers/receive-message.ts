@@ -35,14 +35,13 @@ export async function receiveMessage(
   if (isOfTriggeredRun(subject)) return { outcome: "ignored" };
   const document = documentOf(subject, text);
   if (!fits(document, trigger.when)) return { outcome: "ignored" };
-  const input = fill(trigger.input, document);
-  if ("missing" in input) return unfit(`the message has no ${input.missing}, which input names`);
+  const input = fill(trigger.input, document, "input");
+  if ("problem" in input) return unfit(input.problem);
   if (input.text.trim() === "") return unfit("input is empty for this message");
   if (input.text.length > MOST_INPUT_CHARS)
     return unfit(`input is longer than ${MOST_INPUT_CHARS} characters for this message`);
-  const named = trigger.dedupe === null ? null : fill(trigger.dedupe, document);
-  if (named !== null && "missing" in named)
-    return unfit(`the message has no ${named.missing}, which message.dedupe names`);
+  const named = trigger.dedupe === null ? null : fill(trigger.dedupe, document, "message.dedupe");
+  if (named !== null && "problem" in named) return unfit(named.problem);
   const { stored } = trigger.source;
   const place =
     stored === null || sequence === null ? randomUUID() : `${stored.stream} ${sequence}`;

@@ -15,7 +15,7 @@ import { z } from "zod";
 import { declareJob, declaredId, type Declaration } from "../domain/declare-job.ts";
 import { JobProblem } from "../domain/make-job.ts";
 import { MessageCondition } from "../domain/message-filter.ts";
-import { parseTemplate, type MessageTemplate } from "../domain/message-template.ts";
+import { checkTemplate } from "../domain/message-template.ts";
 import { subjectProblem } from "./source-subject.ts";
 
 /** What a trigger of messages hears, and what it makes of it. */
@@ -28,9 +28,9 @@ export interface MessageTrigger {
   /** Of a stream: only what is stored from now on, or all that is in it. */
   readonly from: "new" | "all";
   readonly when: readonly MessageCondition[];
-  readonly dedupe: MessageTemplate | null;
+  readonly dedupe: string | null;
   readonly concurrency: number;
-  readonly input: MessageTemplate;
+  readonly input: string;
 }
 
 export interface Triggers {
@@ -46,7 +46,7 @@ export const NO_TRIGGERS: Triggers = { declarations: [], messages: [] };
 const Text = z.string().min(1).max(32_768);
 const Template = Text.superRefine((text, context) => {
   try {
-    parseTemplate(text);
+    checkTemplate(text);
   } catch (error) {
     context.addIssue({ code: "custom", message: (error as Error).message }); // thrown there alone
   }
@@ -251,9 +251,9 @@ function messageTrigger({ id, owner, enabled, message, input }: Trigger): Messag
     enabled,
     from,
     when,
-    dedupe: dedupe === undefined ? null : parseTemplate(dedupe),
+    dedupe: dedupe ?? null,
     concurrency,
-    input: parseTemplate(input),
+    input,
   };
 }
 
