@@ -357,6 +357,56 @@ test("a Redis that Sentinels name is told to every service as it reads it", { sk
   }
 });
 
+test(
+  "the gateway's own TLS is a Secret that it reads again, and its Service says so",
+  { skip },
+  () => {
+    const portOf = (manifests: Manifest[]) =>
+      dig(
+        ofKind(manifests, "Service").find(({ metadata }) => metadata.name === "gateway"),
+        "spec.ports.0",
+      );
+    const own = ["gateway.tls.secret=gateway-tls"];
+    for (const values of ["minimal", "production", "multi-team"]) {
+      const manifests = readManifests(renderChart(helm, { values, sets: own }));
+      const deployment = deploymentOf(manifests, "gateway");
+      assertWellKept(deployment);
+      const [gateway] = containersOf(deployment);
+      assert.equal(variable(gateway, "YARD_HTTP_TLS_CERT_FILE"), "/tls/tls.crt");
+      assert.equal(variable(gateway, "YARD_HTTP_TLS_KEY_FILE"), "/tls/tls.key");
+      const mounts = dig(gateway, "volumeMounts") as { name: string }[];
+      assert.deepEqual(
+        mounts.find(({ name }) => name === "tls"),
+        { name: "tls", mountPath: "/tls", readOnly: true },
+      );
+      const volumes = dig(deployment, "spec.template.spec.volumes") as { name: string }[];
+      assert.deepEqual(
+        dig(
+          volumes.find(({ name }) => name === "tls"),
+          "secret.secretName",
+        ),
+        "gateway-tls",
+      );
+      const https = { name: "https", port: 443, targetPort: "http", appProtocol: "https" };
+      assert.deepEqual(portOf(manifests), https);
+      for (const ingress of ofKind(manifests, "Ingress"))
+        assert.equal(
+          dig(ingress, "spec.rules.0.http.paths.0.backend.service.port.name"),
+          "https",
+          values,
+        );
+      for (const route of ofKind(manifests, "HTTPRoute"))
+        assert.equal(dig(route, "spec.rules.0.backendRefs.0.port"), 443, values);
+    }
+    const plain = rendered.get("minimal") ?? [];
+    const [gateway] = containersOf(deploymentOf(plain, "gateway"));
+    assert.equal(variable(gateway, "YARD_HTTP_TLS_CERT_FILE"), undefined);
+    assert.deepEqual(portOf(plain), { name: "http", port: 80, targetPort: "http" });
+    const wrong = [...own, "gateway.url=http://switchyard.example.com"];
+    assert.throws(() => renderChart(helm, { sets: wrong }), { message: /write https:/ });
+  },
+);
+
 test("the gateway takes every name under which the values say that it is reached", { skip }, () => {
   const gateway = (set: string): unknown =>
     dig(deploymentOf(rendered.get(set) ?? [], "gateway"), "spec.template.spec.containers.0");

@@ -18,6 +18,9 @@
 {{- if and (gt (int $v.toolbox.replicas) 1) (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") }}
 {{- fail "toolbox.replicas: more than one needs toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
 {{- end }}
+{{- if and $v.gateway.tls.secret (hasPrefix "http://" $v.gateway.url) }}
+{{- fail "gateway.url: with gateway.tls.secret the gateway answers over TLS alone; write https://" }}
+{{- end }}
 {{- if and $v.gateway.ingress.enabled (not $v.gateway.ingress.host) }}
 {{- fail "gateway.ingress.host: the Ingress needs a name; the gateway refuses requests for others" }}
 {{- end }}

@@ -98,6 +98,10 @@
 {{- with $g.url }}
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }
 {{- end }}
+{{- if $g.tls.secret }}
+- { name: YARD_HTTP_TLS_CERT_FILE, value: /tls/tls.crt }
+- { name: YARD_HTTP_TLS_KEY_FILE, value: /tls/tls.key }
+{{- end }}
 {{- if or $g.hooks $g.existingConfigMap }}
 - { name: YARD_HOOKS_FILE, value: /config/hooks.json }
 {{- end }}
