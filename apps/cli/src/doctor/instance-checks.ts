@@ -31,9 +31,10 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
       const isOurs = hasOwnRedis(instance);
       const user = monitorRedisUser.name;
       const login = redisLogin({ url: redisUrl, isOurs, keys: state.keys, user });
-      const named = process.env["YARD_REDIS_PASSWORD_FILE"];
-      const isNamed = !isOurs && named !== undefined && named !== "";
-      return checkRedis(isNamed ? { ...login, passwordFile: named } : login);
+      if (isOurs) return checkRedis(login, null);
+      const passwordFile = process.env["YARD_REDIS_PASSWORD_FILE"] || login.passwordFile;
+      const sentinels = process.env["YARD_REDIS_SENTINEL_PASSWORD_FILE"] || null;
+      return checkRedis({ ...login, passwordFile }, sentinels);
     }),
     await checkStreams(state, natsUrl),
     ...(await asUser(state, natsUrl, CLI_USER, (bus) =>
@@ -84,13 +85,20 @@ async function checkNats(monitorUrl: string | null): Promise<Check> {
       );
 }
 
+const secretOf = (file: string | null) => (file === null ? null : readSecret(file));
+
 /** Connecting already refuses versions below 7.0 and servers that evict keys. */
-async function checkRedis({ url, passwordFile }: RedisLogin): Promise<Check> {
+async function checkRedis(
+  { url, passwordFile }: RedisLogin,
+  sentinelPasswordFile: string | null,
+): Promise<Check> {
   const log = createLog({ service: "doctor", level: "silent" });
-  const password = passwordFile === null ? null : await readSecret(passwordFile);
+  const password = await secretOf(passwordFile);
+  const sentinelPassword = await secretOf(sentinelPasswordFile);
   const redis = await connectRedis({
     url,
     ...(password === null ? {} : { password }),
+    ...(sentinelPassword === null ? {} : { sentinelPassword }),
     name: "yard-doctor",
     log,
     connectTimeoutMs: 3_000,
