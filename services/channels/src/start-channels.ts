@@ -7,6 +7,7 @@ import { runEnds } from "@switchyard/contracts/run-events";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { StartError } from "@switchyard/service/start-error";
+import { watchFile } from "@switchyard/service/watch-file";
 import { createAccountLeases, leaseKey } from "./accounts/account-leases.ts";
 import { AccountBook } from "./accounts/account-book.ts";
 import {
@@ -102,10 +103,11 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       return taken;
     },
   });
-  await book.apply(await firstAccounts(options));
+  const file = await followAccounts(options, book);
   return {
     async stop() {
       stopping.abort();
+      await file.close();
       for (const one of following) one.stop();
       await service.drain();
       await connections.stop();
@@ -154,19 +156,60 @@ function openAccounts({ redis, log, config }: ChannelsOptions, holder: string) {
   return { book, connections, messages, limits };
 }
 
-async function firstAccounts({ config, env }: ChannelsOptions): Promise<ReadChannels> {
+/** Brings the accounts of the file into force, and what its edits make of them, until it is closed. */
+async function followAccounts(
+  { config, env, log }: ChannelsOptions,
+  book: AccountBook,
+): Promise<{ close(): Promise<void> }> {
   const own = loopbackOf(config);
   const path = config.YARD_CHANNELS_FILE;
-  if (path === undefined) return own;
-  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+  if (path === undefined) {
+    await book.apply(own);
+    return { close: () => Promise.resolve() };
+  }
+  const fileName = basename(path);
+  const read = (text: string) => withOwn(readChannelsFile(text, { fileName, env, adapters }), own);
+  const known = await firstText(path);
+  await book.apply(firstAccounts(() => read(known)));
+  // One edit after the other: an account that changes ends its connection before it begins another one.
+  let applied: Promise<void> = Promise.resolve();
+  const apply = async (text: string | null): Promise<void> => {
+    try {
+      if (text === null) throw new ChannelsFileError(`${fileName} cannot be read`);
+      await book.apply(read(text));
+      log.info({ accounts: book.all.length }, "channels file in force");
+    } catch (error) {
+      if (error instanceof ChannelsFileError) book.refuse(error.message);
+      else log.error({ err: error }, "channels file not followed");
+    }
+  };
+  const watched = watchFile({
+    path,
+    known,
+    onText: (text) => void (applied = applied.then(() => apply(text))),
+    onTrouble: (err) =>
+      log.warn({ err }, "channels file is not watched; edits count at the next start"),
+  });
+  return {
+    close() {
+      watched.close();
+      return applied;
+    },
+  };
+}
+
+function firstText(path: string): Promise<string> {
+  return readFile(path, "utf8").catch((cause: unknown) => {
     throw new StartError(`YARD_CHANNELS_FILE cannot be read: ${String(cause)}`, {
       hint: 'name a file that is there; {"accounts":{}} is one without accounts',
       cause,
     });
   });
+}
+
+function firstAccounts(read: () => ReadChannels): ReadChannels {
   try {
-    const read = readChannelsFile(text, { fileName: basename(path), env, adapters });
-    return withOwn(read, own);
+    return read();
   } catch (cause) {
     if (!(cause instanceof ChannelsFileError)) throw cause;
     throw new StartError(cause.message, { hint: "docs/channels.md says what it may hold", cause });

@@ -76,7 +76,9 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
     terminal.note(
       "nobody is heard yet: name your own id at the provider with --owner, or edit direct",
     );
-  terminal.note("the channels service reads the file when it starts: start yard dev again");
+  terminal.note(
+    "a channels service that runs takes it up by itself, if it was started with this file and these variables",
+  );
 }
 
 function check(isRight: boolean, problem: string): void {

@@ -5,7 +5,7 @@ import type { ServerEntry } from "../declaration/server-config.ts";
 import { parseServerFile, ServerFileError } from "../declaration/server-file.ts";
 import type { ServerRegistry } from "./server-registry.ts";
 import { tellServerFile } from "./tell-server-file.ts";
-import { watchFile, type FileWatch } from "./watch-file.ts";
+import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
 
 /** Lets the registry follow the edits of the server file. A bad edit changes nothing and is told. */
 export function followFile(options: {

@@ -148,7 +148,7 @@ test("a patch changes its values and nothing else, keeps secrets and comments, a
   ]);
   assert.deepEqual(told, [
     ["runner", true],
-    ["channels", true],
+    ["channels", false],
     ["scheduler", true],
     ["importer", false],
   ]);
@@ -289,11 +289,13 @@ test("no link leads out of the directory, and a broken file is told without its 
 test("restart restarts nothing and says so, with who reads files by itself [F30]", async () => {
   assert.match(
     await refused("gateway_restart", { reason: "new model" }),
-    /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted.*runner: .*channels: .*scheduler: /,
+    /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted.*runner: .*scheduler: /,
   );
-  const { restarted, reason } = await ok("gateway_restart", { service: "importer" });
-  assert.equal(restarted, false);
-  assert.match(String(reason), /by itself/);
+  for (const service of ["importer", "channels"]) {
+    const { restarted, reason } = await ok("gateway_restart", { service });
+    assert.equal(restarted, false);
+    assert.match(String(reason), /by itself/);
+  }
 });
 
 test("runs may read it and not change it [F39]", async () => {

@@ -152,9 +152,12 @@ function write(asked: {
   });
 }
 
+/** They follow their files. */
+const READ_AGAIN: ReadonlySet<string> = new Set([READERS.agents.service, READERS.channels.service]);
+
 function inForce(part: Part) {
   const { service, file, reads } = READERS[part];
-  const needsRestart = part !== "agents";
+  const needsRestart = !READ_AGAIN.has(service);
   return {
     service,
     file,
@@ -180,16 +183,16 @@ function restartTool(): Tool {
       note: Note,
     }),
     run({ service }) {
-      if (service === READERS.agents.service)
+      if (service !== undefined && READ_AGAIN.has(service))
         return Promise.resolve(
           jsonResult({
             ok: true,
             restarted: false,
             service,
-            reason: "It reads agents again by itself when they change; no restart is needed.",
+            reason: "It reads its files again by itself when they change; no restart is needed.",
           }),
         );
-      const names = SERVICES.filter((one) => one !== READERS.agents.service);
+      const names = SERVICES.filter((one) => !READ_AGAIN.has(one));
       const how = (service === undefined ? names : [service])
         .map((one) => `${one}: ${howToRestart(one)}`)
         .join(". ");
