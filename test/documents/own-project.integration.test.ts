@@ -42,7 +42,7 @@ test("the project that README.md shows works as it says", async () => {
 const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
   [/^(?:dev|init|chat|doctor|schedules|channels|keys)\b/, "has a test of its own"],
   [/^approvals watch|^audit tail/, "goes on until it is stopped"],
-  [/^context/, "changes what later ones talk to"],
+  [/^context|^log(?:in|out)|--server /, "changes what later ones talk to, or is elsewhere"],
   [/…|<id>/, "an id of another installation"],
   [/anthropic|^skills run/, "a model that answers without a plan"],
   [/policies\/demo\.yaml|--from openclaw|--file a\.ndjson/, "a file of somebody else"],
