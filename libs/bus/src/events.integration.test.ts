@@ -178,7 +178,7 @@ test("a large event arrives whole", async () => {
   assert.equal((stored.payload as { failure: { message: string } }).failure.message, message);
 });
 
-test("an event that nobody declared, or that is no JSON, is told without a contract", async () => {
+test("an event that nobody declared, or that is not valid JSON, is told without a contract", async () => {
   const { nc } = connectionOf(bus);
   await nc.request("yard.evt.run.cli.r8.exploded", "{}", { timeout: 5_000 });
   await nc.request("yard.evt.run.cli.r8.failed", "{oops", { timeout: 5_000 });

@@ -60,7 +60,7 @@ test("text that is not a reply decodes to null and never throws", () => {
   }
 });
 
-test("undefined is sent as null, because an empty body is no JSON", () => {
+test("undefined is sent as null, because an empty body is not valid JSON", () => {
   assert.equal(encodeJson(undefined), "null");
 });
 

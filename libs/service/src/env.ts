@@ -165,3 +165,18 @@ function isUrlOf(protocols: readonly string[]): (value: string) => boolean {
     return url !== null && url.hostname !== "" && protocols.includes(url.protocol);
   };
 }
+
+/** Lets a parser that throws make the value of a variable; what it throws is the problem that is told. */
+export function parsedBy<T>(parse: (text: string) => T) {
+  return (text: string, context: z.RefinementCtx<string>): T => {
+    try {
+      return parse(text);
+    } catch (error) {
+      context.addIssue({
+        code: "custom",
+        message: error instanceof Error ? error.message : String(error),
+      });
+      return z.NEVER;
+    }
+  };
+}

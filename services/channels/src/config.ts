@@ -1,6 +1,6 @@
 import { delimiter } from "node:path";
 import { CallerName } from "@switchyard/contracts/ids";
-import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 
@@ -15,7 +15,7 @@ export const ChannelsEnv = z.object({
     .string()
     .default("")
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
-  YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+  YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   YARD_CHANNELS_SEND_MS: envInteger(100, 600_000).default(20_000),
   YARD_CHANNELS_LEASE_MS: envInteger(300, 600_000).default(15_000),
   YARD_CHANNELS_ATTACHMENT_MB: envInteger(1, 1_024).default(20),
@@ -24,13 +24,3 @@ export type ChannelsConfig = z.output<typeof ChannelsEnv>;
 
 /** Name of the setting that permits private addresses, for messages. */
 export const HOSTS_SETTING = "YARD_CHANNELS_ALLOW_PRIVATE_HOSTS";
-
-function readHosts(text: string, context: z.RefinementCtx<string>) {
-  try {
-    return parsePrivateHosts(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-}

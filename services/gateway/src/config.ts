@@ -1,5 +1,5 @@
 import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import { isLoopback } from "./http/listen.ts";
@@ -49,7 +49,7 @@ export const Config = z.object({
   /** Webhooks that one caller may have. */
   YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
-  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Before the second attempt of a delivery; each one later is four times as far away. */
   YARD_WEBHOOKS_RETRY_MS: envInteger(1, 600_000).default(5_000),
   /** A webhook that has failed for so long is disabled. */
@@ -66,16 +66,6 @@ export const Config = z.object({
 
 /** Name of the setting that permits private addresses, for messages. */
 export const HOSTS_SETTING = "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS";
-
-function readHosts(text: string, context: z.RefinementCtx<string>) {
-  try {
-    return parsePrivateHosts(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-}
 
 function isSafeUrl(text: string): boolean {
   const { protocol, hostname } = new URL(text);

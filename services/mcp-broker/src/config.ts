@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { z } from "zod";
 import { parseTokenKeys } from "./auth/token-cipher.ts";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
@@ -48,18 +48,3 @@ export const brokerEnv = z.object({
     .min(1)
     .default(join(homedir(), ".local", "state", "switchyard")),
 });
-
-/** A reader that throws a text, as a transformation that has it as its problem. */
-function parsedBy<T>(parse: (text: string) => T) {
-  return (text: string, context: z.RefinementCtx<string>): T => {
-    try {
-      return parse(text);
-    } catch (error) {
-      context.addIssue({
-        code: "custom",
-        message: error instanceof Error ? error.message : String(error),
-      });
-      return z.NEVER;
-    }
-  };
-}

@@ -1,4 +1,4 @@
-import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { AgentName } from "@switchyard/contracts/ids";
 import { z } from "zod";
@@ -13,19 +13,9 @@ export const schedulerEnv = z.object({
   YARD_SCHEDULES_HEARTBEAT_MS: envInteger(1_000, 86_400_000).default(1_800_000),
   YARD_SCHEDULES_ALERT_AFTER: envInteger(1, 1_000).default(3),
   YARD_TRIGGERS_FILE: z.string().min(1).optional(),
-  YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+  YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type SchedulerConfig = z.output<typeof schedulerEnv>;
 
 /** Name of the setting that permits private addresses, for messages. */
 export const HOSTS_SETTING = "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS";
-
-function readHosts(text: string, context: z.RefinementCtx<string>) {
-  try {
-    return parsePrivateHosts(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-}

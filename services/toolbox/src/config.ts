@@ -1,6 +1,13 @@
 import { delimiter } from "node:path";
 import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import {
+  envFlag,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+  parsedBy,
+} from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import type { CommandLimits } from "./command/command-limits.ts";
@@ -33,7 +40,7 @@ export const toolboxEnv = z.object({
   YARD_COMMAND_FILE_MB: envInteger(1, 1_048_576).default(1_024),
   YARD_COMMAND_TMP_MB: envInteger(1, 1_048_576).default(512),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
-  YARD_WEB_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(readHosts),
+  YARD_WEB_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type ToolboxConfig = z.output<typeof toolboxEnv>;
 
@@ -51,14 +58,4 @@ export function commandLimits(config: ToolboxConfig): CommandLimits {
     fileBytes: config.YARD_COMMAND_FILE_MB * MIB,
     tmpBytes: config.YARD_COMMAND_TMP_MB * MIB,
   };
-}
-
-function readHosts(text: string, context: z.RefinementCtx<string>) {
-  try {
-    return parsePrivateHosts(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
 }

@@ -58,7 +58,7 @@ function ended(
   };
 }
 
-/** The preview may be cut, and is no JSON then. */
+/** The preview may be cut, and is not valid JSON then. */
 function argumentsOf(preview: string): unknown {
   try {
     return JSON.parse(preview);

@@ -32,7 +32,7 @@ test("without --input-json the input stays text, whatever it looks like", () => 
   assert.equal(commandOf('{"a":1}', { label: {} }).input, '{"a":1}');
 });
 
-test("--input-json refuses what is no JSON object", () => {
+test("--input-json refuses what is not valid JSON object", () => {
   for (const input of ["[1]", "null", '"text"', "{"]) {
     assert.throws(
       () => commandOf(input, { inputJson: true, label: {} }),

@@ -126,7 +126,7 @@ function parsed(text: string, fileName: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/, "[^]*$/, "") : "no JSON";
-    throw new ChannelsFileError(`${fileName} is no JSON: ${reason}`);
+    throw new ChannelsFileError(`${fileName} is not valid JSON: ${reason}`);
   }
 }
 

@@ -44,7 +44,7 @@ test("an edit that makes no sense leaves what is in force, and is told until it 
   await writeFile(world.file, '{"accounts": {');
   const refused = await until(accounts, ({ problems }) => problems.length > 0);
   assert.deepEqual(refused.names, names);
-  assert.match(refused.problems.join(), /channels\.json is no JSON/);
+  assert.match(refused.problems.join(), /channels\.json is not valid JSON/);
   await world.write({
     loopback: { second: account({ callers: ["team-a"] }), third: { caller: 1 } },
   });

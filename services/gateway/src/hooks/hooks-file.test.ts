@@ -60,7 +60,7 @@ test("reads hooks with secrets from variables and from files beside it", async (
 
 test("says where what is wrong, and no secret", async () => {
   const cases: [unknown, RegExp][] = [
-    ["{", /^hooks\.json is no JSON/],
+    ["{", /^hooks\.json is not valid JSON/],
     [{}, /^hooks\.json: hooks: /],
     [{ hooks: { "Not A Name": hook } }, /Not A Name: .*1-32 characters/],
     [{ hooks: { a: { ...hook, agnet: "x" } } }, /hooks\.a: Unrecognized key: "agnet"/],

@@ -154,7 +154,7 @@ function parsed(text: string, fileName: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/, "[^]*$/, "") : "no JSON";
-    throw new StartError(`${fileName} is no JSON: ${reason}`, { hint: HINT, cause: error });
+    throw new StartError(`${fileName} is not valid JSON: ${reason}`, { hint: HINT, cause: error });
   }
 }
 

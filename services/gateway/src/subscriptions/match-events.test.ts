@@ -67,7 +67,7 @@ test("only the owner's events behind the webhook's creation that fit its filter 
   assert.deepEqual(await made([subscription()], { ...event, contract: null }), []);
 });
 
-test("an event that is large is told of without its data", async () => {
+test("a large event is delivered without its data", async () => {
   const payload = { runId: "team-a~r1", output: "x".repeat(70_000) };
   const [delivery] = await made([subscription()], { ...event, payload });
   assert.deepEqual(JSON.parse(delivery?.body ?? ""), {

@@ -3,7 +3,7 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import { tokensOf } from "@switchyard/contracts/define";
 import type { Subscription, WebhookDelivery } from "./subscription-store.ts";
 
-/** What is larger is told of without its data: whoever wants it reads it. */
+/** Larger events are delivered without their data; the receiver can read it. */
 const MOST_DATA_BYTES = 64 * 1024;
 
 /** The deliveries that an event becomes. `agentOf` names the agent of the run that an event is about; null: of no run, or unknown. */

@@ -2,7 +2,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { isRecord } from "../json/json-record.ts";
 
 /** What the one who asked is told instead. */
-export const MALFORMED_ANSWER = "the server's answer is no JSON-RPC response";
+export const MALFORMED_ANSWER = "the server's answer is not valid JSON-RPC response";
 const INTERNAL_ERROR = -32_603;
 
 /**

@@ -44,7 +44,7 @@ export async function readServerFile(
 
 /**
  * Reads the text of a server file. A bad entry becomes an entry with a problem; only a file that
- * is no JSON, or has neither of the two shapes, is refused with a ServerFileError.
+ * is not valid JSON, or has neither of the two shapes, is refused with a ServerFileError.
  */
 export function parseServerFile(text: string, fileName: string): ServerFile {
   const taken = new Set<string>();

@@ -25,7 +25,7 @@ export function resolveReference(
   if (typeof reference !== "string") return { problem: "$ref is not a string" };
   if (!reference.startsWith("#")) return { problem: "$ref leads out of the schema" };
   const tokens = parsePointer(decoded(reference.slice(1)));
-  if (tokens === null) return { problem: "$ref is no JSON pointer" };
+  if (tokens === null) return { problem: "$ref is not valid JSON pointer" };
   const found = locate(root, tokens);
   if (found.kind !== "found") return { problem: "$ref names nothing" };
   const { value } = found;

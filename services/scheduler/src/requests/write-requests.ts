@@ -93,7 +93,7 @@ export function serveWrites(service: Service, parts: WriteParts): void {
   );
 }
 
-/** What a file of the installation says is changed there; anything else would be undone by it, or undo it. Pausing is for now. */
+/** A job that a file declares is changed in the file, which would undo any other change. It can be paused until its declaration changes. */
 function checkDeclared({ job }: JobRecord, isPausing: boolean): void {
   if (job.declaredAs === undefined || isPausing) return;
   throw new JobProblem(

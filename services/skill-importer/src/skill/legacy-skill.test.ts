@@ -84,7 +84,7 @@ test("reads JSON with commas and comments too many, and grants nothing for it", 
 });
 
 for (const [what, text, code] of [
-  ["is no JSON", "{name: ", "invalid_json"],
+  ["is not valid JSON", "{name: ", "invalid_json"],
   ["is a list", "[]", "invalid_json"],
   ["has a key that is none", '{"name":"x","__proto__":{"a":1}}', "invalid_json"],
   ["is nested without end", "[".repeat(60_000), "invalid_json"],

@@ -318,7 +318,7 @@ for (const [name, metadata] of [
   ["is nested deeper than 10 levels", `${"{ a: ".repeat(11)}x${" }".repeat(11)}`],
   ["is JSON nested deeper than 10 levels", `'${'{"a":'.repeat(11)}1${"}".repeat(11)}'`],
   ["is not a mapping", "[a, b]"],
-  ["is text that is no JSON", "hello"],
+  ["is text that is not valid JSON", "hello"],
 ] as const) {
   test(`drops metadata that ${name}, says so, and loads the skill [D54, SEC-SKILL-07]`, () => {
     const loaded = load(`---\ndescription: d\nmetadata: ${metadata}\n---\nx`);

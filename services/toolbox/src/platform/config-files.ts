@@ -138,7 +138,7 @@ function valueOf(name: string, text: string): Json {
     try {
       return JSON.parse(text) as Json; // what JSON can be
     } catch {
-      throw new ToolError(`${name} is no JSON; a person has to correct it.`);
+      throw new ToolError(`${name} is not valid JSON; a person has to correct it.`);
     }
   }
   if (name === "triggers.yaml") return yamlOf(name, text)["triggers"] ?? [];

@@ -283,7 +283,7 @@ test("no link leads out of the directory, and a broken file is told without its 
   assert.match(await refused("gateway_config_get", {}), /outside the allowed/);
   await rm(place("agents/leak.yaml"));
   await writeFile(place("models.json"), `{"default": ${SECRET}`);
-  assert.match(await refused("gateway_config_get", {}), /models\.json is no JSON/);
+  assert.match(await refused("gateway_config_get", {}), /models\.json is not valid JSON/);
 });
 
 test("restart restarts nothing and says so, with who reads files by itself [F30]", async () => {

@@ -26,7 +26,7 @@ export function readSlackHook(
   try {
     payload = JSON.parse(new TextDecoder().decode(request.body));
   } catch {
-    return { answer: { status: 400, body: "The body is no JSON.\n" } };
+    return { answer: { status: 400, body: "The body is not valid JSON.\n" } };
   }
   const { type, challenge } = payload as { type?: unknown; challenge?: unknown };
   if (type === "url_verification" && typeof challenge === "string")
