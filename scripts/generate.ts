@@ -7,7 +7,6 @@ import { asyncApi } from "./generate/asyncapi.ts";
 import { clientOperations } from "./generate/client-operations.ts";
 import { contractRoutes } from "./generate/contract-routes.ts";
 import { commandReference } from "./generate/command-reference.ts";
-import { commandTable } from "./generate/command-table.ts";
 import { kustomizeFile } from "./generate/kustomize-files.ts";
 import { nackStreams } from "./generate/nack-streams.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
@@ -36,8 +35,6 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "deploy/k8s/overlays/dev/single-nodes.yaml": (current) => kustomizeFile("single-nodes", current),
   "docs/kubernetes.md": (current) =>
     format("kubernetes.md", replaceSection(current, { values: valuesTable() })),
-  "apps/cli/README.md": (current) =>
-    format("README.md", replaceSection(current, { commands: commandTable() })),
   "docs/cli.md": () => format("cli.md", commandReference()),
   "docs/subjects.md": () => subjectsDocument(),
   "decisions/README.md": () => format("README.md", decisionIndex()),
