@@ -51,7 +51,7 @@ if (files.length === 0) {
 
 // One file more than there are cores: integration tests wait for leases, timers and starts for much of their time.
 const concurrency = Math.min(availableParallelism() + 1, 4);
-/** More than this is no coincidence. */
+/** More than this is not a coincidence. */
 const MOST_SECOND_LOOKS = 3;
 
 // Test files and the services that they start compile the same code again and again.

@@ -34,7 +34,7 @@ export function messageSchemas(): Record<string, Json> {
 
 /**
  * The names that schemas have in `libs/contracts`, by their JSON text. What a schema accepts and what it gives can
- * differ, by defaults for example; then the first is called `{name}Input`. Two names for one text are no name.
+ * differ, by defaults for example; then the first is called `{name}Input`. A schema with two names has none.
  */
 export async function schemaNames(): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string | null>();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { root } from "./markdown-files.ts";
@@ -9,6 +9,15 @@ const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 test("the architecture is short enough to be read", () => {
   const bytes = Buffer.byteLength(text);
   assert.ok(bytes <= 16 * 1024, `${bytes} bytes; what is reference belongs into docs/`);
+});
+
+test("the README of each service, app and library is short enough to be read", () => {
+  const readmes = globSync("{apps,libs,services}/*/README.md", { cwd: root });
+  assert.ok(readmes.length > 10, `${readmes.length} were found`);
+  const long = readmes
+    .map((path) => ({ path, bytes: readFileSync(join(root, path)).length }))
+    .filter(({ bytes }) => bytes > 12 * 1024);
+  assert.deepEqual(long, [], "what is reference belongs into docs/");
 });
 
 test("the glossary has at most forty words, in order", () => {

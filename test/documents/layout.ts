@@ -9,7 +9,7 @@ export interface SourceFile {
 /**
  * The order of a service's folders: the numbered list below "## Layout" in its README, from top to bottom.
  * A line may name several folders or files side by side (1. `main.ts`, `config.ts`: …); these do not import each other.
- * Without that heading the service declares nothing.
+ * Undefined without that heading.
  */
 export function declaredFloors(readme: string): ReadonlyMap<string, number> | undefined {
   const [, section] = /^## Layout\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(readme) ?? [];

@@ -7,7 +7,7 @@ import { allStreams } from "@switchyard/contracts/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
 const SETTING = /\bYARD_[A-Z_]*[A-Z]\b/g;
-/** Names of streams begin alike and are no settings. */
+/** Names of streams begin alike and are not settings. */
 const NO_SETTINGS = new Set<string>([
   sharedPayloads.bucket,
   servicePayloads.bucket,

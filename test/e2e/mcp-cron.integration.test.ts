@@ -141,6 +141,6 @@ test("what cron tools refuse, they say, and nothing is written down [F23-F29]", 
   ] as const)
     assert.match(await errorOf(owner, name, args), text);
   assert.equal((await readSideEffects(effectsFile)).cronAdds, 0);
-  // Somebody who is no owner is not shown them and cannot call them.
+  // Somebody who is not an owner is not shown them and cannot call them.
   await assert.rejects(callOf(nats, "cron_list"), /there is no tool cron_list for you/);
 });

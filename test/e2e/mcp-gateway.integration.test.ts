@@ -46,7 +46,7 @@ test("an owner reads and changes the project's configuration, over NATS and over
   }
 });
 
-test("somebody who is no owner is not shown them and cannot call them [F39]", async () => {
+test("somebody who is not an owner is not shown them and cannot call them [F39]", async () => {
   const { client } = await connectV2({ env: bridge(dev.natsUrl, seed) });
   const { tools } = await client.listTools();
   assert.ok(tools.every(({ name }) => !name.startsWith("gateway_")));

@@ -126,7 +126,7 @@ type LiveKind = Exclude<Kind, null | "topic" | "shell" | "setting" | "context">;
 async function live(kind: LiveKind): Promise<string[]> {
   const over = Promise.withResolvers<string[]>();
   const timer = setTimeout(() => over.resolve([]), PATIENCE_MS);
-  const found = asked(kind);
+  const found = liveNames(kind);
   found.catch(() => {}); // when it fails after its time nobody listens any more
   try {
     return await Promise.race([found, over.promise]);
@@ -135,7 +135,7 @@ async function live(kind: LiveKind): Promise<string[]> {
   }
 }
 
-async function asked(kind: LiveKind): Promise<string[]> {
+async function liveNames(kind: LiveKind): Promise<string[]> {
   const connectTimeoutMs = PATIENCE_MS;
   const timeout = { timeoutMs: PATIENCE_MS };
   return withBus(await findBus(process.env), (bus) => ASK[kind](bus, timeout), {

@@ -23,11 +23,11 @@ export function openKeys(
   on: { leave: () => void; interrupt: () => void },
   { stdin, stdout }: { stdin: Keyboard; stdout: NodeJS.WritableStream } = process,
 ): Keys {
-  let asked: { letters: string; answer: (key: string) => void } | null = null;
+  let waiting: { letters: string; answer: (key: string) => void } | null = null;
   const onKey = (_: unknown, { name = "", ctrl = false }: Key): void => {
     if (ctrl && name === "c") on.interrupt();
     else if (name === "q" || (ctrl && name === "d")) on.leave();
-    else if (name.length === 1 && asked?.letters.includes(name)) asked.answer(name);
+    else if (name.length === 1 && waiting?.letters.includes(name)) waiting.answer(name);
   };
   const listen = (): void => {
     stdin.setRawMode(true);
@@ -46,14 +46,14 @@ export function openKeys(
     async oneOf(letters, signal) {
       const { promise, resolve } = Promise.withResolvers<string | null>();
       const give = (): void => resolve(null);
-      asked = { letters, answer: resolve };
+      waiting = { letters, answer: resolve };
       if (signal.aborted) give();
       signal.addEventListener("abort", give, { once: true });
       try {
         return await promise;
       } finally {
         signal.removeEventListener("abort", give);
-        asked = null;
+        waiting = null;
       }
     },
     async line(question, signal) {

@@ -38,7 +38,7 @@ test("tells every kind of run event", () => {
   );
 });
 
-test("says plainly that the scripted model is no AI", () => {
+test("says plainly that the scripted model is not AI", () => {
   const event = storedEvent(runStarted, { agent: "demo", model: "scripted/plan" });
   assert.deepEqual(story(event), ["▸ started: demo on scripted/plan — rule-based, no AI"]);
 });

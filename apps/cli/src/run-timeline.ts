@@ -75,20 +75,20 @@ type Teller = (event: StoredEvent) => TimelineLine[];
 
 const TELLERS: readonly Teller[] = [
   teller(runRejected, (event) => [
-    told("✗", "rejected", `${event.code}: ${event.message}`, "red"),
-    ...event.problems.map((problem) => told(" ", "", problem, "red")),
+    entry("✗", "rejected", `${event.code}: ${event.message}`, "red"),
+    ...event.problems.map((problem) => entry(" ", "", problem, "red")),
   ]),
   teller(runQueued, ({ sessionKey, position }) => [
-    told("…", "waits", `number ${position} in session ${sessionKey}, behind its run`, "yellow"),
+    entry("…", "waits", `number ${position} in session ${sessionKey}, behind its run`, "yellow"),
   ]),
   teller(runMerged, ({ sessionKey, into }) => [
-    told("↪", "merged", `into run ${into} of session ${sessionKey}`, "magenta"),
+    entry("↪", "merged", `into run ${into} of session ${sessionKey}`, "magenta"),
   ]),
   teller(runStarted, (event) => [
-    told("▸", "started", `${event.agent} on ${modelLabel(event.model)}`, "cyan"),
+    entry("▸", "started", `${event.agent} on ${modelLabel(event.model)}`, "cyan"),
   ]),
   teller(runResumed, (event) => [
-    told(
+    entry(
       "↻",
       "resumed",
       `attempt ${event.attempt}: another runner goes on after ${count(event.journalEntries, "journal entry", "journal entries")}`,
@@ -97,19 +97,19 @@ const TELLERS: readonly Teller[] = [
   ]),
   teller(runToolsUnavailable, ({ servers }) =>
     servers.length === 0
-      ? [told("✓", "tools", "those of all servers are available again", "green")]
+      ? [entry("✓", "tools", "those of all servers are available again", "green")]
       : servers.map(({ server, reason }) =>
-          told("!", "tools", `of server ${server} were not available: ${reason}`, "yellow"),
+          entry("!", "tools", `of server ${server} were not available: ${reason}`, "yellow"),
         ),
   ),
-  teller(skillActivated, (event) => [told("✦", "skill", `${event.skill} is active`, "magenta")]),
-  teller(modelResponded, (event) => [told("◆", "model", modelText(event), "cyan")]),
+  teller(skillActivated, (event) => [entry("✦", "skill", `${event.skill} is active`, "magenta")]),
+  teller(modelResponded, (event) => [entry("◆", "model", modelText(event), "cyan")]),
   teller(toolRequested, (event) => [
-    told("→", "call", `${event.tool} ${printableLine(event.argsPreview, PREVIEW)}`, "blue"),
+    entry("→", "call", `${event.tool} ${printableLine(event.argsPreview, PREVIEW)}`, "blue"),
   ]),
   teller(toolCompleted, (event) => [
     ...(event.decision === null ? [] : [decided(event.decision)]),
-    told(
+    entry(
       event.isError ? "!" : "←",
       event.isError ? "error" : "result",
       [
@@ -122,30 +122,30 @@ const TELLERS: readonly Teller[] = [
   ]),
   teller(toolDenied, (event) => [decided(event.decision)]),
   teller(toolFailed, (event) => [
-    told("!", "failed", `${event.tool}: ${event.code}: ${event.message}`, "yellow"),
+    entry("!", "failed", `${event.tool}: ${event.code}: ${event.message}`, "yellow"),
   ]),
   teller(runWaiting, ({ waits, until }) => [
-    told("…", "waiting", `for ${waits.map(waitText).join(", ")}${untilText(until)}`, "yellow"),
+    entry("…", "waiting", `for ${waits.map(waitText).join(", ")}${untilText(until)}`, "yellow"),
   ]),
-  teller(runWoken, () => [told("↻", "goes on", "what it waited for is here", "cyan")]),
+  teller(runWoken, () => [entry("↻", "goes on", "what it waited for is here", "cyan")]),
   teller(questionRequested, ({ question, options }) => [
-    told("?", "asks", [question, ...options.map((option) => `[${option}]`)].join(" "), "magenta"),
+    entry("?", "asks", [question, ...options.map((option) => `[${option}]`)].join(" "), "magenta"),
   ]),
-  teller(questionAnswered, ({ by }) => [told("?", "answered", `by ${by}`, "magenta")]),
+  teller(questionAnswered, ({ by }) => [entry("?", "answered", `by ${by}`, "magenta")]),
   teller(childStarted, ({ agent, childRunId }) => [
-    told("↳", "child", `${agent} works as ${childRunId}`, "blue"),
+    entry("↳", "child", `${agent} works as ${childRunId}`, "blue"),
   ]),
   teller(childEnded, ({ childRunId, status }) => [
-    told("↲", "child", `${childRunId} ${status}`, status === "succeeded" ? "green" : "yellow"),
+    entry("↲", "child", `${childRunId} ${status}`, status === "succeeded" ? "green" : "yellow"),
   ]),
   teller(runSteered, ({ by, preview }) => [
-    told("↪", "steered", `by ${by}: ${printableLine(preview, PREVIEW)}`, "magenta"),
+    entry("↪", "steered", `by ${by}: ${printableLine(preview, PREVIEW)}`, "magenta"),
   ]),
   teller(runDead, ({ failure, costUsd }) => [
-    told("✗", "dead", `${failure.code}: ${failure.message}${costText(costUsd)}`, "red"),
+    entry("✗", "dead", `${failure.code}: ${failure.message}${costText(costUsd)}`, "red"),
   ]),
   teller(runFinished, (event) => [
-    told(
+    entry(
       "■",
       "finished",
       `${count(event.steps, "step")}, ${count(event.toolCalls, "tool call")}, ${formatDuration(event.durationMs)}${costText(event.costUsd)}, ${modelLabel(event.model)}`,
@@ -153,7 +153,7 @@ const TELLERS: readonly Teller[] = [
     ),
   ]),
   teller(runFailed, (event) => [
-    told(
+    entry(
       "✗",
       "failed",
       `${event.failure.code}: ${event.failure.message}${costText(event.costUsd)}`,
@@ -161,13 +161,13 @@ const TELLERS: readonly Teller[] = [
     ),
   ]),
   teller(runCancelled, (event) => [
-    told("■", "cancelled", `${cancelText(event)}${costText(event.costUsd)}`, "yellow"),
+    entry("■", "cancelled", `${cancelText(event)}${costText(event.costUsd)}`, "yellow"),
   ]),
   teller(runRetried, ({ by, limits }) => [
-    told("↻", "retried", `by ${by}: ${limitsText(limits)}`, "yellow"),
+    entry("↻", "retried", `by ${by}: ${limitsText(limits)}`, "yellow"),
   ]),
   teller(runLimitsChanged, ({ by, limits }) => [
-    told("↻", "limits", `by ${by}: ${limitsText(limits)}`, "cyan"),
+    entry("↻", "limits", `by ${by}: ${limitsText(limits)}`, "cyan"),
   ]),
 ];
 
@@ -243,7 +243,7 @@ function decided(decision: Decision): TimelineLine {
   const rule = decision.rule === null ? "no rule" : `rule ${decision.rule}`;
   // Most reasons name their rule themselves.
   const text = decision.reason.includes(rule) ? decision.reason : `${rule}: ${decision.reason}`;
-  return told(
+  return entry(
     isAllowed ? "✓" : "✗",
     isAllowed ? "allowed" : "denied",
     text,
@@ -251,6 +251,6 @@ function decided(decision: Decision): TimelineLine {
   );
 }
 
-function told(mark: string, label: string, text: string, style: Style): TimelineLine {
+function entry(mark: string, label: string, text: string, style: Style): TimelineLine {
   return { mark, label, text: printableLine(text), style };
 }

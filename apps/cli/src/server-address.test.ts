@@ -9,7 +9,7 @@ test("an address is kept without a slash at its end", () => {
   assert.equal(serverAddress("http://[::1]:1/?x=1#y"), "http://[::1]:1");
 });
 
-test("what is no gateway's address, or would send a key in the clear, is refused, and no password repeated", () => {
+test("what is not a gateway's address, or would send a key in the clear, is refused, and no password repeated", () => {
   for (const text of ["", "a.example", "nats://a.example", "ftp://a.example", "http://a.example"])
     assert.throws(() => serverAddress(text), { code: "usage" }, text);
   assert.throws(

@@ -8,7 +8,7 @@ export interface EndpointStats {
   readonly description: string;
   readonly requests: number;
   readonly errors: number;
-  /** Messages that are no calls: nobody waits for an answer in an inbox of the caller, or stored under another subject. */
+  /** Messages that are not calls: nobody waits for an answer in an inbox of the caller, or stored under another subject. */
   readonly ignored: number;
   /** Time in work up to the reply, over all requests, in milliseconds. */
   readonly busyMs: number;

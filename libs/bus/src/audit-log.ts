@@ -42,7 +42,7 @@ const NOTHING_THERE = 404;
  * may not be read: only the users `auditor` and `admin` may.
  */
 export async function auditBounds(bus: Bus): Promise<AuditBounds> {
-  return asked(connectionOf(bus), async ({ nc }) => {
+  return orUnavailable(connectionOf(bus), async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { state, config } = await manager.streams.info(auditStream.name);
     const { first_seq: first, last_seq: last, num_deleted: missing } = state;
@@ -53,7 +53,7 @@ export async function auditBounds(bus: Bus): Promise<AuditBounds> {
 
 /** How full the stream is, from 0 to 1. Rejects with a ServiceError; who writes to the audit may ask. */
 export async function auditFill(bus: Bus): Promise<number> {
-  return asked(connectionOf(bus), async ({ nc }) => {
+  return orUnavailable(connectionOf(bus), async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { state, config } = await manager.streams.info(auditStream.name);
     return config.max_bytes > 0 ? state.bytes / config.max_bytes : 0;
@@ -88,7 +88,7 @@ async function batchOf(
   connection: Connection,
   start: { seq: number } | { start_time: Date },
 ): Promise<StoredMsg[]> {
-  return asked(connection, async ({ nc }) => {
+  return orUnavailable(connection, async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const limits = { batch: BATCH, max_bytes: BATCH_BYTES };
     const messages: StoredMsg[] = [];
@@ -116,7 +116,7 @@ function storedAudit(message: StoredMsg): StoredAudit {
   };
 }
 
-async function asked<T>(
+async function orUnavailable<T>(
   connection: Connection,
   ask: (connection: Connection) => Promise<T>,
 ): Promise<T> {

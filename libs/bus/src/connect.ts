@@ -142,7 +142,7 @@ class NatsBus implements Bus {
 
   async #drain(deadlineMs: number): Promise<void> {
     if (this.#status === "closed") return;
-    await Promise.all([...this.#connection.intakes].map((intake) => intake.stop(deadlineMs)));
+    await Promise.all([...this.#connection.receivers].map((receiver) => receiver.stop(deadlineMs)));
     // While the server is away there is nobody to flush to, and waiting would use up the process's time.
     this.#connection.outbox.flush();
     if (this.#status === "connected") await flushConnection(this.#nc);
@@ -170,7 +170,7 @@ class NatsBus implements Bus {
       stores,
       pacer: new TurnPacer(),
       claims: new ClaimCheck(replies, stores, () => this.#maxPayload),
-      intakes: new Set(),
+      receivers: new Set(),
       listeners: new Set(),
       isConnected: () => this.#status === "connected",
     };
@@ -214,7 +214,7 @@ class NatsBus implements Bus {
 
   #closed(detail: string): void {
     if (this.#status === "closed") return;
-    for (const intake of this.#connection.intakes) intake.closed();
+    for (const receiver of this.#connection.receivers) receiver.closed();
     this.#connection.replies.close();
     this.#connection.deadlines.stop();
     this.#change("closed", detail);

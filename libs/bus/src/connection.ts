@@ -9,7 +9,7 @@ import type { StoreWatch } from "./store-watch.ts";
 import type { TurnPacer } from "./turn-pacer.ts";
 
 /** What takes work from the bus: a service, a consumer, a live subscription. A drain stops all of them. */
-export interface Intake {
+export interface Receiver {
   stop(deadlineMs: number): Promise<void>;
   /** The connection is closed for good, and nothing can be answered any more. */
   closed(): void;
@@ -36,7 +36,7 @@ export interface Connection {
   /** Begins the requests to all services of this connection. */
   readonly pacer: TurnPacer;
   readonly claims: ClaimCheck;
-  readonly intakes: Set<Intake>;
+  readonly receivers: Set<Receiver>;
   readonly listeners: Set<ConnectionListener>;
   isConnected(): boolean;
 }

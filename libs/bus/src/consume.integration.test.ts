@@ -374,7 +374,7 @@ test("work that is left keeps no slot, and its message comes again after the ack
   assert.equal(deliveries[1]?.deliveryCount, 2);
 });
 
-test("what is no command is delivered as rejected, with the reason and every problem", async () => {
+test("what is not a command is delivered as rejected, with the reason and every problem", async () => {
   const consumer = await queue("rejects");
   const { nc } = connectionOf(publisher);
   const { deliveries, all, take } = collector(5);

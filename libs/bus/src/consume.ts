@@ -2,7 +2,7 @@ import type { Command } from "@switchyard/contracts/define";
 import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import type { Msg } from "@nats-io/transport-node";
 import type { Bus } from "./connect.ts";
-import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import { ActiveDelivery } from "./active-delivery.ts";
 import { askersOf, type Askers } from "./asker.ts";
 import type { Delivery, QueueMessage } from "./delivery.ts";
@@ -74,7 +74,7 @@ interface Received {
   readonly ended?: (() => void) | undefined;
 }
 
-class BusConsumption implements Consumption, Intake {
+class BusConsumption implements Consumption, Receiver {
   readonly #connection: Connection;
   readonly #options: ConsumeOptions & { readonly askers: Askers };
   readonly #running = new InFlight();
@@ -107,7 +107,7 @@ class BusConsumption implements Consumption, Intake {
       onMessage: (message) => this.#receive(message),
       onTrouble,
     });
-    connection.intakes.add(this);
+    connection.receivers.add(this);
   }
 
   get inFlight(): number {
@@ -123,7 +123,7 @@ class BusConsumption implements Consumption, Intake {
     this.#ahead?.close();
     await this.#pulls.stop();
     await this.#running.settle(deadlineMs);
-    this.#connection.intakes.delete(this);
+    this.#connection.receivers.delete(this);
   }
 
   closed(): void {

@@ -5,7 +5,7 @@ import type { Msg } from "@nats-io/transport-node";
 import type { z } from "zod";
 import { ClaimError } from "./claim-check.ts";
 import type { Bus } from "./connect.ts";
-import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import type { EventStart } from "./event-consumer.ts";
 import { EventReading, type DeliveredEvent } from "./event-reading.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
@@ -55,8 +55,8 @@ export async function* readEvents(
   const { eventOfSubject } = await import("@switchyard/contracts/registry");
   const reading = await open(connection, filters, startOf(options.from));
   const end = (): void => void reading.close();
-  const intake: Intake = { stop: () => reading.close(), closed: end };
-  connection.intakes.add(intake);
+  const receiver: Receiver = { stop: () => reading.close(), closed: end };
+  connection.receivers.add(receiver);
   signal?.addEventListener("abort", end, { once: true });
   try {
     if (isAborted(signal)) return;
@@ -69,7 +69,7 @@ export async function* readEvents(
     }
   } finally {
     signal?.removeEventListener("abort", end);
-    connection.intakes.delete(intake);
+    connection.receivers.delete(receiver);
     await reading.close();
   }
 }
@@ -94,11 +94,11 @@ export function subscribeLive<L extends Live>(
     },
   });
   const stop = (): void => {
-    connection.intakes.delete(intake);
+    connection.receivers.delete(receiver);
     if (!subscription.isClosed()) subscription.unsubscribe();
   };
-  const intake: Intake = { stop: () => Promise.resolve(stop()), closed: () => {} };
-  connection.intakes.add(intake);
+  const receiver: Receiver = { stop: () => Promise.resolve(stop()), closed: () => {} };
+  connection.receivers.add(receiver);
   return { stop };
 }
 

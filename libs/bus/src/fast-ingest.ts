@@ -83,7 +83,7 @@ export class FastIngest implements Expirable {
       publishRefused: (subject) => this.#refused(subject),
     });
     const closed = (): void => this.#endAtFirst(answerLost);
-    connection.intakes.add({ stop: () => Promise.resolve(), closed });
+    connection.receivers.add({ stop: () => Promise.resolve(), closed });
   }
 
   /** Never throws. While the bus is not connected the batch ends at once. */
@@ -163,10 +163,10 @@ export class FastIngest implements Expirable {
 
   /** `text` is null when nobody takes messages of that subject. */
   #receive(replySubject: string, text: string | null): void {
-    const [token, , , told] = replySubject.slice(this.#base.length).split(".");
+    const [token, , , kind] = replySubject.slice(this.#base.length).split(".");
     const batch = this.#batch;
     if (batch === null || batch.token !== token) return; // of a batch that has ended
-    const seq = Number(told);
+    const seq = Number(kind);
     const subject = batch.subjects[seq - batch.stored - 1] ?? "";
     // What the server did not say leaves the batch to its deadline.
     const answer: Answer | null = text === null ? null : (parseObject(text) ?? {});

@@ -7,7 +7,7 @@ import {
 } from "@switchyard/contracts/define";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
-import { connectionOf, type Intake } from "./connection.ts";
+import { connectionOf, type Receiver } from "./connection.ts";
 import { parseJson } from "./wire.ts";
 
 /**
@@ -33,10 +33,10 @@ export function follow<C extends Event | Live>(
     },
   });
   const stop = (): void => {
-    connection.intakes.delete(intake);
+    connection.receivers.delete(receiver);
     if (!subscription.isClosed()) subscription.unsubscribe();
   };
-  const intake: Intake = { stop: () => Promise.resolve(stop()), closed: () => {} };
-  connection.intakes.add(intake);
+  const receiver: Receiver = { stop: () => Promise.resolve(stop()), closed: () => {} };
+  connection.receivers.add(receiver);
   return { stop };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { nanos, type Msg } from "@nats-io/transport-node";
 import type { Bus } from "./connect.ts";
-import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import { isAckSubject, readAckSubject } from "./delivery.ts";
 import { forbidden, jetStreamError, type ApiError } from "./infrastructure-errors.ts";
 import { InFlight } from "./in-flight.ts";
@@ -11,7 +11,7 @@ import { giveBack } from "./receipt.ts";
 import { isServerMade } from "./server-made.ts";
 import { parseJson, parseObject } from "./wire.ts";
 
-/** A message that is no contract of ours. Whoever may publish on its subject wrote it. */
+/** A message that is not a contract of ours. Whoever may publish on its subject wrote it. */
 export interface ForeignMessage {
   readonly subject: string;
   readonly text: string;
@@ -47,11 +47,11 @@ export function hearSubject(
     },
   });
   const stop = (): void => {
-    connection.intakes.delete(intake);
+    connection.receivers.delete(receiver);
     if (!subscription.isClosed()) subscription.unsubscribe();
   };
-  const intake: Intake = { stop: () => Promise.resolve(stop()), closed: () => {} };
-  connection.intakes.add(intake);
+  const receiver: Receiver = { stop: () => Promise.resolve(stop()), closed: () => {} };
+  connection.receivers.add(receiver);
   return { stop };
 }
 
@@ -137,22 +137,22 @@ export function readStream(bus: Bus, options: ReadStreamOptions): { stop(): Prom
     });
   };
   const beginning = begin();
-  const intake: Intake = {
+  const receiver: Receiver = {
     async stop(deadlineMs) {
       stopping.abort();
       await beginning;
       await pulls?.stop();
       await making;
       await running.settle(deadlineMs);
-      connection.intakes.delete(intake);
+      connection.receivers.delete(receiver);
     },
     closed() {
       stopping.abort();
       pulls?.close();
     },
   };
-  connection.intakes.add(intake);
-  return { stop: () => intake.stop(STOP_MS) };
+  connection.receivers.add(receiver);
+  return { stop: () => receiver.stop(STOP_MS) };
 }
 
 /** `$JS.API.CONSUMER.CREATE`, which changes one that is there: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */

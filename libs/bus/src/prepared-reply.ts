@@ -27,7 +27,7 @@ export function prepareReply<R extends Rpc>(
 
 /** The body of a reply: as it was prepared for this contract, or checked and written now. */
 export function replyBody(contract: Rpc, reply: unknown): string {
-  // A WeakMap has nothing under what is no object, and says so without an error.
+  // A WeakMap has nothing under what is not an object, and says so without an error.
   const known = reply as PreparedReply;
   const body = bodies.get(known);
   return body !== undefined && known.contract === contract ? body : encodeReply(contract, reply);

@@ -100,12 +100,12 @@ export class RpcEndpoint implements Endpoint {
   }
 
   async stop(): Promise<void> {
-    await this.stopIntake();
+    await this.stopReceiving();
     await this.#own.idle();
   }
 
   /** Unsubscribes and returns when every call that was already delivered has begun. */
-  stopIntake(): Promise<void> {
+  stopReceiving(): Promise<void> {
     this.#stopping ??= this.#unsubscribe();
     return this.#stopping;
   }
@@ -313,7 +313,7 @@ export class RpcEndpoint implements Endpoint {
 }
 
 /**
- * Null for what is no call. A call has its caller waiting for the answer, and a subject of its
+ * Null for what is not a call. A call has its caller waiting for the answer, and a subject of its
  * contract. The second is no matter of course: JetStream delivers a stored message, under the
  * subject it was stored with, to any subject that the maker of a push consumer names, and then no
  * permission vouches for a caller.

@@ -318,7 +318,7 @@ test("the reply of a slow call still arrives when the service began to drain", a
       { question: "?" },
       { tokens, timeoutMs: 50 },
     ).catch((error: unknown) => error);
-    return failure instanceof ServiceError && failure.code === "no_responders"; // so the intake is closed
+    return failure instanceof ServiceError && failure.code === "no_responders"; // so nothing is taken any more
   });
   release();
   assert.deepEqual(await slow, { answer: "late" });

@@ -3,7 +3,7 @@ import type { Fail } from "@switchyard/contracts/errors";
 import type { UserRole } from "@switchyard/contracts/user-roles";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
-import { connectionOf, type Connection, type Intake } from "./connection.ts";
+import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
 import { Askers, askersOf, type VerifyUser } from "./asker.ts";
@@ -89,7 +89,7 @@ export function serve(bus: Bus, options: ServeOptions): Service {
   return new BusService(connectionOf(bus), options, askers);
 }
 
-class BusService implements Service, Intake {
+class BusService implements Service, Receiver {
   readonly #connection: Connection;
   readonly #options: ServeOptions;
   readonly #endpoints = new Set<RpcEndpoint>();
@@ -110,7 +110,7 @@ class BusService implements Service, Intake {
       [...this.#endpoints].map((endpoint) => endpoint.stats()),
     );
     this.#notes = setInterval(() => this.#tellWorking(), NOTE_EVERY_MS).unref();
-    connection.intakes.add(this);
+    connection.receivers.add(this);
   }
 
   handle<R extends Rpc>(
@@ -140,9 +140,9 @@ class BusService implements Service, Intake {
   }
 
   async stop(deadlineMs: number): Promise<void> {
-    this.#connection.intakes.delete(this);
+    this.#connection.receivers.delete(this);
     this.#discovery.stop();
-    await Promise.all([...this.#endpoints].map((endpoint) => endpoint.stopIntake()));
+    await Promise.all([...this.#endpoints].map((endpoint) => endpoint.stopReceiving()));
     await this.#running.settle(deadlineMs);
     clearInterval(this.#notes);
   }

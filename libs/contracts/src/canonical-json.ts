@@ -64,7 +64,7 @@ function sortedMembers(members: Members): unknown {
 const ZERO = 48;
 const NINE = 57;
 
-/** Keys that look like numbers come first in every object; `__proto__` is no member when it is set. */
+/** Keys that look like numbers come first in every object; `__proto__` is not a member when it is set. */
 function isAwkward(key: string): boolean {
   const first = key.charCodeAt(0);
   return (first >= ZERO && first <= NINE) || key === "__proto__";

@@ -34,7 +34,7 @@ test("a limit that is more than the first words of a command is none that can be
     assert.equal(commandLimit(pattern), null, pattern);
 });
 
-test("commands fit by whole words, never with a shell, and never when they are no text", () => {
+test("commands fit by whole words, never with a shell, and never when they are not text", () => {
   const prefix = commandLimit("execute_command(git add:*)");
   const exact = commandLimit("execute_command(make)");
   assert.ok(prefix !== null && exact !== null);

@@ -210,7 +210,7 @@ export const serverLogs = rpc({
   request: z.strictObject({ server: z.string(), tail: z.int().min(1).max(10_000).default(200) }),
   reply: z.object({
     lines: z.array(z.string()),
-    /** False for a server that is reached over HTTP: it is no process of the broker's. */
+    /** False for a server that is reached over HTTP: it is not a process of the broker's. */
     hasProcess: z.boolean().optional(),
   }),
   errors: { unknown_server: UnknownServer, owner_unavailable: OwnerUnavailable },

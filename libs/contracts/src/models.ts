@@ -6,7 +6,7 @@ import { ModelName } from "./ids.ts";
 export const ModelProvider = z.object({
   /** The part of a model's name before the first slash. */
   name: z.string(),
-  /** `anthropic`, `openai`, `google`, `openai-compatible`, or `scripted`, which is no AI. */
+  /** `anthropic`, `openai`, `google`, `openai-compatible`, or `scripted`, which is not AI. */
   type: z.string(),
   /** False when it needs a key that the runner does not have. */
   hasKey: z.boolean(),

@@ -13,7 +13,7 @@ export const PlanCall = z.strictObject({
   /** Canonical tool name, or the name of a built-in such as `skill`. */
   tool: z.string().min(1).max(128),
   with: z.record(z.string(), z.unknown()).default({}),
-  /** The arguments as the model writes them, in place of `with`: for arguments that are no JSON. */
+  /** The arguments as the model writes them, in place of `with`: for arguments that are not JSON. */
   raw: z.string().max(8_192).optional(),
   /** Name under which the result is kept. */
   as: z

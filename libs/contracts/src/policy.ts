@@ -118,7 +118,7 @@ export const checkPolicy = rpc({
     invalid_token: InvalidToken,
     /** The decision cannot be recorded now, so none is made. */
     audit_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
-    /** It cannot be seen what is stopped, so nothing passes now; that is no decision about the call. */
+    /** It cannot be seen what is stopped, so nothing passes now; that is not a decision about the call. */
     stops_unknown: { data: z.null(), retryable: true },
   },
   timeoutMs: 2_000,

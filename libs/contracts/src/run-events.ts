@@ -296,7 +296,7 @@ export const runSteered = event({
     by: CallerName,
     /** First part of the message, cut to 1 KiB. */
     preview: z.string(),
-    /** Place of the command in its stream, as the publisher was told it; missing when it was no command. */
+    /** Place of the command in its stream, as the publisher was told it; missing when it was not a command. */
     streamSequence: z.int().positive().optional(),
   }),
 });

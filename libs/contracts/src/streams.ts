@@ -79,7 +79,7 @@ const DAY = 24 * 60 * MINUTE;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
-/** The noun of events that are no events for everybody. */
+/** The noun of events that are not events for everybody. */
 const AUDIT = "audit";
 const AUDIT_SUBJECTS = `yard.evt.${AUDIT}.>`;
 

@@ -137,13 +137,13 @@ export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unk
   if (builtinNamed(tool) === "sessions_send") return sendTimeoutMs(args["timeoutSeconds"]);
   if (builtinNamed(tool) !== "execute_command") return callBuiltin.timeoutMs;
   const { timeout } = args;
-  const asked = typeof timeout === "number" && timeout > 0 ? timeout : DEFAULT_COMMAND_MS;
-  return Math.min(asked, MAX_COMMAND_MS) + AROUND_MS;
+  const wanted = typeof timeout === "number" && timeout > 0 ? timeout : DEFAULT_COMMAND_MS;
+  return Math.min(wanted, MAX_COMMAND_MS) + AROUND_MS;
 }
 
 /** As long as the answer is waited for. */
-function sendTimeoutMs(asked: unknown): number {
-  const seconds = typeof asked === "number" && asked > 0 ? asked : DEFAULT_SEND_SECONDS;
+function sendTimeoutMs(wanted: unknown): number {
+  const seconds = typeof wanted === "number" && wanted > 0 ? wanted : DEFAULT_SEND_SECONDS;
   return Math.min(seconds, MAX_SEND_SECONDS) * 1_000 + AROUND_MS;
 }
 

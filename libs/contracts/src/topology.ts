@@ -61,9 +61,9 @@ export interface BusUser {
   readonly consumes: readonly ConsumerDefinition[];
   /** Events and live messages it hears as they are published; one that it misses is gone for it. */
   readonly follows: readonly (Event | Live)[];
-  /** What an installation has it hear that is no contract of ours: the sources of triggers. */
+  /** What an installation has it hear that is not a contract of ours: the sources of triggers. */
   readonly hears: readonly ForeignSource[];
-  /** Subjects that are no contract's and that it may publish to. */
+  /** Subjects outside the contracts that it may publish to. */
   readonly sends: readonly string[];
   /** Which events and live messages it may read: everybody's, or those that are its own by their subject. */
   readonly readsEvents: "all" | "own" | "none";
@@ -81,7 +81,7 @@ export interface BusUser {
   readonly inboxPrefix: string;
 }
 
-/** Messages that are no contract of ours: on a subject, which may have wildcards, or under it in a JetStream stream. */
+/** Messages that belong to no contract of ours: on a subject, which may have wildcards, or under it in a JetStream stream. */
 export interface ForeignSource {
   readonly subject: string;
   /** The stream, and the durable consumer that they are read with. Null: they are heard as they are published. */

@@ -79,7 +79,7 @@ test("of several that claim one directory at once, one gets it", async () => {
   assert.equal(attempts.filter(({ status }) => status === "fulfilled").length, 1);
 });
 
-test("a claim names the server and is gone after release; text that is no claim is overwritten", async () => {
+test("a claim names the server and is gone after release; text that is not a claim is overwritten", async () => {
   const dataDir = await testDirectory();
   await writeFile(join(dataDir, "x.pid"), "{half a");
   const claim = await claimDataDir({ dataDir, name: "x", log: () => {} });

@@ -1,4 +1,4 @@
-// A program that is no server, found as the servers are: what somebody named or installed, else out of the distribution's packages.
+// A program that is not a server, found as the servers are: what somebody named or installed, else out of the distribution's packages.
 
 import { unpackDebianPackage, type PackageOptions } from "./debian-packages.ts";
 import { findInstalledBinary, type FoundBinary } from "./installed-binary.ts";

@@ -100,7 +100,7 @@ test("only the steps that were asked for are taken", async () => {
   });
 });
 
-test("a configured URL that is no URL of its kind is an error, and nothing else is tried", async () => {
+test("a configured URL that is not a URL of its kind is an error, and nothing else is tried", async () => {
   const machine = await emptyMachine();
   const env = { ...machine.env, YARD_NATS_URL: "http://user:sec/r@et@127.0.0.1:4222" };
   await assert.rejects(resolveServer({ ...machine, env }), (error: unknown) => {

@@ -73,14 +73,14 @@ export async function testRedisGroup(
   const facts = async (each: number): Promise<ReadonlyMap<string, string>> =>
     pairs(await askSentinel(each, `SENTINEL MASTER ${GROUP}`));
   await until(async () => {
-    const told = await Promise.all(places.map(({ plain }) => facts(plain)));
-    return told.every(
+    const answers = await Promise.all(places.map(({ plain }) => facts(plain)));
+    return answers.every(
       (each) =>
         each.get("num-other-sentinels") === "2" && each.get("num-slaves") === String(size - 1),
     );
   });
   // The last one: tests end the first.
-  const asked = places.at(-1)?.plain ?? 0;
+  const sentinel = places.at(-1)?.plain ?? 0;
   const scheme = secured === undefined ? "redis" : "rediss";
   const list = places.map(({ plain, tls }) => `127.0.0.1:${secured === undefined ? plain : tls}`);
   const group: RedisGroup = {
@@ -89,7 +89,7 @@ export async function testRedisGroup(
     url: `${scheme}+sentinel://${list.join(",")}/${GROUP}`,
     primary: () =>
       until(async () => {
-        const named = (await facts(asked)).get("port");
+        const named = (await facts(sentinel)).get("port");
         const node = nodes.find((each) => String(each.port) === named);
         if (node === undefined) return null;
         const role = await askNode(node.server.port, "ROLE").catch(() => []);
@@ -103,7 +103,7 @@ export async function testRedisGroup(
       });
     },
     async failOver() {
-      await askSentinel(asked, `SENTINEL FAILOVER ${GROUP}`);
+      await askSentinel(sentinel, `SENTINEL FAILOVER ${GROUP}`);
     },
   };
   await group.untilComplete();

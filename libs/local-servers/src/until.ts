@@ -37,8 +37,8 @@ export async function until<T>(
     clearTimeout(timer);
   }
   const question = (fits === isAnswer ? [ask] : [ask, fits]).map(String).join(", ");
-  const told = last === OVER ? "no answer" : `the last answer was ${text(last)}`;
-  throw new Error(`waited ${timeoutMs / 1000} s for ${question}; ${told}`);
+  const shown = last === OVER ? "no answer" : `the last answer was ${text(last)}`;
+  throw new Error(`waited ${timeoutMs / 1000} s for ${question}; ${shown}`);
 }
 
 const OVER = Symbol("over");

@@ -101,7 +101,7 @@ test("hides a password inside a URL that is refused", () => {
   assert.equal(problem?.value, "https://[redacted]@redis:6379");
 });
 
-test("accepts several NATS servers and refuses the list when one of them is no URL", () => {
+test("accepts several NATS servers and refuses the list when one of them is not a URL", () => {
   const two = "nats://10.0.0.1:4222,tls://10.0.0.2:4222";
   assert.equal(readEnv(schema, { ...required, YARD_NATS_URL: two }).YARD_NATS_URL, two);
   assert.equal(problemsOf(schema, { ...required, YARD_NATS_URL: `${two},10.0.0.3` }).length, 1);

@@ -73,7 +73,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** Null for what is no ordinary file of ordinary size. */
+/** Null for what is not an ordinary file of ordinary size. */
 async function textOf(path: string): Promise<string | null> {
   try {
     const facts = await stat(path);

@@ -15,7 +15,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest?.name ?? null;
 }
 
-/** Longer names are no typing errors of ours, and would cost their length squared. */
+/** Longer names are not typing errors of ours, and would cost their length squared. */
 const MAX_COMPARED = 64;
 
 function fold(name: string): string {

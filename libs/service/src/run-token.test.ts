@@ -83,7 +83,7 @@ test("refuses every other spelling of the last character, whose spare bits decod
   }
 });
 
-test("refuses what is no token at all", async () => {
+test("refuses what is not a token at all", async () => {
   for (const text of ["", ".", "..", "a.b", "a.b.c", "a.b.c.d", "…", "x".repeat(10_000)]) {
     assert.equal(await reasonOf(text), "malformed", text);
   }

@@ -40,7 +40,7 @@ export async function recordSideEffect(file: string, effect: SideEffect): Promis
 }
 
 /**
- * What a file tells of, in its order. A file that is not there tells of nothing; a line that is cut or is no record is left out, and
+ * What a file tells of, in its order. A file that is not there tells of nothing; a line that is cut or is not a record is left out, and
  * so is what may not have been sent: nobody may take an answer for given because of it. Rejects with other errors of the system.
  */
 export async function readSideEffects(file: string): Promise<SideEffects> {

@@ -138,17 +138,17 @@ function named(names: readonly string[], typed: string): string | null {
   );
 }
 
-function unknown(asked: {
+function unknown(options: {
   what: "command" | "skill" | "agent";
   name: string;
   names: readonly string[];
   known: KnownNames;
 }): TypedLine {
-  const { what, name } = asked;
-  const near = nearestName(name, asked.names);
+  const { what, name } = options;
+  const near = nearestName(name, options.names);
   const nearest = near === null ? null : `${PREFIX[what]}${near}`;
   const meant = nearest === null ? "" : ` Did you mean ${nearest}?`;
-  return { kind: "unknown", what, name, nearest, message: `${reasonOf(asked)}${meant}` };
+  return { kind: "unknown", what, name, nearest, message: `${reasonOf(options)}${meant}` };
 }
 
 const PREFIX = { command: "/", skill: "/skill ", agent: "/agent " } as const;

@@ -1,6 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { StoreUnavailable } from "./journal/redis-scripts.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 /** A service that needs Redis for each answer: while that is away, callers are told so, and not of a fault. */
 export function answersFromStore(service: Service): Service {
@@ -13,7 +13,7 @@ export function answersFromStore(service: Service): Service {
           try {
             return await handler(request, context);
           } catch (error) {
-            throw error instanceof StoreUnavailable ? unavailable(contract, error) : error;
+            throw error instanceof StoreError ? unavailable(contract, error) : error;
           }
         },
         at,
@@ -23,7 +23,7 @@ export function answersFromStore(service: Service): Service {
 
 function unavailable(
   { name, errors }: { readonly name: string; readonly errors: object },
-  error: StoreUnavailable,
+  error: StoreError,
 ): Error {
   if (!("store_unavailable" in errors)) return error;
   const message = `Redis does not answer, so ${name} cannot be carried out now; try again when Redis is up`;

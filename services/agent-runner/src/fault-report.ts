@@ -1,11 +1,11 @@
 import type { Log } from "@switchyard/service/log";
+import { StoreError } from "@switchyard/service/store-error";
 import { isOutage } from "./peers/peers.ts";
-import { StoreUnavailable } from "./journal/redis-scripts.ts";
 
 /** Logs what a handler or the queue could not do: an outage heals by itself, anything else is a fault. */
 export function reportFaultTo(log: Log): (fault: { readonly error: unknown }) => void {
   return ({ error, ...where }) => {
-    if (isOutage(error) || error instanceof StoreUnavailable) {
+    if (isOutage(error) || error instanceof StoreError) {
       log.warn({ err: error, ...where }, "dependency unavailable");
     } else {
       log.error({ err: error, ...where }, "fault");

@@ -50,8 +50,8 @@ function handleRunQueries(
     return isOwn ? index.list({ ...filter, owner: caller }) : { runs: [], next: null };
   });
 
-  service.handle(getRun, async (asked, { caller, fail }) => {
-    const runId = names.known(caller, asked.runId);
+  service.handle(getRun, async (request, { caller, fail }) => {
+    const runId = names.known(caller, request.runId);
     const run = await readable(() => index.get(runId), { runId, caller, names, fail });
     if (run === null || !maySee(caller, run)) throw unknownRun(runId, fail);
     return { run };
@@ -94,8 +94,8 @@ function handleRecordings(
   service: Service,
   { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
 ): void {
-  service.handle(getRecording, async (asked, { caller, fail }) => {
-    const runId = names.known(caller, asked.runId);
+  service.handle(getRecording, async (request, { caller, fail }) => {
+    const runId = names.known(caller, request.runId);
     const entries = await readable(() => store.load(runId), { runId, caller, names, fail });
     const [first] = entries;
     if (first?.kind !== "started" || !maySee(caller, first)) throw unknownRun(runId, fail);

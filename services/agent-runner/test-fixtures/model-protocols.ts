@@ -194,7 +194,7 @@ function geminiChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Ch
   ];
 }
 
-/** Arguments come in pieces that are no JSON by themselves. */
+/** Arguments come in pieces that are not JSON by themselves. */
 function halves(text: string): string[] {
   const half = Math.floor(text.length / 2);
   return [text.slice(0, half), text.slice(half)].filter((piece) => piece !== "");

@@ -117,7 +117,7 @@ test("at SIGTERM a call in work ends, then the servers and all their processes [
     (text) => text !== "",
   );
   broker.process.kill("SIGTERM");
-  // No more intake: the subject is left, and that is told at once.
+  // No new calls: the subject is left, and everybody hears of it at once.
   await until(
     () =>
       callOf("stops", { tool: "echo", args: { message: "" } }).then(

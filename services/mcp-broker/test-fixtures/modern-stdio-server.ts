@@ -13,7 +13,7 @@ const text = (value: string) => ({ content: [{ type: "text" as const, text: valu
 class NotingTransport extends StdioServerTransport {
   override async start(): Promise<void> {
     const { onmessage } = this;
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
     this.onmessage = (message) => {
       if ("method" in message) note(message.method);
       onmessage?.(message);

@@ -1,4 +1,5 @@
 import type { Handler, Service } from "@switchyard/bus/serve";
+import { failuresOf } from "@switchyard/contracts/errors";
 import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { grantRun, listTokenKeys } from "@switchyard/contracts/policy-grants";
@@ -6,26 +7,27 @@ import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { replayDecisions } from "@switchyard/contracts/policy-replay";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import type { z } from "zod";
 import type { DecisionAudit } from "./audit/decision-audit.ts";
-import { BudgetStoreError, type BudgetStore } from "./budgets/budget-store.ts";
+import { type BudgetStore } from "./budgets/budget-store.ts";
 import { createReplayHandler } from "./audit/replayer.ts";
 import type { CompiledBundle } from "./bundle/compile-bundle.ts";
-import type { DecisionLeases } from "./engine/decision-leases.ts";
+import type { DecisionLeases } from "./calls/decision-leases.ts";
 import { mayEverAllow } from "./engine/evaluate.ts";
 import { mayEverAllowFeature } from "./engine/evaluate-feature.ts";
-import { createExplain } from "./engine/explain-handler.ts";
-import { judgeCall } from "./engine/judge-call.ts";
+import { createExplain } from "./calls/explain-handler.ts";
+import { judgeCall } from "./calls/judge-call.ts";
 import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
-import { STOPS_UNKNOWN, type StopList } from "./budgets/stop-list.ts";
+import { STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 import type { RunRecords } from "./runs/run-records.ts";
 import { createGrant } from "./tokens/grant-handler.ts";
 import type { Identify } from "./tokens/identify.ts";
 import type { KeyRing } from "./tokens/key-ring.ts";
-import { splitTexts, type PolicyTexts } from "./bundle/validate.ts";
-import { MAX_VALIDATIONS, type Validator } from "./bundle/validator.ts";
+import { splitTexts, type PolicyTexts } from "./versions/validate.ts";
+import { MAX_VALIDATIONS, type Validator } from "./versions/validator.ts";
 
 export interface PolicyHandlers {
   readonly check: Handler<typeof checkPolicy>;
@@ -193,14 +195,12 @@ function textsOf(request: ValidationRequest, inForce: PolicyTexts): PolicyTexts 
 type ValidationRequest = z.output<typeof validatePolicy.request>;
 
 function releaseOf(budgets: Pick<BudgetStore, "release">): Handler<typeof releaseCall> {
-  return async ({ reservation }, { fail }) => {
-    try {
-      return { released: await budgets.release(reservation) };
-    } catch (error) {
-      if (!(error instanceof BudgetStoreError)) throw error;
-      const message =
-        "The place of the call was not given back: Redis does not answer; try again when it is up.";
-      throw fail.store_unavailable(message, { cause: error.name });
-    }
-  };
+  const orUnavailable = storeFailureAs(({ message, name }) =>
+    failuresOf(releaseCall.errors).store_unavailable(
+      `The call still counts for its limit: ${message}; try again when Redis is up.`,
+      { cause: name },
+    ),
+  );
+  return ({ reservation }) =>
+    orUnavailable(async () => ({ released: await budgets.release(reservation) }));
 }

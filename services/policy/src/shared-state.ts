@@ -19,15 +19,15 @@ import {
 } from "@switchyard/contracts/policy-bundles";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import { createStopHandlers } from "./budgets/stop-handlers.ts";
-import { createStopList, KNOWN_FOR_MS } from "./budgets/stop-list.ts";
-import type { PolicyInForce } from "./bundle/judge-texts.ts";
-import { bundleName, type PolicyFile } from "./bundle/policy-file.ts";
-import { createPolicyVersions } from "./bundle/policy-versions.ts";
-import type { Validator } from "./bundle/validator.ts";
-import { createVersionHandlers } from "./bundle/version-handlers.ts";
-import { createVersionStore } from "./bundle/version-store.ts";
-import { LONGEST_LEASE_MS } from "./engine/decision-leases.ts";
+import { createStopHandlers } from "./stops/stop-handlers.ts";
+import { createStopList, KNOWN_FOR_MS } from "./stops/stop-list.ts";
+import type { PolicyInForce } from "./versions/check-texts.ts";
+import { bundleName, type PolicyFile } from "./versions/policy-file.ts";
+import { createPolicyVersions } from "./versions/policy-versions.ts";
+import type { Validator } from "./versions/validator.ts";
+import { createVersionHandlers } from "./versions/version-handlers.ts";
+import { createVersionStore } from "./versions/version-store.ts";
+import { LONGEST_LEASE_MS } from "./calls/decision-leases.ts";
 import { createRunRecords } from "./runs/run-records.ts";
 
 /** How often each replica looks at what all of them share. */
@@ -59,7 +59,7 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
   });
   await stops.refresh();
   const pinned: PolicyInForce | null = await versions.pinnedAtStart();
-  const told = (publication: Promise<unknown>) => {
+  const announce = (publication: Promise<unknown>) => {
     publication.catch((err: unknown) => log.warn({ err, bundle }, "policy event not published"));
   };
 
@@ -91,7 +91,7 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
       const bundles = createVersionHandlers({
         ...{ file, store, versions, validator, admins },
         onActivated: (version) =>
-          told(publishEvent(bus, versionActivated, { bundle }, { ...version, bundle })),
+          announce(publishEvent(bus, versionActivated, { bundle }, { ...version, bundle })),
       });
       service.handle(activatePolicy, bundles.activate);
       service.handle(rollbackPolicy, bundles.rollback);
@@ -103,9 +103,9 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
           await parts.endStopped(stop);
         },
         onStopped: (stop) =>
-          told(publishEvent(bus, callsStopped, { scope: stop.scope.kind }, stop)),
+          announce(publishEvent(bus, callsStopped, { scope: stop.scope.kind }, stop)),
         onResumed: (facts) =>
-          told(publishEvent(bus, callsResumed, { scope: facts.scope.kind }, facts)),
+          announce(publishEvent(bus, callsResumed, { scope: facts.scope.kind }, facts)),
       });
       service.handle(stopCalls, stopping.stop);
       service.handle(resumeCalls, stopping.resume);

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { preparsePolicySet, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs";
-import type { Condition } from "../src/bundle/condition-schema.ts";
-import type { Rule } from "../src/bundle/bundle.ts";
+import type { Condition } from "../src/schema/condition-schema.ts";
+import type { Rule } from "../src/schema/bundle.ts";
 import type { Call } from "../src/engine/evaluate.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { recallMemory as recallContract } from "@switchyard/contracts/agent-memory";
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { Service } from "@switchyard/bus/serve";
 import {
   callBuiltin,
   cancelBuiltin,
@@ -11,7 +11,7 @@ import {
   cancelHere,
   type CancelDeps,
 } from "@switchyard/service/tool-provider/cancel-call";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { requesterOf } from "@switchyard/service/tool-provider/policy-gate";
 import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
 import { listTools } from "./calls/list-tools.ts";
 import { recallMemory, type RecallDeps } from "./calls/recall-memory.ts";
@@ -26,31 +26,28 @@ const TOOLBOX = "toolbox";
 
 /** Answers the toolbox's contracts. */
 export function handle(service: Service, deps: HandlerDeps): void {
-  service.handle(listBuiltins, ({ token }, context) => listTools(deps, askedFor(context, token)));
+  service.handle(listBuiltins, ({ token }, context) =>
+    listTools(deps, requesterOf(context, token)),
+  );
   service.handle(recallContract, ({ token, maxBytes }, context) =>
-    recallMemory(deps, { maxBytes }, askedFor(context, token)),
+    recallMemory(deps, { maxBytes }, requesterOf(context, token)),
   );
   service.handle(callBuiltin, (request, context) =>
     deps.metrics.measureCall(request.tool, () =>
-      callTool(deps, request, askedFor(context, request.token)),
+      callTool(deps, request, requesterOf(context, request.token)),
     ),
   );
   service.handle(cancelBuiltin, (request, context) =>
-    cancelCall(deps, { ...request, server: null }, askedFor(context, request.token)),
+    cancelCall(deps, { ...request, server: null }, requesterOf(context, request.token)),
   );
   service.handle(
     cancelBuiltinAt,
     ({ onBehalfOf, ...request }, context) => {
       // Only toolboxes may publish here; what they say about the caller is believed for that.
       if (context.caller !== TOOLBOX) return { cancelled: false };
-      const asked = { ...askedFor(context, request.token), onBehalfOf };
-      return cancelHere(deps, { ...request, server: null }, asked);
+      const requester = { ...requesterOf(context, request.token), onBehalfOf };
+      return cancelHere(deps, { ...request, server: null }, requester);
     },
     { toolbox: deps.holder },
   );
-}
-
-function askedFor(context: CallContext, token: string | undefined): AskedFor {
-  const { caller: onBehalfOf, deadline, signal, correlationId, traceparent, userToken } = context;
-  return { onBehalfOf, token, deadline, signal, correlationId, traceparent, userToken };
 }

@@ -81,10 +81,10 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const memory = createMemoryStore(redis, (agent) => {
-    if (told.has(agent)) return;
-    told.add(agent);
+    if (reported.has(agent)) return;
+    reported.add(agent);
     log.warn(
       { agent },
       "what the agent keeps for everybody is not given to a run: its file does not say shared_memory, or the policy gives the run's owner no right to share-memory",

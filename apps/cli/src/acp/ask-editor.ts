@@ -33,11 +33,11 @@ export function askEditor(options: AskOptions): { onEvent(event: StoredEvent): v
         const id = wait.approvalId ?? wait.callId;
         if (seen.has(id)) continue;
         seen.add(id);
-        const asked =
+        const reply =
           wait.reason === "question"
             ? answer(wait, questions.get(wait.callId), options)
             : decide(wait, options);
-        asked.catch((error: unknown) => {
+        reply.catch((error: unknown) => {
           // It was decided elsewhere, or the turn is over.
           const isLate = error instanceof ServiceError && error.code === "already_ended";
           if (!isLate && !options.signal.aborted) options.onFault(error);

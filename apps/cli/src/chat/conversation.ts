@@ -262,7 +262,7 @@ export class Conversation {
         return this.message({ message: typed.text });
       case "skill":
         this.say(`[Invoking skill: ${typed.skill}]`);
-        // A message has at least one character; blanks are no argument.
+        // A message has at least one character; blanks are not an argument.
         return this.message({
           message: typed.arguments === "" ? " " : typed.arguments,
           skill: typed.skill,

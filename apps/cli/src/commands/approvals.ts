@@ -29,7 +29,7 @@ export async function list(
 ): Promise<void> {
   const { all, run, limit } = options;
   if (run !== undefined) checkRunName(run);
-  const reply = await asked(async (policy, bus) =>
+  const reply = await withPolicy(async (policy, bus) =>
     policy.listApprovals({
       pendingOnly: all !== true,
       limit,
@@ -113,7 +113,7 @@ export async function cancel(terminal: Terminal, id: string, options: Options): 
 
 type Policy = ReturnType<typeof client<typeof contracts>>;
 
-async function asked<T>(ask: (policy: Policy, bus: Bus) => Promise<T>): Promise<T> {
+async function withPolicy<T>(ask: (policy: Policy, bus: Bus) => Promise<T>): Promise<T> {
   return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts), bus));
 }
 
@@ -123,5 +123,5 @@ function askedAbout<T>(
   ask: (policy: Policy, named: { id: string }) => Promise<T>,
 ): Promise<T> {
   checkApprovalName(name);
-  return asked(async (policy, bus) => ask(policy, { id: await namedApproval(bus, name) }));
+  return withPolicy(async (policy, bus) => ask(policy, { id: await namedApproval(bus, name) }));
 }

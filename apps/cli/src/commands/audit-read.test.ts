@@ -30,7 +30,7 @@ test("a refused token is told with what was asked with it", () => {
   );
 });
 
-test("what is no tool is told by its own name, and values are told where they are recorded", () => {
+test("what is not a tool is told by its own name, and values are told where they are recorded", () => {
   const uri = "demo://a/b";
   const made: AuditFact = {
     kind: "execution",

@@ -35,7 +35,7 @@ export async function* storedMessages(
   }
 }
 
-/** The records of those messages; what is no block of records is left out, `yard audit verify` tells of it. */
+/** The records of those messages; what is not a block of records is left out, `yard audit verify` tells of it. */
 export async function* storedRecords(bus: Bus, range: TimeRange): AsyncGenerator<ChainedRecord> {
   for await (const message of storedMessages(bus, range)) yield* recordsIn(message);
 }

@@ -53,10 +53,10 @@ test("what is wrong is refused, without the secret in the message, and nothing i
   await refused(run("telegram"), /has the account telegram\/main already/);
   await refused(run("fax"), /"fax" cannot be added/);
   await refused(run("constructor"), /cannot be added/);
-  await refused(run("telegram/../x"), /no account's name/);
-  await refused(run("telegram/b", { user: "a b" }), /no user's name/);
-  await refused(run("telegram/b", { agent: "../x" }), /no agent's name/);
-  await refused(run("telegram/b", { project: tmpdir() }), /is no project/);
+  await refused(run("telegram/../x"), /is not a valid name of an account/);
+  await refused(run("telegram/b", { user: "a b" }), /is not a valid name of a user/);
+  await refused(run("telegram/b", { agent: "../x" }), /is not a valid name of an agent/);
+  await refused(run("telegram/b", { project: tmpdir() }), /is not a project/);
   const token = "123456:ABC-a-real-token";
   for (const secret of [token, `token=${token}`, "other=NAME"])
     await assert.rejects(run("telegram/b", { secret: [secret] }), (error) => {

@@ -39,13 +39,16 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
     });
   check(
     AccountId.safeParse(accountId).success,
-    `${JSON.stringify(accountId)} is no account's name`,
+    `${JSON.stringify(accountId)} is not a valid name of an account`,
   );
   const { user: caller, agent, owner: owners = [] } = options;
-  check(CallerName.safeParse(caller).success, `${JSON.stringify(caller)} is no user's name`);
+  check(
+    CallerName.safeParse(caller).success,
+    `${JSON.stringify(caller)} is not a valid name of a user`,
+  );
   check(
     agent === undefined || AgentName.safeParse(agent).success,
-    `${JSON.stringify(agent)} is no agent's name`,
+    `${JSON.stringify(agent)} is not a valid name of an agent`,
   );
   const variables = { ...usual, ...variablesOf(options.secret ?? [], Object.keys(usual)) };
   const config = Object.fromEntries(
@@ -104,9 +107,13 @@ function variablesOf(texts: readonly string[], fields: readonly string[]): Recor
 async function fileIn(project: string): Promise<string> {
   const root = resolve(project);
   if ((await readOptional(join(root, "mcp-servers.json"))) === null)
-    throw new CliError("directory_missing", `${root} is no project: it has no mcp-servers.json`, {
-      hint: "name one with --project DIR, or make one: ./yard init DIR",
-    });
+    throw new CliError(
+      "directory_missing",
+      `${root} is not a project: it has no mcp-servers.json`,
+      {
+        hint: "name one with --project DIR, or make one: ./yard init DIR",
+      },
+    );
   return join(root, "channels.json");
 }
 

@@ -32,7 +32,7 @@ export async function rotate(
   );
 }
 
-/** Looked at before anything is written: a file that is no key stays as it is. */
+/** Looked at before anything is written: a file that is not a key stays as it is. */
 async function idOf(key: unknown, file: string): Promise<string> {
   try {
     return await runTokenKeyId(JSON.stringify(key));

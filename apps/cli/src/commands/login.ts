@@ -80,11 +80,11 @@ async function keyOf(file: string | undefined, http: string): Promise<string> {
   if (file !== undefined && file !== "-") return readApiKey(file);
   if (file === "-" || !process.stdin.isTTY)
     return checkedApiKey(await textOrStandardInput("-"), "standard input");
-  return checkedApiKey(await asked(`API key for ${http}: `), "what was typed");
+  return checkedApiKey(await typed(`API key for ${http}: `), "what was typed");
 }
 
 /** Asks without showing what is typed. */
-async function asked(question: string): Promise<string> {
+async function typed(question: string): Promise<string> {
   process.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });

@@ -48,8 +48,8 @@ export async function call(
     const progress = options.progress
       ? await followProgress(bus, { terminal, caller: bus.user })
       : null;
-    const asked = progress === null ? request : { ...request, progress: progress.progressId };
-    return callMcpTool(bus, asked, { tokens: { server }, ...limits })
+    const sent = progress === null ? request : { ...request, progress: progress.progressId };
+    return callMcpTool(bus, sent, { tokens: { server }, ...limits })
       .catch((error: unknown) => explainMissingServer(bus, server, error))
       .finally(() => progress?.stop());
   });

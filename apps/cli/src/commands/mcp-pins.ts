@@ -29,7 +29,7 @@ type Api = ReturnType<typeof client<typeof contracts>>;
 /** How many pins are asked for at a time. */
 const PAGE = 1_000;
 
-async function asked<T>(server: string, question: (api: Api) => Promise<T>): Promise<T> {
+async function withPins<T>(server: string, question: (api: Api) => Promise<T>): Promise<T> {
   if (!ServerId.safeParse(server).success)
     throw new CliError("unknown_server", `${JSON.stringify(server)} is not a valid server id`, {
       hint: "see the servers with: ./yard mcp list",
@@ -50,7 +50,7 @@ export async function list(
   server: string,
   options: Output & Times & { state?: PinState },
 ): Promise<void> {
-  const pins = await asked(server, (api) => allPins(api, server, options.state));
+  const pins = await withPins(server, (api) => allPins(api, server, options.state));
   if (options.json) return writeJson(terminal, { pins });
   if (pins.length === 0) return terminal.note(`no such tool of ${server} was ever listed`);
   const lines = tableLines(
@@ -73,7 +73,7 @@ export async function diff(
   server: string,
   { tool, json }: Output & { tool: string },
 ): Promise<void> {
-  const reply = await asked(server, (api) => api.diffPin({ server, tool }));
+  const reply = await withPins(server, (api) => api.diffPin({ server, tool }));
   if (json) return writeJson(terminal, reply);
   const { pin, identityChanged, differences, omitted } = reply;
   const facts: [string, string][] = [
@@ -135,7 +135,7 @@ export async function approve(
       : { tools: tools.map((tool) => (digest === undefined ? { tool } : { tool, digest })) }),
     ...(options.override === undefined ? {} : { override: options.override.map(findingCode) }),
   };
-  const reply = await asked(server, (api) => api.approvePins(request));
+  const reply = await withPins(server, (api) => api.approvePins(request));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(
     reply.approved === 0
@@ -149,7 +149,7 @@ export async function block(
   server: string,
   { tools, json }: Output & { tools: string[] },
 ): Promise<void> {
-  const reply = await asked(server, (api) => api.blockPins({ server, tools }));
+  const reply = await withPins(server, (api) => api.blockPins({ server, tools }));
   if (json) return writeJson(terminal, reply);
   terminal.note(`${count(reply.blocked, "tool")} of ${server} blocked`);
 }

@@ -55,7 +55,7 @@ export async function templates(
   if (reply.more) terminal.note("the server has more templates than are listed");
 }
 
-/** Text goes to stdout as it is; what is no text is named with its size. */
+/** Text goes to stdout as it is; what is not text is named with its size. */
 export async function read(
   terminal: Terminal,
   server: string,

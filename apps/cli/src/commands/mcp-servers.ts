@@ -46,13 +46,13 @@ const contracts = {
 
 type Api = ReturnType<typeof client<typeof contracts>>;
 
-async function asked<T>(question: (api: Api) => Promise<T>): Promise<T> {
+async function withApi<T>(question: (api: Api) => Promise<T>): Promise<T> {
   return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
 }
 
 /** One server with its status and its declaration; literal secrets are not shown. */
 export async function get(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await asked((api) => api.getServer({ server }));
+  const reply = await withApi((api) => api.getServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   const { server: info, declaration, updatedAt } = reply;
   const lines = fieldLines([
@@ -128,13 +128,13 @@ export async function enable(
 
 /** Goes back to what the server file says. */
 export async function reset(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await asked((api) => api.resetServer({ server }));
+  const reply = await withApi((api) => api.resetServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`${server} is what the server file says again; edits of the file count`);
 }
 
 export async function remove(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await asked((api) => api.removeServer({ server }));
+  const reply = await withApi((api) => api.removeServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`${server} is removed; nothing of it runs any more`);
 }
@@ -145,7 +145,7 @@ export async function connect(
   server: string,
   options: Output,
 ): Promise<ExitCode> {
-  const reply = await asked((api) => api.connectServer({ server }));
+  const reply = await withApi((api) => api.connectServer({ server }));
   if (options.json) writeJson(terminal, reply);
   else terminal.note(statusText(reply.server));
   return reply.server.status === "connected" ? EXIT.ok : EXIT.failed;
@@ -156,7 +156,7 @@ export async function disconnect(
   server: string,
   options: Output,
 ): Promise<void> {
-  const reply = await asked((api) => api.disconnectServer({ server }));
+  const reply = await withApi((api) => api.disconnectServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(
     reply.server === null
@@ -171,7 +171,7 @@ export async function check(
   server: string | undefined,
   options: Output,
 ): Promise<ExitCode> {
-  const { servers } = await asked((api) => api.listServers({}));
+  const { servers } = await withApi((api) => api.listServers({}));
   const asksFor = servers.filter(({ id }) => server === undefined || id === server);
   if (server !== undefined && asksFor.length === 0) {
     throw new CliError("unknown_server", `MCP server not found: ${server}`, {
@@ -189,7 +189,7 @@ export async function logs(
   server: string,
   options: Output & { tail: number },
 ): Promise<void> {
-  const reply = await asked((api) => api.serverLogs({ server, tail: options.tail }));
+  const reply = await withApi((api) => api.serverLogs({ server, tail: options.tail }));
   if (options.json) return writeJson(terminal, reply);
   if (reply.lines.length === 0) {
     return terminal.note(
@@ -212,7 +212,7 @@ async function change(
   what: string,
   ask: (api: Api) => Promise<{ server: ServerInfo }>,
 ): Promise<void> {
-  const reply = await asked(ask);
+  const reply = await withApi(ask);
   if (options.json) return writeJson(terminal, reply);
   const { id, status } = reply.server;
   const now = status === what ? "" : ` and ${status}`;

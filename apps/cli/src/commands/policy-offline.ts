@@ -4,7 +4,7 @@ import {
   type PolicyTextFile,
   type validatePolicy,
 } from "@switchyard/contracts/policy-texts";
-import { isGood, splitTexts, validate } from "@switchyard/policy/bundle/validate";
+import { isGood, splitTexts, validate } from "@switchyard/policy/versions/validate";
 import { explain } from "@switchyard/policy/engine/explain";
 import { rulesThatDecided } from "@switchyard/policy/engine/policy-tests";
 import type { z } from "zod";

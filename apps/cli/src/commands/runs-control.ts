@@ -138,11 +138,11 @@ export async function questions(
   terminal: Terminal,
   options: { readonly json?: true } & PageOptions & Times,
 ): Promise<void> {
-  const { questions: asked, next } = await withBus(await findBus(process.env), (bus) =>
+  const { questions: waiting, next } = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listQuestions }).listQuestions(pageOf(options)),
   );
-  if (options.json) return writeJson(terminal, { questions: asked, next });
-  if (asked.length === 0 && isWhole(options, next)) return terminal.note("no run asks anything");
+  if (options.json) return writeJson(terminal, { questions: waiting, next });
+  if (waiting.length === 0 && isWhole(options, next)) return terminal.note("no run asks anything");
   const lines = tableLines(
     [
       { title: "QUESTION", value: (row) => row.callId },
@@ -155,7 +155,7 @@ export async function questions(
         maxWidth: 120,
       },
     ],
-    asked,
+    waiting,
   );
   for (const line of lines) terminal.out(line);
   noteMore(terminal, next);

@@ -125,9 +125,9 @@ export async function findJob(
   const found: ScheduleJob[] = [];
   const { listSchedules: page } = client(bus, { listSchedules });
   for (let offset: number | null = 0; offset !== null;) {
-    const asked = { enabled: "all", sortBy: "name", limit: 200, offset } as const;
+    const wanted = { enabled: "all", sortBy: "name", limit: 200, offset } as const;
     const { jobs, nextOffset }: Awaited<ReturnType<typeof page>> = await page({
-      ...asked,
+      ...wanted,
       ...ownerOf(owner),
     });
     found.push(...jobs.filter(({ id, name }) => id === named || name === named));

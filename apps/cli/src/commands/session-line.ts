@@ -40,7 +40,7 @@ export async function answerLine(
       return { message: typed.text };
     case "skill":
       terminal.note(`[Invoking skill: ${typed.skill}]`);
-      // A message has at least one character; blanks are no argument.
+      // A message has at least one character; blanks are not an argument.
       return { message: typed.arguments === "" ? " " : typed.arguments, skill: typed.skill };
     case "skill-switch":
       await switchSkill(terminal, { session, ...typed }, options);
@@ -69,12 +69,12 @@ async function look(
   typed: Extract<TypedLine, { kind: "skills" | "agents" }>,
   { json }: OwnerOption,
 ): Promise<void> {
-  const asked = json === undefined ? {} : { json };
-  if (typed.kind === "agents") return (await import("./agents.ts")).list(terminal, asked);
+  const how = json === undefined ? {} : { json };
+  if (typed.kind === "agents") return (await import("./agents.ts")).list(terminal, how);
   const listing = await import("./skill-listing.ts");
   return typed.skill === null
-    ? listing.list(terminal, { ...asked, scope: "all" })
-    : listing.show(terminal, typed.skill, asked);
+    ? listing.list(terminal, { ...how, scope: "all" })
+    : listing.show(terminal, typed.skill, how);
 }
 
 async function switchAgent(

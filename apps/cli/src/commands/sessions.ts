@@ -69,13 +69,13 @@ export async function show(
   options: { messages: number; tools?: true } & OwnerOption,
 ): Promise<void> {
   const { messages: limit, owner } = options;
-  const asked = { session, ...ownerOf(owner) };
+  const query = { session, ...ownerOf(owner) };
   const { about, said } = await withBus(await findBus(process.env), async (bus) => {
     const sessions = client(bus, { getSession, sessionHistory });
-    const { session: found } = await sessions.getSession(asked);
+    const { session: found } = await sessions.getSession(query);
     if (limit === 0) return { about: found, said: null };
     const includeTools = options.tools === true;
-    const history = await sessions.sessionHistory({ ...asked, limit, includeTools });
+    const history = await sessions.sessionHistory({ ...query, limit, includeTools });
     return { about: found, said: history };
   });
   if (options.json) return writeJson(terminal, { session: about, history: said });

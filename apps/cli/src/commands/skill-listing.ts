@@ -93,9 +93,9 @@ export async function show(
 /** What a person looks at before they trust a version: a script does more than the text says. */
 async function showFile(
   terminal: Terminal,
-  asked: { name: string; path: string; version?: string; json?: true },
+  wanted: { name: string; path: string; version?: string; json?: true },
 ): Promise<void> {
-  const { name, path, version } = asked;
+  const { name, path, version } = wanted;
   const parts: Buffer[] = [];
   const facts = await withBus(await findBus(process.env), async (bus) => {
     const files = client(bus, { readSkillFile });
@@ -107,7 +107,7 @@ async function showFile(
     }
   });
   const bytes = Buffer.concat(parts);
-  if (asked.json) {
+  if (wanted.json) {
     const { base64: _, nextOffset: __, ...about } = facts;
     return writeJson(terminal, { ...about, base64: bytes.toString("base64") });
   }

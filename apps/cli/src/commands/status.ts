@@ -51,12 +51,12 @@ async function askAll(bus: Bus) {
   const ask = client(bus, { listApprovals, listServers, listStops, listRuns });
   const [services, approvals, stops, servers, running, waiting, failed] = await Promise.all([
     discoverServices(bus, { expected: ANSWERING_SERVICES }),
-    told(ask.listApprovals({ limit: 1 })),
-    told(ask.listStops({})),
-    told(ask.listServers({})),
-    told(ask.listRuns({ limit: 200, status: "running" })),
-    told(ask.listRuns({ limit: 200, status: "waiting" })),
-    told(ask.listRuns({ limit: LAST_FAILURES, status: "failed" })),
+    orNull(ask.listApprovals({ limit: 1 })),
+    orNull(ask.listStops({})),
+    orNull(ask.listServers({})),
+    orNull(ask.listRuns({ limit: 200, status: "running" })),
+    orNull(ask.listRuns({ limit: 200, status: "waiting" })),
+    orNull(ask.listRuns({ limit: LAST_FAILURES, status: "failed" })),
   ]);
   return { services, approvals, stops, servers, running, waiting, failed };
 }
@@ -99,7 +99,7 @@ function listed<T>(items: readonly T[] | null, text: (items: readonly T[]) => st
 }
 
 /** The answer; null when there is none, which the screen says. */
-async function told<T>(answer: Promise<T>): Promise<T | null> {
+async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch(() => null);
 }
 

@@ -34,17 +34,17 @@ export async function launchOnChosenPort(
   name: ServerName,
   launchOn: (port: number) => Promise<LocalServer>,
   {
-    asked,
+    wanted,
     portsFile,
     report,
-  }: { readonly asked: number | null; readonly portsFile: string; readonly report: StackReport },
+  }: { readonly wanted: number | null; readonly portsFile: string; readonly report: StackReport },
 ): Promise<LocalServer> {
   const chosen = await readChosenPorts(portsFile);
-  const port = asked ?? chosen[name] ?? 0;
+  const port = wanted ?? chosen[name] ?? 0;
   const server = await launchOn(port).catch((error: unknown) => {
     if (!isPortTaken(error)) throw error;
-    if (asked !== null) {
-      throw new CliError("start_failed", `port ${asked} for ${SERVER_TITLE[name]} is taken`, {
+    if (wanted !== null) {
+      throw new CliError("start_failed", `port ${wanted} for ${SERVER_TITLE[name]} is taken`, {
         hint: "choose another port, or leave it out",
         cause: error,
       });
@@ -52,7 +52,7 @@ export async function launchOnChosenPort(
     report.step(`${SERVER_TITLE[name]}'s port ${port} is taken now; choosing another`);
     return launchOn(0);
   });
-  if (asked === null)
+  if (wanted === null)
     await writeChosenPorts(portsFile, { ...chosen, [name]: server.port }).catch((error: unknown) =>
       notRecorded(report, `${name}'s port`, error),
     );

@@ -40,7 +40,7 @@ test("never cuts the reason of a failed start", () => {
   assert.ok(text.includes(reason));
 });
 
-test("passes through what is no record of a service", () => {
+test("passes through what is not a record of a service", () => {
   const lines = [
     "plain text",
     "{not json",

@@ -55,7 +55,7 @@ export async function launchService(
       throw startFailure(spec.name, { how, exitCode: child.exitCode, lines: begun.lines });
     });
     const healthUrl = await Promise.race([ready, early, rejectedBy(over)]);
-    await Promise.race([untilReady(healthUrl, over, (answer) => begun.asked(answer)), early]);
+    await Promise.race([untilReady(healthUrl, over, (answer) => begun.polled(answer)), early]);
     return {
       pid: child.pid ?? 0,
       healthUrl,

@@ -24,7 +24,7 @@ export interface Beginning {
   /** The last answer of its readiness probe. */
   readonly answer: string | null;
   heard(line: string): void;
-  asked(answer: string): void;
+  polled(answer: string): void;
   end(): void;
 }
 
@@ -55,7 +55,7 @@ export function beginning({ silenceMs, longestMs }: Patience): Beginning {
       lines.push(logText(parseLogLine(line)));
       if (lines.length > LAST_LINES) lines.shift();
     },
-    asked(text) {
+    polled(text) {
       answer = text;
     },
     end() {

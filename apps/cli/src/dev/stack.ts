@@ -161,9 +161,9 @@ export class Stack {
         },
         log: report.step,
       });
-    const asked = name === "nats" ? natsPort : redisPort;
+    const wanted = name === "nats" ? natsPort : redisPort;
     const { portsFile } = state;
-    const first = await launchOnChosenPort(name, launchOn, { asked, portsFile, report });
+    const first = await launchOnChosenPort(name, launchOn, { wanted, portsFile, report });
     let isFirst = true;
     await this.#supervise(name, async () => {
       const server = isFirst ? first : await launchOn(first.port);

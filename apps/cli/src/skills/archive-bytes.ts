@@ -37,10 +37,10 @@ export function formatOf(bytes: Buffer, label: string): "zip" | "tar.gz" | "tar"
 function isTar(bytes: Buffer): boolean {
   if (bytes.length < 512) return false;
   const header = Buffer.from(bytes.subarray(0, 512));
-  const told = Number.parseInt(header.toString("latin1", 148, 156).replaceAll(/[\0 ]/g, ""), 8);
+  const stated = Number.parseInt(header.toString("latin1", 148, 156).replaceAll(/[\0 ]/g, ""), 8);
   header.fill(" ", 148, 156);
   const sum = header.reduce((total, byte) => total + byte, 0);
-  return told === sum || header.subarray(0, 148).every((byte) => byte === 0);
+  return stated === sum || header.subarray(0, 148).every((byte) => byte === 0);
 }
 
 function tooLarge(): CliError {

@@ -6,7 +6,7 @@ import { CliError } from "../cli-error.ts";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { skillFoldersOf } from "./client-folders.ts";
 
-test("the folders of other clients are found, those of the project first, and home is no project [X33]", async () => {
+test("the folders of other clients are found, those of the project first, and home is not a project [X33]", async () => {
   const home = tempDirectory();
   const cwd = join(home, "work", "deep");
   for (const folder of [

@@ -33,7 +33,7 @@ export async function skillFoldersOf(
   });
 }
 
-/** From here up to, and without, the home directory, which is no project. */
+/** From here up to, and without, the home directory, which is not a project. */
 function upwards(cwd: string, home: string): string[] {
   const places: string[] = [];
   for (let at = cwd; at !== home && at !== dirname(at); at = dirname(at)) places.push(at);

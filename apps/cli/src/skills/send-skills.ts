@@ -61,9 +61,9 @@ export async function sendSkills(
   const settle = async () => {
     for (const skill of (await waiting.shift()) ?? []) {
       const why = options.dryRun ? duplicateOf(skill) : null;
-      const told = why === null ? skill : skippedSkill(skill, why);
-      count(total, told);
-      options.onSkill(told);
+      const result = why === null ? skill : skippedSkill(skill, why);
+      count(total, result);
+      options.onSkill(result);
     }
   };
   for await (const batch of batches(skills)) {

@@ -283,7 +283,7 @@ test("a chain that is shorter than another process knew is found", async () => {
   assert.deepEqual([breaks[0]?.kind, breaks[0]?.writer], ["cut", policyId]);
 });
 
-test("the last message that a writer sent twice is no break", () => {
+test("the last message that a writer sent twice is not a break", () => {
   const last = brokerChain.at(-1);
   assert.ok(last !== undefined);
   const report = verified(streamOf(policyChain, brokerChain, [last]));

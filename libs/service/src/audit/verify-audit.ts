@@ -25,7 +25,7 @@ export interface AuditReport {
   /** Messages that a writer sent twice because it got no answer. */
   readonly repeated: number;
   /**
-   * Messages that are no records: answers of NATS, or of a service, that somebody had sent here instead
+   * Messages that are not records: answers of NATS, or of a service, that somebody had sent here instead
    * of to themselves. They can hide nothing, because no record is missing.
    */
   readonly strays: { readonly count: number; readonly first: number | null };

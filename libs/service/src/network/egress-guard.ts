@@ -36,7 +36,7 @@ const METADATA = ["168.63.129.16/32", "100.100.100.200/32", "fd00:ec2::254/128"]
  * The IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890, as of November 2026) and multicast, RFC 5771.
  * Those of IPv6 that lie outside of 2000::/3 are below. Compared block by block with the registries as CPython has them
  * (Lib/ipaddress.py) and those that it leaves out, RFC 9780 and RFC 9602. Its few addresses that are reachable inside of these blocks, such
- * as anycast of AS112, 192.0.0.9 and 2001:4:112::/48, are no addresses of pages and servers, and stay refused.
+ * as anycast of AS112, 192.0.0.9 and 2001:4:112::/48, are not addresses of pages and servers, and stay refused.
  */
 const SPECIAL = [
   "0.0.0.0/8",

@@ -54,7 +54,7 @@ beforeEach(() => {
 const policyDigest = canonicalDigest("rules");
 function callToApprove(): CallToApprove {
   return {
-    asked: {
+    requester: {
       onBehalfOf: "team-a",
       token: undefined,
       deadline: Date.now() + 10_000,
@@ -93,8 +93,8 @@ test("an approved call is admitted as it is sent, sent once, and told of with th
   await passed.executed(result);
   const { principal, decision, pin, args, ref: tool } = call;
   const binding = bindingDigest({ principal, caller: "team-a", tool, pin, args, decision });
-  const [{ attempt, ...asked } = assert.fail("it was not asked")] = admitted;
-  assert.deepEqual(asked, {
+  const [{ attempt, ...requester } = assert.fail("it was not asked")] = admitted;
+  assert.deepEqual(requester, {
     onBehalfOf: "team-a",
     tool,
     args,
@@ -146,7 +146,7 @@ test("without a person's yes a call is not sent, and its error says what to do",
   }
 });
 
-test("whatever is no clear answer lets no call through", async () => {
+test("whatever is not a clear answer lets no call through", async () => {
   for (const error of [
     policyFail.policy_changed("other rules", { policyDigest }),
     policyFail.binding_mismatch("another call", { expected: policyDigest }),

@@ -10,11 +10,11 @@ import type { Decision, Principal } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import { NotSentError } from "./call-once.ts";
-import type { AskedFor } from "./policy-gate.ts";
+import type { Requester } from "./policy-gate.ts";
 
 /** A call exactly as it is about to be sent, and the policy's `ask` about it. */
 export interface CallToApprove {
-  readonly asked: AskedFor;
+  readonly requester: Requester;
   readonly principal: Principal;
   readonly decision: Decision;
   readonly ref: ToolRef;
@@ -70,14 +70,14 @@ export function createApprovalGate(
 
   const admit = async (call: CallToApprove, attempt: string): Promise<Passed> => {
     const reply = await orNotSent(() =>
-      policy.admitCall(requestOf(call, attempt), limitsOf(call.asked)),
+      policy.admitCall(requestOf(call, attempt), limitsOf(call.requester)),
     );
     if (reply.outcome === "passed") return { approvalId: reply.approvalId, grantId: reply.grantId };
     throw new NotSentError(refusalOf(call, reply));
   };
   const settle = async (
     end: z.input<typeof settleCall.request>,
-    { correlationId, traceparent }: AskedFor,
+    { correlationId, traceparent }: Requester,
   ): Promise<void> => {
     try {
       await policy.settleCall(end, { correlationId, traceparent });
@@ -93,7 +93,7 @@ export function createApprovalGate(
       const { approvalId } = passed;
       const end = async (how: End): Promise<void> => {
         // By a session grant: nothing was consumed.
-        if (approvalId !== null) await settle({ approvalId, attempt, ...how }, call.asked);
+        if (approvalId !== null) await settle({ approvalId, attempt, ...how }, call.requester);
       };
       return {
         ...passed,
@@ -117,8 +117,8 @@ function digested(result: unknown): { readonly resultDigest?: string } {
 }
 
 function requestOf(call: CallToApprove, attempt: string): z.input<typeof admitCall.request> {
-  const { asked, principal, decision, ref: tool, pin, args, callId, approvalId } = call;
-  const { onBehalfOf, token } = asked;
+  const { requester, principal, decision, ref: tool, pin, args, callId, approvalId } = call;
+  const { onBehalfOf, token } = requester;
   return {
     onBehalfOf,
     ...(token === undefined ? {} : { token }),
@@ -155,7 +155,7 @@ function refusalOf(
   });
 }
 
-function limitsOf({ deadline, signal, correlationId, traceparent }: AskedFor) {
+function limitsOf({ deadline, signal, correlationId, traceparent }: Requester) {
   const soon = Date.now() + TIMEOUT_MS;
   return { deadline: Math.min(deadline, soon), signal, correlationId, traceparent };
 }

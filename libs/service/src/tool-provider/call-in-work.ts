@@ -4,12 +4,12 @@ import type { Principal } from "@switchyard/contracts/policy";
 import type { Stop } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { NotSentError } from "./call-once.ts";
-import type { AskedFor } from "./policy-gate.ts";
+import type { Requester } from "./policy-gate.ts";
 import { isAbout, stoppedBy } from "./stop-scope.ts";
 
 /** What is known of a request to a tool provider in its first moment. */
 export interface ArrivedCall {
-  readonly asked: AskedFor;
+  readonly requester: Requester;
   /** As the caller named it; nobody can cancel a call without one. */
   readonly callId: string | undefined;
   /** Null for a provider without servers. */
@@ -32,7 +32,7 @@ export class CallInWork {
   readonly callId: string | undefined;
   readonly server: string | null;
   /** For questions to the policy. What it reserves for the call is given back at the end of the call. */
-  readonly asked: AskedFor;
+  readonly requester: Requester;
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal;
   readonly #onEnd: (call: CallInWork, reserved: readonly string[]) => void;
@@ -42,17 +42,20 @@ export class CallInWork {
   #stop: Stop | null = null;
 
   constructor(
-    { asked, callId, server }: ArrivedCall,
+    { requester, callId, server }: ArrivedCall,
     onEnd: (call: CallInWork, reserved: readonly string[]) => void,
   ) {
     this.callId = callId;
     this.server = server;
-    this.asked = { ...asked, onReserved: (reservation) => void this.#reserved.push(reservation) };
-    this.#callerSignal = asked.signal;
+    this.requester = {
+      ...requester,
+      onReserved: (reservation) => void this.#reserved.push(reservation),
+    };
+    this.#callerSignal = requester.signal;
     this.#onEnd = onEnd;
     // Not AbortSignal.any: its bookkeeping costs more than the whole of a cheap call.
-    if (asked.signal.aborted) this.#giveUp();
-    else asked.signal.addEventListener("abort", this.#giveUp, { once: true });
+    if (requester.signal.aborted) this.#giveUp();
+    else requester.signal.addEventListener("abort", this.#giveUp, { once: true });
   }
 
   get signal(): AbortSignal {
@@ -81,7 +84,7 @@ export class CallInWork {
   /** Ends it when it is in work and the stop is about it. New calls the policy denies by itself. */
   stopIf(stop: Stop): void {
     if (this.#work === null || this.signal.aborted) return;
-    if (!isAbout(stop.scope, { ...this.#work, token: this.asked.token })) return;
+    if (!isAbout(stop.scope, { ...this.#work, token: this.requester.token })) return;
     this.#stop = stop;
     this.#controller.abort(STOPPED);
   }

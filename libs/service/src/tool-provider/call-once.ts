@@ -36,7 +36,7 @@ export class NotSentError extends Error {
 export interface CallOnce {
   /**
    * Claims a call, so that it is made at most once for its id: a repeat waits for the call in work or gets its stored
-   * outcome. Rejects with what the call in work failed with, or with CallStoreError before anything was sent.
+   * outcome. Rejects with what the call in work failed with, or with StoreError before anything was sent.
    */
   claim(callId: string, call: CallIdentity, pickUp?: PickUp | null): Promise<Turn | EarlierCall>;
 }

@@ -3,8 +3,9 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { testRedis } from "@switchyard/local-servers/test-servers";
+import { StoreError } from "../store-error.ts";
 import { Redis } from "ioredis";
-import { CallStoreError, createCallStore, type CallOutcome, type Claim } from "./call-store.ts";
+import { createCallStore, type CallOutcome, type Claim } from "./call-store.ts";
 
 const { url } = await testRedis();
 const redis = new Redis(url);
@@ -62,8 +63,8 @@ test("without Redis there is no answer to take for one", async () => {
   const gone = new Redis(url, { lazyConnect: true, enableOfflineQueue: false });
   gone.disconnect();
   const store = createCallStore(gone, "here");
-  await assert.rejects(store.read("d"), CallStoreError);
-  await assert.rejects(store.claim("d", call), CallStoreError);
+  await assert.rejects(store.read("d"), StoreError);
+  await assert.rejects(store.claim("d", call), StoreError);
 });
 
 /** A connection that carries out what it is asked, and loses the answers while `isLosing`. */
@@ -85,9 +86,9 @@ function losing(): { readonly connection: Redis; isLosing: boolean } {
 test("a claim whose answer was lost is not taken for a call that was made", async () => {
   const lost = losing();
   const store = createCallStore(lost.connection, "here");
-  await assert.rejects(store.claim("e", call), CallStoreError);
+  await assert.rejects(store.claim("e", call), StoreError);
   assert.equal((await there.read("e"))?.state, "claimed", "Redis has it all the same");
-  await assert.rejects(store.claim("e", call), CallStoreError);
+  await assert.rejects(store.claim("e", call), StoreError);
   lost.isLosing = false;
   assert.equal((await store.claim("e", call)).state, "new");
 });
@@ -95,7 +96,7 @@ test("a claim whose answer was lost is not taken for a call that was made", asyn
 test("a claim whose answer was lost frees its id for other processes too", async () => {
   const lost = losing();
   const store = createCallStore(lost.connection, "here");
-  await assert.rejects(store.claim("f", call), CallStoreError);
+  await assert.rejects(store.claim("f", call), StoreError);
   lost.isLosing = false;
   await until("the id is free", async () => (await there.read("f")) === null);
 });
@@ -111,7 +112,7 @@ test("an outcome that Redis did not take is told from here meanwhile, and stored
   const own = await store.claim("h", call);
   assert.ok(own.state === "new");
   isFull = true;
-  await assert.rejects(own.finish(outcome), CallStoreError);
+  await assert.rejects(own.finish(outcome), StoreError);
   const done = { state: "done", outcome, ...kept };
   assert.deepEqual([await store.read("h"), await store.claim("h", call)], [done, done]);
   assert.equal((await there.read("h"))?.state, "claimed");

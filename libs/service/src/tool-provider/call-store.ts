@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
+import { fromRedis } from "../store-error.ts";
 import type { Redis } from "../redis.ts";
 import { z } from "zod";
 
@@ -9,22 +10,22 @@ import { z } from "zod";
  * outcome. A claim without an outcome means that nobody knows whether the call happened.
  */
 export interface CallStore {
-  /** The record of a call, or null. Rejects with CallStoreError. */
+  /** The record of a call, or null. Rejects with StoreError. */
   read(callId: string): Promise<CallRecord | null>;
   /**
    * Writes the claim unless the id has a record already, and returns that one. The run's epoch is looked at in the same
-   * step: with an older one than was seen nothing is claimed. Rejects with CallStoreError.
+   * step: with an older one than was seen nothing is claimed. Rejects with StoreError.
    */
   claim(
     callId: string,
     call: CallIdentity,
     pickUp?: PickUp | null,
   ): Promise<Claim | CallRecord | Stale>;
-  /** False when a higher epoch of the run was seen, by any provider on this Redis. Rejects with CallStoreError. */
+  /** False when a higher epoch of the run was seen, by any provider on this Redis. Rejects with StoreError. */
   admit(pickUp: PickUp): Promise<boolean>;
   /**
    * For a call that may be on its way to another process: when its owner comes to claim it within a minute, it
-   * is refused. Returns the record that the id has already, or null. Rejects with CallStoreError.
+   * is refused. Returns the record that the id has already, or null. Rejects with StoreError.
    */
   forbid(callId: string, owner: CallOwner): Promise<CallRecord | null>;
 }
@@ -58,11 +59,6 @@ export interface Claim {
   finish(outcome: CallOutcome): Promise<void>;
   /** The call was provably not sent: the id is free again. */
   release(): Promise<void>;
-}
-
-/** Redis cannot be asked. */
-export class CallStoreError extends Error {
-  override readonly name = "CallStoreError";
 }
 
 export const CallResult = z.object({
@@ -156,7 +152,7 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
   let telling: NodeJS.Timeout | null = null;
 
   const pay = async (callId: string, debt: Owed): Promise<void> => {
-    await asked(debt.write);
+    await fromRedis(debt.write());
     if (owed.get(callId) === debt) owed.delete(callId);
   };
   const payAll = async (): Promise<void> => {
@@ -174,7 +170,7 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
   };
   const orOwe = async <T>(callId: string, write: () => Promise<T>, debt: Owed): Promise<T> => {
     try {
-      return await asked(write);
+      return await fromRedis(write());
     } catch (error) {
       owed.set(callId, debt);
       payLater();
@@ -183,21 +179,21 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
   };
 
   const admit: CallStore["admit"] = async ({ runId, epoch }) =>
-    (await asked(() => redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS))) === 1;
+    (await fromRedis(redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS))) === 1;
 
   return {
     async read(callId) {
-      return owed.get(callId)?.record ?? parseRecord(await asked(() => redis.get(keyOf(callId))));
+      return owed.get(callId)?.record ?? parseRecord(await fromRedis(redis.get(keyOf(callId))));
     },
     async forbid(callId, owner) {
       const key = keyOf(callId);
       const text = cancelledText([ownerText(owner)]);
-      let found = await asked(() => redis.set(key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"));
+      let found = await fromRedis(redis.set(key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"));
       const record = parseRecord(found);
       if (found === null || record?.state !== "cancelled") return record;
       // Whoever may name the id may have been here before.
       const own = cancelledText([...record.owners.slice(-MOST_OWNERS), ownerText(owner)]);
-      found = await asked(() =>
+      found = await fromRedis(
         replace(redis, key, { found, text: own, seconds: FORBIDDEN_SECONDS }),
       );
       return parseRecord(found);
@@ -282,12 +278,4 @@ function epochKey(runId: string): string {
 
 function parseRecord(text: string | null): CallRecord | null {
   return text === null ? null : CallRecord.parse(JSON.parse(text));
-}
-
-async function asked<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new CallStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
-  }
 }

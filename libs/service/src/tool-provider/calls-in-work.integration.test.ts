@@ -42,8 +42,8 @@ async function during<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { deadline, correlationId, traceparent } = WAITS;
-  const asked = { onBehalfOf: "cli", token, deadline, signal, correlationId, traceparent };
-  const call = calls.begin({ asked, callId: undefined, server: "files" });
+  const requester = { onBehalfOf: "cli", token, deadline, signal, correlationId, traceparent };
+  const call = calls.begin({ requester, callId: undefined, server: "files" });
   try {
     call.begin(principal, ref);
     return await work(call.signal);

@@ -1,8 +1,9 @@
+import { ServiceError } from "@switchyard/contracts/errors";
 import type { CallInWork } from "./call-in-work.ts";
 import type { CallStore } from "./call-store.ts";
 import type { CallsInWork } from "./calls-in-work.ts";
 import { ownCallId } from "./own-call-id.ts";
-import type { AskedFor, PolicyGate } from "./policy-gate.ts";
+import type { Requester, PolicyGate } from "./policy-gate.ts";
 
 export interface CancelRequest {
   readonly callId: string;
@@ -22,7 +23,11 @@ export interface CancelDeps {
   /** The name of this process in the records of calls. */
   readonly holder: string;
   /** Asks the process that has a call. */
-  readonly passOn: (holder: string, request: CancelRequest, asked: AskedFor) => Promise<Cancelled>;
+  readonly passOn: (
+    holder: string,
+    request: CancelRequest,
+    requester: Requester,
+  ) => Promise<Cancelled>;
 }
 
 /**
@@ -32,20 +37,39 @@ export interface CancelDeps {
 export async function cancelCall(
   deps: CancelDeps,
   request: CancelRequest,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<Cancelled> {
   const { callId } = request;
-  const here = deps.calls.find(callId).filter((call) => call.asked.onBehalfOf === asked.onBehalfOf);
-  const cancelled = await cancelThese(deps, here, { request, asked });
+  const here = deps.calls
+    .find(callId)
+    .filter((call) => call.requester.onBehalfOf === requester.onBehalfOf);
+  const cancelled = await cancelThese(deps, here, { request, requester });
   if (cancelled || here.some(({ work }) => work !== null)) return { cancelled };
   // Nobody may have it in work yet: then it is not made, wherever it waits. Without Redis nobody makes it either.
-  const owner = { caller: asked.onBehalfOf, token: asked.token };
-  const own = ownCallId(asked.onBehalfOf, callId);
+  const owner = { caller: requester.onBehalfOf, token: requester.token };
+  const own = ownCallId(requester.onBehalfOf, callId);
   const record = await deps.store.forbid(own, owner).catch(() => null);
   const holder = record?.state === "claimed" ? record.holder : undefined;
   if (holder === undefined || holder === deps.holder) return { cancelled: false };
-  return deps.passOn(holder, request, asked);
+  return deps.passOn(holder, request, requester);
 }
+
+/** Asks the process that has a call. One that is gone has no call in work any more. */
+export async function askHolder(
+  { deadline, signal, correlationId, traceparent }: Requester,
+  ask: (
+    limits: Pick<Requester, "deadline" | "signal" | "correlationId" | "traceparent">,
+  ) => Promise<Cancelled>,
+): Promise<Cancelled> {
+  try {
+    return await ask({ deadline, signal, correlationId, traceparent });
+  } catch (error) {
+    if (!(error instanceof ServiceError) || OF_THE_CALLER.has(error.code)) throw error;
+    return { cancelled: false };
+  }
+}
+
+const OF_THE_CALLER: ReadonlySet<string> = new Set(["invalid_token", "policy_unavailable"]);
 
 /**
  * Cancels a call of this process, of the same caller and the same run. Anybody else is told what one is told
@@ -54,22 +78,22 @@ export async function cancelCall(
 export async function cancelHere(
   deps: Pick<CancelDeps, "calls" | "gate">,
   request: CancelRequest,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<Cancelled> {
   const here = deps.calls
     .find(request.callId)
-    .filter((call) => call.asked.onBehalfOf === asked.onBehalfOf && call.work !== null);
-  return { cancelled: await cancelThese(deps, here, { request, asked }) };
+    .filter((call) => call.requester.onBehalfOf === requester.onBehalfOf && call.work !== null);
+  return { cancelled: await cancelThese(deps, here, { request, requester }) };
 }
 
 async function cancelThese(
   { calls, gate }: Pick<CancelDeps, "calls" | "gate">,
   found: readonly CallInWork[],
-  { request, asked }: { readonly request: CancelRequest; readonly asked: AskedFor },
+  { request, requester }: { readonly request: CancelRequest; readonly requester: Requester },
 ): Promise<boolean> {
   let isAny = false;
   for (const call of found) {
-    if (call.server !== request.server || !(await isOfSameRun(gate, call, asked))) continue;
+    if (call.server !== request.server || !(await isOfSameRun(gate, call, requester))) continue;
     // It may have ended while the policy was asked; then nothing is left to stop.
     if (calls.find(request.callId).includes(call)) isAny = call.cancel() || isAny;
   }
@@ -77,11 +101,15 @@ async function cancelThese(
 }
 
 /** A run may have got a new token since: then the policy says whose both are. */
-async function isOfSameRun(gate: PolicyGate, call: CallInWork, asked: AskedFor): Promise<boolean> {
-  const { token } = call.asked;
-  if (asked.token === token) return true;
-  if (asked.token === undefined || token === undefined) return false;
-  const own = await gate.identify(asked);
-  const other = call.work?.principal ?? (await gate.identify({ ...asked, token }));
+async function isOfSameRun(
+  gate: PolicyGate,
+  call: CallInWork,
+  requester: Requester,
+): Promise<boolean> {
+  const { token } = call.requester;
+  if (requester.token === token) return true;
+  if (requester.token === undefined || token === undefined) return false;
+  const own = await gate.identify(requester);
+  const other = call.work?.principal ?? (await gate.identify({ ...requester, token }));
   return own.runId !== null && own.runId === other.runId;
 }

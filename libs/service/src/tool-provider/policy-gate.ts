@@ -1,5 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
+import type { CallContext } from "@switchyard/bus/serve";
+import type { Rpc } from "@switchyard/contracts/define";
 import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
 import {
@@ -22,7 +24,7 @@ import {
 } from "./server-access.ts";
 
 /** Who asks, and how long an answer is of use. */
-export interface AskedFor {
+export interface Requester {
   /** The `{caller}` token of the request that the provider serves. */
   readonly onBehalfOf: string;
   readonly token: string | undefined;
@@ -34,6 +36,15 @@ export interface AskedFor {
   readonly userToken?: string | undefined;
   /** Hears of a place that the policy reserved for the call; see `call-in-work.ts`. */
   readonly onReserved?: (reservation: string) => void;
+}
+
+/** Who asks with a request of a client, which may bring a run token. */
+export function requesterOf<R extends Rpc>(
+  context: CallContext<R>,
+  token: string | undefined,
+): Requester {
+  const { caller: onBehalfOf, deadline, signal, correlationId, traceparent, userToken } = context;
+  return { onBehalfOf, token, deadline, signal, correlationId, traceparent, userToken };
 }
 
 /** What is asked for; a tool call unless `kind` says something else. */
@@ -51,13 +62,13 @@ export interface Question {
  * refuses is the caller's `invalid_token`.
  */
 export interface PolicyGate {
-  check(question: Question, asked: AskedFor): Promise<Decided>;
+  check(question: Question, requester: Requester): Promise<Decided>;
   /** Who asks, as the policy reads the token. */
-  identify(asked: AskedFor): Promise<Principal>;
+  identify(requester: Requester): Promise<Principal>;
   /** The names that the principal may use with at least some arguments. */
   filter(
     refs: readonly ToolRef[],
-    asked: AskedFor,
+    requester: Requester,
     kind?: AccessKind,
   ): Promise<ReadonlySet<string>>;
 }
@@ -87,27 +98,27 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
   const factsOfTool = ({ server }: ToolRef): KnownFacts | null =>
     server === null ? null : factsOf(server);
 
-  const ask = async ({ ref, args, kind, pin }: Question, asked: AskedFor) => {
+  const ask = async ({ ref, args, kind, pin }: Question, requester: Requester) => {
     const known = factsOfTool(ref);
     const reply = await orUnavailable(() =>
       policy.checkPolicy(
         {
-          ...principalOf(asked),
+          ...principalOf(requester),
           tool: ref,
           args,
           ...(kind === undefined ? {} : { kind }),
           ...(pin === undefined ? {} : { pin }),
           ...(known === null ? {} : { server: known.facts }),
         },
-        limits(asked),
+        limits(requester),
       ),
     );
-    return aboutAsker(reply, asked);
+    return aboutAsker(reply, requester);
   };
-  const decide = async (question: Question, asked: AskedFor): Promise<Decided> => {
+  const decide = async (question: Question, requester: Requester): Promise<Decided> => {
     const isToolCall = question.kind === undefined || question.kind === "tool";
-    if (cache === null || !isToolCall) return reserved(await ask(question, asked), asked);
-    const key = keyOf(question, asked, factsOfTool(question.ref)?.text);
+    if (cache === null || !isToolCall) return reserved(await ask(question, requester), requester);
+    const key = keyOf(question, requester, factsOfTool(question.ref)?.text);
     const { name } = question.ref;
     let found = cache.find(key);
     // No await without need: calls that arrive together would all look before the first of them asks.
@@ -120,35 +131,35 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
     if (found !== null) return found;
     const reply = await ahead.ask(key, name, async () => {
       const askedAt = performance.now();
-      const answer = await ask(question, asked);
+      const answer = await ask(question, requester);
       cache.keep(key, answer, askedAt);
       return answer;
     });
-    return reserved(reply, asked);
+    return reserved(reply, requester);
   };
   const filtered = createFilterQuestion(bus, { cache, factsOf });
 
   return {
-    async check(question, asked) {
-      const decided = await decide(question, asked);
+    async check(question, requester) {
+      const decided = await decide(question, requester);
       const { server } = question.ref;
       if (server === null) return decided;
       const decision = narrowByRoles(decided, { server, roles: rolesOf(server) });
       return { ...decided, decision };
     },
-    async identify(asked) {
+    async identify(requester) {
       const { principal } = await orUnavailable(() =>
-        policy.filterPolicy({ ...principalOf(asked), tools: [] }, limits(asked)),
+        policy.filterPolicy({ ...principalOf(requester), tools: [] }, limits(requester)),
       );
-      return principal ?? unknownPrincipal(asked);
+      return principal ?? unknownPrincipal(requester);
     },
-    async filter(refs, asked, kind) {
+    async filter(refs, requester, kind) {
       const allowed = new Set<string>();
       // Never without a question, or an empty list would hide a token that is refused.
       for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
         const tools = refs.length <= MAX_FILTERED ? refs : refs.slice(start, start + MAX_FILTERED);
-        const { names, principal } = await filtered(tools, asked, kind);
-        const isOpen = serverOpenness(rolesOf, principal ?? unknownPrincipal(asked));
+        const { names, principal } = await filtered(tools, requester, kind);
+        const isOpen = serverOpenness(rolesOf, principal ?? unknownPrincipal(requester));
         for (const { name, server } of tools) {
           if (names.has(name) && (server === null || isOpen(server))) allowed.add(name);
         }
@@ -166,23 +177,23 @@ function createFilterQuestion(
   const policy = client(bus, { filterPolicy });
   return async (
     tools: readonly ToolRef[],
-    asked: AskedFor,
+    requester: Requester,
     kind: AccessKind | undefined,
   ): Promise<Filtered> => {
     const servers = factsOfTools(tools, factsOf);
-    const key = filterKey(asked, { kind, servers });
+    const key = filterKey(requester, { kind, servers });
     const found = cache?.filters.find(key, tools) ?? null;
     if (found !== null) return found;
     const askedAt = performance.now();
     const reply = await orUnavailable(() =>
       policy.filterPolicy(
         {
-          ...principalOf(asked),
+          ...principalOf(requester),
           tools: [...tools],
           ...(kind === undefined ? {} : { kind }),
           ...(servers === null ? {} : { servers }),
         },
-        limits(asked),
+        limits(requester),
       ),
     );
     if (cache !== null) return cache.filters.keep(key, { refs: tools, reply }, askedAt);
@@ -192,15 +203,18 @@ function createFilterQuestion(
 
 function reserved<T extends { readonly reservation?: string | undefined }>(
   reply: T,
-  { onReserved }: AskedFor,
+  { onReserved }: Requester,
 ): T {
   if (reply.reservation !== undefined) onReserved?.(reply.reservation);
   return reply;
 }
 
 /** Without a token the caller is all that there is to say of who asks: an answer about another one is not an answer. */
-function aboutAsker<T extends { readonly principal: Principal }>(reply: T, asked: AskedFor): T {
-  if (asked.token !== undefined || reply.principal.user === asked.onBehalfOf) return reply;
+function aboutAsker<T extends { readonly principal: Principal }>(
+  reply: T,
+  requester: Requester,
+): T {
+  if (requester.token !== undefined || reply.principal.user === requester.onBehalfOf) return reply;
   throw fail.policy_unavailable(
     "The policy service answered about somebody else, so the call was not made; look at its log.",
     { cause: "fault" },
@@ -218,7 +232,7 @@ function serverOpenness(rolesOf: RolesOf, principal: Principal): (server: string
 }
 
 /** A policy service that does not say whom a token is of: an agent without roles, to be careful. */
-function unknownPrincipal({ onBehalfOf, token }: AskedFor): Principal {
+function unknownPrincipal({ onBehalfOf, token }: Requester): Principal {
   return { user: onBehalfOf, agent: token === undefined ? null : "unknown", runId: null };
 }
 
@@ -235,23 +249,23 @@ function factsOfTools(
   return facts.length === 0 ? null : Object.fromEntries(facts);
 }
 
-function keyOf({ ref, pin }: Question, { onBehalfOf, token }: AskedFor, facts = ""): string {
+function keyOf({ ref, pin }: Question, { onBehalfOf, token }: Requester, facts = ""): string {
   return decisionKey({ onBehalfOf, token, ...ref, pin, facts });
 }
 
 /** Everything that the answer about a list depends on besides its tools and the revision. */
 function filterKey(
-  { onBehalfOf, token = "" }: AskedFor,
+  { onBehalfOf, token = "" }: Requester,
   about: { kind: AccessKind | undefined; servers: Record<string, ServerFacts> | null },
 ): string {
   return JSON.stringify([onBehalfOf, token, about.kind ?? "tool", about.servers]);
 }
 
-function principalOf({ onBehalfOf, token }: AskedFor): { onBehalfOf: string; token?: string } {
+function principalOf({ onBehalfOf, token }: Requester): { onBehalfOf: string; token?: string } {
   return token === undefined ? { onBehalfOf } : { onBehalfOf, token };
 }
 
-function limits({ deadline, signal, correlationId, traceparent }: AskedFor) {
+function limits({ deadline, signal, correlationId, traceparent }: Requester) {
   return {
     deadline: Math.min(deadline, Date.now() + TIMEOUT_MS),
     signal,

@@ -99,7 +99,7 @@ test("one trace leads from the first piece of work through every call that it ca
   assert.ok(!collector.text().includes("canary-argument"));
 });
 
-test("work that another process caused continues its trace; what is no traceparent begins a new one", async () => {
+test("work that another process caused continues its trace; what is not a traceparent begins a new one", async () => {
   const parent = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
   const inTrace = (name: string, traceparent: string) =>
     inSpan({ name, kind: "internal", parent: traceparent }, () => Promise.resolve());

@@ -59,8 +59,8 @@ export async function passAgentGate(
     const about = { caller: onBehalfOf, tool, pin: undefined, args, decision };
     const binding = bindingDigest({ principal, ...about });
     const attempt = randomUUID();
-    const asked = { onBehalfOf, token, tool, args, callId, decision, binding, attempt };
-    const reply = await policy.admitCall(asked, limits);
+    const question = { onBehalfOf, token, tool, args, callId, decision, binding, attempt };
+    const reply = await policy.admitCall(question, limits);
     const verdict = verdictOf(call, decision, reply);
     if ("step" in verdict) return verdict.step;
     if (reply.outcome !== "passed" || reply.approvalId === null) return await begin(verdict);
@@ -120,10 +120,10 @@ function verdictOf(
       step: { kind: "tool-parked", callId, wait: { reason: "approval", approvalId, until } },
     };
   }
-  const asked = wait?.reason === "approval" ? wait.approvalId : null;
+  const question = wait?.reason === "approval" ? wait.approvalId : null;
   // A runner that died between the approval's use and the start used it for this very call, whose child has one id.
   const isOwnUse =
-    reply.outcome === "refused" && reply.state === "consumed" && reply.approvalId === asked;
+    reply.outcome === "refused" && reply.state === "consumed" && reply.approvalId === question;
   if (reply.outcome === "passed" || isOwnUse) {
     const { approvalId } = reply;
     const grantId = reply.outcome === "passed" ? reply.grantId : null;

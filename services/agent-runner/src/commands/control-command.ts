@@ -69,30 +69,30 @@ export async function applyControl(
     const refusal = notAllowed(named.data, by.data);
     return { next: "reject", rejection: refusal, runId: named.data };
   }
-  const asked = { runId, by: by.data, at: new Date(now()).toISOString() };
+  const control = { runId, by: by.data, at: new Date(now()).toISOString() };
   // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
   const command = `${streamSequence}:${publishedAt.getTime()}`;
   if (contract.name === resumeRun.name) {
     const { limits } = resumeRun.payload.parse(delivery.payload);
     if (limits === undefined) return { next: "work", runId, isHint: true };
-    const { at, by: from } = asked;
+    const { at, by: from } = control;
     const entry = { kind: "limits-changed" as const, at, by: from, limits, streamSequence };
     const news = { runId, entry, by: from, expected: null, command };
-    return afterNews(asked, await controls.tell(news));
+    return afterNews(control, await controls.tell(news));
   }
   if (contract.name === steerRun.name) {
     const { message } = steerRun.payload.parse(delivery.payload);
-    const { at, by: from } = asked;
+    const { at, by: from } = control;
     const entry = { kind: "steered" as const, at, by: from, message, streamSequence };
     const news = { runId, entry, by: from, expected: null, command };
-    return afterNews(asked, await controls.tell(news));
+    return afterNews(control, await controls.tell(news));
   }
   if (contract.name === cancelRun.name) {
     const { reason = null } = cancelRun.payload.parse(delivery.payload);
-    return afterCancel(asked, await controls.cancel({ ...asked, reason, command }));
+    return afterCancel(control, await controls.cancel({ ...control, reason, command }));
   }
   const { limits = {} } = retryRun.payload.parse(delivery.payload);
-  return afterRetry(asked, await controls.retry({ ...asked, limits, command, streamSequence }));
+  return afterRetry(control, await controls.retry({ ...control, limits, command, streamSequence }));
 }
 
 /** The run that a message is about, whatever its body holds. */

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { DeadLetter } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
-import { defineScripts, reach } from "../journal/redis-scripts.ts";
+import { fromRedis } from "@switchyard/service/store-error";
+import { defineScripts } from "../journal/redis-scripts.ts";
 import type { MessageFacts } from "./run-command.ts";
 
 /**
  * Commands that never became a run because runners died of them. Each runner that begins a message leaves a mark, which it
  * takes away when it leaves the message in order: what is left are deaths. A run that exists counts by itself.
- * Methods reject with StoreUnavailable.
+ * Methods reject with StoreError.
  */
 export interface DeadLetters {
   /** Marks the message as begun by this runner; gives how many others died of it or failed at it. */
@@ -55,34 +56,34 @@ export function openDeadLetters(redis: Redis): DeadLetters {
     },
 
     async leave(message) {
-      await reach(redis.srem(keyOf(message), runner));
+      await fromRedis(redis.srem(keyOf(message), runner));
     },
 
     async fail(message, deliveryCount) {
-      await reach(redis.sadd(keyOf(message), `${runner}:${deliveryCount}`));
-      await reach(redis.srem(keyOf(message), runner));
+      await fromRedis(redis.sadd(keyOf(message), `${runner}:${deliveryCount}`));
+      await fromRedis(redis.srem(keyOf(message), runner));
     },
 
     async forget(message) {
-      await reach(redis.del(keyOf(message)));
+      await fromRedis(redis.del(keyOf(message)));
     },
 
     async beginEarly(message) {
       const set = redis.set(`${keyOf(message)}:early`, 1, "EX", EARLY_SECONDS, "NX");
-      return (await reach(set)) === "OK";
+      return (await fromRedis(set)) === "OK";
     },
 
     async forgetEarly(message) {
-      await reach(redis.del(`${keyOf(message)}:early`));
+      await fromRedis(redis.del(`${keyOf(message)}:early`));
     },
 
     async add(letter) {
-      await reach(redis.zadd(LETTERS_KEY, Date.parse(letter.sentAt), JSON.stringify(letter)));
-      await reach(redis.zremrangebyrank(LETTERS_KEY, 0, -MAX_LETTERS - 1));
+      await fromRedis(redis.zadd(LETTERS_KEY, Date.parse(letter.sentAt), JSON.stringify(letter)));
+      await fromRedis(redis.zremrangebyrank(LETTERS_KEY, 0, -MAX_LETTERS - 1));
     },
 
     async list(caller) {
-      const stored = await reach(redis.zrevrange(LETTERS_KEY, 0, MAX_LETTERS - 1));
+      const stored = await fromRedis(redis.zrevrange(LETTERS_KEY, 0, MAX_LETTERS - 1));
       const letters = stored.map((json) => DeadLetter.parse(JSON.parse(json)));
       const isWanted = (letter: DeadLetter): boolean =>
         caller === undefined || letter.caller === caller;

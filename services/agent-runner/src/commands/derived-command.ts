@@ -27,12 +27,12 @@ const RUNNER = "runner";
 export function readSpawn(
   message: MessageFacts,
   agentToken: string,
-  asked: {
+  given: {
     readonly payload: z.output<typeof spawnRun.payload>;
     readonly parentJournal: readonly JournalEntry[];
   },
 ): Read {
-  const { payload, parentJournal } = asked;
+  const { payload, parentJournal } = given;
   const { runId, parent, skillDigest, ...start } = payload;
   const agent = AgentName.safeParse(agentToken);
   if (message.caller !== RUNNER || !agent.success)
@@ -61,13 +61,13 @@ export function readSpawn(
 export function readFork(
   message: MessageFacts,
   runToken: string,
-  asked: {
+  given: {
     readonly payload: z.output<typeof forkRun.payload>;
     readonly sourceJournal: readonly JournalEntry[];
     readonly names: RunNames;
   },
 ): Read {
-  const { payload, sourceJournal, names } = asked;
+  const { payload, sourceJournal, names } = given;
   const { newRunId, fromStep, input, agent, model, limits, labels } = payload;
   const source = RunId.safeParse(runToken);
   const requester = CallerName.safeParse(message.caller);

@@ -70,7 +70,7 @@ export function readCommand(
     const problems = ["model: goes not with replay; leave one of them out"];
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
-  const { runId: named, ...asked } = payload;
+  const { runId: named, ...content } = payload;
   const runId = names.own(requester.data, named ?? madeName(message));
   if (runId === null) return { rejection: foreignRunId(named, requester.data) };
   return {
@@ -79,7 +79,7 @@ export function readCommand(
       agent: agent.data,
       requester: requester.data,
       payload,
-      digest: canonicalDigest({ agent: agent.data, requester: requester.data, asked }),
+      digest: canonicalDigest({ agent: agent.data, requester: requester.data, asked: content }),
     },
   };
 }

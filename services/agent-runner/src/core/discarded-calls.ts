@@ -15,8 +15,8 @@ export class DiscardedCalls {
 
   /** Gives `write` the field for its entry; what is written is told. */
   async tell(write: (field: { readonly discarded?: Spent }) => Promise<void>): Promise<void> {
-    const told = this.#sum;
-    await write(told === null ? {} : { discarded: told });
+    const used = this.#sum;
+    await write(used === null ? {} : { discarded: used });
     this.#sum = null;
   }
 }

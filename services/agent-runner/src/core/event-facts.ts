@@ -22,16 +22,16 @@ const IDENTIFIER = /(?:Id|Digest)$|^(?:at|until|digest|key|by|requester|agent|mo
  * what looks like a secret. What that changed is named with its whole length and digest.
  */
 export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const told: Record<string, unknown> = {};
+  const safe: Record<string, unknown> = {};
   const abridged: AbridgedText[] = [];
   for (const [field, value] of Object.entries(facts)) {
-    told[field] = IDENTIFIER.test(field) ? value : toldValue(field, value);
-    if (told[field] === value) continue;
+    safe[field] = IDENTIFIER.test(field) ? value : toldValue(field, value);
+    if (safe[field] === value) continue;
     const whole = typeof value === "string" ? value : JSON.stringify(value);
-    if (typeof value !== "string" && JSON.stringify(told[field]) === whole) continue;
+    if (typeof value !== "string" && JSON.stringify(safe[field]) === whole) continue;
     abridged.push({ field, ...measureOf(whole) });
   }
-  return abridged.length === 0 ? told : { ...told, abridged: abridged.slice(0, MAX_ABRIDGED) };
+  return abridged.length === 0 ? safe : { ...safe, abridged: abridged.slice(0, MAX_ABRIDGED) };
 }
 
 /** The beginning of a text, without what looks like a secret. */

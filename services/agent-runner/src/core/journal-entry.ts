@@ -66,11 +66,11 @@ const SteeredEntry = z.object({
   at,
   by: CallerName,
   message: z.string(),
-  /** Place of the command in its stream; missing when it was no command. */
+  /** Place of the command in its stream; missing when it was not a command. */
   streamSequence: z.int().positive().optional(),
 });
 
-/** What answers used that broke off before this, and that are no part of the run; missing: nothing. */
+/** What answers used that broke off before this, and that are not part of the run; missing: nothing. */
 const discarded = z
   .object({ usage: Usage, costUsd: z.number().nonnegative().nullable() })
   .optional();

@@ -31,15 +31,15 @@ function withoutProviderOptions(key: string, value: unknown): unknown {
 }
 
 /** Where a question differs from the recorded one, in words; null when it is the same. */
-export function differenceOf(recorded: RecordedRequest, asked: RecordedRequest): string | null {
-  if (recorded.instructions !== asked.instructions)
+export function differenceOf(recorded: RecordedRequest, current: RecordedRequest): string | null {
+  if (recorded.instructions !== current.instructions)
     return "the instructions are others (agent, skills or their catalogue have changed)";
-  if (recorded.earlier !== asked.earlier) return "an earlier message or answer is another";
-  const first = recorded.since.findIndex((digest, index) => digest !== asked.since[index]);
-  const before = asked.messages - asked.since.length;
-  if (first >= 0 && first < asked.since.length)
-    return `message ${before + first + 1} of ${asked.messages} is another (input, or the result of a tool)`;
-  if (recorded.messages !== asked.messages)
-    return `there are ${asked.messages} messages instead of ${recorded.messages}`;
+  if (recorded.earlier !== current.earlier) return "an earlier message or answer is another";
+  const first = recorded.since.findIndex((digest, index) => digest !== current.since[index]);
+  const before = current.messages - current.since.length;
+  if (first >= 0 && first < current.since.length)
+    return `message ${before + first + 1} of ${current.messages} is another (input, or the result of a tool)`;
+  if (recorded.messages !== current.messages)
+    return `there are ${current.messages} messages instead of ${recorded.messages}`;
   return null;
 }

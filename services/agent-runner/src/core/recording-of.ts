@@ -33,10 +33,10 @@ export function recordingOf(entries: readonly JournalEntry[]): Recording | null 
 
 function recordedAnswer(state: RunState, entry: EntryOf<"model-responded">): RecordedAnswer {
   const { heard = 0, content, finishReason, usage, servedModel } = entry;
-  // What was said while the model was answering was no part of the question.
-  const asked = { ...state, messages: state.messages.slice(0, heard) };
+  // What was said while the model was answering was not part of the question.
+  const question = { ...state, messages: state.messages.slice(0, heard) };
   return {
-    request: recordedRequest(asked),
+    request: recordedRequest(question),
     content: content.map((part) => recordedPart(part, state.started.runId)),
     finishReason,
     usage: usageOf(usage),

@@ -207,8 +207,8 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
 }
 
 /** Those that a command names replace the others. */
-function withLimits(now: StartedEntry["limits"], asked: RunLimits): StartedEntry["limits"] {
-  const named = Object.entries(asked).filter(([, value]) => value !== undefined);
+function withLimits(now: StartedEntry["limits"], wanted: RunLimits): StartedEntry["limits"] {
+  const named = Object.entries(wanted).filter(([, value]) => value !== undefined);
   return { ...now, ...Object.fromEntries(named) };
 }
 

@@ -88,6 +88,6 @@ function questionFact(
   wait: Extract<EntryOf<"tool-parked">["wait"], { reason: "question" }>,
 ): Fact {
   const { question, options, schema, until } = wait;
-  const asked = { callId, question, options, until };
-  return [questionRequested, schema === undefined ? asked : { ...asked, schema }];
+  const facts = { callId, question, options, until };
+  return [questionRequested, schema === undefined ? facts : { ...facts, schema }];
 }

@@ -2,13 +2,13 @@ import type { EventPublisher } from "../events/event-publisher.ts";
 import { backoffMs, CancelRequested, pause } from "../signals/interruption.ts";
 import { isRevocable, mayFollowCancel } from "../core/entry-traits.ts";
 import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
-import { StoreUnavailable } from "./redis-scripts.ts";
 import { applyEntry } from "../core/replay.ts";
 import { openCalls, type RunState } from "../core/run-state.ts";
 import { DiscardedCalls } from "../core/discarded-calls.ts";
 import { eventsOfEntry } from "../core/run-events.ts";
 import type { Hold } from "./run-claim.ts";
 import { FenceLost, type RunStore } from "./run-store.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 const APPEND_ATTEMPTS = 5;
 const RETRY_CAP_MS = 1_000;
@@ -218,7 +218,7 @@ export class ActiveRun {
         const { published } = this.#publisher;
         return await this.#fenced(this.#store.append(this.hold, entries, after, published));
       } catch (error) {
-        if (!(error instanceof StoreUnavailable) || attempt === APPEND_ATTEMPTS) throw error;
+        if (!(error instanceof StoreError) || attempt === APPEND_ATTEMPTS) throw error;
         await pause(backoffMs(attempt, RETRY_CAP_MS), this.signal);
       }
     }

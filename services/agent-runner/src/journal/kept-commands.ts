@@ -1,7 +1,8 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { z } from "zod";
-import { defineScripts, reach } from "./redis-scripts.ts";
+import { defineScripts } from "./redis-scripts.ts";
 
 /** A message of the queue as it was read there, so that it can be read again without the queue. */
 const KeptCommand = z.object({
@@ -31,7 +32,7 @@ export type Keeping =
 
 /**
  * Commands that cannot become a run now, because a service is away that a new run needs. They lie here and not in the queue, where they
- * would count as work that waits for a runner. Methods reject with StoreUnavailable.
+ * would count as work that waits for a runner. Methods reject with StoreError.
  */
 export interface KeptCommands {
   /** Keeps a command, or counts one more rest of it. Not when another command with its run id is kept, or too many are. */
@@ -86,8 +87,9 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
   const forgetLapsed = async (owner: string): Promise<void> => {
     const [from, to] = [`[${owner}~`, `(${owner}~~`];
     const first = redis.zrangebylex(INDEX, from, to, "LIMIT", 0, LOOKED_AT);
-    for (const runId of await reach(first))
-      if ((await reach(redis.exists(keptKey(runId)))) === 0) await reach(redis.zrem(INDEX, runId));
+    for (const runId of await fromRedis(first))
+      if ((await fromRedis(redis.exists(keptKey(runId)))) === 0)
+        await fromRedis(redis.zrem(INDEX, runId));
   };
   return {
     async keep({ runId, digest }, command) {
@@ -111,14 +113,14 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
     },
 
     async read(runId) {
-      const [command, rests] = await reach(redis.hmget(keptKey(runId), "command", "rests"));
+      const [command, rests] = await fromRedis(redis.hmget(keptKey(runId), "command", "rests"));
       if (!command) return null;
       return { command: KeptCommand.parse(JSON.parse(command)), rests: Number(rests) };
     },
 
     async forget(runId) {
-      await reach(redis.del(keptKey(runId)));
-      await reach(redis.zrem(INDEX, runId));
+      await fromRedis(redis.del(keptKey(runId)));
+      await fromRedis(redis.zrem(INDEX, runId));
     },
   };
 }

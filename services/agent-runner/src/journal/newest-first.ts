@@ -1,5 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
-import { reach } from "./redis-scripts.ts";
+import { fromRedis } from "@switchyard/service/store-error";
 
 /** A member of a list, and the cursor with which the list goes on behind it. */
 export interface Row {
@@ -21,7 +21,7 @@ export async function newestFirst(
     row.score !== score || row.member < after;
   // Members of one millisecond are in the order of their names, so those before the cursor come again.
   for (let from = 0; ; from += count) {
-    const flat = await reach(
+    const flat = await fromRedis(
       redis.zrange(key, score, "-inf", "BYSCORE", "REV", "LIMIT", from, count, "WITHSCORES"),
     );
     const rows = pairsOf(flat);

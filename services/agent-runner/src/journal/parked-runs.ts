@@ -1,8 +1,9 @@
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { pairsOf } from "./newest-first.ts";
-import { defineScripts, reach } from "./redis-scripts.ts";
+import { defineScripts } from "./redis-scripts.ts";
 import { keptKey } from "./kept-commands.ts";
 import { stateKey } from "./run-keys.ts";
 import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
@@ -101,10 +102,10 @@ return {}
 export function openParkedRuns(redis: Redis): ParkedRuns {
   const run = defineScripts(redis, { yardRunsPostpone: POSTPONE, yardRunsStrike: STRIKE });
   const columns = (runId: string, ...names: string[]) =>
-    reach(redis.hmget(stateKey(runId), ...names));
+    fromRedis(redis.hmget(stateKey(runId), ...names));
   return {
     async lookAgain(runId, atMs) {
-      await reach(redis.zadd(PARKED_KEY, atMs, runId));
+      await fromRedis(redis.zadd(PARKED_KEY, atMs, runId));
     },
 
     async postpone(looks, dueMs) {
@@ -113,7 +114,7 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
     },
 
     async forget(runIds) {
-      if (runIds.length > 0) await reach(redis.zrem(PARKED_KEY, ...runIds));
+      if (runIds.length > 0) await fromRedis(redis.zrem(PARKED_KEY, ...runIds));
     },
 
     async strike(looks) {
@@ -122,14 +123,14 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
     },
 
     async due(nowMs, limit) {
-      const ids = await reach(
+      const ids = await fromRedis(
         redis.zrangebyscore(PARKED_KEY, "-inf", String(nowMs), "LIMIT", "0", String(limit)),
       );
       return Promise.all(
         ids.map(async (runId) => {
           const ofCommand = runOf(runId);
           if (ofCommand !== runId) {
-            const isKept = (await reach(redis.exists(keptKey(ofCommand)))) === 1;
+            const isKept = (await fromRedis(redis.exists(keptKey(ofCommand)))) === 1;
             return { runId, facts: isKept ? KEPT : null, approvals: [] };
           }
           const [waits = null, ...read] = await columns(runId, "waits", ...FACTS);
@@ -145,7 +146,7 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
       let next: string | null = null;
       for (let from = 0; from < MAX_SCANNED; from += PAGE) {
         const rows = pairsOf(
-          await reach(
+          await fromRedis(
             redis.zrange(PARKED_KEY, score, "+inf", "BYSCORE", "LIMIT", from, PAGE, "WITHSCORES"),
           ),
         );
@@ -172,7 +173,7 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
     },
 
     async takeSweep(runner, holdMs) {
-      return (await reach(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
+      return (await fromRedis(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
     },
   };
 }
@@ -200,7 +201,7 @@ function questionsOf(runId: string, values: (string | null)[]): ParkedQuestion[]
   const inOrder = waitsIn(waits).toSorted((one, other) => (one.callId < other.callId ? -1 : 1));
   return inOrder.flatMap(({ reason, callId, question, options = [], schema, until }) => {
     if (reason !== "question" || question === undefined || until === null) return [];
-    const asked = { runId, callId, question, options, until, requester, agent };
-    return [schema === undefined ? asked : { ...asked, schema }];
+    const open = { runId, callId, question, options, until, requester, agent };
+    return [schema === undefined ? open : { ...open, schema }];
   });
 }

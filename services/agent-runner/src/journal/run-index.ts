@@ -1,9 +1,9 @@
 import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { replay } from "../core/replay.ts";
 import { newestFirst } from "./newest-first.ts";
-import { reach } from "./redis-scripts.ts";
 import { stateKey } from "./run-keys.ts";
 import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
 import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
@@ -69,8 +69,8 @@ export function openRunIndex(
     const owner = ownerOfRun(runId);
     const at = Date.parse(createdAt);
     await Promise.all([
-      reach(redis.zadd(INDEX_KEY, "NX", at, runId)),
-      owner === null ? null : reach(redis.zadd(ownerKey(owner), "NX", at, runId)),
+      fromRedis(redis.zadd(INDEX_KEY, "NX", at, runId)),
+      owner === null ? null : fromRedis(redis.zadd(ownerKey(owner), "NX", at, runId)),
     ]);
   };
   /** Old runs that are still there, as those that wait, and that the last looks went past. */
@@ -79,20 +79,20 @@ export function openRunIndex(
     add,
 
     async adopt(runId, { requester, createdAt }) {
-      await reach(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
+      await fromRedis(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
     },
 
     async trim() {
       const madeBefore = now() - keepSeconds * 1_000;
-      const old = await reach(
+      const old = await fromRedis(
         redis.zrangebyscore(INDEX_KEY, "-inf", madeBefore, "LIMIT", passed, TRIMMED_AT_ONCE),
       );
-      const kept = await Promise.all(old.map((runId) => reach(redis.exists(stateKey(runId)))));
+      const kept = await Promise.all(old.map((runId) => fromRedis(redis.exists(stateKey(runId)))));
       const gone = old.filter((_, index) => kept[index] === 0);
-      if (gone.length > 0) await reach(redis.zrem(INDEX_KEY, ...gone));
+      if (gone.length > 0) await fromRedis(redis.zrem(INDEX_KEY, ...gone));
       for (const runId of gone) {
         const owner = ownerOfRun(runId);
-        if (owner !== null) await reach(redis.zrem(ownerKey(owner), runId));
+        if (owner !== null) await fromRedis(redis.zrem(ownerKey(owner), runId));
       }
       passed = old.length < TRIMMED_AT_ONCE ? 0 : passed + old.length - gone.length;
     },
@@ -100,19 +100,19 @@ export function openRunIndex(
     list: (filter) => listRuns(redis, filter),
 
     async addDead(runId, at) {
-      await reach(redis.zadd(DEAD_KEY, Date.parse(at), runId));
+      await fromRedis(redis.zadd(DEAD_KEY, Date.parse(at), runId));
     },
 
     async dead(cursor, owner) {
       const page = await newestFirst(redis, DEAD_KEY, { cursor, count: MAX_DEAD_SCANNED });
       const found = await Promise.all(
         page.rows.map(async ({ member, cursor: at }) => {
-          const run = readDead(member, await reach(redis.hgetall(stateKey(member))));
+          const run = readDead(member, await fromRedis(redis.hgetall(stateKey(member))));
           return { member, cursor: at, run };
         }),
       );
       const gone = found.filter(({ run }) => run === null).map(({ member }) => member);
-      if (gone.length > 0) await reach(redis.zrem(DEAD_KEY, ...gone));
+      if (gone.length > 0) await fromRedis(redis.zrem(DEAD_KEY, ...gone));
       const rows = found.flatMap(({ cursor: at, run }) =>
         run === null || (owner !== undefined && run.requester !== owner)
           ? []
@@ -126,7 +126,7 @@ export function openRunIndex(
       if (entries.length === 0) return null;
       const state = replay(entries);
       await add(runId, state.started.at);
-      const attempts = await reach(redis.hget(stateKey(runId), "attempts"));
+      const attempts = await fromRedis(redis.hget(stateKey(runId), "attempts"));
       return detailOf(state, Math.max(1, Number(attempts)));
     },
   };
@@ -143,7 +143,7 @@ async function listRuns(
     const page = await newestFirst(redis, key, { cursor: next, count: PAGE });
     const summaries = await Promise.all(
       page.rows.map(async ({ member }) =>
-        readSummary(member, await reach(redis.hgetall(stateKey(member)))),
+        readSummary(member, await fromRedis(redis.hgetall(stateKey(member)))),
       ),
     );
     for (const [index, run] of summaries.entries()) {

@@ -1,6 +1,6 @@
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import type { Redis } from "@switchyard/service/redis";
-import { reach } from "./redis-scripts.ts";
+import { fromRedis } from "@switchyard/service/store-error";
 import { mayControl } from "./run-access.ts";
 import type { RunIndex } from "./run-index.ts";
 import { stateKey } from "./run-keys.ts";
@@ -36,13 +36,13 @@ export async function openRunNames(
   redis: Redis,
   { index, waiting }: { index: Pick<RunIndex, "adopt">; waiting: readonly OldRun[] },
 ): Promise<RunNames> {
-  const listed = await Promise.all(ALL_RUNS.map((key) => reach(redis.zrange(key, "0", "-1"))));
+  const listed = await Promise.all(ALL_RUNS.map((key) => fromRedis(redis.zrange(key, "0", "-1"))));
   const ids = [...new Set(listed.flat())].filter((runId) => ownerOfRun(runId) === null);
   const old: OldRun[] = [...waiting];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const some = ids.slice(from, from + AT_ONCE);
     const found = await Promise.all(
-      some.map((runId) => reach(redis.hmget(stateKey(runId), "requester", "createdAt"))),
+      some.map((runId) => fromRedis(redis.hmget(stateKey(runId), "requester", "createdAt"))),
     );
     for (const [at, runId] of some.entries()) {
       const [requester, createdAt] = found[at] ?? [];

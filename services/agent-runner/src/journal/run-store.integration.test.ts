@@ -1,5 +1,6 @@
 import { connectRedis } from "@switchyard/service/redis";
 import { createLog } from "@switchyard/service/log";
+import { StoreError } from "@switchyard/service/store-error";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -11,7 +12,6 @@ import { applyEntry, replay, startOf } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import { openRunControls } from "./run-controls.ts";
 import { openRunIndex } from "./run-index.ts";
-import { StoreUnavailable } from "./redis-scripts.ts";
 import type { ClaimResult } from "./run-claim.ts";
 import { FenceLost, openRunStore, type Rest } from "./run-store.ts";
 
@@ -342,8 +342,8 @@ test("names an outage of Redis as one", async () => {
   });
   await other.stop();
   const down = openRunStore(client, { holdMs: 1_000 });
-  await assert.rejects(down.load("any"), StoreUnavailable);
-  await assert.rejects(down.renew({ runId: "any", epoch: "1" }), StoreUnavailable);
+  await assert.rejects(down.load("any"), StoreError);
+  await assert.rejects(down.renew({ runId: "any", epoch: "1" }), StoreError);
 });
 
 function claim(runId: string, delivery: string, first?: StartedEntry): Promise<ClaimResult> {

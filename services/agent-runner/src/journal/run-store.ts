@@ -1,12 +1,13 @@
 import type { RunReservation } from "@switchyard/contracts/run-claims";
 import type { RunFailure } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { blobsOf, decodeEntry, encodeEntry } from "../core/entry-codec.ts";
 import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
-import { defineScripts, reach } from "./redis-scripts.ts";
+import { defineScripts } from "./redis-scripts.ts";
 import {
   claimArguments,
   readClaim,
@@ -92,7 +93,8 @@ export function openRunStore(
 
   const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
     const digests = blobsOf(stored);
-    const texts = digests.length === 0 ? [] : await reach(redis.hmget(blobsKey(runId), ...digests));
+    const texts =
+      digests.length === 0 ? [] : await fromRedis(redis.hmget(blobsKey(runId), ...digests));
     const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
     return stored.map((json) => decodeEntry(json, blobs));
   };
@@ -107,7 +109,7 @@ export function openRunStore(
     async reserve({ runId, parent }) {
       const reservation: RunReservation = { holder, parent: parent?.runId ?? null };
       const text = JSON.stringify(reservation);
-      await reach(redis.set(claimKey(runId), text, "EX", RESERVED_SECONDS));
+      await fromRedis(redis.set(claimKey(runId), text, "EX", RESERVED_SECONDS));
     },
 
     async claim(request) {
@@ -120,11 +122,11 @@ export function openRunStore(
     },
 
     async load(runId) {
-      return decode(runId, await reach(redis.lrange(journalKey(runId), 0, -1)));
+      return decode(runId, await fromRedis(redis.lrange(journalKey(runId), 0, -1)));
     },
 
     async requestsAfter(hold, length) {
-      return readForeign(hold, await reach(redis.lrange(journalKey(hold.runId), length, -1)));
+      return readForeign(hold, await fromRedis(redis.lrange(journalKey(hold.runId), length, -1)));
     },
 
     async append(hold, entries, after, published) {

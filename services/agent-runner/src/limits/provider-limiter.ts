@@ -15,7 +15,7 @@ export type Permit =
   | { readonly granted: true; readonly tokens: number }
   | { readonly granted: false; readonly waitMs: number };
 
-/** Keeps all runners together within a provider's limits. Its methods reject with StoreUnavailable. */
+/** Keeps all runners together within a provider's limits. Its methods reject with StoreError. */
 export interface ProviderLimiter {
   /** Asks for one request of about so many tokens. */
   take(scope: ProviderScope, tokens: number): Promise<Permit>;

@@ -19,7 +19,7 @@ export type TeamAnswer =
   | { readonly outcome: "busy" }
   | { readonly outcome: "exceeded"; readonly reached: ReachedLimit; readonly until: string };
 
-/** What the runs of each team use up, for all runners together. Its methods reject with StoreUnavailable. */
+/** What the runs of each team use up, for all runners together. Its methods reject with StoreError. */
 export interface TeamLedger {
   /** True when what a run of this user uses is counted. */
   isLimited(team: string): Promise<boolean>;

@@ -1,10 +1,10 @@
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { completeModel, type CompletionPart } from "@switchyard/contracts/model-completion";
+import { StoreError } from "@switchyard/service/store-error";
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { z } from "zod";
 import type { FinishReason } from "../core/answer-part.ts";
-import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
 import { callModel } from "./model-call.ts";
 import { chooseModel } from "./choose-model.ts";
@@ -92,7 +92,7 @@ async function completeOnce(
 }
 
 function ignoreOutage(error: unknown): void {
-  if (!(error instanceof StoreUnavailable)) throw error;
+  if (!(error instanceof StoreError)) throw error;
 }
 
 /** A server that samples does not wait for the provider's limits: it is told to come again. */

@@ -38,7 +38,10 @@ interface Asking {
 /** The services that a runner asks. */
 export interface Peers extends Client<typeof contracts> {
   /** Those of the runner's own tools that the policy lets this token call with at least some arguments. */
-  filterOwn(asked: { token: string; names: readonly string[] }, options: Asking): Promise<string[]>;
+  filterOwn(
+    question: { token: string; names: readonly string[] },
+    options: Asking,
+  ): Promise<string[]>;
 }
 
 /** `instance` is the secret of this process, which the policy alone is told. */
@@ -50,8 +53,8 @@ export function createPeers(bus: Bus, instance: string): Peers {
     grantRun: (request, options) => services.grantRun({ ...request, instance }, options),
     async filterOwn({ token, names }, options) {
       const tools = names.map(builtinToolRef);
-      const asked = { onBehalfOf: bus.user, token, tools };
-      return (await policy.filterPolicy(asked, options)).allowed;
+      const question = { onBehalfOf: bus.user, token, tools };
+      return (await policy.filterPolicy(question, options)).allowed;
     },
     callTool: (request, options) => {
       if (options?.tokens === undefined) throw new TypeError("a tool call needs its server");

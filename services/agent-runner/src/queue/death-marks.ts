@@ -2,7 +2,7 @@ import type { Delivery } from "@switchyard/bus/consume";
 import type { DeadLetters } from "../commands/dead-letters.ts";
 
 /**
- * How many runners died of a message before it had a run that counts them. An outage, a stop and a lost claim are no deaths,
+ * How many runners died of a message before it had a run that counts them. An outage, a stop and a lost claim are not deaths,
  * however often and for however long.
  */
 export class DeathMarks {

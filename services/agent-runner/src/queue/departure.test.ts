@@ -1,10 +1,10 @@
 import { ServiceError } from "@switchyard/contracts/errors";
+import { StoreError } from "@switchyard/service/store-error";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { departureOf, type Departure } from "./departure.ts";
 import { HandOver, Suspended } from "../signals/interruption.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
-import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { FenceLost } from "../journal/run-store.ts";
 
 const calm = { isLost: false, isDeliveryAborted: false, isStopping: false };
@@ -21,7 +21,7 @@ test("never touches a run that is another runner's", () => {
 
 test("gives a run back that was left because nobody could say whose it is", () => {
   assert.equal(departureOf(abort, aborted), "cut-off");
-  assert.equal(departureOf(new StoreUnavailable("x"), aborted), "cut-off");
+  assert.equal(departureOf(new StoreError("x"), aborted), "cut-off");
 });
 
 test("tells hand-overs, outages, broken journals and faults apart", () => {
@@ -31,7 +31,7 @@ test("tells hand-overs, outages, broken journals and faults apart", () => {
     [new Error("cut off"), { ...aborted, isStopping: true }, "handed-over"],
     [new TypeError("bug"), stopping, "faulted"],
     [new Suspended("x"), calm, "suspended"],
-    [new StoreUnavailable("x"), calm, "suspended"],
+    [new StoreError("x"), calm, "suspended"],
     [new ServiceError("no_responders", "x"), calm, "suspended"],
     [new ServiceError("policy_unavailable", "x"), calm, "suspended"],
     [new ServiceError("invalid_reply", "x"), calm, "faulted"],

@@ -1,8 +1,8 @@
 import { HandOver, Suspended } from "../signals/interruption.ts";
 import { isOutage } from "../peers/peers.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
-import { StoreUnavailable } from "../journal/redis-scripts.ts";
 import { FenceLost } from "../journal/run-store.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 /** Why a runner leaves a run before its end. */
 export type Departure =
@@ -33,7 +33,7 @@ export function departureOf(
   if (facts.isStopping && (error instanceof HandOver || isInterruption(error, facts)))
     return "handed-over";
   if (facts.isDeliveryAborted) return "cut-off";
-  if (error instanceof Suspended || error instanceof StoreUnavailable || isOutage(error))
+  if (error instanceof Suspended || error instanceof StoreError || isOutage(error))
     return "suspended";
   return "faulted";
 }

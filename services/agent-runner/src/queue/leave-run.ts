@@ -152,7 +152,7 @@ function handBack(leaving: Leaving): Promise<boolean> {
 /**
  * False when nobody but the queue brings the run back: it could not be released, or there was nothing to release, or the sweeper
  * has nothing to do with it any more, because only what follows its end is missing. The next runner takes the run all the same; the
- * attempt counts against it when it is another one and this was no release.
+ * attempt counts against it when it is another one and this was not a release.
  */
 async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
   const { store, parked, log, hold, now } = leaving;

@@ -38,7 +38,7 @@ for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
   });
 }
 
-test("runs that wait for a service are no work in the queue, and come back by themselves", async () => {
+test("runs that wait for a service are not work in the queue, and come back by themselves", async () => {
   await peers.pause("broker");
   await startRuns("parked");
   // At the first time they are worked on, and again after that.
@@ -53,7 +53,7 @@ test("runs that wait for a service are no work in the queue, and come back by th
 });
 
 for (const name of ["policy", "importer"] satisfies PeerName[]) {
-  test(`commands that are no run yet are no work in the queue while the ${name} is away, and come back by themselves`, async () => {
+  test(`commands that are not a run yet are not work in the queue while the ${name} is away, and come back by themselves`, async () => {
     const prefix = `kept-${name}`;
     await peers.pause(name);
     await startRuns(prefix);

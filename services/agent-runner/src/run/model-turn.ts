@@ -69,13 +69,13 @@ export class ModelTurn {
     return null;
   }
 
-  async #ask(asked: {
+  async #ask(turn: {
     readonly step: number;
     readonly offered: readonly OfferedTool[];
     readonly shown: ToolPrints;
     readonly tools: ToolCatalogue;
   }): Promise<void> {
-    const { step, offered, shown, tools } = asked;
+    const { step, offered, shown, tools } = turn;
     const { run, metrics, now } = this.#context;
     const startedAt = now();
     const heard = run.state.messages.length;

@@ -104,12 +104,12 @@ function enqueue(
   const position = isFirst ? 1 : queue.length;
   const waiting = { ...session, queue };
   const fields = { runId: arrival.runId, position };
-  const told = withFact({ ...record, session: waiting }, waiting, {
+  const noted = withFact({ ...record, session: waiting }, waiting, {
     contract: sessionMessageQueued,
     at,
     fields,
   });
-  const next = withRunFact(told, waiting, {
+  const next = withRunFact(noted, waiting, {
     contract: runQueued,
     runId: arrival.runId,
     at,

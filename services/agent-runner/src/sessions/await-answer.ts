@@ -15,17 +15,17 @@ const LAST_LOOK_MS = 500;
  */
 export async function answerOf(
   parts: SessionParts,
-  asked: {
+  options: {
     readonly sessionId: string;
     readonly runId: string;
     readonly untilMs: number;
     readonly signal: AbortSignal;
   },
 ): Promise<Answered | null> {
-  const { untilMs, signal } = asked;
+  const { untilMs, signal } = options;
   let delayMs = FIRST_LOOK_MS;
   for (;;) {
-    const answered = await lookForAnswer(parts, asked);
+    const answered = await lookForAnswer(parts, options);
     if (answered !== null) return answered;
     const leftMs = untilMs - parts.now();
     if (leftMs <= 0 || signal.aborted) return null;

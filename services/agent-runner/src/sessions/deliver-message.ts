@@ -48,7 +48,7 @@ function commandOf(
   }: z.output<typeof deliverToSession.request>,
   { broughtBy, nowMs }: { readonly broughtBy: string; readonly nowMs: number },
 ): SessionCommand {
-  const asked = {
+  const content = {
     input: message,
     session,
     ...(origin === undefined ? {} : { origin }),
@@ -59,8 +59,8 @@ function commandOf(
     runId: id,
     agent,
     requester: owner,
-    payload: { ...asked, runId: id },
-    digest: canonicalDigest({ agent, requester: owner, asked }),
+    payload: { ...content, runId: id },
+    digest: canonicalDigest({ agent, requester: owner, asked: content }),
     broughtBy,
     message: {
       subject: `yard.rpc.${broughtBy}.sessions.deliver`,

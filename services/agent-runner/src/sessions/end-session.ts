@@ -18,7 +18,7 @@ export interface EndedSession {
 export async function endSession(
   parts: SessionParts,
   place: Place,
-  asked: {
+  options: {
     readonly sessionId: string;
     readonly reason: "idle" | "deleted" | "reset";
     readonly by: string;
@@ -26,7 +26,7 @@ export async function endSession(
     readonly may?: (session: SessionState) => boolean;
   },
 ): Promise<EndedSession | null> {
-  const { sessionId, reason, by, may = () => true } = asked;
+  const { sessionId, reason, by, may = () => true } = options;
   const { slot } = place;
   const outcome = await parts.store.change<EndedSession | null>(slot, async ({ record }) => {
     const { session } = record;

@@ -17,9 +17,9 @@ export interface FoundSession {
  */
 export async function findSession(
   store: Pick<SessionStore, "read">,
-  asked: { readonly ref: string; readonly caller: string; readonly owner?: string | undefined },
+  query: { readonly ref: string; readonly caller: string; readonly owner?: string | undefined },
 ): Promise<FoundSession | null> {
-  const { ref, caller, owner = caller } = asked;
+  const { ref, caller, owner = caller } = query;
   const named = slotOfId(ref);
   const slot = named ?? slotOf(owner, ref);
   const stored = await store.read(slot);

@@ -19,9 +19,9 @@ export interface HistoryReply {
 /** The part of a history that is shown: the last messages, each cut, without credentials, within 80 KiB of JSON. */
 export function historyReply(
   lines: readonly SessionMessage[],
-  asked: { readonly limit: number; readonly includeTools: boolean; readonly dropped: number },
+  options: { readonly limit: number; readonly includeTools: boolean; readonly dropped: number },
 ): HistoryReply {
-  const { limit, includeTools, dropped } = asked;
+  const { limit, includeTools, dropped } = options;
   const wanted = includeTools ? lines : lines.filter(({ role }) => role !== "tool");
   const shown = wanted.slice(-limit).map(shownMessage);
   const sizes = shown.map((message) => Buffer.byteLength(JSON.stringify(message)) + 1);

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import { reach } from "../journal/redis-scripts.ts";
+import { fromRedis } from "@switchyard/service/store-error";
 import { stateKey } from "../journal/run-keys.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../journal/run-controls.ts";
@@ -41,9 +41,9 @@ export function openSessions(
     index: openSessionIndex(redis, maxPerOwner),
     runs: {
       load: runs.load,
-      facts: async (runId) => factsIn(await reach(redis.hmget(stateKey(runId), ...FACTS))),
-      status: (runId) => reach(redis.hget(stateKey(runId), "status")),
-      digest: (runId) => reach(redis.hget(stateKey(runId), "digest")),
+      facts: async (runId) => factsIn(await fromRedis(redis.hmget(stateKey(runId), ...FACTS))),
+      status: (runId) => fromRedis(redis.hget(stateKey(runId), "status")),
+      digest: (runId) => fromRedis(redis.hget(stateKey(runId), "digest")),
     },
     limits: { maxQueued, maxPerOwner, idleMs },
     contextBytes,

@@ -23,7 +23,7 @@ export type Placement =
  */
 export async function placeMessage(
   parts: SessionParts,
-  asked: {
+  request: {
     readonly ref: string;
     readonly caller: string;
     readonly owner?: string | undefined;
@@ -32,8 +32,8 @@ export async function placeMessage(
     readonly skillsOff?: readonly string[] | undefined;
   },
 ): Promise<Placement> {
-  const { ref, caller, command, skillsOff } = asked;
-  const where = await locate(parts, asked);
+  const { ref, caller, command, skillsOff } = request;
+  const where = await locate(parts, request);
   if (where === null) return { outcome: "unknown" };
   const { place, key, isNew } = where;
   const nowMs = parts.now();
@@ -41,7 +41,7 @@ export async function placeMessage(
   if (isNew && !(await parts.index.reserve(place, times))) return { outcome: "too_many" };
   await parts.index.touch(place, times);
   const isKey = slotOfId(ref) === null;
-  let { onBusy } = asked;
+  let { onBusy } = request;
   for (;;) {
     const placing = await decide(parts, { place, key, isKey, ref, command, onBusy, skillsOff });
     if (placing === null) return { outcome: "unknown" };
@@ -127,7 +127,7 @@ async function endedRun(
 /** What a run that is under way cannot be given by a message; it would be dropped without a word. */
 function asksMoreThanWords({ payload }: SessionCommand): boolean {
   const { skill, model, replay, output } = payload;
-  return [skill, model, replay, output].some((asked) => asked !== undefined);
+  return [skill, model, replay, output].some((request) => request !== undefined);
 }
 
 /** Where a message belongs; null when the caller has no session by that id or owner. */
@@ -137,7 +137,7 @@ async function locate(
 ): Promise<{ place: Place; key: string; isNew: boolean } | null> {
   const found = await findSession(store, { ref, caller, owner });
   if (found !== null) return { place: found.place, key: found.session.key, isNew: false };
-  // An id is no name to begin a session under, and nobody begins one for somebody else.
+  // An id is not a name to begin a session under, and nobody begins one for somebody else.
   if (slotOfId(ref) !== null || (owner !== undefined && owner !== caller)) return null;
   return { place: { slot: slotOf(caller, ref), owner: caller }, key: ref, isNew: true };
 }

@@ -35,9 +35,9 @@ export async function enterSession(
   const before = contextOf(await parts.store.history(slot), parts.contextBytes);
   const { payload } = command;
   const answering = payload.model ?? model ?? undefined;
-  const asked = answering === undefined ? payload : { ...payload, model: answering };
+  const adapted = answering === undefined ? payload : { ...payload, model: answering };
   const session = { sessionId, key };
-  return { next: "go", command: { ...command, payload: asked, session, before, skillsOff } };
+  return { next: "go", command: { ...command, payload: adapted, session, before, skillsOff } };
 }
 
 /** The command of a run that has its turn in a session; null when it has not, or no longer. */

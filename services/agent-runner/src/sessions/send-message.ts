@@ -74,8 +74,8 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
   if (known !== null && found !== null)
     return { session: found.session, runId: command.runId, placed: "started" };
   const { onBusy, owner, skillsOff } = request;
-  const asked = { ref: session, caller, owner, command, onBusy, skillsOff };
-  const placement = await placeMessage(parts, asked);
+  const content = { ref: session, caller, owner, command, onBusy, skillsOff };
+  const placement = await placeMessage(parts, content);
   return sentOf(parts, { placement, command, ref }, context);
 }
 
@@ -98,7 +98,7 @@ function commandOf(
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
-  const asked = {
+  const content = {
     input: message,
     session,
     ...(model === undefined ? {} : { model }),
@@ -110,8 +110,8 @@ function commandOf(
     runId: id,
     agent,
     requester: caller,
-    payload: { ...asked, runId: id },
-    digest: canonicalDigest({ agent, requester: caller, asked }),
+    payload: { ...content, runId: id },
+    digest: canonicalDigest({ agent, requester: caller, asked: content }),
     message: {
       subject: `yard.rpc.${caller}.sessions.send`,
       caller,

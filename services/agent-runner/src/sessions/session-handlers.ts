@@ -18,8 +18,8 @@ import { patch } from "./transitions.ts";
 /** Answers what is asked about one session. Another owner's session is as unknown as one that is not there. */
 export function handleSessions(service: Service, parts: SessionParts): void {
   const { store, limits } = parts;
-  const find = (asked: { session: string; owner?: string | undefined }, caller: string) =>
-    findSession(store, { ref: asked.session, caller, owner: asked.owner });
+  const find = (wanted: { session: string; owner?: string | undefined }, caller: string) =>
+    findSession(store, { ref: wanted.session, caller, owner: wanted.owner });
 
   service.handle(getSession, async (request, { caller, fail }) => {
     const found = await find(request, caller);
@@ -41,8 +41,8 @@ export function handleSessions(service: Service, parts: SessionParts): void {
   service.handle(deleteSession, async (request, { caller, fail }) => {
     const found = await find(request, caller);
     const sessionId = found?.session.sessionId ?? "";
-    const asked = { sessionId, reason: "deleted" as const, by: caller };
-    const ended = found === null ? null : await endSession(parts, found.place, asked);
+    const wanted = { sessionId, reason: "deleted" as const, by: caller };
+    const ended = found === null ? null : await endSession(parts, found.place, wanted);
     if (ended === null) throw fail.unknown_session(unknown(request.session), named(request));
     const { key: sessionKey } = ended.ended;
     const { cancelledRun, droppedRuns } = ended;
@@ -52,8 +52,8 @@ export function handleSessions(service: Service, parts: SessionParts): void {
   service.handle(resetSession, async (request, { caller, fail }) => {
     const found = await find(request, caller);
     const endedSessionId = found?.session.sessionId ?? "";
-    const asked = { sessionId: endedSessionId, reason: "reset" as const, by: caller };
-    const ended = found === null ? null : await endSession(parts, found.place, asked);
+    const wanted = { sessionId: endedSessionId, reason: "reset" as const, by: caller };
+    const ended = found === null ? null : await endSession(parts, found.place, wanted);
     if (found === null || ended === null || ended.next === null)
       throw fail.unknown_session(unknown(request.session), named(request));
     const session = shownSession(ended.next, EMPTY, limits);

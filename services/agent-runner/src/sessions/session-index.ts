@@ -1,6 +1,6 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { newestFirst } from "../journal/newest-first.ts";
-import { reach } from "../journal/redis-scripts.ts";
 
 /**
  * The lists of sessions: of each owner and of all, by last use, and by the time of the next look. They lie
@@ -37,38 +37,39 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
   return {
     async reserve(place, { usedMs, lookMs }) {
       const { slot, owner } = place;
-      await reach(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
-      const isNew = await reach(redis.zadd(ownerKey(owner), "NX", usedMs, slot));
-      await reach(redis.zadd(ALL_KEY, "NX", usedMs, memberOf(place)));
+      await fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+      const isNew = await fromRedis(redis.zadd(ownerKey(owner), "NX", usedMs, slot));
+      await fromRedis(redis.zadd(ALL_KEY, "NX", usedMs, memberOf(place)));
       // Counted with this one, so two that come at once are never one too many.
-      if (isNew === 0 || (await reach(redis.zcard(ownerKey(owner)))) <= maxPerOwner) return true;
+      if (isNew === 0 || (await fromRedis(redis.zcard(ownerKey(owner)))) <= maxPerOwner)
+        return true;
       await this.forget(place);
       return false;
     },
 
     async touch(place, { usedMs, lookMs }) {
       const { slot, owner } = place;
-      await reach(redis.zadd(ownerKey(owner), usedMs, slot));
-      await reach(redis.zadd(ALL_KEY, usedMs, memberOf(place)));
-      await reach(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+      await fromRedis(redis.zadd(ownerKey(owner), usedMs, slot));
+      await fromRedis(redis.zadd(ALL_KEY, usedMs, memberOf(place)));
+      await fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
     },
 
     async lookAgain(place, lookMs) {
-      await reach(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+      await fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
     },
 
     async forget(place) {
       const { slot, owner } = place;
-      await reach(redis.zrem(ownerKey(owner), slot));
-      await reach(redis.zrem(ALL_KEY, memberOf(place)));
-      await reach(redis.zrem(DUE_KEY, memberOf(place)));
+      await fromRedis(redis.zrem(ownerKey(owner), slot));
+      await fromRedis(redis.zrem(ALL_KEY, memberOf(place)));
+      await fromRedis(redis.zrem(DUE_KEY, memberOf(place)));
     },
 
     async page(owner, start, count) {
       const last = start + count - 1;
       if (owner === null)
-        return (await reach(redis.zrevrange(ALL_KEY, start, last))).map(placeOfMember);
-      const slots = await reach(redis.zrevrange(ownerKey(owner), start, last));
+        return (await fromRedis(redis.zrevrange(ALL_KEY, start, last))).map(placeOfMember);
+      const slots = await fromRedis(redis.zrevrange(ownerKey(owner), start, last));
       return slots.map((slot) => ({ slot, owner }));
     },
 
@@ -84,7 +85,7 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
     },
 
     async due(nowMs, count) {
-      const members = await reach(
+      const members = await fromRedis(
         redis.zrangebyscore(DUE_KEY, "-inf", String(nowMs), "LIMIT", "0", String(count)),
       );
       return members.map(placeOfMember);

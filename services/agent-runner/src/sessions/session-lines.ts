@@ -16,23 +16,23 @@ const CUT_MARK = "…(truncated)…";
  * meanwhile, what its tools answered, and its answer or why there is none. It follows from the
  * journal alone. Of a run that was retried only what came since is told.
  */
-export function linesOf(state: RunState, told: Told | null): SessionMessage[] {
+export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
   const { started, messages, turns } = state;
   const { requester } = started;
-  const asked = line(state, { role: "user", text: askedOf(started), by: requester });
+  const question = line(state, { role: "user", text: askedOf(started), by: requester });
   const heard = messages
-    .slice(told?.messages ?? 0)
+    .slice(known?.messages ?? 0)
     .filter(({ by }) => by !== "runner")
     .map(({ at, by, text }) => line(state, { at, role: "user", text, by }));
   const results = turns
-    .slice(told?.turns ?? 0)
+    .slice(known?.turns ?? 0)
     .flatMap(({ calls }) => calls)
     .flatMap(({ part: { tool }, result }) =>
       result === null ? [] : [line(state, { role: "tool", tool, ...result })],
     )
     .slice(-MAX_TOOL_LINES);
   return [
-    ...(told === null ? [{ ...asked, at: started.at }] : []),
+    ...(known === null ? [{ ...question, at: started.at }] : []),
     ...heard,
     ...results,
     line(state, { role: roleOfEnd(state), text: endOf(state) }),

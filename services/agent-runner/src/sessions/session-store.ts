@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { SessionMessage } from "@switchyard/contracts/sessions";
-import { defineScripts, reach } from "../journal/redis-scripts.ts";
+import { defineScripts } from "../journal/redis-scripts.ts";
 import { NO_RECORD, SessionCommand, SessionRecord } from "./session-record.ts";
 
 /**
@@ -102,13 +103,13 @@ export function openSessionStore(
     async history(slot, count) {
       const first = count === undefined ? 0 : -count;
       if (count === 0) return [];
-      const stored = await reach(redis.lrange(keysOf(slot)[1], first, -1));
+      const stored = await fromRedis(redis.lrange(keysOf(slot)[1], first, -1));
       return stored.map((json) => SessionMessage.parse(JSON.parse(json)));
     },
 
     async commands(slot, runIds) {
       if (runIds.length === 0) return [];
-      const stored = await reach(redis.hmget(keysOf(slot)[2], ...runIds));
+      const stored = await fromRedis(redis.hmget(keysOf(slot)[2], ...runIds));
       return stored
         .filter((json) => json !== null)
         .map((json) => SessionCommand.parse(JSON.parse(json)));

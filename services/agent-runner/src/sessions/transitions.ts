@@ -112,8 +112,8 @@ export function settle(
     untold,
   };
   const fields = { runId, status, added, preview };
-  const told = withFact(record, ended, { contract: sessionMessageAdded, at, fields });
-  return { ...handOver(told, ended), isNews: true };
+  const noted = withFact(record, ended, { contract: sessionMessageAdded, at, fields });
+  return { ...handOver(noted, ended), isNews: true };
 }
 
 /** True when the end of this run is still to be written into its session. */
@@ -143,12 +143,12 @@ export function confirmSteer(
   );
   const known = { ...session, steered };
   const fields = { runId, into };
-  const told = withFact({ ...record, session: known }, known, {
+  const noted = withFact({ ...record, session: known }, known, {
     contract: sessionMessageSteered,
     at,
     fields,
   });
-  return withRunFact(told, known, { contract: runMerged, runId, at, fields: { into } });
+  return withRunFact(noted, known, { contract: runMerged, runId, at, fields: { into } });
 }
 
 /** The run that was to hear a message has ended without it: the message is to arrive anew. */
@@ -209,14 +209,14 @@ export function end(
 export function reset(
   record: SessionRecord,
   session: SessionState,
-  asked: {
+  options: {
     readonly slot: string;
     readonly by: string;
     readonly nowMs: number;
     readonly waiting: readonly SessionCommand[];
   },
 ): { readonly record: SessionRecord; readonly session: SessionState } {
-  const { slot, by, nowMs, waiting } = asked;
+  const { slot, by, nowMs, waiting } = options;
   const at = new Date(nowMs).toISOString();
   const born = Math.max(nowMs, bornAt(session.sessionId) + 1);
   const { key, owner, kind, label, agent, model, skillsOff, onBusy } = session;

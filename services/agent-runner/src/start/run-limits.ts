@@ -19,22 +19,22 @@ export function limitsOf(
   agent: AgentDefinition,
   { defaultTimeoutMs, onLimit }: RunDefaults,
 ): StartedEntry["limits"] {
-  const asked = payload.limits ?? {};
-  const maxTokens = smaller(agent.limits.maxTokens, asked.maxTokens);
-  const maxCostUsd = smaller(agent.limits.maxCostUsd, asked.maxCostUsd);
+  const wanted = payload.limits ?? {};
+  const maxTokens = smaller(agent.limits.maxTokens, wanted.maxTokens);
+  const maxCostUsd = smaller(agent.limits.maxCostUsd, wanted.maxCostUsd);
   return {
-    maxSteps: Math.min(agent.maxSteps, asked.maxSteps ?? agent.maxSteps),
-    maxToolCalls: smaller(agent.limits.maxToolCalls, asked.maxToolCalls),
+    maxSteps: Math.min(agent.maxSteps, wanted.maxSteps ?? agent.maxSteps),
+    maxToolCalls: smaller(agent.limits.maxToolCalls, wanted.maxToolCalls),
     ...(maxTokens === null ? {} : { maxTokens }),
     ...(maxCostUsd === null ? {} : { maxCostUsd }),
-    maxRepeatedCalls: asked.maxRepeatedCalls ?? DEFAULT_REPEATED_CALLS,
-    timeoutMs: smaller(agent.limits.timeoutMs, asked.timeoutMs) ?? defaultTimeoutMs,
-    onLimit: asked.onLimit ?? onLimit,
+    maxRepeatedCalls: wanted.maxRepeatedCalls ?? DEFAULT_REPEATED_CALLS,
+    timeoutMs: smaller(agent.limits.timeoutMs, wanted.timeoutMs) ?? defaultTimeoutMs,
+    onLimit: wanted.onLimit ?? onLimit,
   };
 }
 
 /** The stricter of what the agent and the command say; null when neither says anything. */
-function smaller(own: number | null, asked: number | undefined): number | null {
-  if (own === null) return asked ?? null;
-  return asked === undefined ? own : Math.min(own, asked);
+function smaller(own: number | null, wanted: number | undefined): number | null {
+  if (own === null) return wanted ?? null;
+  return wanted === undefined ? own : Math.min(own, wanted);
 }

@@ -52,10 +52,10 @@ export async function listServerTools(
       return status === "disconnected" && !refused.has(server) && isNew(server);
     });
     if (!isLate || look === MAX_LOOKS) {
-      const told = failures.map(({ server, status, error }) => {
+      const unlisted = failures.map(({ server, status, error }) => {
         return { server, status, error: refused.get(server) ?? error };
       });
-      return { tools, unavailable: missingOf(told, layers) };
+      return { tools, unavailable: missingOf(unlisted, layers) };
     }
     await pause(LOOK_AGAIN_MS, options.signal);
   }

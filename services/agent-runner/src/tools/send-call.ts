@@ -160,9 +160,9 @@ function stopAtProvider(
   { peers, run }: CallContext,
 ): void {
   const limits = { correlationId: run.hold.runId };
-  const asked =
+  const answer =
     server === null
       ? peers.cancelBuiltin({ callId, token }, limits)
       : peers.cancelCall({ callId, token }, { ...limits, tokens: { server } });
-  asked.catch(() => undefined);
+  answer.catch(() => undefined);
 }

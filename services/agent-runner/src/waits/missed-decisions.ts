@@ -25,10 +25,10 @@ export function createMissedDecisions(
   };
   return async (waiting) => {
     for (let start = 0; start < waiting.length; start += MAX_APPROVAL_STATES) {
-      const asked = waiting.slice(start, start + MAX_APPROVAL_STATES);
-      const pending = await orNull(pendingOf(asked.map(({ approvalId }) => approvalId)));
+      const batch = waiting.slice(start, start + MAX_APPROVAL_STATES);
+      const pending = await orNull(pendingOf(batch.map(({ approvalId }) => approvalId)));
       if (pending === null) return; // the next look asks again
-      for (const { runId, callId, approvalId } of asked) {
+      for (const { runId, callId, approvalId } of batch) {
         if (pending.has(approvalId)) continue;
         const parkedCall = firstCallId(callId);
         const at = new Date(now()).toISOString();
@@ -45,9 +45,9 @@ export function createMissedDecisions(
 }
 
 /** Null while the policy service is down. */
-async function orNull<T>(asked: Promise<T>): Promise<T | null> {
+async function orNull<T>(batch: Promise<T>): Promise<T | null> {
   try {
-    return await asked;
+    return await batch;
   } catch (error) {
     if (error instanceof ServiceError) return null;
     throw error;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { TokenKeyError, type TokenCipher } from "./token-cipher.ts";
 
@@ -60,11 +61,6 @@ export class LoginBusyError extends Error {
   readonly code = "LOGIN_BUSY";
 }
 
-/** Redis did not answer. */
-export class LoginStoreError extends Error {
-  override readonly name = "LoginStoreError";
-}
-
 /** How long a person may take to log in. */
 export const PENDING_MS = 10 * 60_000;
 const LOCK_MS = 15_000;
@@ -93,11 +89,11 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
   const alone: LoginStore["alone"] = async (server, work) => {
     const key = `yard:{mcp}:login-lock:${server}`;
     const mark = crypto.randomUUID();
-    if ((await reach(redis.set(key, mark, "PX", LOCK_MS, "NX"))) !== "OK") return null;
+    if ((await fromRedis(redis.set(key, mark, "PX", LOCK_MS, "NX"))) !== "OK") return null;
     try {
       return await work(AbortSignal.timeout(LOCK_MS - LOCK_MARGIN_MS));
     } finally {
-      await reach(redis.eval(UNLOCK, 1, key, mark));
+      await fromRedis(redis.eval(UNLOCK, 1, key, mark));
     }
   };
   const inTurn: LoginStore["inTurn"] = async (server, work) => {
@@ -113,20 +109,20 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
   return {
     async find(server) {
       const key = loginKey(server);
-      return read(key, await reach(redis.get(key)), Login);
+      return read(key, await fromRedis(redis.get(key)), Login);
     },
     async findReadable(server) {
       const key = loginKey(server);
-      return readable(await reach(redis.get(key)), key);
+      return readable(await fromRedis(redis.get(key)), key);
     },
     async save(server, login) {
       const key = loginKey(server);
-      await reach(redis.set(key, cipher.seal(JSON.stringify(login), key)));
+      await fromRedis(redis.set(key, cipher.seal(JSON.stringify(login), key)));
     },
     async take(server) {
       const key = loginKey(server);
       const takeNow = async () => {
-        const text = await reach(redis.getdel(key));
+        const text = await fromRedis(redis.getdel(key));
         return { login: readable(text, key), wasLoggedIn: text !== null };
       };
       try {
@@ -139,25 +135,15 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
     async savePending(state, pending) {
       const key = pendingKey(state);
       const sealed = cipher.seal(JSON.stringify(pending), key);
-      await reach(redis.set(key, sealed, "PX", PENDING_MS));
+      await fromRedis(redis.set(key, sealed, "PX", PENDING_MS));
     },
     async takePending(state) {
       const key = pendingKey(state);
-      return read(key, await reach(redis.getdel(key)), PendingLogin);
+      return read(key, await fromRedis(redis.getdel(key)), PendingLogin);
     },
     alone,
     inTurn,
   };
-}
-
-/** Gives every failure of the Redis client one name, so that it is not taken for one of the server to log in to. */
-async function reach<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new LoginStoreError(`Redis did not answer: ${reason}`, { cause: error });
-  }
 }
 
 function loginKey(server: string): string {

@@ -191,7 +191,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   const tokens = { broker: record.holder };
   // What a client says here is believed of nobody; permissions keep it from saying it at all.
   assert.deepEqual(await call(world.cli, cancelCallAt, asks, { tokens }), { cancelled: false });
-  const asked = {
+  const requester = {
     onBehalfOf: "cli",
     token: undefined,
     deadline: Date.now() + 10_000,
@@ -207,7 +207,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
     passOn: createCancelPasser(bus),
   };
   const ask = (callId: string, onBehalfOf = "cli") =>
-    cancelCall(other, { callId, server: "main" }, { ...asked, onBehalfOf });
+    cancelCall(other, { callId, server: "main" }, { ...requester, onBehalfOf });
   assert.deepEqual(await ask("never-made"), { cancelled: false });
   assert.deepEqual(await ask("cancel-5", "me"), { cancelled: false });
   assert.deepEqual(await ask("cancel-5"), { cancelled: true });

@@ -7,24 +7,18 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
-import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import {
   NotSentError,
   type CallOnce,
   type Turn,
 } from "@switchyard/service/tool-provider/call-once";
-import {
-  outcomeOfEarlier,
-  pickUpOf,
-  refuseStale,
-  replyOf,
-} from "@switchyard/service/tool-provider/call-refusals";
+import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
+import { claimCall } from "@switchyard/service/tool-provider/claim-call";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
@@ -75,37 +69,28 @@ const fail = failuresOf(contract.errors);
 export async function callTool(
   deps: CallDeps,
   { member, request }: { readonly member: PoolMember; readonly request: CallRequest },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<CallReply> {
   const { connection } = member;
   const { args, callId } = request;
-  const call = deps.calls.begin({ asked, callId, server: connection.entry.id });
+  const call = deps.calls.begin({ requester, callId, server: connection.entry.id });
   let turn: Turn | null = null;
   try {
     await connection.start();
     call.refuseCancelled();
-    const ref = await findTool(deps, { connection, request }, call.asked);
+    const ref = await findTool(deps, { connection, request }, call.requester);
     const pin = connection.catalogue.find(ref.name)?.inspected.pin;
 
     const question = pin === undefined ? { ref, args } : { ref, args, pin };
-    const decided = await deps.gate.check(question, call.asked);
+    const decided = await deps.gate.check(question, call.requester);
     const { decision, principal } = decided;
     if (decision.effect === "deny") throw denied(ref, decision);
     call.refuseCancelled();
 
-    const pickUp = pickUpOf(request, decided);
-    if (callId === undefined) await refuseStale(deps.store, pickUp);
-    else {
-      const { onBehalfOf: caller, token } = asked;
-      const fingerprint = callFingerprint({ caller, principal, ref, args });
-      const identity = { fingerprint, ref, caller, token };
-      const claimed = await deps.once.claim(ownCallId(caller, callId), identity, pickUp);
-      if (claimed.kind !== "turn") {
-        const outcome = outcomeOfEarlier(claimed, { callId, pickUp });
-        return outcomeReply(outcome, { decision: asAllowed(decision), replayed: true });
-      }
-      turn = claimed;
-    }
+    const claimed = await claimCall(deps, { request, ref, args }, { requester, decided });
+    if (claimed.earlier !== null)
+      return outcomeReply(claimed.earlier, { decision: asAllowed(decision), replayed: true });
+    turn = claimed.turn;
 
     call.begin(principal, ref);
     const outcome = await makeCall(deps, member, { call, request, ref, pin, decided });
@@ -129,19 +114,19 @@ async function makeCall(
 ): Promise<CallOutcome> {
   const { call, request, ref, pin, decided } = made;
   const { args, callId, approvalId } = request;
-  const { asked } = call;
+  const { requester } = call;
   const { decision, principal, audit: decisionRef } = decided;
   let passed = null;
   if (decision.effect !== "allow") {
     // What could not be sent anyway is refused first: nobody is asked about it, and no approval is used up for it.
     if (member.connection.session === null) throw new NotSentError(serverDown(member.connection));
     admitCall(member.connection.catalogue, { ref, pin, args });
-    const toApprove = { asked, principal, decision, ref, pin, args, callId, approvalId };
+    const toApprove = { requester, principal, decision, ref, pin, args, callId, approvalId };
     passed = await deps.approvals.consume(toApprove);
   }
   let record = null;
   try {
-    const { onBehalfOf: caller, correlationId } = asked;
+    const { onBehalfOf: caller, correlationId } = requester;
     const about = { caller, principal, ref, pin, callId, args, correlationId };
     record = await deps.executions.begin({ ...about, decision, decisionRef, passed });
     // The route is taken after the decision: it may start a process.
@@ -213,7 +198,7 @@ function lost(
       { callId: callId ?? "", sent: true },
     );
   // Aborted before its time: the broker stops, and nobody waits for the answer any more.
-  const isGivenUp = call.signal.aborted && call.asked.deadline > Date.now();
+  const isGivenUp = call.signal.aborted && call.requester.deadline > Date.now();
   if (kind === "timed_out" && !isGivenUp)
     return fail.tool_timeout(`MCP tool call timed out after ${Math.round(timeoutMs)}ms`, {
       timeoutMs,

@@ -5,7 +5,7 @@ import type { Decision } from "@switchyard/contracts/policy";
 import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import type { CallStore } from "@switchyard/service/tool-provider/call-store";
 import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import { serverDown } from "./send-request.ts";
 
@@ -17,17 +17,17 @@ const fail = failuresOf(contract.errors);
 export async function findTool(
   { store, gate }: { readonly store: CallStore; readonly gate: PolicyGate },
   { connection, request }: { readonly connection: ServerConnection; readonly request: CallRequest },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<ToolRef> {
   const server = connection.entry.id;
   const found =
     connection.catalogue.find(request.tool) ??
-    (await storedTool(store, request, { server, caller: asked.onBehalfOf }));
+    (await storedTool(store, request, { server, caller: requester.onBehalfOf }));
   // Once more, at the same moment as the session: the server may have been connected again meanwhile.
   const tool = found ?? connection.catalogue.find(request.tool);
   if (tool !== null) return tool.ref;
   if (connection.session === null) throw serverDown(connection);
-  await denyUnknown(gate, { server, request }, asked);
+  await denyUnknown(gate, { server, request }, requester);
   throw fail.unknown_tool(
     `MCP server ${server} has no tool ${request.tool}; mcp.tools lists what it has.`,
     {
@@ -52,12 +52,12 @@ async function storedTool(
 async function denyUnknown(
   gate: PolicyGate,
   { server, request }: { server: string; request: CallRequest },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<void> {
   const prefix = `mcp__${server}__`;
   const { tool, args } = request;
   const ref = mcpToolRef(server, tool.startsWith(prefix) ? tool.slice(prefix.length) : tool);
-  const { decision } = await gate.check({ ref, args }, asked);
+  const { decision } = await gate.check({ ref, args }, requester);
   if (decision.effect === "deny") throw denied(ref, decision);
 }
 

@@ -3,7 +3,7 @@ import { prepareReply } from "@switchyard/bus/prepared-reply";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { createListableTools } from "./listable-tools.ts";
 import { createPreparedLists, type PreparedList } from "./prepared-lists.ts";
 import type { ServerView } from "../ownership/server-views.ts";
@@ -23,14 +23,14 @@ const MAX_PREPARED = 16_000_000;
 export type ListTools = (
   connections: readonly ServerView[],
   request: ListRequest,
-  asked: AskedFor,
+  requester: Requester,
 ) => Promise<PreparedList>;
 
 /** The policy is asked, or has promised its answer, for each list; only the JSON of a list that it allowed is reused. */
 export function createListTools(gate: Pick<PolicyGate, "filter">): ListTools {
   const findListable = createListableTools();
   const prepared = createPreparedLists(MAX_PREPARED);
-  return async (all, request, asked) => {
+  return async (all, request, requester) => {
     const connections = await chosen(all, request.server);
     const tools = findListable(all, request.server);
     // Of the same moment as the tools: a server that connects during the wait would be in neither.
@@ -38,7 +38,7 @@ export function createListTools(gate: Pick<PolicyGate, "filter">): ListTools {
       ...connections.flatMap(failuresOfServer),
       ...connections.flatMap((connection) => collisionsOf(connection, tools.colliding)),
     ];
-    const allowed = await gate.filter(tools.refs, asked);
+    const allowed = await gate.filter(tools.refs, requester);
     const isShown = tools.refs.map(({ name }) => allowed.has(name));
     const withFindings = request.findings === true;
     const shown = isShown.map((is) => (is ? "1" : "0")).join("");

@@ -106,7 +106,7 @@ test("a server that connects while the policy is asked is named as missing, not 
       return new Set(refs.map(({ name }) => name));
     },
   });
-  const asked = {
+  const requester = {
     onBehalfOf: "cli",
     token: undefined,
     deadline: 0,
@@ -114,7 +114,7 @@ test("a server that connects while the policy is asked is named as missing, not 
     correlationId: "c",
     traceparent: "",
   };
-  const reply = await list([view("one", one), late], {}, asked);
+  const reply = await list([view("one", one), late], {}, requester);
   const { tools, failures } = listTools.reply.parse(JSON.parse(replyBody(listTools, reply)).value);
   assert.equal(tools.length, 2);
   assert.deepEqual(

@@ -38,7 +38,7 @@ test("takes secrets out of the message and cuts it", () => {
   assert.equal(first.total, null);
 });
 
-test("leaves out what is no number", () => {
+test("leaves out what is not a number", () => {
   const { told, tell } = teller();
   tell({ progress: Number.NaN });
   tell({ progress: 1, total: Number.POSITIVE_INFINITY });

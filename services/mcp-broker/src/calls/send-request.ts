@@ -69,8 +69,8 @@ export async function sendRequest<T>(
   request: ServerRequest<T>,
 ): Promise<T> {
   const { call, what, send } = request;
-  const { asked, signal } = call;
-  const timeLeft = (): number => asked.deadline - REPLY_MARGIN_MS - Date.now();
+  const { requester, signal } = call;
+  const timeLeft = (): number => requester.deadline - REPLY_MARGIN_MS - Date.now();
   const refusedForMs = connection.circuit.refusedForMs();
   if (refusedForMs !== null) throw new NotSentError(circuitOpen(connection, refusedForMs));
   await queue.enter({ timeoutMs: timeLeft(), signal }).catch((error: unknown) => {
@@ -92,14 +92,16 @@ export async function sendRequest<T>(
         timeoutMs: timeLeftMs,
         signal: clock.start({ limitMs: config.callTimeoutMs, signal }),
       };
-      const result = await origins.during(config, { asked, clock }, () => send(session, limits));
+      const result = await origins.during(config, { requester, clock }, () =>
+        send(session, limits),
+      );
       entered.settle("good");
       return result;
     } catch (error) {
       entered.settle(endOf(error, { signal, isOwnLimit: clock.isOver }));
       if (error instanceof NotSentError) throw error;
       if (error instanceof UrlElicitationRequiredError) {
-        const questions = await askToOpen(id, error.elicitations, asked);
+        const questions = await askToOpen(id, error.elicitations, requester);
         if (questions.length > 0) throw new NotSentError(questionPending(id, questions));
       }
       const timeoutMs = clock.isOver ? config.callTimeoutMs : timeLeftMs;

@@ -120,7 +120,7 @@ test("takes 10,000 tools, and counts malformed ones beyond a hundred", async () 
   const listing = await readToolList(pagesOf([{ tools }]));
   assert.equal(listing.tools.length, 10_000);
   assert.equal(listing.problems.length, 101);
-  assert.equal(listing.problems.at(-1), "50 more entries of the tool list are no usable tools");
+  assert.equal(listing.problems.at(-1), "50 more entries of the tool list cannot be used as tools");
 });
 
 test("rejects when a page is not a list", async () => {

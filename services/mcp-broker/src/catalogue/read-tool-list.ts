@@ -5,7 +5,7 @@ import { readListedTool, type ListedTool } from "./listed-tool.ts";
 /** The tool list of a server, of all its pages. */
 export interface ToolListing {
   readonly tools: readonly ListedTool[];
-  /** Entries that are no usable tools, and limits that were met, in words. */
+  /** Entries that are not usable tools, and limits that were met, in words. */
   readonly problems: readonly string[];
   /** How long the server says that the list holds, in milliseconds; null when it does not say. */
   readonly ttlMs: number | null;
@@ -79,7 +79,7 @@ export async function readToolList(
   function ended(limit: string | null): ToolListing {
     const shown = problems.slice(0, MAX_PROBLEMS);
     const hidden = problems.length - shown.length;
-    if (hidden > 0) shown.push(`${hidden} more entries of the tool list are no usable tools`);
+    if (hidden > 0) shown.push(`${hidden} more entries of the tool list cannot be used as tools`);
     if (limit !== null) shown.push(limit);
     return { tools, problems: shown, ttlMs: ttls.length === 0 ? null : Math.min(...ttls) };
   }

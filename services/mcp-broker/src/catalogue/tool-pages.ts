@@ -16,7 +16,7 @@ export function createToolPages(
 ): (cursor: string | undefined, timeoutMs: number) => Promise<unknown> {
   const state: { waiting: boolean; tools: unknown } = { waiting: false, tools: undefined };
   const forward = transport.onmessage;
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no EventTarget
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is not an EventTarget
   transport.onmessage = (message, extra) => {
     if (state.waiting && "result" in message && isRecord(message.result)) {
       const { tools } = message.result;

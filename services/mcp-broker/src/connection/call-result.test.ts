@@ -39,7 +39,7 @@ test("a result of 2024-10-07, which may be anything, is a text", async () => {
   assert.ok((await validate({ toolResult: deep })).issues !== undefined);
 });
 
-test("what is no result is refused with the place", async () => {
+test("what is not a result is refused with the place", async () => {
   for (const [value, message] of [
     [null, "it is not an object"],
     [[], "it is not an object"],

@@ -88,7 +88,7 @@ export class ConnectionAttempt {
     }
   }
 
-  get asked(): string {
+  get requester(): string {
     return this.#asked;
   }
 
@@ -179,7 +179,7 @@ export class ConnectionAttempt {
           over.signal,
         ),
     });
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
     client.onclose = () => {
       isClosed = true;
     };

@@ -21,15 +21,15 @@ export function createDiscoveryReporter(options: {
   now: () => number;
 }): (change: ConnectionChange, connection: Connected) => void {
   const { bus, log, now } = options;
-  const told = new Map<string, ToolDigests>();
+  const reported = new Map<string, ToolDigests>();
   return ({ kind }, { entry: { id: server }, catalogue }) => {
-    if (kind === "lost" || kind === "closed") told.delete(server);
+    if (kind === "lost" || kind === "closed") reported.delete(server);
     if (kind !== "connected" && kind !== "tools_changed") return;
     const tools: ToolDigests = new Map(
       catalogue.tools.map(({ ref, inspected }) => [ref.name, inspected.pin]),
     );
-    const news = discoveredTools(told.get(server) ?? new Map(), tools);
-    told.set(server, tools);
+    const news = discoveredTools(reported.get(server) ?? new Map(), tools);
+    reported.set(server, tools);
     if (news === null) return;
     const payload = { server, toolCount: tools.size, ...news, at: new Date(now()).toISOString() };
     publishEvent(bus, toolsDiscovered, { server }, payload).catch((err: unknown) =>

@@ -46,7 +46,7 @@ for (const status of [401, 403, 500])
     assert.match(message, new RegExp(`HTTP ${status}`));
   });
 
-test("an address that is no MCP server, by Streamable HTTP or by SSE, is told with both answers [A5, C3]", async () => {
+test("an address that is not an MCP server, by Streamable HTTP or by SSE, is told with both answers [A5, C3]", async () => {
   const server = await switchableServer((_, response) => response.writeHead(404).end());
   const message = await failureOf(world.open({ id: "elsewhere", url: server.url }));
   assert.match(message, /^the server answered HTTP 404; then .*404/);

@@ -92,7 +92,7 @@ function streamableLink(
 function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
   const transport = new SSEClientTransport(url, options);
   let endReason: string | null = null;
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
   transport.onerror = (error) => {
     if (!(error instanceof SseError) || endReason !== null) return;
     endReason = `the event stream ended: ${error.message}`;

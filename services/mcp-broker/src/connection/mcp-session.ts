@@ -26,7 +26,7 @@ import type { SessionTransport } from "./session-transport.ts";
 /** One connection to an MCP server, from the handshake to its end. */
 export interface McpSession {
   readonly tools: readonly InspectedTool[];
-  /** Entries of its list that are no usable tools, in words. */
+  /** Entries of its list that are not usable tools, in words. */
   readonly problems: readonly string[];
   /** Name and version that the server gave of itself. */
   readonly serverVersion: string | null;
@@ -156,7 +156,7 @@ export function keepSession(
     void client.close();
   };
   const health = watchHealth(client, config.transport, lose);
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
   client.onclose = () => lose(link.describeEnd() ?? "the server closed the connection");
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
   client.onerror = () => health.check();

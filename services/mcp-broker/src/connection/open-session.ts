@@ -61,7 +61,7 @@ async function withinBudget(
 ): Promise<OpenedConnection> {
   const over = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const what = `no answer within connectTimeoutMs (${timeoutMs} ms) to ${attempt.asked}`;
+    const what = `no answer within connectTimeoutMs (${timeoutMs} ms) to ${attempt.requester}`;
     const longer = `'{"connectTimeoutMs":${Math.min(3 * timeoutMs, 3_600_000)}}'`;
     over.reject(
       new SilenceError(`${what}; if it needs longer: yard mcp update ${server} ${longer}`),

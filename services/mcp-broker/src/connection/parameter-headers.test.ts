@@ -14,7 +14,7 @@ test("takes declarations that can be sent, at any depth of properties", () => {
   assert.equal(problem({ where: { type: "object", properties: { region: good } } }), null);
 });
 
-test("names what cannot be sent: names, types, doubles, and places that are no property", () => {
+test("names what cannot be sent: names, types, doubles, and places that are not a property", () => {
   const named = (name: unknown) => ({ a: { type: "string", "x-mcp-header": name } });
   for (const name of ["", "two words", "a:b", "a\r\nb", "é", 5])
     assert.match(problem(named(name)) ?? "", /a: x-mcp-header is not a name of a header/);

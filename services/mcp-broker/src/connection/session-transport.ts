@@ -17,7 +17,7 @@ export interface SessionTransport {
   readonly lane: RequestLane | null;
   /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
   describeEnd(): string | null;
-  /** The reason with what the process said meanwhile: lines that were no messages, and its stderr. */
+  /** The reason with what the process said meanwhile: lines that were not messages, and its stderr. */
   explain(reason: string): string;
   /** The end of the process's stderr, with resolved references put back; empty without a process. */
   stderr(): string;
@@ -114,6 +114,6 @@ function httpUrl(server: string, text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && ["http:", "https:"].includes(url.protocol)) return url;
   throw new AddressError(
-    `server ${server}: "url" is no http or https address once its references are resolved`,
+    `server ${server}: "url" is not an http or https address once its references are resolved`,
   );
 }

@@ -106,7 +106,7 @@ test("reads the answer that a child wrote just before it ended", async () => {
   assert.equal(seen.messages.length, 1);
 });
 
-test("counts lines on stdout that are no messages and goes on", async () => {
+test("counts lines on stdout that are not messages and goes on", async () => {
   const transport = transportOf([fixture("hostile-server.ts"), "garbage"]);
   const client = new Client({ name: "test", version: "0" });
   await client.connect(transport);
@@ -163,7 +163,7 @@ test("the grandchildren of a child that forks and dies by itself end too [A23]",
   const { pid } = transport;
   assert.ok(pid !== null);
   const closed = new Promise<void>((resolve) => {
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is no EventTarget
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
     client.onclose = resolve;
   });
   process.kill(pid, "SIGKILL");

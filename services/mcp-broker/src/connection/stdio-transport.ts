@@ -81,7 +81,7 @@ export class StdioTransport implements Transport {
     return this.#child?.pid ?? null;
   }
 
-  /** Lines on stdout that were no JSON-RPC message. */
+  /** Lines on stdout that were not JSON-RPC messages. */
   get ignoredLines(): number {
     return this.#ignoredLines;
   }
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
     return { text: this.#stderr.text(), isCut: this.#stderr.isCut };
   }
 
-  /** The last of the lines on stdout that were no messages: some programs write their errors there. */
+  /** The last of the lines on stdout that were not messages: some programs write their errors there. */
   get ignoredTail(): StreamTail {
     return { text: this.#ignored.text(), isCut: this.#ignored.isCut };
   }

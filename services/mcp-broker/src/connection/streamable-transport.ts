@@ -67,7 +67,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     this.#timers = timers;
     this.#onWantedScope = onWantedScope;
     // The protocol layer keeps these two and calls them before its own.
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is no EventTarget
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
     this.onmessage = (message) => this.#hear(message);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
     this.onerror = (error) => this.#keep(error);

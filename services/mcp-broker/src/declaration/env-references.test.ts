@@ -79,7 +79,7 @@ test("resolves once: a value that looks like a reference stays as it is", () => 
   assert.equal(launch.transport === "stdio" && launch.command, "${B}");
 });
 
-test("leaves text that is no reference alone", () => {
+test("leaves text that is not a reference alone", () => {
   const server = config({ command: "$A ${} ${1} ${a b}" });
   const { launch } = resolveServer(server, {});
   assert.equal(launch.transport === "stdio" && launch.command, "$A ${} ${1} ${a b}");

@@ -112,7 +112,7 @@ test("a server that says that it has happened ends its question, before a call a
   assert.equal((await asks).text, "accept");
 });
 
-test("what is no address, or may not be asked, is the server's refusal and no question", async () => {
+test("what is not an address, or may not be asked, is the server's refusal and no question", async () => {
   const failed = (error: unknown): boolean => isError(error, callTool, "tool_failed");
   await assert.rejects(broker.call("eliciting", { tool: "odd", args: { id: "e-3" } }), failed);
   world.policy.answer = (_tool, { kind }) => (kind === "tool" ? "allow" : "deny");

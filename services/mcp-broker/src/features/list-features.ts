@@ -4,7 +4,7 @@ import { featureErrors, MAX_LISTED_FEATURES } from "@switchyard/contracts/mcp-fe
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { z } from "zod";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { Feature, FeatureDeps } from "./perform-feature.ts";
@@ -38,17 +38,17 @@ const fail = failuresOf(featureErrors);
 export async function listFeature<S extends z.ZodType>(
   deps: FeatureDeps,
   { member, listed }: { readonly member: PoolMember; readonly listed: ListedFeature<S> },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<Listed<z.output<S>>> {
   const server = member.connection.entry.id;
-  const call = deps.calls.begin({ asked, callId: undefined, server });
+  const call = deps.calls.begin({ requester, callId: undefined, server });
   try {
     // First, so that a refused token and a silent policy are told before the server is asked.
-    const principal = await deps.gate.identify(asked);
+    const principal = await deps.gate.identify(requester);
     const routed = await deps.pool.route(member, principal);
     const { entries, more } = await readPages(deps, routed, { listed, call });
     const refs = entries.map((entry) => mcpToolRef(server, listed.nameOf(entry)));
-    const allowed = await deps.gate.filter(refs, asked, listed.kind);
+    const allowed = await deps.gate.filter(refs, requester, listed.kind);
     return { entries: entries.filter((_, index) => allowed.has(refs[index]?.name ?? "")), more };
   } catch (error) {
     throw replyOf(error);

@@ -1,5 +1,5 @@
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { performFeature, type FeatureDeps } from "./perform-feature.ts";
@@ -10,7 +10,7 @@ export interface LogLevels {
   set(
     deps: FeatureDeps,
     request: { readonly member: PoolMember; readonly level: LogLevel },
-    asked: AskedFor,
+    requester: Requester,
   ): Promise<void>;
   restore(server: string, session: McpSession): Promise<void>;
   forget(server: string): void;
@@ -21,12 +21,12 @@ const RESTORE_TIMEOUT_MS = 5_000;
 export function createLogLevels(onTrouble: (server: string, error: unknown) => void): LogLevels {
   const levels = new Map<string, LogLevel>();
   return {
-    async set(deps, { member, level }, asked) {
+    async set(deps, { member, level }, requester) {
       const { connection } = member;
       const server = connection.entry.id;
       const feature = { kind: "logging", server, name: "logging", args: { level } } as const;
       const method = "logging/setLevel";
-      await performFeature(deps, { feature, method, asked }, async (call) => {
+      await performFeature(deps, { feature, method, requester }, async (call) => {
         await connection.start();
         const session = supportingSession(connection, "logging");
         const request = { method, params: { level }, needs: "logging", call } as const;

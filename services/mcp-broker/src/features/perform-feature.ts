@@ -5,7 +5,7 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { CallDeps } from "../calls/call-tool.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { requestFeature, type FeatureRequest } from "./request-feature.ts";
@@ -31,18 +31,18 @@ const fail = failuresOf(featureErrors);
  */
 export async function performFeature<T>(
   { gate, executions, calls }: Pick<FeatureDeps, "gate" | "executions" | "calls">,
-  request: { readonly feature: Feature; readonly method: string; readonly asked: AskedFor },
+  request: { readonly feature: Feature; readonly method: string; readonly requester: Requester },
   work: (call: CallInWork) => Promise<T>,
 ): Promise<{ readonly decision: Decision; readonly result: T }> {
-  const { feature, method, asked } = request;
+  const { feature, method, requester } = request;
   const { kind: access, server, name, args } = feature;
-  const call = calls.begin({ asked, callId: undefined, server });
+  const call = calls.begin({ requester, callId: undefined, server });
   let record = null;
   try {
-    const { decision, principal, audit: decisionRef } = await allow(gate, feature, call.asked);
+    const { decision, principal, audit: decisionRef } = await allow(gate, feature, call.requester);
     const ref = mcpToolRef(server, name);
     call.begin(principal, ref);
-    const { onBehalfOf: caller, correlationId } = asked;
+    const { onBehalfOf: caller, correlationId } = requester;
     const about = { access, method, caller, principal, ref, args, correlationId };
     record = await executions.beginRequest({ ...about, decision, decisionRef });
     const result = await work(call);
@@ -72,9 +72,9 @@ export async function sendFeature(
 export async function allow(
   gate: PolicyGate,
   { kind, server, name, args }: Feature,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<Decided> {
-  const decided = await gate.check({ kind, ref: mcpToolRef(server, name), args }, asked);
+  const decided = await gate.check({ kind, ref: mcpToolRef(server, name), args }, requester);
   const { decision } = decided;
   if (decision.effect === "allow") return decided;
   throw fail.denied(`The policy denies it: ${decision.reason}`, decision);

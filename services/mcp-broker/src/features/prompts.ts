@@ -6,7 +6,7 @@ import {
   PromptMessage,
 } from "@switchyard/contracts/mcp-features";
 import { z } from "zod";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { listFeature, type ListedFeature } from "./list-features.ts";
 import { performFeature, sendFeature, type Feature, type FeatureDeps } from "./perform-feature.ts";
@@ -24,9 +24,9 @@ const PROMPTS: ListedFeature<typeof PromptInfo> = {
 export async function listPrompts(
   deps: FeatureDeps,
   member: PoolMember,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<z.input<typeof listContract.reply>> {
-  const { entries, more } = await listFeature(deps, { member, listed: PROMPTS }, asked);
+  const { entries, more } = await listFeature(deps, { member, listed: PROMPTS }, requester);
   return { prompts: entries, more };
 }
 
@@ -44,14 +44,14 @@ export async function getPrompt(
     readonly member: PoolMember;
     readonly request: Pick<z.output<typeof getContract.request>, "name" | "args">;
   },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<z.input<typeof getContract.reply>> {
   const server = member.connection.entry.id;
   const feature = { kind: "prompt", server, name, args } as const;
   const method = "prompts/get";
   const { decision, result } = await performFeature(
     deps,
-    { feature, method, asked },
+    { feature, method, requester },
     async (call) => {
       const params = { name, arguments: args };
       const request = { method, params, needs: "prompts", call } as const;
@@ -85,7 +85,7 @@ export async function completeArgument(
     readonly member: PoolMember;
     readonly request: Pick<z.output<typeof completeContract.request>, "ref" | "argument" | "args">;
   },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<z.input<typeof completeContract.reply>> {
   const server = member.connection.entry.id;
   const feature: Feature =
@@ -98,7 +98,7 @@ export async function completeArgument(
     ...(Object.keys(args).length === 0 ? {} : { context: { arguments: args } }),
   };
   const method = "completion/complete";
-  const { result } = await performFeature(deps, { feature, method, asked }, async (call) => {
+  const { result } = await performFeature(deps, { feature, method, requester }, async (call) => {
     const request = { method, params, needs: "completions", call } as const;
     const completed = Completed.safeParse(await sendFeature(deps, member, request));
     if (completed.success) return completed.data.completion;

@@ -79,7 +79,7 @@ export function hasFeature(capabilities: ServerCapabilities, feature: FeatureNam
 
 /** An answer that is nothing of the kind that was asked for. */
 export function noResult(server: string, what: string): ServiceError {
-  const reason = `it answered with something that is no ${what}`;
+  const reason = `it answered with something that is not a ${what}`;
   return serverFailed(server, `failed: ${reason}`, reason);
 }
 

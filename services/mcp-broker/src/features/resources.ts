@@ -7,7 +7,7 @@ import {
   ResourceInfo,
   ResourceTemplateInfo,
 } from "@switchyard/contracts/mcp-features";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { listFeature, type ListedFeature } from "./list-features.ts";
 import { performFeature, sendFeature, type FeatureDeps } from "./perform-feature.ts";
@@ -35,32 +35,32 @@ const TEMPLATES: ListedFeature<typeof ResourceTemplateInfo> = {
 export async function listResources(
   deps: FeatureDeps,
   member: PoolMember,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<z.input<typeof listContract.reply>> {
-  const { entries, more } = await listFeature(deps, { member, listed: RESOURCES }, asked);
+  const { entries, more } = await listFeature(deps, { member, listed: RESOURCES }, requester);
   return { resources: entries, more };
 }
 
 export async function listResourceTemplates(
   deps: FeatureDeps,
   member: PoolMember,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<z.input<typeof templatesContract.reply>> {
-  const { entries, more } = await listFeature(deps, { member, listed: TEMPLATES }, asked);
+  const { entries, more } = await listFeature(deps, { member, listed: TEMPLATES }, requester);
   return { templates: entries, more };
 }
 
 export async function readResource(
   deps: FeatureDeps,
   { member, uri }: { readonly member: PoolMember; readonly uri: string },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<z.input<typeof readContract.reply>> {
   const server = member.connection.entry.id;
   const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
   const method = "resources/read";
   const { decision, result } = await performFeature(
     deps,
-    { feature, method, asked },
+    { feature, method, requester },
     async (call) => {
       const request = { method, params: { uri }, needs: "resources", call } as const;
       const { contents } = await sendFeature(deps, member, request);

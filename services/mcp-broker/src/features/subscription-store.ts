@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /** Who wants to hear of which resource of a server, and until when. */
@@ -12,18 +13,13 @@ export interface Subscription {
 
 /**
  * Subscriptions in Redis, one hash for each server, so that they survive the connection and the
- * broker. Rejects with SubscriptionStoreError.
+ * broker. Rejects with StoreError.
  */
 export interface SubscriptionStore {
   put(server: string, subscription: Subscription): Promise<void>;
   remove(server: string, caller: string, uri: string): Promise<void>;
   /** Those that last; the others are taken out. */
   load(server: string, now: number): Promise<Subscription[]>;
-}
-
-/** Redis cannot be asked. */
-export class SubscriptionStoreError extends Error {
-  override readonly name = "SubscriptionStoreError";
 }
 
 const KEPT_SECONDS = 2 * 24 * 60 * 60;
@@ -35,7 +31,7 @@ export function createSubscriptionStore(redis: Redis): SubscriptionStore {
     async put(server, subscription) {
       const { caller, uri } = subscription;
       const text = JSON.stringify(subscription);
-      await asked(() =>
+      await allFromRedis(
         redis
           .multi()
           .hset(keyOf(server), fieldOf(caller, uri), text)
@@ -44,14 +40,14 @@ export function createSubscriptionStore(redis: Redis): SubscriptionStore {
       );
     },
     async remove(server, caller, uri) {
-      await asked(() => redis.hdel(keyOf(server), fieldOf(caller, uri)));
+      await fromRedis(redis.hdel(keyOf(server), fieldOf(caller, uri)));
     },
     async load(server, now) {
-      const fields = await asked(() => redis.hgetall(keyOf(server)));
+      const fields = await fromRedis(redis.hgetall(keyOf(server)));
       const read = Object.entries(fields).map(([field, text]) => ({ field, found: parsed(text) }));
       const over = read.filter(({ found }) => found === null || found.expiresAt <= now);
       if (over.length > 0)
-        await asked(() => redis.hdel(keyOf(server), ...over.map(({ field }) => field)));
+        await fromRedis(redis.hdel(keyOf(server), ...over.map(({ field }) => field)));
       return read.flatMap(({ found }) => (found === null || found.expiresAt <= now ? [] : [found]));
     },
   };
@@ -68,12 +64,4 @@ function fieldOf(caller: string, uri: string): string {
 
 function parsed(text: string): Subscription | null {
   return Subscription.safeParse(JSON.parse(text)).data ?? null;
-}
-
-async function asked<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new SubscriptionStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
-  }
 }

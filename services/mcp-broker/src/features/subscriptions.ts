@@ -5,18 +5,19 @@ import {
   subscribeResource as contract,
 } from "@switchyard/contracts/mcp-features";
 import { errorText } from "../limits/call-failure.ts";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import { StoreError, storeFailureAs } from "@switchyard/service/store-error";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { performFeature, type FeatureDeps } from "./perform-feature.ts";
 import { supportingSession } from "./request-feature.ts";
-import { SubscriptionStoreError, type SubscriptionStore } from "./subscription-store.ts";
+import { type SubscriptionStore } from "./subscription-store.ts";
 
 export interface Subscriptions {
   subscribe(
     deps: FeatureDeps,
     request: { member: PoolMember; uri: string; ttlSeconds: number },
-    asked: AskedFor,
+    requester: Requester,
   ): Promise<z.input<typeof contract.reply>>;
   unsubscribe(member: PoolMember, uri: string, caller: string): Promise<void>;
   /** Subscribes a new connection to what is kept; never rejects. */
@@ -71,7 +72,7 @@ export function createSubscriptions(options: {
         await follow(server, session);
       } catch (error) {
         await store.remove(server, caller, uri);
-        if (error instanceof SubscriptionStoreError) throw error;
+        if (error instanceof StoreError) throw error;
         const reason = session.redact(errorText(error));
         throw fail.server_failed(`MCP server ${server} refused: ${reason}`, { server, reason });
       }
@@ -79,13 +80,13 @@ export function createSubscriptions(options: {
   };
 
   return {
-    async subscribe(deps, { member, uri, ttlSeconds }, asked) {
+    async subscribe(deps, { member, uri, ttlSeconds }, requester) {
       const server = member.connection.entry.id;
       const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
       const method = "resources/subscribe";
-      const { result } = await performFeature(deps, { feature, method, asked }, async () => {
+      const { result } = await performFeature(deps, { feature, method, requester }, async () => {
         const expiresAt = now() + ttlSeconds * 1_000;
-        await watch(member, { caller: asked.onBehalfOf, uri, expiresAt });
+        await watch(member, { caller: requester.onBehalfOf, uri, expiresAt });
         return { expiresAt: new Date(expiresAt).toISOString() };
       });
       return result;
@@ -131,14 +132,6 @@ function tooMany(server: string) {
   );
 }
 
-async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof SubscriptionStoreError)) throw error;
-    const cause = error.message;
-    throw fail.store_unavailable(`Nothing was changed: ${cause}; try again when Redis is up.`, {
-      cause,
-    });
-  }
-}
+const orUnavailable = storeFailureAs(({ message: cause }) =>
+  fail.store_unavailable(`Nothing was changed: ${cause}; try again when Redis is up.`, { cause }),
+);

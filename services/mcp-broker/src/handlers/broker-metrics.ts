@@ -1,7 +1,10 @@
-import { ServiceError } from "@switchyard/contracts/errors";
 import { ServerStatus } from "@switchyard/contracts/mcp-servers";
 import { CircuitState } from "@switchyard/contracts/mcp-calls";
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import {
+  createCallMetrics,
+  type CallMetrics,
+} from "@switchyard/service/tool-provider/call-metrics";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { CallQueue } from "../limits/call-queue.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
@@ -15,15 +18,8 @@ const MAX_SERVERS = 1_000;
  * What the broker counts. Labels are server ids, states and codes of the contract. Servers come and
  * go over the bus, so of the ids that counters have seen only so many stand by themselves.
  */
-export interface BrokerMetrics {
-  /** Times a call and counts its end by outcome. */
-  measureCall<R extends { isError: boolean; replayed: boolean }>(
-    server: string,
-    call: () => Promise<R>,
-  ): Promise<R>;
+export interface BrokerMetrics extends CallMetrics {
   readonly countRestart: (server: string) => void;
-  /** A check of a tool call, and whether a kept decision answered it. */
-  readonly countDecision: (isHit: boolean) => void;
   /** Reads the gauges from the pool and from the children at every scrape. */
   watch(
     pool: ServerPool,
@@ -33,31 +29,20 @@ export interface BrokerMetrics {
 }
 
 export function createBrokerMetrics(registry: Registry): BrokerMetrics {
-  const registers = [registry];
-  const calls = new Counter({
-    name: "yard_mcp_calls_total",
-    help: "Tool calls by server and outcome: ok, tool_error, replayed or an error code.",
-    labelNames: ["server", "outcome"],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: "yard_mcp_call_seconds",
-    help: "Time from the request of a tool call to its reply.",
-    labelNames: ["server"],
+  const { measureCall, countDecision } = createCallMetrics(registry, {
+    names: {
+      calls: "yard_mcp_calls_total",
+      seconds: "yard_mcp_call_seconds",
+      decisions: "yard_mcp_decisions_total",
+    },
+    label: "server",
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
-    registers,
   });
   const restarts = new Counter({
     name: "yard_mcp_reconnects_total",
     help: "Attempts to connect a server again after its connection ended or failed.",
     labelNames: ["server"],
-    registers,
-  });
-  const decisions = new Counter({
-    name: "yard_mcp_decisions_total",
-    help: "Decisions about tool calls by where they came from: policy or cache.",
-    labelNames: ["from"],
-    registers,
+    registers: [registry],
   });
   const seen = new Set<string>();
   const labelOf = (server: string): string => {
@@ -67,24 +52,9 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
     return server;
   };
   return {
-    async measureCall(id, call) {
-      const server = labelOf(id);
-      const stop = seconds.startTimer({ server });
-      let outcome = "internal";
-      try {
-        const reply = await call();
-        outcome = reply.replayed ? "replayed" : reply.isError ? "tool_error" : "ok";
-        return reply;
-      } catch (error) {
-        if (error instanceof ServiceError) outcome = error.code;
-        throw error;
-      } finally {
-        stop();
-        calls.inc({ server, outcome });
-      }
-    },
+    measureCall: (id, call) => measureCall(labelOf(id), call),
+    countDecision,
     countRestart: (id) => restarts.inc({ server: labelOf(id) }),
-    countDecision: (isHit) => decisions.inc({ from: isHit ? "cache" : "policy" }),
     watch(pool, children, owner) {
       // Who owns a server tells of it: here it is unconnected, and nothing is wrong with that. One that all serve has a connection in each.
       const own = (): readonly PoolMember[] =>

@@ -1,5 +1,4 @@
-import type { CallContext, Service } from "@switchyard/bus/serve";
-import type { Rpc } from "@switchyard/contracts/define";
+import type { Service } from "@switchyard/bus/serve";
 import { isError, type Fail } from "@switchyard/contracts/errors";
 import {
   callTool as callToolContract,
@@ -15,10 +14,10 @@ import {
   cancelHere,
   type CancelDeps,
 } from "@switchyard/service/tool-provider/cancel-call";
-import { openFeatureEndpoints } from "./feature-endpoints.ts";
+import { memberOf, openFeatureEndpoints } from "./feature-endpoints.ts";
 import { handleRefresh } from "./refresh-handler.ts";
 import { createListTools } from "../calls/list-tools.ts";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { requesterOf } from "@switchyard/service/tool-provider/policy-gate";
 import type { Features } from "../features/start-features.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
@@ -43,15 +42,15 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
 
   service.handle(listServers, () => ({ servers: owner.views().map(({ info }) => info) }));
   service.handle(listToolsContract, (request, context) =>
-    listTools(owner.views(), request, askedFor(context, request.token)),
+    listTools(owner.views(), request, requesterOf(context, request.token)),
   );
   service.handle(
     cancelCallAt,
     (request, context) => {
       // Only brokers may publish here; what they say about the caller is believed for that.
       if (context.caller !== BROKER) return { cancelled: false };
-      const asked = { ...askedFor(context, request.token), onBehalfOf: request.onBehalfOf };
-      return cancelHere(calls, request, asked);
+      const requester = { ...requesterOf(context, request.token), onBehalfOf: request.onBehalfOf };
+      return cancelHere(calls, request, requester);
     },
     { broker: calls.holder },
   );
@@ -59,11 +58,10 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
     const called = service.handle(
       callToolContract,
       (request, context) => {
-        const member = pool.find(server);
-        if (member === null) throw removed(server, context.fail);
+        const member = memberOf(server, deps);
         return metrics.measureCall(server, () =>
           whileOwned(server, { owner, fail: context.fail }, () =>
-            callTool(calls, { member, request }, askedFor(context, request.token)),
+            callTool(calls, { member, request }, requesterOf(context, request.token)),
           ),
         );
       },
@@ -72,7 +70,7 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
     const cancelled = service.handle(
       cancelCallContract,
       (request, context) =>
-        cancelCall(calls, { ...request, server }, askedFor(context, request.token)),
+        cancelCall(calls, { ...request, server }, requesterOf(context, request.token)),
       { server },
     );
     const refreshed = handleRefresh(service, server, deps);
@@ -104,19 +102,4 @@ async function whileOwned<T>(
       { server },
     );
   }
-}
-
-/** The call was on its way when its server went. */
-function removed(server: string, fail: Fail<(typeof callToolContract)["errors"]>) {
-  const lastError = "the server was removed";
-  return fail.server_down(`MCP server not found: ${server}`, {
-    server,
-    status: "disconnected",
-    lastError,
-  });
-}
-
-function askedFor<R extends Rpc>(context: CallContext<R>, token: string | undefined): AskedFor {
-  const { caller, deadline, signal, correlationId, traceparent } = context;
-  return { onBehalfOf: caller, token, deadline, signal, correlationId, traceparent };
 }

@@ -1,10 +1,10 @@
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
-import type { CallContext, Handler, Service } from "@switchyard/bus/serve";
+import type { Handler, Service } from "@switchyard/bus/serve";
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { failuresOf } from "@switchyard/contracts/errors";
 import * as contracts from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import { requesterOf, type Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { Features } from "../features/start-features.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
@@ -23,7 +23,7 @@ const fail = failuresOf(contracts.featureErrors);
 /** A handler that is told the server and on whose behalf it is asked. */
 type FeatureHandler<R extends Rpc> = (
   request: z.output<R["request"]>,
-  asked: AskedFor,
+  requester: Requester,
   member: PoolMember,
 ) => Promise<z.input<R["reply"]>>;
 
@@ -38,50 +38,55 @@ export function openFeatureEndpoints(
     handler: FeatureHandler<R>,
   ): Endpoint => {
     const handle: Handler<R> = async (request, context) =>
-      handler(request, askedFor(context, request), memberOf(server, deps));
+      handler(request, requesterOf(context, tokenIn(request)), memberOf(server, deps));
     // The subject of each of these contracts has the token; its type got lost in the parameter.
     return service.handle(contract, handle, { server } as Partial<Tokens<R["subject"]>>);
   };
   const { calls, pool, features } = deps;
   const { subscriptions, levels, messagesOf } = features;
   return [
-    open(contracts.listResources, (_request, asked, member) => listResources(calls, member, asked)),
-    open(contracts.listResourceTemplates, (_request, asked, member) =>
-      listResourceTemplates(calls, member, asked),
+    open(contracts.listResources, (_request, requester, member) =>
+      listResources(calls, member, requester),
     ),
-    open(contracts.readResource, ({ uri }, asked, member) =>
-      readResource(calls, { member, uri }, asked),
+    open(contracts.listResourceTemplates, (_request, requester, member) =>
+      listResourceTemplates(calls, member, requester),
     ),
-    open(contracts.subscribeResource, ({ uri, ttlSeconds }, asked, member) =>
-      subscriptions.subscribe(calls, { member, uri, ttlSeconds }, asked),
+    open(contracts.readResource, ({ uri }, requester, member) =>
+      readResource(calls, { member, uri }, requester),
+    ),
+    open(contracts.subscribeResource, ({ uri, ttlSeconds }, requester, member) =>
+      subscriptions.subscribe(calls, { member, uri, ttlSeconds }, requester),
     ),
     open(contracts.unsubscribeResource, async ({ uri }, { onBehalfOf }, member) => {
       await subscriptions.unsubscribe(member, uri, onBehalfOf);
       return { subscribed: false as const };
     }),
-    open(contracts.listPrompts, (_request, asked, member) => listPrompts(calls, member, asked)),
-    open(contracts.getPrompt, (request, asked, member) =>
-      getPrompt(calls, { member, request }, asked),
+    open(contracts.listPrompts, (_request, requester, member) =>
+      listPrompts(calls, member, requester),
     ),
-    open(contracts.completeArgument, (request, asked, member) =>
-      completeArgument(calls, { member, request }, asked),
+    open(contracts.getPrompt, (request, requester, member) =>
+      getPrompt(calls, { member, request }, requester),
     ),
-    open(contracts.setLogLevel, async ({ level }, asked, member) => {
-      await levels.set(calls, { member, level }, asked);
+    open(contracts.completeArgument, (request, requester, member) =>
+      completeArgument(calls, { member, request }, requester),
+    ),
+    open(contracts.setLogLevel, async ({ level }, requester, member) => {
+      await levels.set(calls, { member, level }, requester);
       for (const { connection } of pool.instances.of(server))
         if (connection.session !== null) await levels.restore(server, connection.session);
       return { level };
     }),
-    open(contracts.listMessages, async ({ tail }, asked) => {
+    open(contracts.listMessages, async ({ tail }, requester) => {
       const feature = { kind: "logging", server, name: "logging", args: {} } as const;
-      await allow(calls.gate, feature, asked);
+      await allow(calls.gate, feature, requester);
       const messages = messagesOf(server);
       return { messages: messages?.last(tail) ?? [], dropped: messages?.dropped ?? 0 };
     }),
   ];
 }
 
-function memberOf(server: string, { pool }: Pick<FeatureEndpointDeps, "pool">): PoolMember {
+/** Throws `server_down` when the server went while the call was on its way. */
+export function memberOf(server: string, { pool }: Pick<FeatureEndpointDeps, "pool">): PoolMember {
   const member = pool.find(server);
   if (member !== null) return member;
   const lastError = "the server was removed";
@@ -92,9 +97,7 @@ function memberOf(server: string, { pool }: Pick<FeatureEndpointDeps, "pool">): 
   });
 }
 
-function askedFor<R extends Rpc>(context: CallContext<R>, request: unknown): AskedFor {
-  const { caller, deadline, signal, correlationId, traceparent } = context;
+function tokenIn(request: unknown): string | undefined {
   const hasToken = typeof request === "object" && request !== null && "token" in request;
-  const token = hasToken && typeof request.token === "string" ? request.token : undefined;
-  return { onBehalfOf: caller, token, deadline, signal, correlationId, traceparent };
+  return hasToken && typeof request.token === "string" ? request.token : undefined;
 }

@@ -13,9 +13,10 @@ import { IssuerMismatchError } from "@modelcontextprotocol/client";
 import { errorText } from "../limits/call-failure.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { StoreError } from "@switchyard/service/store-error";
 import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/login-flow.ts";
-import { LoginStoreError, type LoginStore } from "../auth/login-store.ts";
+import { type LoginStore } from "../auth/login-store.ts";
 import { revokeLogin } from "../auth/revoke-login.ts";
 import { TOKEN_KEY_SETTING } from "../auth/token-cipher.ts";
 import { guardedFetch } from "../auth/connection-auth.ts";
@@ -73,7 +74,7 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
     checkAdmin(deps.admins, context);
     if (deps.pool.find(server) === null) throw unknown(server);
     const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
-      throw error instanceof LoginStoreError ? unreachable(error) : error;
+      throw error instanceof StoreError ? unreachable(error) : error;
     });
     return { server: await deps.reconnect(server, { ...context, by: caller }), ...ended };
   });
@@ -107,7 +108,7 @@ function loginLaunch(deps: LoginDeps, server: string): LoginTarget["launch"] | n
   }
 }
 
-function unreachable({ message }: LoginStoreError) {
+function unreachable({ message }: StoreError) {
   return fail.store_unavailable(
     `Logins can neither be read nor kept now: ${message}; try again when Redis is up.`,
     { cause: message },
@@ -162,7 +163,7 @@ async function failingAs<T>(server: string, work: () => Promise<T>): Promise<T> 
   try {
     return await work();
   } catch (error) {
-    if (error instanceof LoginStoreError) throw unreachable(error);
+    if (error instanceof StoreError) throw unreachable(error);
     if (error instanceof LoginExpiredError) throw fail.login_expired(error.message, { server });
     if (!(error instanceof Error) || "data" in error) throw error;
     const reason = reasonOf(error);

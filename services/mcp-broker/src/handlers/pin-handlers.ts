@@ -4,12 +4,12 @@ import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { approvePins, blockPins, diffPin, listPins } from "@switchyard/contracts/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import { isRecord } from "../json/json-record.ts";
 import { findRecord, type Refusal } from "../pins/decide-pins.ts";
 import { approving, blocking, type PinBook } from "../pins/pin-book.ts";
 import { pinDifferences } from "../pins/pin-diff.ts";
 import { shownPin } from "../pins/pin-record.ts";
-import { PinStoreError } from "../pins/pin-store.ts";
 import { haveSameShape } from "../pins/tool-shape.ts";
 
 const fail = failuresOf({ ...approvePins.errors, ...blockPins.errors, ...diffPin.errors });
@@ -103,14 +103,9 @@ function refused(server: string, refusal: Refusal) {
   }
 }
 
-async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof PinStoreError)) throw error;
-    throw fail.pins_unavailable(
-      `The pins cannot be read or written now: ${error.message}; try again when Redis is up.`,
-      { cause: error.message },
-    );
-  }
-}
+const orUnavailable = storeFailureAs(({ message }) =>
+  fail.pins_unavailable(
+    `The pins cannot be read or written now: ${message}; try again when Redis is up.`,
+    { cause: message },
+  ),
+);

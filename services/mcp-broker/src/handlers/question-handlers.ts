@@ -8,10 +8,10 @@ import {
   type AnswerContent,
   type Question,
 } from "@switchyard/contracts/mcp-questions";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import type { OpenQuestions } from "../server-requests/open-questions.ts";
 import { contentProblems } from "../server-requests/question-form.ts";
 import { currentQuestions, type QuestionKeeping } from "../server-requests/current-questions.ts";
-import { QuestionStoreError } from "../server-requests/question-store.ts";
 
 export interface QuestionHandlerDeps extends QuestionKeeping {
   readonly open: OpenQuestions;
@@ -85,14 +85,6 @@ function ended({ id, state }: Question) {
   return fail.already_ended(`Question ${id} is ${state} already.`, { id, state });
 }
 
-async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof QuestionStoreError)) throw error;
-    const cause = error.message;
-    throw fail.store_unavailable(`The questions cannot be read now: ${cause}; try again later.`, {
-      cause,
-    });
-  }
-}
+const orUnavailable = storeFailureAs(({ message: cause }) =>
+  fail.store_unavailable(`The questions cannot be read now: ${cause}; try again later.`, { cause }),
+);

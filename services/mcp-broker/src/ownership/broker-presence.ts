@@ -1,10 +1,10 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { LeaseStoreError } from "./lease-store.ts";
 
 /** Which brokers there are and how much each has, for fair shares. Ownership never rests on it. */
 export interface BrokerPresence {
-  /** Says that this broker is there, and returns all that are. Rejects with LeaseStoreError. */
+  /** Says that this broker is there, and returns all that are. Rejects with StoreError. */
   beat(load: BrokerLoad): Promise<readonly PresentBroker[]>;
   leave(): Promise<void>;
   /** True for one broker in each interval: the one that may move a server now. */
@@ -47,16 +47,14 @@ export function createBrokerPresence(
 ): BrokerPresence {
   return {
     async beat(load) {
-      const answer = await asked(() =>
-        redis.eval(BEAT, 1, KEY, self, JSON.stringify(load), leaseMs),
-      );
+      const answer = await fromRedis(redis.eval(BEAT, 1, KEY, self, JSON.stringify(load), leaseMs));
       return presentBrokers(answer);
     },
     async leave() {
-      await asked(() => redis.hdel(KEY, self));
+      await fromRedis(redis.hdel(KEY, self));
     },
     async takeTurn(intervalMs) {
-      const taken = await asked(() => redis.set(TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"));
+      const taken = await fromRedis(redis.set(TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"));
       return taken === "OK";
     },
   };
@@ -70,12 +68,4 @@ function presentBrokers(answer: unknown): PresentBroker[] {
     if (load.success) brokers.push({ id: fields[index] ?? "", ...load.data });
   }
   return brokers;
-}
-
-async function asked<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new LeaseStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
-  }
 }

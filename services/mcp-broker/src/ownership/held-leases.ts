@@ -68,7 +68,7 @@ export class HeldLeases {
     return this.owns(server) && this.#held.get(server)?.isLeaving === false;
   }
 
-  /** Takes the leases that nobody has. Rejects with LeaseStoreError, like every question to Redis here. */
+  /** Takes the leases that nobody has. Rejects with StoreError, like every question to Redis here. */
   async acquire(servers: readonly string[]): Promise<void> {
     if (servers.length === 0) return;
     const { store, times, onGained, hint } = this.#options;

@@ -4,7 +4,8 @@ import { testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { createLeaseStore, LeaseStoreError } from "./lease-store.ts";
+import { StoreError } from "@switchyard/service/store-error";
+import { createLeaseStore } from "./lease-store.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
@@ -65,7 +66,7 @@ test("Redis that is away is an error of its own", async () => {
   const broken = await connectRedis({ url: gone.url, name: "test", log });
   await gone.stop();
   const store = createLeaseStore(broken, "a");
-  await assert.rejects(store.acquire(["x"], 1_000), LeaseStoreError);
-  await assert.rejects(store.look(["x"]), LeaseStoreError);
+  await assert.rejects(store.acquire(["x"], 1_000), StoreError);
+  await assert.rejects(store.look(["x"]), StoreError);
   broken.disconnect();
 });

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis } from "@switchyard/service/store-error";
 
 /**
  * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
@@ -6,7 +7,7 @@ import type { Redis } from "@switchyard/service/redis";
  * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
  */
 export interface LeaseStore {
-  /** Takes each lease that nobody has; null for the others. Rejects with LeaseStoreError, like all. */
+  /** Takes each lease that nobody has; null for the others. Rejects with StoreError, like all. */
   acquire(servers: readonly string[], leaseMs: number): Promise<readonly (number | null)[]>;
   /** False for a lease that is not ours any more. */
   renew(leases: readonly HeldLease[], leaseMs: number): Promise<readonly boolean[]>;
@@ -28,11 +29,6 @@ export interface SeenLease {
   /** Changes when the owner or what it says changes. */
   readonly stamp: string;
   readonly leftMs: number;
-}
-
-/** Redis cannot be asked. */
-export class LeaseStoreError extends Error {
-  override readonly name = "LeaseStoreError";
 }
 
 /** Our own lease again means that the answer to the first question was lost: a new epoch is safe. */
@@ -128,14 +124,5 @@ function seenLease(answer: unknown): SeenLease | null {
 
 /** One round trip; one failed command fails the whole question. */
 async function askAll(redis: Redis, commands: (string | number)[][]): Promise<unknown[]> {
-  if (commands.length === 0) return [];
-  try {
-    const answers = (await redis.pipeline(commands).exec()) ?? [];
-    return answers.map(([error, value]) => {
-      if (error !== null) throw error;
-      return value;
-    });
-  } catch (error) {
-    throw new LeaseStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
-  }
+  return commands.length === 0 ? [] : allFromRedis(redis.pipeline(commands).exec());
 }

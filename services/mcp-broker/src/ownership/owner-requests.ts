@@ -3,9 +3,9 @@ import type { Bus } from "@switchyard/bus/connect";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { serverLogs } from "@switchyard/contracts/mcp-servers";
 import { askOwner, ensureServer, type OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import type { z } from "zod";
 import type { ServerDirectory } from "./server-directory.ts";
-import { LeaseStoreError } from "./lease-store.ts";
 import type { ServerOwnership } from "./server-ownership.ts";
 
 export type OwnerReply = z.output<typeof askOwner.reply>;
@@ -48,7 +48,7 @@ export function createOwnerRequests(deps: OwnerRequestDeps): OwnerRequests {
   return {
     async atOwner(server, request, limits) {
       if (ownership.owns(server)) return here(server, request);
-      await orUnavailable(() => lookAndClaim(deps, server), server);
+      await orUnavailable(server)(() => lookAndClaim(deps, server));
       const owner = deps.directory.ownerOf(server);
       return owner === null ? here(server, request) : ask(deps, server, request, limits);
     },
@@ -91,7 +91,7 @@ async function isEnsured(
   }
 }
 
-/** Sees whose the server is, and takes it when it is nobody's. Rejects with LeaseStoreError. */
+/** Sees whose the server is, and takes it when it is nobody's. Rejects with StoreError. */
 async function lookAndClaim(
   { ownership, directory, knows }: OwnerRequestDeps,
   server: string,
@@ -126,29 +126,17 @@ async function ask(
 /** Ends of a question that prove that the owner did nothing. */
 const GONE: ReadonlySet<string> = new Set(["no_responders", "not_owner", "overloaded"]);
 
-async function orUnavailable(work: () => Promise<void>, server: string): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof LeaseStoreError)) throw error;
-    throw fail.owner_unavailable(
-      `Whose MCP server ${server} is cannot be found out: ${error.message}; try again when Redis is up.`,
+const orUnavailable = (server: string) =>
+  storeFailureAs(({ message }) =>
+    fail.owner_unavailable(
+      `Whose MCP server ${server} is cannot be found out: ${message}; try again when Redis is up.`,
       { server, retryAfterMs: 0 },
-    );
-  }
-}
+    ),
+  );
 
-async function orNoLease(work: () => Promise<void>): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (!(error instanceof LeaseStoreError)) throw error;
-    throw fail.lease_unavailable(
-      `No lease can be taken: ${error.message}; try again when Redis is up.`,
-      { cause: error.message },
-    );
-  }
-}
+const orNoLease = storeFailureAs(({ message: cause }) =>
+  fail.lease_unavailable(`No lease can be taken: ${cause}; try again when Redis is up.`, { cause }),
+);
 
 function ownedElsewhere({ directory }: OwnerRequestDeps, server: string): ServiceError {
   const retryAfterMs = Math.ceil(directory.leftMs(server));

@@ -1,6 +1,6 @@
 import type { RegistryStore } from "../registry/registry-store.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
-import { RegistryStoreError } from "../registry/registry-store.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 /** Brings in what other brokers changed in the registry. */
 export interface RegistrySync {
@@ -26,7 +26,7 @@ export function createRegistrySync(options: {
       known = version;
     } catch (error) {
       // Without Redis there is nothing new to know; the leases tell of the outage.
-      if (!(error instanceof RegistryStoreError)) onTrouble(error);
+      if (!(error instanceof StoreError)) onTrouble(error);
     }
   };
   return {

@@ -56,7 +56,7 @@ export class ServerDirectory {
     return this.#held.get(server) ?? null;
   }
 
-  /** Takes in what a look at the leases found at `seenAt`; reads what changed. Rejects with LeaseStoreError. */
+  /** Takes in what a look at the leases found at `seenAt`; reads what changed. Rejects with StoreError. */
   async update(seen: ReadonlyMap<string, SeenLease | null>, seenAt: Instant): Promise<void> {
     const changed: Promise<void>[] = [];
     for (const [server, lease] of seen) {

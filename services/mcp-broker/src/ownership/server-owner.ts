@@ -60,7 +60,7 @@ export interface ServerOwner {
   readonly stateOf: (server: string) => ServerState | null;
   /** Owns a server that is being added before it is there; `work` adds it. */
   claiming<T>(server: unknown, work: () => Promise<T>): Promise<T>;
-  /** Takes a share of the servers. Rejects with LeaseStoreError. */
+  /** Takes a share of the servers. Rejects with StoreError. */
   start(answering: OwnerEndpoints): Promise<void>;
   /** Gives every server away, each when its calls have ended. */
   stop(): Promise<void>;

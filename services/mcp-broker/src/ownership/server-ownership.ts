@@ -1,9 +1,9 @@
 import type { BrokerPresence, PresentBroker } from "./broker-presence.ts";
 import { serversToClaim, shouldGiveOne, type BrokerShare } from "./fair-share.ts";
 import { HeldLeases, type HeldLeasesOptions } from "./held-leases.ts";
-import { LeaseStoreError } from "./lease-store.ts";
 import { elapsedMs, instant, type Instant } from "./lease-times.ts";
 import type { ServerDirectory } from "./server-directory.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 export interface OwnershipOptions extends Omit<HeldLeasesOptions, "onFailed"> {
   readonly self: string;
@@ -22,7 +22,7 @@ export interface OwnershipOptions extends Omit<HeldLeasesOptions, "onFailed"> {
   /** A look at Redis went well. */
   readonly onRound: () => void;
   /** Redis cannot be asked, or can again (null). Told once for each. */
-  readonly onOutage: (error: LeaseStoreError | null) => void;
+  readonly onOutage: (error: StoreError | null) => void;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export class ServerOwnership {
     this.#leases = new HeldLeases({ ...options, onFailed: (error) => this.#failed(error) });
   }
 
-  /** Takes its share of the free servers once, and keeps it from then on. Rejects with LeaseStoreError. */
+  /** Takes its share of the free servers once, and keeps it from then on. Rejects with StoreError. */
   async start(): Promise<void> {
     const { tickMs, hesitationMs } = this.#options.times;
     await this.#round();
@@ -102,7 +102,7 @@ export class ServerOwnership {
     });
   }
 
-  /** Looks at one server now. Rejects with LeaseStoreError. */
+  /** Looks at one server now. Rejects with StoreError. */
   async lookAt(server: string): Promise<void> {
     await this.#lookAtAll([server]);
   }
@@ -118,7 +118,7 @@ export class ServerOwnership {
     this.#leases.changed(server);
   }
 
-  /** Takes the lease when nobody has it. Rejects with LeaseStoreError. */
+  /** Takes the lease when nobody has it. Rejects with StoreError. */
   async claim(server: string): Promise<boolean> {
     if (this.owns(server)) return true;
     if (this.#isStopping || this.owned >= this.limit) return false;
@@ -270,7 +270,7 @@ export class ServerOwnership {
   }
 
   #failed(error: unknown): void {
-    if (!(error instanceof LeaseStoreError)) return this.#options.onFault(error);
+    if (!(error instanceof StoreError)) return this.#options.onFault(error);
     if (!this.#isOut) this.#options.onOutage(error);
     this.#isOut = true;
   }

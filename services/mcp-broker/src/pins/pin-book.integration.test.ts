@@ -5,9 +5,10 @@ import { testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { StoreError } from "@switchyard/service/store-error";
 import type { TrustSetting } from "../declaration/server-config.ts";
 import { approving, blocking, PinBook, type PinsWritten, type Sighting } from "./pin-book.ts";
-import { createPinStore, PinStoreError } from "./pin-store.ts";
+import { createPinStore } from "./pin-store.ts";
 import { watchPins } from "./pin-watch.ts";
 
 const redisServer = await testRedis();
@@ -119,12 +120,12 @@ test("without Redis takes nothing new in and keeps what it knew, and writes it w
   redis.disconnect();
   await ended;
   await book.see(sighting("outage", { a: "1", b: "2" }, "pin-new-tools"));
-  assert.ok(troubles.some((problem) => problem instanceof PinStoreError));
+  assert.ok(troubles.some((problem) => problem instanceof StoreError));
   assert.equal(book.stateOf("outage", "a", digest("1")), "approved");
   assert.equal(book.stateOf("outage", "b", digest("2")), "pending");
   await assert.rejects(
     book.change("outage", "ann", approving({ tools: null, override: [], by: "ann" })),
-    PinStoreError,
+    StoreError,
   );
   await redis.connect();
   await until(

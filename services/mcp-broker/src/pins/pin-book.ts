@@ -1,10 +1,11 @@
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { PinState } from "@switchyard/contracts/mcp-pins";
+import { StoreError } from "@switchyard/service/store-error";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import type { TrustSetting } from "../declaration/server-config.ts";
 import { approveTools, blockTools, seeTool, type Refusal, type SeenTool } from "./decide-pins.ts";
 import { stateOf, type PinRecord } from "./pin-record.ts";
-import { PinStoreError, type PinStore, type StoredPins } from "./pin-store.ts";
+import { type PinStore, type StoredPins } from "./pin-store.ts";
 import { haveSameShape } from "./tool-shape.ts";
 
 /** The tools of a server as it lists them now. */
@@ -79,7 +80,7 @@ export class PinBook {
       );
       this.#unwritten.delete(server);
     } catch (error) {
-      if (!(error instanceof PinStoreError)) throw error;
+      if (!(error instanceof StoreError)) throw error;
       this.#unwritten.set(server, sighting);
       this.#options.onTrouble(server, error);
     }
@@ -99,19 +100,19 @@ export class PinBook {
           this.#learn(server, (await this.#options.store.load(server)).records),
         );
       } catch (error) {
-        if (!(error instanceof PinStoreError)) throw error; // what is seen now is told again then
+        if (!(error instanceof StoreError)) throw error; // what is seen now is told again then
       }
     }
     const records = this.#known.get(server)?.values() ?? [];
     return [...records].flatMap(({ tool, approved }) => (approved === null ? [] : [tool]));
   }
 
-  /** The pins as Redis has them now. Rejects with PinStoreError. */
+  /** The pins as Redis has them now. Rejects with StoreError. */
   async read(server: string): Promise<ReadonlyMap<string, PinRecord>> {
     return (await this.#options.store.load(server)).records;
   }
 
-  /** What was approved and what is listed, each null when it is not there. Rejects with PinStoreError. */
+  /** What was approved and what is listed, each null when it is not there. Rejects with StoreError. */
   async definitions(
     server: string,
     record: PinRecord,
@@ -124,7 +125,7 @@ export class PinBook {
     };
   }
 
-  /** Changes pins as somebody wants. Rejects with PinStoreError. */
+  /** Changes pins as somebody wants. Rejects with StoreError. */
   async change(
     server: string,
     by: string,
@@ -178,7 +179,7 @@ export class PinBook {
         }
         conflicts += 1;
         if (conflicts >= MAX_ATTEMPTS)
-          throw new PinStoreError("other brokers wrote the pins again and again");
+          throw new StoreError("other brokers wrote the pins again and again");
         stored = await this.#options.store.load(server);
         decided = await decide(stored);
       }

@@ -1,9 +1,10 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { PinRecord } from "./pin-record.ts";
 
 /** The pins of all servers in Redis, written only by compare-and-set: several brokers see and approve. */
 export interface PinStore {
-  /** Rejects with PinStoreError, like the others. */
+  /** Rejects with StoreError, like the others. */
   load(server: string): Promise<StoredPins>;
   /** False when somebody else has written since `revision` was read; nothing is written then. */
   commit(server: string, change: PinCommit): Promise<boolean>;
@@ -23,10 +24,6 @@ export interface PinCommit {
   readonly definitions: readonly { readonly digest: string; readonly text: string }[];
   /** Definitions that no record names any more. */
   readonly dropped: readonly string[];
-}
-
-export class PinStoreError extends Error {
-  override readonly name = "PinStoreError";
 }
 
 /** Every broker is told here which server's pins were written. */
@@ -58,7 +55,7 @@ return 1`;
 export function createPinStore(redis: Redis): PinStore {
   return {
     async load(server) {
-      const all = await asked(() => redis.hgetall(pinsKey(server)));
+      const all = await fromRedis(redis.hgetall(pinsKey(server)));
       const { [REVISION]: revision = "0", ...fields } = all;
       const records = Object.values(fields).map((text) => parseRecord(server, text));
       return { revision, records: new Map(records.map((record) => [record.tool, record])) };
@@ -75,11 +72,11 @@ export function createPinStore(redis: Redis): PinStore {
         ...dropped,
       ];
       const keys = [pinsKey(server), definitionsKey(server)];
-      return (await asked(() => redis.eval(COMMIT, 2, ...keys, ...args))) === 1;
+      return (await fromRedis(redis.eval(COMMIT, 2, ...keys, ...args))) === 1;
     },
     async definitions(server, digests) {
       if (digests.length === 0) return [];
-      return asked(() => redis.hmget(definitionsKey(server), ...digests));
+      return fromRedis(redis.hmget(definitionsKey(server), ...digests));
     },
   };
 }
@@ -96,14 +93,6 @@ function parseRecord(server: string, text: string): PinRecord {
   try {
     return PinRecord.parse(JSON.parse(text));
   } catch (error) {
-    throw new PinStoreError(`a field of ${pinsKey(server)} is not a pin`, { cause: error });
-  }
-}
-
-async function asked<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new PinStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
+    throw new StoreError(`a field of ${pinsKey(server)} is not a pin`, { cause: error });
   }
 }

@@ -3,7 +3,7 @@ import { isRecord } from "../json/json-record.ts";
 
 /** What only a reader takes notice of, where it is a text: a schema below `properties` may have such a name. */
 const TEXTS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);
-/** Values of a schema, whose texts are no descriptions. */
+/** Values of a schema, whose texts are not descriptions. */
 const VALUES: ReadonlySet<string> = new Set(["const", "default", "enum", "examples", "_meta"]);
 /** Lists whose order means nothing. */
 const SETS: ReadonlySet<string> = new Set(["required", "enum", "type"]);

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis, StoreError } from "@switchyard/service/store-error";
 import { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { z } from "zod";
 
@@ -7,7 +8,7 @@ import { z } from "zod";
  * file is the truth about them, and a record of this store stands in the place of its entry.
  */
 export interface RegistryStore {
-  /** Rejects with RegistryStoreError, like the others. */
+  /** Rejects with StoreError, like the others. */
   load(): Promise<ReadonlyMap<string, RegistryRecord>>;
   /** Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
   write(id: string, record: RegistryRecord, expected?: Expected): Promise<boolean>;
@@ -34,10 +35,6 @@ const RegistryRecord = z.discriminatedUnion("state", [
 ]);
 export type RegistryRecord = z.infer<typeof RegistryRecord>;
 
-export class RegistryStoreError extends Error {
-  override readonly name = "RegistryStoreError";
-}
-
 const KEY = "yard:{mcp}:servers";
 const VERSION_KEY = "yard:{mcp}:servers-version";
 
@@ -54,29 +51,22 @@ return 1
 export function createRegistryStore(redis: Redis): RegistryStore {
   return {
     async load() {
-      const all = await asked(() => redis.hgetall(KEY));
+      const all = await fromRedis(redis.hgetall(KEY));
       return new Map(Object.entries(all).map(([id, text]) => [id, parseRecord(id, text)]));
     },
     async write(id, record, expected) {
       const text = JSON.stringify(record);
       const when = expected === undefined ? "any" : (expected.updatedAt ?? "none");
-      const answer = await asked(() => redis.eval(WRITE, 2, KEY, VERSION_KEY, id, text, when));
+      const answer = await fromRedis(redis.eval(WRITE, 2, KEY, VERSION_KEY, id, text, when));
       return answer === 1;
     },
     async forget(ids) {
       if (ids.length === 0) return;
-      await asked(() =>
-        allDone(
-          redis
-            .multi()
-            .hdel(KEY, ...ids)
-            .incr(VERSION_KEY)
-            .exec(),
-        ),
-      );
+      const steps = redis.multi().hdel(KEY, ...ids);
+      await allFromRedis(steps.incr(VERSION_KEY).exec());
     },
     async version() {
-      return (await asked(() => redis.get(VERSION_KEY))) ?? "0";
+      return (await fromRedis(redis.get(VERSION_KEY))) ?? "0";
     },
   };
 }
@@ -85,20 +75,8 @@ function parseRecord(id: string, text: string): RegistryRecord {
   try {
     return RegistryRecord.parse(JSON.parse(text));
   } catch (error) {
-    throw new RegistryStoreError(`field ${id} of ${KEY} is not a record of a server`, {
+    throw new StoreError(`field ${id} of ${KEY} is not a record of a server`, {
       cause: error,
     });
-  }
-}
-
-async function allDone(transaction: Promise<[Error | null, unknown][] | null>): Promise<void> {
-  for (const [error] of (await transaction) ?? []) if (error !== null) throw error;
-}
-
-async function asked<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new RegistryStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
   }
 }

@@ -9,16 +9,12 @@ import {
   type ServerDeclaration,
   type ServerInfo,
 } from "@switchyard/contracts/mcp-servers";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import { adoptClientKeys } from "../declaration/client-keys.ts";
 import { makeSameConnection } from "../declaration/live-fields.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import { mergeDeclaration } from "../declaration/merge-declaration.ts";
-import {
-  RegistryStoreError,
-  type Expected,
-  type RegistryRecord,
-  type RegistryStore,
-} from "./registry-store.ts";
+import { type Expected, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -234,8 +230,8 @@ export class ServerRegistry {
     const entry = { ...checkedEntry, overridesFile: this.#file.has(id) };
     const before = this.updatedAt(id);
     const updatedAt = this.#later(before);
-    const told = warnings.length === 0 ? {} : { warnings: [...warnings] };
-    const record = { state: "set", declaration, updatedAt, ...told } as const;
+    const notes = warnings.length === 0 ? {} : { warnings: [...warnings] };
+    const record = { state: "set", declaration, updatedAt, ...notes } as const;
     const isWritten = await this.#write(
       id,
       record,
@@ -276,7 +272,7 @@ export class ServerRegistry {
 
   /** Another broker has changed the server since this one read its record. */
   async #overtaken(id: string): Promise<Error> {
-    this.#replace(await this.#asked(() => this.#options.store.load()));
+    this.#replace(await orUnavailable(() => this.#options.store.load()));
     const isThere = this.#options.pool.find(id) !== null;
     return versionChanged(id, isThere ? this.version(id) : null);
   }
@@ -287,7 +283,7 @@ export class ServerRegistry {
    */
   async #write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean> {
     const { store } = this.#options;
-    const isWritten = await this.#asked(async () => {
+    const isWritten = await orUnavailable(async () => {
       if (record !== null) return store.write(id, record, expected);
       await store.forget([id]);
       return true;
@@ -296,18 +292,6 @@ export class ServerRegistry {
     if (record === null) this.#records.delete(id);
     else this.#records.set(id, record);
     return true;
-  }
-
-  async #asked<T>(question: () => Promise<T>): Promise<T> {
-    try {
-      return await question();
-    } catch (error) {
-      if (!(error instanceof RegistryStoreError)) throw error;
-      throw fail.registry_unavailable(
-        `The registry cannot be changed now: ${error.message}; try again when Redis is up.`,
-        { cause: error.message },
-      );
-    }
   }
 
   /** A mark has done its work when the file no longer names the server: naming it again is a new wish. */
@@ -353,3 +337,10 @@ function versionChanged(server: string, version: string | null): Error {
 function isUp({ status }: ServerInfo): boolean {
   return status === "connected" || status === "connecting";
 }
+
+const orUnavailable = storeFailureAs(({ message: cause }) =>
+  fail.registry_unavailable(
+    `The registry cannot be changed now: ${cause}; try again when Redis is up.`,
+    { cause },
+  ),
+);

@@ -5,11 +5,11 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { StoreError } from "@switchyard/service/store-error";
 import { distinctAskers, type RequestOrigin, type RequestOrigins } from "./request-origins.ts";
 import type { OpenQuestions, QuestionEnd } from "./open-questions.ts";
 import { readForm } from "./question-form.ts";
-import { QuestionStoreError } from "./question-store.ts";
 
 export interface AskPersonDeps {
   readonly gate: PolicyGate;
@@ -62,7 +62,7 @@ export async function askPerson(
   const principals = withRoom(questions, server, allowed);
   if (principals.length === 0) return { action: "cancel" };
   // After the deadline of the request nobody takes the answer any more.
-  const until = Math.max(...origins.map(({ asked }) => asked.deadline));
+  const until = Math.max(...origins.map(({ requester }) => requester.deadline));
   const question = newQuestion(deps, { server, principals, asks, until });
   const resume = pauseUntil(origins, Date.parse(question.expiresAt) - deps.now());
   const { elicitationId } = asks;
@@ -72,7 +72,7 @@ export async function askPerson(
   try {
     return resultOf(await asking);
   } catch (error) {
-    if (!(error instanceof QuestionStoreError)) throw error;
+    if (!(error instanceof StoreError)) throw error;
     deps.onTrouble(server, error);
     return { action: "cancel" };
   } finally {
@@ -113,13 +113,13 @@ export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
 /** Whose questions these are, when the policy allows each of them to be asked; else null. */
 export async function allowedPrincipals(
   { gate }: Pick<AskPersonDeps, "gate">,
-  asks: { server: string; askers: readonly AskedFor[]; mode: Question["mode"] },
+  asks: { server: string; askers: readonly Requester[]; mode: Question["mode"] },
 ): Promise<Principal[] | null> {
   const { server, askers, mode } = asks;
   const ref = mcpToolRef(server, "elicitation");
   const question = { kind: "elicitation", ref, args: { mode } } as const;
   const answers = await Promise.all(
-    askers.map((asked) => gate.check(question, asked).catch(() => null)),
+    askers.map((requester) => gate.check(question, requester).catch(() => null)),
   );
   const allowed = answers.flatMap((answer) =>
     answer?.decision.effect === "allow" ? [answer.principal] : [],

@@ -1,6 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
 import type { Question } from "@switchyard/contracts/mcp-questions";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import { StoreError } from "@switchyard/service/store-error";
 import { isRecord } from "../json/json-record.ts";
 import {
   allowedPrincipals,
@@ -9,7 +10,6 @@ import {
   withRoom,
   type AskPersonDeps,
 } from "./ask-person.ts";
-import { QuestionStoreError } from "./question-store.ts";
 
 /**
  * Makes a pending question out of each address that a server wants opened before it makes a call
@@ -20,19 +20,19 @@ export type AskToOpen = (
   server: string,
   /** As the server wrote them: a list, by the protocol. */
   elicitations: unknown,
-  asked: AskedFor,
+  requester: Requester,
 ) => Promise<readonly Question[]>;
 
 /** A server that wants more than this opened before one call wants something else. */
 const MAX_ADDRESSES = 4;
 
 export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
-  return async (server, elicitations, asked) => {
+  return async (server, elicitations, requester) => {
     if (!Array.isArray(elicitations)) return [];
     const wanted = elicitations.slice(0, MAX_ADDRESSES).flatMap(readAddress);
     if (wanted.length === 0) return [];
     const mode = "url";
-    const principals = await allowedPrincipals(deps, { server, askers: [asked], mode });
+    const principals = await allowedPrincipals(deps, { server, askers: [requester], mode });
     if (principals === null) return [];
     const made: Question[] = [];
     for (const { elicitationId, ...asks } of wanted) {
@@ -41,7 +41,7 @@ export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
       try {
         await deps.questions.post(question, elicitationId);
       } catch (error) {
-        if (!(error instanceof QuestionStoreError)) throw error;
+        if (!(error instanceof StoreError)) throw error;
         deps.onTrouble(server, error);
         break;
       }

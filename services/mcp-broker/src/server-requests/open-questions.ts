@@ -12,7 +12,7 @@ export interface OpenQuestions {
   count(of?: { readonly server?: string; readonly user?: string }): number;
   /**
    * Keeps the question and waits for its end: an answer, wherever it was given, its time, or the
-   * signal, after which it is `lost`. Rejects with QuestionStoreError when it could not be kept.
+   * signal, after which it is `lost`. Rejects with StoreError when it could not be kept.
    */
   ask(
     question: Question,
@@ -20,7 +20,7 @@ export interface OpenQuestions {
   ): Promise<QuestionEnd>;
   /**
    * Keeps a question that no request waits for, until it is answered or its time is over. Rejects
-   * with QuestionStoreError when it could not be kept.
+   * with StoreError when it could not be kept.
    */
   post(question: Question, elicitationId: string | undefined): Promise<void>;
   /** The server says that what it asked for has happened: a pending question of that id is accepted. */
@@ -126,8 +126,8 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
     },
     post: (question, elicitationId) => keep({ question, elicitationId, settle: () => undefined }),
     complete(server, elicitationId) {
-      const asked = ofServer(waiting, server).filter((own) => own.elicitationId === elicitationId);
-      for (const own of asked) give(own, "accepted").catch(onTrouble);
+      const ended = ofServer(waiting, server).filter((own) => own.elicitationId === elicitationId);
+      for (const own of ended) give(own, "accepted").catch(onTrouble);
     },
     look: lookSafely,
     stop() {

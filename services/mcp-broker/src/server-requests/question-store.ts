@@ -1,5 +1,6 @@
 import { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /**
@@ -29,11 +30,6 @@ export const StoredQuestion = z.object({
 });
 export type StoredQuestion = z.infer<typeof StoredQuestion>;
 
-/** Redis cannot be asked. */
-export class QuestionStoreError extends Error {
-  override readonly name = "QuestionStoreError";
-}
-
 export const HOLDER_TTL_SECONDS = 15;
 const KEY = "yard:{mcp:questions}:records";
 const KEPT_SECONDS = 2 * 24 * 60 * 60;
@@ -48,7 +44,7 @@ return ARGV[2]`;
 export function createQuestionStore(redis: Redis): QuestionStore {
   return {
     async add(stored) {
-      await asked(() =>
+      await allFromRedis(
         redis
           .multi()
           .hset(KEY, stored.question.id, JSON.stringify(stored))
@@ -58,29 +54,29 @@ export function createQuestionStore(redis: Redis): QuestionStore {
     },
     async read(ids) {
       if (ids.length === 0) return [];
-      return (await asked(() => redis.hmget(KEY, ...ids))).map(parsed);
+      return (await fromRedis(redis.hmget(KEY, ...ids))).map(parsed);
     },
     async end(stored) {
       const text = JSON.stringify(stored);
-      const result = await asked(() => redis.eval(END, 1, KEY, stored.question.id, text));
+      const result = await fromRedis(redis.eval(END, 1, KEY, stored.question.id, text));
       return parsed(typeof result === "string" ? result : null);
     },
     async forgetContent({ question, holder }) {
-      await asked(() => redis.hset(KEY, question.id, JSON.stringify({ question, holder })));
+      await fromRedis(redis.hset(KEY, question.id, JSON.stringify({ question, holder })));
     },
     async all() {
-      const texts = await asked(() => redis.hvals(KEY));
+      const texts = await fromRedis(redis.hvals(KEY));
       return texts.flatMap((text) => parsed(text) ?? []);
     },
     async remove(ids) {
-      if (ids.length > 0) await asked(() => redis.hdel(KEY, ...ids));
+      if (ids.length > 0) await fromRedis(redis.hdel(KEY, ...ids));
     },
     async touchHolder(holder) {
-      await asked(() => redis.set(holderKey(holder), "1", "EX", HOLDER_TTL_SECONDS));
+      await fromRedis(redis.set(holderKey(holder), "1", "EX", HOLDER_TTL_SECONDS));
     },
     async livingHolders(holders) {
       if (holders.length === 0) return new Set();
-      const values = await asked(() => redis.mget(...holders.map(holderKey)));
+      const values = await fromRedis(redis.mget(...holders.map(holderKey)));
       return new Set(holders.filter((_, index) => values[index] !== null));
     },
   };
@@ -95,12 +91,4 @@ function parsed(text: string | null | undefined): StoredQuestion | null {
   if (typeof text !== "string") return null;
   const result = StoredQuestion.safeParse(JSON.parse(text));
   return result.success ? result.data : null;
-}
-
-async function asked<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question();
-  } catch (error) {
-    throw new QuestionStoreError(`Redis did not answer: ${String(error)}`, { cause: error });
-  }
 }

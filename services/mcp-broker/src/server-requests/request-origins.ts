@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Roster } from "@switchyard/bus/roster";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { CallClock } from "../limits/call-clock.ts";
-import type { AskedFor } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 
 /** A request that a server works on, and on whose behalf. */
 export interface RequestOrigin {
-  readonly asked: AskedFor;
+  readonly requester: Requester;
   readonly isOver: boolean;
   /** Calls back when the request has ended, at once when it has already. */
   onEnd(callback: () => void): void;
@@ -16,7 +16,7 @@ export interface RequestOrigin {
 
 /** Who asks for a request, and its time. */
 export interface RequestBy {
-  readonly asked: AskedFor;
+  readonly requester: Requester;
   readonly clock: CallClock;
 }
 
@@ -63,21 +63,21 @@ export function createRequestOrigins(): RequestOrigins {
 }
 
 /** One for each who asked: several calls of one run are one question to the policy. */
-export function distinctAskers(origins: readonly RequestOrigin[]): AskedFor[] {
-  const byKey = new Map<string, AskedFor>();
-  for (const { asked } of origins) {
-    const key = `${asked.onBehalfOf}\0${asked.token ?? ""}`;
-    if (!byKey.has(key)) byKey.set(key, asked);
+export function distinctAskers(origins: readonly RequestOrigin[]): Requester[] {
+  const byKey = new Map<string, Requester>();
+  for (const { requester } of origins) {
+    const key = `${requester.onBehalfOf}\0${requester.token ?? ""}`;
+    if (!byKey.has(key)) byKey.set(key, requester);
   }
   return [...byKey.values()];
 }
 
 /** Not an AbortController: every tool call has an origin, and hardly any is asked about its end. */
-function beginOrigin({ asked, clock }: RequestBy): { origin: RequestOrigin; end: () => void } {
+function beginOrigin({ requester, clock }: RequestBy): { origin: RequestOrigin; end: () => void } {
   const callbacks: (() => void)[] = [];
   let isOver = false;
   const origin: RequestOrigin = {
-    asked,
+    requester,
     get isOver() {
       return isOver;
     },

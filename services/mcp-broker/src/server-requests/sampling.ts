@@ -4,7 +4,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { completeModel } from "@switchyard/contracts/model-completion";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { RateLimit } from "./rate-limit.ts";
@@ -43,7 +43,7 @@ export async function sample(
     throw refused(`more than ${limits.perMinute} samplings a minute; ask again later`);
   const [first] = askers;
   const { correlationId, traceparent } = first;
-  const deadline = Math.min(...askers.map((asked) => asked.deadline));
+  const deadline = Math.min(...askers.map((requester) => requester.deadline));
   try {
     const reply = await client(deps.bus, { completeModel }).completeModel(wanted.completion, {
       deadline,
@@ -71,14 +71,14 @@ async function allowedAskers(
   { gate, origins }: SamplingDeps,
   config: ServerConfig,
   wanted: SamplingRequest,
-): Promise<[AskedFor, ...AskedFor[]]> {
+): Promise<[Requester, ...Requester[]]> {
   const [first, ...others] = distinctAskers(origins.of(config));
   const server = config.id;
   if (first === undefined) throw refused("it belongs to no request that is in work");
   const ref = mcpToolRef(server, "sampling");
   const question = { kind: "sampling", ref, args: wanted.policyArgs } as const;
   const decisions = await Promise.all(
-    [first, ...others].map((asked) => gate.check(question, asked).catch(() => null)),
+    [first, ...others].map((requester) => gate.check(question, requester).catch(() => null)),
   );
   if (decisions.some((answer) => answer?.decision.effect !== "allow"))
     throw refused("the policy does not allow it");

@@ -8,8 +8,8 @@ const MAX_TEXT = 300;
 /** What a caller is told about a value that does not fit: where, and what the schema wants there. Never the value. */
 export function valueProblems(errors: readonly ErrorObject[]): ValueProblem[] {
   // A failed alternative comes with the errors of its branches before it; it says the most.
-  const told = errors.length > MAX_PROBLEMS ? errors.slice(-MAX_PROBLEMS) : errors;
-  return told.map((error) => {
+  const shown = errors.length > MAX_PROBLEMS ? errors.slice(-MAX_PROBLEMS) : errors;
+  return shown.map((error) => {
     const { pointer, expected } = problemOf(error);
     return { pointer: visible(pointer, MAX_TEXT), expected: visible(expected, MAX_TEXT) };
   });

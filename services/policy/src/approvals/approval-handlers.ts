@@ -12,8 +12,9 @@ import {
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
-import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
+import { STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";
 import type { Identify } from "../tokens/identify.ts";
 import {
   admitCall,
@@ -28,7 +29,6 @@ import { maySee, refusedBy, settingsFor, type ApproverSettings } from "./approve
 import { badPointer } from "./argument-constraint.ts";
 import { decideApproval, voidApproval, type Verdict } from "./decide-approval.ts";
 import { listPage } from "./list-approvals.ts";
-import { ApprovalStoreError } from "./store-error.ts";
 
 export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly settings: ApproverSettings;
@@ -69,7 +69,7 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
     });
     // Between the question and this one an administrator may have stopped such calls.
     if (!(await deps.stops.isCurrent()))
-      throw fail.approvals_unavailable(STOPS_UNKNOWN, { cause: "StopStoreError" });
+      throw fail.approvals_unavailable(STOPS_UNKNOWN, { cause: "StoreError" });
     const stop = deps.stops.find({ principal, tool: request.tool });
     if (stop !== null) return refusal(null, "cancelled", stopReason(stop));
     const { tier, policyDigest, effect } = request.decision;
@@ -276,14 +276,6 @@ function ended({ id, state, decision }: Approval) {
   return fail.already_ended(`Approval ${id} is ${state}${by} already.`, { id, state });
 }
 
-async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (!(error instanceof ApprovalStoreError)) throw error;
-    const cause = error.message;
-    throw fail.approvals_unavailable(`Approvals cannot be read now: ${cause}; try again later.`, {
-      cause,
-    });
-  }
-}
+const orUnavailable = storeFailureAs(({ message: cause }) =>
+  fail.approvals_unavailable(`Approvals cannot be read now: ${cause}; try again later.`, { cause }),
+);

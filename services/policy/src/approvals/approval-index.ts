@@ -1,6 +1,6 @@
 import type { Approval } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
-import { askRedis } from "./store-error.ts";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 
 /**
  * Which approvals there are, in the order in which they were asked for. It follows the records and may
@@ -55,19 +55,19 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
       if (isOpen) multi.zadd(DUE, endMs, approval.id);
       else multi.zrem(DUE, approval.id);
       multi.zremrangebyrank(ALL, 0, -MAX_INDEXED - 1);
-      await askRedis(() => multi.exec());
+      await allFromRedis(multi.exec());
     },
     async page(which, { limit, cursor }) {
       const from = cursor === null ? "+" : `(${cursor}`;
       const key = which === "all" ? ALL : PENDING;
-      const entries = await askRedis(() =>
+      const entries = await fromRedis(
         redis.zrange(key, from, "-", "BYLEX", "REV", "LIMIT", 0, limit),
       );
       return entries.map((entry) => ({ id: entry.slice(entry.indexOf(":") + 1), cursor: entry }));
     },
     async reserve({ id, principal, expiresAt }, { limit, now }) {
       const key = pendingOfUser(principal.user);
-      const replies = await askRedis(() =>
+      const replies = await allFromRedis(
         redis
           .multi()
           .zremrangebyscore(key, 0, now)
@@ -75,17 +75,16 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
           .zcard(key)
           .exec(),
       );
-      const [, added, waiting] = replies?.map(([, reply]) => Number(reply)) ?? [];
+      const [, added, waiting] = replies.map(Number);
       if (added === 0 || (waiting ?? 0) <= limit) return true;
-      await askRedis(() => redis.zrem(key, id));
+      await fromRedis(redis.zrem(key, id));
       return false;
     },
-    pendingCount: () => askRedis(() => redis.zcard(PENDING)),
-    due: (now, limit) =>
-      askRedis(() => redis.zrange(DUE, 0, String(now), "BYSCORE", "LIMIT", 0, limit)),
-    open: () => askRedis(() => redis.zrange(DUE, "0", "-1")),
+    pendingCount: () => fromRedis(redis.zcard(PENDING)),
+    due: (now, limit) => fromRedis(redis.zrange(DUE, 0, String(now), "BYSCORE", "LIMIT", 0, limit)),
+    open: () => fromRedis(redis.zrange(DUE, "0", "-1")),
     async forget({ id, cursor }) {
-      await askRedis(() =>
+      await allFromRedis(
         redis.multi().zrem(ALL, cursor).zrem(PENDING, cursor).zrem(DUE, id).exec(),
       );
     },

@@ -5,6 +5,7 @@ import {
   type ApprovalState,
 } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import {
   CONSUME,
   CREATE,
@@ -14,7 +15,6 @@ import {
   SETTLE,
   VOID,
 } from "./approval-scripts.ts";
-import { askRedis } from "./store-error.ts";
 
 /**
  * Approvals in Redis, one hash each, so that each transition is one compare-and-set in one slot.
@@ -84,7 +84,7 @@ export function createApprovalStore(redis: Redis): ApprovalStore {
     script: string,
     args: readonly (string | number)[],
   ): Promise<Transition | null> => {
-    const reply = await askRedis(() => redis.eval(script, 1, keyOf(id), ...args));
+    const reply = await fromRedis(redis.eval(script, 1, keyOf(id), ...args));
     if (!Array.isArray(reply)) return null;
     const [change, flat] = reply as [Transition["change"], string[]]; // as the scripts return
     return { change, approval: parsed(fieldsOf(flat)).approval };
@@ -94,26 +94,19 @@ export function createApprovalStore(redis: Redis): ApprovalStore {
       const fields = Object.entries(fieldsOfApproval(stored)).flat();
       const endMs = Date.parse(stored.approval.expiresAt) + KEPT_AFTER_END_MS;
       const key = keyOf(stored.approval.id);
-      const reply = await askRedis(() => redis.eval(CREATE, 1, key, endMs, ...fields));
+      const reply = await fromRedis(redis.eval(CREATE, 1, key, endMs, ...fields));
       const [isNew, flat] = reply as [number, string[]]; // as the script returns
       return { isNew: isNew === 1, stored: parsed(fieldsOf(flat)) };
     },
     async read(id) {
-      return orNull(await askRedis(() => redis.hgetall(keyOf(id))));
+      return orNull(await fromRedis(redis.hgetall(keyOf(id))));
     },
     async readMany(ids) {
       if (ids.length === 0) return [];
       const pipeline = redis.pipeline();
       for (const id of ids) pipeline.hgetall(keyOf(id));
-      const replies = await askRedis(async () => {
-        const answers = (await pipeline.exec()) ?? [];
-        // A pipeline answers an outage command by command.
-        return answers.map(([error, fields]) => {
-          if (error !== null) throw error;
-          return fields as Record<string, string>; // of HGETALL
-        });
-      });
-      return replies.map((fields) => orNull(fields));
+      const replies = await allFromRedis(pipeline.exec());
+      return replies.map((fields) => orNull(fields as Record<string, string>)); // of HGETALL
     },
     decide(id, { state, decision, consumeByMs, now }) {
       return transition(id, DECIDE, [now, state, JSON.stringify(decision), consumeByMs ?? ""]);

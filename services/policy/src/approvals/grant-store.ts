@@ -1,7 +1,7 @@
 import { SessionGrant } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { askRedis } from "./store-error.ts";
 
 /** Standing approvals in Redis, one hash each. A use is one compare-and-set: never more than there are. */
 export interface GrantStore {
@@ -39,7 +39,7 @@ return 1
 
 export function createGrantStore(redis: Redis): GrantStore {
   const read = async (id: string): Promise<StoredGrant | null> =>
-    parsed(await askRedis(() => redis.hgetall(keyOf(id))));
+    parsed(await fromRedis(redis.hgetall(keyOf(id))));
   return {
     async put({ grant, constraint }) {
       const { usesLeft, expiresAt, ...core } = grant;
@@ -51,31 +51,28 @@ export function createGrantStore(redis: Redis): GrantStore {
         usesLeft: String(usesLeft),
       };
       const key = keyOf(grant.id);
-      await askRedis(() => redis.zadd(INDEX, endMs, grant.id));
-      await askRedis(() => redis.multi().del(key).hset(key, fields).pexpireat(key, endMs).exec());
+      await fromRedis(redis.zadd(INDEX, endMs, grant.id));
+      await allFromRedis(redis.multi().del(key).hset(key, fields).pexpireat(key, endMs).exec());
     },
     read,
     async use({ grant }, now) {
       const key = keyOf(grant.id);
-      return (await askRedis(() => redis.eval(USE, 1, key, now, grant.approvalId))) === 1;
+      return (await fromRedis(redis.eval(USE, 1, key, now, grant.approvalId))) === 1;
     },
     async remove(id) {
       const stored = await read(id);
-      await askRedis(() => redis.del(keyOf(id)));
-      await askRedis(() => redis.zrem(INDEX, id));
+      await fromRedis(redis.del(keyOf(id)));
+      await fromRedis(redis.zrem(INDEX, id));
       return stored;
     },
     async list(now, limit) {
-      await askRedis(() => redis.zremrangebyscore(INDEX, "-inf", now));
-      const ids = await askRedis(() => redis.zrange(INDEX, 0, String(limit - 1), "REV"));
+      await fromRedis(redis.zremrangebyscore(INDEX, "-inf", now));
+      const ids = await fromRedis(redis.zrange(INDEX, 0, String(limit - 1), "REV"));
       if (ids.length === 0) return [];
       const pipeline = redis.pipeline();
       for (const id of ids) pipeline.hgetall(keyOf(id));
-      const replies = (await askRedis(() => pipeline.exec())) ?? [];
-      return replies.flatMap(([error, fields]) => {
-        if (error !== null) throw error;
-        return parsed(fields as Record<string, string>) ?? []; // of HGETALL
-      });
+      const replies = await allFromRedis(pipeline.exec());
+      return replies.flatMap((fields) => parsed(fields as Record<string, string>) ?? []); // of HGETALL
     },
   };
 }

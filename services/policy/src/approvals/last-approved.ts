@@ -1,7 +1,7 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import type { GrantScope } from "./approval-id.ts";
-import { askRedis } from "./store-error.ts";
 
 /** The arguments, without secrets, of the last approved call of a tool by an agent for its requester, or by a user: what a person is used to. */
 export interface LastApproved {
@@ -13,11 +13,11 @@ const KEPT_SECONDS = 30 * 24 * 60 * 60;
 
 export function createLastApproved(redis: Redis): LastApproved {
   return {
-    read: (call) => askRedis(() => redis.get(keyOf(call))),
+    read: (call) => fromRedis(redis.get(keyOf(call))),
     async write(call, comparable) {
       const key = keyOf(call);
-      if (comparable === null) await askRedis(() => redis.del(key));
-      else await askRedis(() => redis.set(key, comparable, "EX", KEPT_SECONDS));
+      if (comparable === null) await fromRedis(redis.del(key));
+      else await fromRedis(redis.set(key, comparable, "EX", KEPT_SECONDS));
     },
   };
 }

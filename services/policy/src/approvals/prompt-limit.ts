@@ -1,6 +1,6 @@
 import type { Principal } from "@switchyard/contracts/policy";
 import type { Redis } from "@switchyard/service/redis";
-import { askRedis } from "./store-error.ts";
+import { fromRedis } from "@switchyard/service/store-error";
 
 /** Who is asked too often approves without looking: a run may ask people only so often. */
 export interface PromptLimit {
@@ -28,7 +28,7 @@ export function createPromptLimit(redis: Redis, limit: number): PromptLimit {
     perMs: PER_MS,
     async take({ runId, user }) {
       const key = `yard:approval-prompts:{${runId === null ? `user ${user}` : `run ${runId}`}}`;
-      return (await askRedis(() => redis.eval(TAKE, 1, key, PER_MS, limit))) === 1;
+      return (await fromRedis(redis.eval(TAKE, 1, key, PER_MS, limit))) === 1;
     },
   };
 }

@@ -7,7 +7,7 @@ import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import { approvalCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import type { StopList } from "../budgets/stop-list.ts";
+import type { StopList } from "../stops/stop-list.ts";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { Identify } from "../tokens/identify.ts";
 import { handleApprovals, type ApprovalHandlerDeps } from "./approval-handlers.ts";

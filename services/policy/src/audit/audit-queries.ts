@@ -8,7 +8,7 @@ import { recordsOf } from "@switchyard/contracts/audit-chain";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { createAuditVerifier, readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import type { z } from "zod";
-import { checkAdmin } from "../bundle/version-handlers.ts";
+import { checkAdmin } from "../rights/check-admin.ts";
 
 type Query = z.output<typeof listAudit.request>;
 type Shown = z.infer<typeof AuditedRecord>;

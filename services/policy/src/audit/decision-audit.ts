@@ -11,8 +11,8 @@ import { AuditUnavailableError, type AuditEntry } from "@switchyard/service/audi
 import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
-import type { Judged } from "../engine/judge-call.ts";
-import type { ToolLayers } from "../engine/tool-layers.ts";
+import type { Judged } from "../calls/judge-call.ts";
+import type { ToolLayers } from "../layers/tool-layers.ts";
 import { createRepeatedDenials } from "./repeated-denials.ts";
 import type { Identity, RefusedToken } from "../tokens/identify.ts";
 

@@ -57,7 +57,7 @@ test("the patterns of the run token narrow as they did, and without them nothing
   });
 });
 
-test("of what is no call of a tool the arguments always count", () => {
+test("of what is not a call of a tool the arguments always count", () => {
   const resource = recorded("read", { access: "resource" });
   assert.deepEqual(replay(bundle, resource), { kind: "unknown", needs: "arguments" });
   const known = replay(bundle, { ...resource, args: {} });

@@ -2,7 +2,7 @@ import type { RecordedDecision, ReplayedDecision } from "@switchyard/contracts/p
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { decideFeature } from "../engine/evaluate-feature.ts";
 import { decide, ignoresArguments, type Call } from "../engine/evaluate.ts";
-import { compileToolLayers } from "../engine/tool-layers.ts";
+import { compileToolLayers } from "../layers/tool-layers.ts";
 
 /**
  * What a bundle says about a decision of the past, from what the audit has of it. Where only the
@@ -19,7 +19,7 @@ export function replay(bundle: CompiledBundle, recorded: RecordedDecision): Repl
     layers: recorded.layers === undefined ? null : compileToolLayers(layers),
     server,
   };
-  // Of what is no tool call any condition may be about the arguments.
+  // Of what is not a tool call any condition may be about the arguments.
   const isKnown = args !== undefined || (access === "tool" && ignoresArguments(bundle, call));
   if (!isKnown) return { kind: "unknown", needs: "arguments" };
   const decision =

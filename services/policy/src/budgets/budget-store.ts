@@ -1,10 +1,6 @@
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { FlowLabel, FlowTouches } from "./flow.ts";
-
-/** Redis did not answer: nothing can be counted, so nothing may be called. */
-export class BudgetStoreError extends Error {
-  override readonly name = "BudgetStoreError";
-}
 
 /** One budget's count of one run, agent, user, or of all. */
 export interface BudgetCount {
@@ -98,22 +94,22 @@ return 1
 
 export function createBudgetStore(redis: Redis): BudgetStore {
   return {
-    take: (counts, place) => asked(() => takeAll(redis, counts, place)),
-    uncount: (counts, fingerprint) =>
-      asked(async () => {
-        const keys = counts.map(({ name }) => keysOf(name).slice(0, 2));
-        await Promise.all(keys.map((both) => redis.eval(UNCOUNT, 2, ...both, fingerprint)));
-      }),
-    release: (reservation) =>
-      asked(async () => {
-        const names = await redis.getdel(reservationKey(reservation));
-        if (names === null) return false;
-        const known = JSON.parse(names) as string[]; // `take` wrote it
-        await Promise.all(known.map((name) => redis.zrem(keysOf(name)[2], reservation)));
-        return true;
-      }),
+    take: (counts, place) => fromRedis(takeAll(redis, counts, place)),
+    async uncount(counts, fingerprint) {
+      const keys = counts.map(({ name }) => keysOf(name).slice(0, 2));
+      const done = keys.map((both) => redis.eval(UNCOUNT, 2, ...both, fingerprint));
+      await fromRedis(Promise.all(done));
+    },
+    async release(reservation) {
+      const names = await fromRedis(redis.getdel(reservationKey(reservation)));
+      if (names === null) return false;
+      const known = JSON.parse(names) as string[]; // `take` wrote it
+      const done = known.map((name) => redis.zrem(keysOf(name)[2], reservation));
+      await fromRedis(Promise.all(done));
+      return true;
+    },
     usage: (counts, fingerprint) =>
-      asked(() =>
+      fromRedis(
         Promise.all(
           counts.map(async ({ name }) => {
             const [calls, repeats, places] = keysOf(name);
@@ -126,19 +122,17 @@ export function createBudgetStore(redis: Redis): BudgetStore {
           }),
         ),
       ),
-    touch: (family, labels) =>
-      asked(async () => {
-        const key = `yard:policy:{flow:${family}}`;
-        const steps = redis.multi();
-        if (labels.length > 0) steps.sadd(key, ...labels).pexpire(key, RUN_MS);
-        const replies = await steps.smembers(key).exec();
-        const [error, members] = replies?.at(-1) ?? [new Error("no reply"), null];
-        if (error !== null || !Array.isArray(members)) throw error ?? new Error("no members");
-        return {
-          untrusted: members.includes("untrusted-in"),
-          sensitive: members.includes("sensitive"),
-        };
-      }),
+    async touch(family, labels) {
+      const key = `yard:policy:{flow:${family}}`;
+      const steps = redis.multi();
+      if (labels.length > 0) steps.sadd(key, ...labels).pexpire(key, RUN_MS);
+      const replies = await allFromRedis(steps.smembers(key).exec());
+      const members = replies.at(-1) as string[]; // of SMEMBERS
+      return {
+        untrusted: members.includes("untrusted-in"),
+        sensitive: members.includes("sensitive"),
+      };
+    },
   };
 }
 
@@ -199,12 +193,4 @@ function keysOf(name: string): [calls: string, repeats: string, places: string] 
 
 function reservationKey(reservation: string): string {
   return `yard:policy:{reservation:${reservation}}`;
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    throw new BudgetStoreError("Redis did not count the call", { cause: error });
-  }
 }

@@ -1,7 +1,7 @@
 import type { Principal } from "@switchyard/contracts/policy";
-import type { Bundle } from "../bundle/bundle.ts";
+import type { Bundle } from "../schema/bundle.ts";
 import { isAbout } from "../layers/audience.ts";
-import type { Budget } from "./budget-schema.ts";
+import type { Budget } from "../schema/budget-schema.ts";
 
 export type CompiledBudget = Budget;
 

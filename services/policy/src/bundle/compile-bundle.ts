@@ -4,11 +4,11 @@ import { compileBudgets, type CompiledBudget } from "../budgets/compile-budgets.
 import { compileLabels, labelsOf, type LabelRule } from "../layers/labels.ts";
 import { compileNarrowings, type Narrowing } from "../layers/narrowing.ts";
 import { defaultTier } from "../layers/default-tier.ts";
-import { bundleDigest, type Bundle, type Rule } from "./bundle.ts";
+import { bundleDigest, type Bundle, type Rule } from "../schema/bundle.ts";
 import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
-import { toolPatternsOf } from "./tool-selectors.ts";
-import type { StartRules } from "../starters/may-start.ts";
-import { compileCondition, type CompiledCondition } from "../engine/conditions.ts";
+import { toolPatternsOf } from "../schema/tool-selectors.ts";
+import type { StartRules } from "../rights/may-start.ts";
+import { compileCondition, type CompiledCondition } from "./conditions.ts";
 
 /** A bundle made ready for deciding: everything parsed once, rules found by the tool they name. */
 export interface CompiledBundle {

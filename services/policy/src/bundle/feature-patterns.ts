@@ -1,6 +1,6 @@
-import { looseUri } from "../engine/resource-uri.ts";
+import { looseUri } from "../values/resource-uri.ts";
 import type { AccessKind } from "@switchyard/contracts/policy";
-import type { Rule } from "./bundle.ts";
+import type { Rule } from "../schema/bundle.ts";
 
 /** What an MCP server offers or asks for beside tools. */
 export type FeatureKind = Exclude<AccessKind, "tool">;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bundleDigest } from "./bundle.ts";
+import { bundleDigest } from "../schema/bundle.ts";
 import { BundleError, parseBundle, parseBundleFiles } from "./parse-bundle.ts";
 
 const HEAD = "version: 1\nrules:\n";

@@ -1,8 +1,8 @@
 /* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
-import { explainIssue, repeatedIds } from "../engine/explain-issue.ts";
-import { unknownProfiles } from "../layers/layer-schema.ts";
-import { toolProfileNames } from "../layers/tool-profiles.ts";
-import { BundleFile, bundleKeys, type Bundle } from "./bundle.ts";
+import { explainIssue, repeatedIds } from "./explain-issue.ts";
+import { unknownProfiles } from "../schema/layer-schema.ts";
+import { toolProfileNames } from "../schema/tool-profiles.ts";
+import { BundleFile, bundleKeys, type Bundle } from "../schema/bundle.ts";
 import {
   problemLine,
   readYaml,

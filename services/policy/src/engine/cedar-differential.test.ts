@@ -5,8 +5,8 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
 import { askCedar, loadCedar, type OracleAnswer } from "../../test/cedar-oracle.ts";
 import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
-import { OPERATORS, type Condition } from "../bundle/condition-schema.ts";
-import { Rule } from "../bundle/bundle.ts";
+import { OPERATORS, type Condition } from "../schema/condition-schema.ts";
+import { Rule } from "../schema/bundle.ts";
 import { decide, type Call } from "./evaluate.ts";
 
 /** Decisions that are compared: a few in each run of the tests, all of them where time is no matter. */

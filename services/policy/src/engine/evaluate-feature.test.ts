@@ -8,7 +8,7 @@ import { parseBundle } from "../bundle/parse-bundle.ts";
 import { decideFeature, mayEverAllowFeature } from "./evaluate-feature.ts";
 import { decide } from "./evaluate.ts";
 import { lint } from "./lint.ts";
-import { compileToolLayers } from "./tool-layers.ts";
+import { compileToolLayers } from "../layers/tool-layers.ts";
 
 const KINDS = AccessKind.options.filter((kind) => kind !== "tool");
 

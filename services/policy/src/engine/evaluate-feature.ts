@@ -14,8 +14,8 @@ import { firstRefusal, nameOf } from "../layers/narrowing.ts";
 import { isConsistent, type Call } from "./evaluate.ts";
 import { matchConditions } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
-import { isPlainUri, looseUri } from "./resource-uri.ts";
-import { refusingLayer, type ToolLayer } from "./tool-layers.ts";
+import { isPlainUri, looseUri } from "../values/resource-uri.ts";
+import { refusingLayer, type ToolLayer } from "../layers/tool-layers.ts";
 
 /**
  * A question about something that is not a tool call. In `tool` stand the server and the resource's
@@ -70,9 +70,9 @@ export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decisi
 /** True when some arguments could make {@link decideFeature} allow it. */
 export function mayEverAllowFeature(
   bundle: CompiledBundle,
-  asked: Omit<FeatureCall, "args">,
+  question: Omit<FeatureCall, "args">,
 ): boolean {
-  const call = { ...asked, args: {} };
+  const call = { ...question, args: {} };
   if (call.tool.server === null || !isConsistent(call.tool) || !isPlain(call)) return false;
   if (refusalOf(bundle, call) !== null) return false;
   if (firstRule(bundle, call, "allow", () => true) === null) return false;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtinToolRef, matchesTool, mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
-import { Rule } from "../bundle/bundle.ts";
+import { Rule } from "../schema/bundle.ts";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { decide, ignoresArguments, mayEverAllow, type Call } from "./evaluate.ts";
 import { explain } from "./explain.ts";
-import { compileToolLayers } from "./tool-layers.ts";
+import { compileToolLayers } from "../layers/tool-layers.ts";
 
 // Small alphabets, so that rules and calls meet often.
 const pattern = fc.constantFrom(

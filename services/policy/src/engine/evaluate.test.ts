@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { builtinToolRef, mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { decide, mayEverAllow, type Call } from "./evaluate.ts";
-import { isKeepable } from "./keepable.ts";
+import { isKeepable } from "../calls/keepable.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
-import { compileToolLayers } from "./tool-layers.ts";
+import { compileToolLayers } from "../layers/tool-layers.ts";
 
 const READ = mcpToolRef("files", "read_file");
 const WRITE = mcpToolRef("files", "write_file");

@@ -62,10 +62,10 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
   const own = tier === allowing.tier ? "" : `; ${nameOf(call.principal)} wants more (its approval)`;
   const reason = `${reasonOf(match, call)}${own}`;
   if (tier === "auto") return { effect: "allow", rule: id, reason, policyDigest, tier };
-  const asked = `${reason}; ${APPROVAL_TEXT[tier]}`;
+  const question = `${reason}; ${APPROVAL_TEXT[tier]}`;
   return tier === "session"
-    ? { effect: "ask", rule: id, reason: asked, policyDigest, tier, ttlMs }
-    : { effect: "ask", rule: id, reason: asked, policyDigest, tier };
+    ? { effect: "ask", rule: id, reason: question, policyDigest, tier, ttlMs }
+    : { effect: "ask", rule: id, reason: question, policyDigest, tier };
 }
 
 const APPROVAL_TEXT = {
@@ -78,8 +78,8 @@ const APPROVAL_TEXT = {
  * allow rule selects it, and no deny rule denies it whatever the arguments are. Every call that is
  * not denied is of such a tool.
  */
-export function mayEverAllow(bundle: CompiledBundle, asked: Omit<Call, "args">): boolean {
-  const { principal, tool, layers, server } = asked;
+export function mayEverAllow(bundle: CompiledBundle, question: Omit<Call, "args">): boolean {
+  const { principal, tool, layers, server } = question;
   if (!isConsistent(tool)) return false;
   if (firstRefusal(bundle.narrowings, { principal, tool, layers, server }) !== null) return false;
   const target = targetOf(bundle, tool, server?.labels);
@@ -146,9 +146,9 @@ function strictestMatch(bundle: CompiledBundle, call: Call, target: Target): All
 
 function stricter(
   bundle: CompiledBundle,
-  asked: { best: Allowance | null; entry: RuleEntry; call: Call; target: Target },
+  question: { best: Allowance | null; entry: RuleEntry; call: Call; target: Target },
 ): Allowance | null {
-  const { best, entry, call, target } = asked;
+  const { best, entry, call, target } = question;
   const { rule } = entry;
   const tier = tierOf(bundle, rule, call.tool);
   const gain = best === null ? 1 : compareTiers(tier, best.tier);

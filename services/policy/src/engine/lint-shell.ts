@@ -1,7 +1,7 @@
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { builtinToolRef, matchesTool } from "@switchyard/contracts/tool-names";
-import type { Rule } from "../bundle/bundle.ts";
-import { toolPatternsOf } from "../bundle/tool-selectors.ts";
+import type { Rule } from "../schema/bundle.ts";
+import { toolPatternsOf } from "../schema/tool-selectors.ts";
 
 const COMMAND = builtinToolRef("execute_command");
 

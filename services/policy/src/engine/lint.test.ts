@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
-import { Rule } from "../bundle/bundle.ts";
+import { Rule } from "../schema/bundle.ts";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { decide } from "./evaluate.ts";
 import { lint } from "./lint.ts";

@@ -2,9 +2,9 @@ import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy-texts";
 import type { ToolPattern } from "@switchyard/contracts/tool-names";
-import type { Bundle, Rule } from "../bundle/bundle.ts";
+import type { Bundle, Rule } from "../schema/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";
-import { toolPatternsOf } from "../bundle/tool-selectors.ts";
+import { toolPatternsOf } from "../schema/tool-selectors.ts";
 import { unknownToolLists } from "../layers/unknown-tools.ts";
 import { openShells } from "./lint-shell.ts";
 import { coversGlob, coversTool } from "./pattern-cover.ts";
@@ -19,8 +19,8 @@ const MAX_COMPARISONS = 100_000;
 export function lint(bundle: Bundle): LintFinding[] {
   const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const alike = sameSelectors(rules);
-  const told = new Set(alike.map(({ rule }) => rule));
-  const untold = rules.filter(({ id, effect }) => effect === "deny" || !told.has(id));
+  const reported = new Set(alike.map(({ rule }) => rule));
+  const untold = rules.filter(({ id, effect }) => effect === "deny" || !reported.has(id));
   const dead = deadRules(untold);
   const gone = new Set(dead.map(({ rule }) => rule));
   const shadowed = shadowedRules(

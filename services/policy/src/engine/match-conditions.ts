@@ -1,5 +1,5 @@
 import type { CompiledRule } from "../bundle/compile-bundle.ts";
-import type { CompiledCondition } from "./conditions.ts";
+import type { CompiledCondition } from "../bundle/conditions.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 

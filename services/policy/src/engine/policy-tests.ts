@@ -5,10 +5,10 @@ import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { RunContext } from "@switchyard/contracts/run-context";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";
-import { objectError } from "../bundle/selector-schema.ts";
+import { objectError } from "../schema/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { decide } from "./evaluate.ts";
-import { explainIssue } from "./explain-issue.ts";
+import { explainIssue } from "../bundle/explain-issue.ts";
 import { readYaml, type Checked, type FileProblem } from "@switchyard/service/yaml-file";
 
 /** The user of a test that names none: rules about everyone apply, rules about users do not, unless they say `*`. */
@@ -92,7 +92,7 @@ function failureOf(test: PolicyTest, bundle: CompiledBundle): string | null {
   const answer = answerOf(decision);
   if (answer === expect && (by === undefined || decision.rule === by)) return null;
   const wanted = by === undefined ? expect : `${expect} by ${by}`;
-  return `expected ${wanted}, got ${told(decision)}`;
+  return `expected ${wanted}, got ${outcomeText(decision)}`;
 }
 
 function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
@@ -116,7 +116,7 @@ function answerOf({ effect, tier }: Decision): string {
   return effect === "ask" ? `ask-${tier ?? "always"}` : effect;
 }
 
-function told(decision: Decision): string {
+function outcomeText(decision: Decision): string {
   const { rule, reason } = decision;
   const answer = answerOf(decision);
   return rule === null ? `${answer}: ${reason}` : `${answer} by ${rule}: ${reason}`;

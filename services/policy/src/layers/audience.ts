@@ -1,6 +1,6 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { Principal } from "@switchyard/contracts/policy";
-import type { For } from "../bundle/selector-schema.ts";
+import type { For } from "../schema/selector-schema.ts";
 
 /** True when a layer or a budget with this `for` is about the principal. All selectors that are given must match. */
 export function isAbout(about: For | undefined, principal: Principal): boolean {

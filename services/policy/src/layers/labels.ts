@@ -1,6 +1,6 @@
 import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
-import type { Bundle } from "../bundle/bundle.ts";
-import { expandToolPattern } from "./tool-groups.ts";
+import type { Bundle } from "../schema/bundle.ts";
+import { expandToolPattern } from "../schema/tool-groups.ts";
 
 /** Labels that the bundle gives to tools. */
 export interface LabelRule {

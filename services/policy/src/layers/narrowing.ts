@@ -2,18 +2,18 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import type { Principal, ServerFacts } from "@switchyard/contracts/policy";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
-import type { Bundle } from "../bundle/bundle.ts";
-import { refusingLayer, type ToolLayers } from "../engine/tool-layers.ts";
+import type { Bundle } from "../schema/bundle.ts";
+import { refusingLayer, type ToolLayers } from "./tool-layers.ts";
 import { isAbout } from "./audience.ts";
-import type { Layer } from "./layer-schema.ts";
-import { expandToolPattern } from "./tool-groups.ts";
+import type { Layer } from "../schema/layer-schema.ts";
+import { expandToolPattern } from "../schema/tool-groups.ts";
 import {
   DEFAULT_LEAF_DEPTH,
   LEAF_DENIED,
   OWNER_ONLY,
   SUB_AGENT_DENIED,
   TOOL_PROFILES,
-} from "./tool-profiles.ts";
+} from "../schema/tool-profiles.ts";
 
 /**
  * What narrows beside the rules: the run token, what the administrator of a server says, who owns

@@ -2,8 +2,8 @@
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ToolPattern } from "@switchyard/contracts/tool-names";
-import type { Bundle } from "../bundle/bundle.ts";
-import { expandToolPattern } from "./tool-groups.ts";
+import type { Bundle } from "../schema/bundle.ts";
+import { expandToolPattern } from "../schema/tool-groups.ts";
 
 /** Tools without a server that Switchyard's services have or know of. The tools of MCP servers are not known here. */
 const KNOWN_TOOLS: readonly string[] = [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Principal } from "@switchyard/contracts/policy";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
-import { bundleDigest } from "../bundle/bundle.ts";
+import { bundleDigest } from "../schema/bundle.ts";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { BundleError, parseBundle } from "../bundle/parse-bundle.ts";
 import { decide } from "../engine/evaluate.ts";

@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Right } from "./right-schema.ts";
+import type { Right } from "../schema/right-schema.ts";
 
 /** Who has a right that no entry is about. */
 const DEFAULTS: Readonly<Record<Right["right"], readonly string[]>> = {

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { RunReservation } from "@switchyard/contracts/run-claims";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /**
  * What runners keep of their runs in Redis. The policy may read it and write none of it, so what it says about a run is not
- * the word of whoever asks. Methods reject when Redis does not answer.
+ * the word of whoever asks. Methods reject with StoreError.
  */
 export interface RunRecords {
   /** The user that a run works for; null when there is no such run. */
@@ -26,13 +27,15 @@ const Parent = z.object({ runId: z.string() });
 
 export function createRunRecords(redis: Redis): RunRecords {
   return {
-    requesterOf: (runId) => redis.hget(stateKey(runId), "requester"),
+    requesterOf: (runId) => fromRedis(redis.hget(stateKey(runId), "requester")),
     async heldBy(instance, runId) {
-      const [state, reservation, time] = await Promise.all([
-        redis.hmget(stateKey(runId), "holder", "status", "heldUntil", "epoch", "parent"),
-        redis.get(`yard:run:{${runId}}:claim`),
-        redis.time(),
-      ]);
+      const [state, reservation, time] = await fromRedis(
+        Promise.all([
+          redis.hmget(stateKey(runId), "holder", "status", "heldUntil", "epoch", "parent"),
+          redis.get(`yard:run:{${runId}}:claim`),
+          redis.time(),
+        ]),
+      );
       const [holder, status, heldUntil, epoch, parent] = state;
       const asking = createHash("sha256").update(instance).digest("base64url");
       // A run that is there is not made anew, whoever has prepared it.
@@ -44,7 +47,7 @@ export function createRunRecords(redis: Redis): RunRecords {
       const reserved = RunReservation.parse(JSON.parse(reservation));
       return reserved.holder === asking ? { epoch: 1, parent: reserved.parent } : null;
     },
-    parentOf: async (runId) => parentIn(await redis.hget(stateKey(runId), "parent")),
+    parentOf: async (runId) => parentIn(await fromRedis(redis.hget(stateKey(runId), "parent"))),
   };
 }
 

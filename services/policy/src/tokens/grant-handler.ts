@@ -8,12 +8,12 @@ import {
 } from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { z } from "zod";
-import { STOPS_UNKNOWN, stopReason, type StopList } from "../budgets/stop-list.ts";
+import { STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { inherit } from "../layers/inherit.ts";
 import type { RunRecords } from "../runs/run-records.ts";
 import { hasRight } from "../rights/has-right.ts";
-import { mayStart, unbelieved } from "../starters/may-start.ts";
+import { mayStart, unbelieved } from "../rights/may-start.ts";
 import { epochOfHeld } from "./held-run.ts";
 
 export interface GrantParts {
@@ -81,7 +81,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
         { requester, parts: doubted },
       );
     if (!(await parts.stops.isCurrent()))
-      throw fail.policy_unavailable(STOPS_UNKNOWN, { cause: "StopStoreError" });
+      throw fail.policy_unavailable(STOPS_UNKNOWN, { cause: "StoreError" });
     const stop = parts.stops.ofRun({ user: requester, agent, runId, ...(context && { context }) });
     if (stop !== null) throw fail.stopped(stopReason(stop), { scope: stop.scope });
 

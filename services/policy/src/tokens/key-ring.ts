@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { RunTokenClaims } from "@switchyard/contracts/run-token";
 import type { UserTokenClaims } from "@switchyard/contracts/user-tokens";
-import type { StopList } from "../budgets/stop-list.ts";
+import type { StopList } from "../stops/stop-list.ts";
 import type { Log } from "@switchyard/service/log";
 import {
   createRunTokenSigner,

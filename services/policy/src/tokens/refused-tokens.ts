@@ -18,11 +18,11 @@ export function tellRefusedTokens(parts: {
   const counts = new Map<string, RefusedToken & { count: number }>();
 
   const tell = async (): Promise<void> => {
-    const told = [...counts.values()];
+    const due = [...counts.values()];
     counts.clear();
     const at = new Date(now()).toISOString();
     await Promise.all(
-      told.map(async ({ provider, ...fact }) => {
+      due.map(async ({ provider, ...fact }) => {
         try {
           await publishEvent(bus, tokensRefused, { provider }, { ...fact, at });
         } catch (err) {

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
-import type { StopList } from "../budgets/stop-list.ts";
+import type { StopList } from "../stops/stop-list.ts";
 import { createIdentify, type Identify, type RefusedToken } from "./identify.ts";
 import { openKeyRing, type KeyRing } from "./key-ring.ts";
 import { tellRefusedTokens } from "./refused-tokens.ts";

@@ -1,9 +1,9 @@
 import { CallerName } from "@switchyard/contracts/ids";
 import type { UserRole } from "@switchyard/contracts/user-roles";
+import { StoreError } from "@switchyard/service/store-error";
 import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload } from "jose";
 import type { Issuer } from "./issuers-file.ts";
 import { BadCredential, type SignedIn } from "./sign-in.ts";
-import { UserStoreError } from "./user-key-store.ts";
 
 const CLOCKS_DIFFER_SECONDS = 5;
 const JWKS_TIMEOUT_MS = 5_000;
@@ -120,5 +120,5 @@ function refusalOf(
     error instanceof errors.JWSInvalid ||
     error instanceof errors.JWTInvalid;
   if (isOfToken) return new BadCredential("signature", `the token is not signed by ${issuer}`);
-  return new UserStoreError(`the keys of ${issuer} cannot be fetched`, { cause: error });
+  return new StoreError(`the keys of ${issuer} cannot be fetched`, { cause: error });
 }

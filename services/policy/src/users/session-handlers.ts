@@ -8,7 +8,7 @@ import {
   revokeUserSession,
   type UserSession,
 } from "@switchyard/contracts/user-sessions";
-import { checkAdmin } from "../bundle/version-handlers.ts";
+import { checkAdmin } from "../rights/check-admin.ts";
 import type { IssuerTokens } from "./issuer-tokens.ts";
 import { BadCredential, checkCaller, digestText, LAPTOP, type SignIn } from "./sign-in.ts";
 import { orUnavailable } from "./user-handlers.ts";

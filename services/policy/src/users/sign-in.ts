@@ -22,7 +22,7 @@ export interface SignedIn extends UserIdentity {
   readonly session?: string | undefined;
 }
 
-/** Tells who shows a credential. Rejects with a BadCredential, or a UserStoreError when that cannot be told now. */
+/** Tells who shows a credential. Rejects with a BadCredential, or a StoreError when that cannot be told now. */
 export type SignIn = (credential: string) => Promise<SignedIn>;
 
 /** The name of the credential of `yard dev`. */

@@ -15,10 +15,11 @@ import {
   type UserTokenClaims,
 } from "@switchyard/contracts/user-tokens";
 import { RunTokenError } from "@switchyard/service/run-token";
+import { StoreError } from "@switchyard/service/store-error";
 import type { z } from "zod";
-import { checkAdmin } from "../bundle/version-handlers.ts";
+import { checkAdmin } from "../rights/check-admin.ts";
 import { BadCredential, isReserved, type SignIn } from "./sign-in.ts";
-import { MAX_USER_KEYS, type UserKeyStore, UserStoreError } from "./user-key-store.ts";
+import { MAX_USER_KEYS, type UserKeyStore } from "./user-key-store.ts";
 
 export interface UserParts {
   readonly signIn: SignIn;
@@ -179,7 +180,7 @@ export async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof BadCredential)
       throw fail.bad_credential(error.message, { reason: error.reason });
-    if (!(error instanceof UserStoreError)) throw error;
+    if (!(error instanceof StoreError)) throw error;
     throw fail.users_unavailable(`${error.message}; try again`, { cause: error.name });
   }
 }

@@ -1,12 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { UserKey } from "@switchyard/contracts/user-tokens";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
-
-/** Redis did not answer, or holds what it should not. */
-export class UserStoreError extends Error {
-  override readonly name = "UserStoreError";
-}
 
 /** What is kept of an API key: never the key itself. A key of 256 random bits needs no slow hash. */
 export interface UserKeyStore {
@@ -46,9 +42,7 @@ return 1
 
 export function createUserKeyStore(redis: Redis): UserKeyStore {
   const stored = async (id: string): Promise<{ facts: StoredKey; info: UserKey } | null> => {
-    const [text, end] = await asked(() =>
-      Promise.all([redis.hget(KEYS, id), redis.hget(ENDS, id)]),
-    );
+    const [text, end] = await fromRedis(Promise.all([redis.hget(KEYS, id), redis.hget(ENDS, id)]));
     if (text === null) return null;
     const facts = parsed(text);
     return { facts, info: keyOf(id, facts, end) };
@@ -60,9 +54,7 @@ export function createUserKeyStore(redis: Redis): UserKeyStore {
       return found?.facts.digest === digestOf(key) ? found.info : null;
     },
     async list() {
-      const [keys, ends] = await asked(() =>
-        Promise.all([redis.hgetall(KEYS), redis.hgetall(ENDS)]),
-      );
+      const [keys, ends] = await fromRedis(Promise.all([redis.hgetall(KEYS), redis.hgetall(ENDS)]));
       return Object.entries(keys)
         .map(([id, text]) => keyOf(id, parsed(text), ends[id] ?? null))
         .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
@@ -70,12 +62,12 @@ export function createUserKeyStore(redis: Redis): UserKeyStore {
     async create(facts) {
       const key = KEY_PREFIX + randomBytes(RANDOM_BYTES).toString("base64url");
       const id = idOf(key);
-      if ((await asked(() => redis.hlen(KEYS))) >= MAX_USER_KEYS) return null;
-      await asked(() => redis.hset(KEYS, id, JSON.stringify({ ...facts, digest: digestOf(key) })));
+      if ((await fromRedis(redis.hlen(KEYS))) >= MAX_USER_KEYS) return null;
+      await fromRedis(redis.hset(KEYS, id, JSON.stringify({ ...facts, digest: digestOf(key) })));
       return { key, info: { ...facts, id, revokedAt: null } };
     },
     async end(id, at) {
-      await asked(() => redis.eval(END, 1, ENDS, id, String(at)));
+      await fromRedis(redis.eval(END, 1, ENDS, id, String(at)));
     },
   };
 }
@@ -97,14 +89,6 @@ function parsed(text: string): StoredKey {
   try {
     return StoredKey.parse(JSON.parse(text));
   } catch (cause) {
-    throw new UserStoreError("Redis holds an API key that cannot be read", { cause });
-  }
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
-    throw new UserStoreError("Redis does not answer", { cause });
+    throw new StoreError("Redis holds an API key that cannot be read", { cause });
   }
 }

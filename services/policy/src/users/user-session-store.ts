@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { UserSession } from "@switchyard/contracts/user-sessions";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { UserStoreError } from "./user-key-store.ts";
 
 /** What is kept of a browser's session: never what the browser shows. Redis forgets it when it expires. */
 export interface UserSessionStore {
@@ -50,7 +50,7 @@ return 1
 `;
 
 export function createUserSessionStore(redis: Redis, now: () => number): UserSessionStore {
-  const stored = async (id: string) => parsed(id, await asked(() => redis.get(keyOf(id))));
+  const stored = async (id: string) => parsed(id, await fromRedis(redis.get(keyOf(id))));
   const readSession = async (id: string): Promise<StoredSession | null> => {
     const found = await stored(id);
     return found === null ? null : found.session;
@@ -62,7 +62,7 @@ export function createUserSessionStore(redis: Redis, now: () => number): UserSes
       return found?.digest === digestOf(key) ? found.session : null;
     },
     async list(caller) {
-      const ids = await asked(() => redis.zrange(listOf(caller), 0, "-1"));
+      const ids = await fromRedis(redis.zrange(listOf(caller), 0, "-1"));
       const found = await Promise.all(ids.map(readSession));
       return found
         .filter((session) => session !== null)
@@ -81,12 +81,12 @@ export function createUserSessionStore(redis: Redis, now: () => number): UserSes
         MAX_SESSIONS.toString(),
         keyOf(""),
       ];
-      await asked(() => redis.eval(OPEN, 2, keyOf(id), listOf(facts.caller), ...args));
+      await fromRedis(redis.eval(OPEN, 2, keyOf(id), listOf(facts.caller), ...args));
       return { key, info: publicSession(session) };
     },
     async end({ id, caller }) {
-      await asked(() => redis.del(keyOf(id)));
-      await asked(() => redis.zrem(listOf(caller), id));
+      await fromRedis(redis.del(keyOf(id)));
+      await fromRedis(redis.zrem(listOf(caller), id));
     },
   };
 }
@@ -117,14 +117,6 @@ function parsed(id: string, text: string | null) {
     const { digest, ...facts } = Stored.parse(JSON.parse(text));
     return { digest, session: { ...facts, id } };
   } catch (cause) {
-    throw new UserStoreError("Redis holds a session that cannot be read", { cause });
-  }
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
-    throw new UserStoreError("Redis does not answer", { cause });
+    throw new StoreError("Redis holds a session that cannot be read", { cause });
   }
 }

@@ -5,13 +5,13 @@ import type { YamlMapping, YamlValue } from "./yaml-value.ts";
 const PAIR = /^["']?([A-Za-z][\w-]*)["']?:(?:[ \t]+(.*))?$/;
 const BLOCK = /^[|>][-+\d]*$/;
 
-/** True for a key that is read even where its file is no YAML. */
+/** True for a key that is read even where its file is not YAML. */
 export function isKnownKey(key: string): boolean {
   return (isFieldName(key) && fieldNamed(key).isReadAlone === true) || isRestriction(key);
 }
 
 /**
- * The last resort for a frontmatter that is no YAML: takes name, description, argument hint and the
+ * The last resort for a frontmatter that is not YAML: takes name, description, argument hint and the
  * restrictions from lines at the margin. Everything else is left out, so nothing is granted by it. Null
  * when no such line is there.
  */

@@ -194,7 +194,7 @@ test("secrets are found by their form, and never shown", () => {
   assert.ok(!JSON.stringify(report).includes(key.slice(0, 30)));
 });
 
-test("placeholders are no secrets", () => {
+test("placeholders are not secrets", () => {
   const report = scan(
     "`AKIAIOSFODNN7EXAMPLE` `ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx` `sk-ant-api03-your-key-here` `postgres://user:password@localhost/db`",
   );

@@ -3,7 +3,7 @@ import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml
 
 /** A file as it was written: what a client without repairs would see. */
 export interface WrittenSkill {
-  /** Null: no frontmatter, or one that is no YAML. */
+  /** Null: no frontmatter, or one that is not YAML. */
   readonly values: YamlMapping | null;
   /** The frontmatter's text, empty when there is none. */
   readonly yaml: string;
@@ -30,9 +30,9 @@ export function conformanceOf(skill: WrittenSkill): Conformance[] {
 
 function problemsOf(
   skill: WrittenSkill,
-  asked: { rules: readonly Rule[]; isBare: boolean; known: Map<Rule, readonly Problem[]> },
+  options: { rules: readonly Rule[]; isBare: boolean; known: Map<Rule, readonly Problem[]> },
 ): Problem[] {
-  const { rules, isBare, known } = asked;
+  const { rules, isBare, known } = options;
   const { values, broken } = skill;
   if (broken !== null) return [broken];
   if (values === null) {

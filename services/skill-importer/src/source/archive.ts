@@ -51,19 +51,19 @@ export async function unpackArchive(
   bytes: Uint8Array,
   format: ArchiveFormat,
 ): Promise<UnpackedArchive> {
-  const intake = new Intake(bytes.length);
+  const unpacking = new Unpacking(bytes.length);
   try {
-    if (format === "zip") await unpackZip(bytes, intake);
-    else await unpackTar(bytes, { isCompressed: format === "tar.gz", intake });
+    if (format === "zip") await unpackZip(bytes, unpacking);
+    else await unpackTar(bytes, { isCompressed: format === "tar.gz", unpacking });
   } catch (error) {
     if (error instanceof ArchiveError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     throw new ArchiveError("damaged", `the ${format} cannot be read: ${message}`);
   }
-  return intake.result();
+  return unpacking.result();
 }
 
-async function unpackZip(bytes: Uint8Array, intake: Intake): Promise<void> {
+async function unpackZip(bytes: Uint8Array, unpacking: Unpacking): Promise<void> {
   const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), {
     lazyEntries: true,
     decodeStrings: false, // names are decoded and checked below, by the same rules as those of a tar
@@ -75,12 +75,12 @@ async function unpackZip(bytes: Uint8Array, intake: Intake): Promise<void> {
       // Strict: a backslash stays one, and is refused.
       const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true);
       if (name.endsWith("/")) {
-        intake.directory(name);
+        unpacking.directory(name);
         continue;
       }
       if (entry.isEncrypted()) throw new ArchiveError("encrypted", `${name} is encrypted`, name);
       const kind = zipKind(entry);
-      if (!intake.file(name, { kind, sizeBytes: entry.uncompressedSize })) continue;
+      if (!unpacking.file(name, { kind, sizeBytes: entry.uncompressedSize })) continue;
       if (!entry.canDecodeFileData()) {
         const method = entry.compressionMethod;
         throw new ArchiveError(
@@ -90,7 +90,7 @@ async function unpackZip(bytes: Uint8Array, intake: Intake): Promise<void> {
         );
       }
       const stream = await zip.openReadStreamPromise(entry);
-      intake.keep(name, await contentOf(stream, intake, name));
+      unpacking.keep(name, await contentOf(stream, unpacking, name));
     }
   } finally {
     zip.close();
@@ -105,11 +105,15 @@ function zipKind(entry: Entry): EntryKind {
   return type === 0o120000 ? "link" : "device";
 }
 
-async function contentOf(stream: Readable, intake: Intake, name: string): Promise<Uint8Array> {
+async function contentOf(
+  stream: Readable,
+  unpacking: Unpacking,
+  name: string,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
     // What comes out is counted, not what the directory of the archive promises.
-    intake.count(chunk.length, name);
+    unpacking.count(chunk.length, name);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -117,40 +121,44 @@ async function contentOf(stream: Readable, intake: Intake, name: string): Promis
 
 async function unpackTar(
   bytes: Uint8Array,
-  { isCompressed, intake }: { isCompressed: boolean; intake: Intake },
+  { isCompressed, unpacking }: { isCompressed: boolean; unpacking: Unpacking },
 ): Promise<void> {
   const decoder = createTarDecoder({ strict: true });
-  const writing = feed(bytes, { isCompressed, intake, to: decoder.writable });
+  const writing = feed(bytes, { isCompressed, unpacking, to: decoder.writable });
   // The reader may fail first; the writer's failure is then the same one.
   writing.catch(() => {});
   for await (const { header, body } of decoder.readable) {
     const { name, size, type = "file" } = header;
     if (type === "directory") {
-      intake.directory(name);
+      unpacking.directory(name);
       await body.cancel();
       continue;
     }
     const kind: EntryKind = type === "file" ? "file" : type.includes("link") ? "link" : "device";
-    if (type.startsWith("pax") || !intake.file(name, { kind, sizeBytes: size })) {
+    if (type.startsWith("pax") || !unpacking.file(name, { kind, sizeBytes: size })) {
       await body.cancel();
       continue;
     }
     const chunks: Uint8Array[] = [];
     for await (const chunk of body) chunks.push(chunk);
-    intake.keep(name, Buffer.concat(chunks));
+    unpacking.keep(name, Buffer.concat(chunks));
   }
   await writing;
 }
 
 async function feed(
   bytes: Uint8Array,
-  { isCompressed, intake, to }: { isCompressed: boolean; intake: Intake; to: WritableStream },
+  {
+    isCompressed,
+    unpacking,
+    to,
+  }: { isCompressed: boolean; unpacking: Unpacking; to: WritableStream },
 ): Promise<void> {
   const writer = to.getWriter();
   try {
     const chunks = isCompressed ? inflated(bytes) : [bytes];
     for await (const chunk of chunks) {
-      intake.count(chunk.length, null);
+      unpacking.count(chunk.length, null);
       await writer.write(chunk);
     }
     await writer.close();
@@ -174,7 +182,7 @@ async function* inflated(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 type EntryKind = "file" | "link" | "device";
 
 /** What may come out of one archive. */
-class Intake {
+class Unpacking {
   readonly #archiveBytes: number;
   readonly #files = new Map<string, Uint8Array>();
   readonly #folded = new Set<string>();

@@ -10,24 +10,18 @@ import {
 } from "@switchyard/contracts/toolbox";
 import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
-import { callFingerprint } from "@switchyard/service/tool-provider/call-fingerprint";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import {
   NotSentError,
   type CallOnce,
   type Turn,
 } from "@switchyard/service/tool-provider/call-once";
-import {
-  outcomeOfEarlier,
-  pickUpOf,
-  refuseStale,
-  replyOf,
-} from "@switchyard/service/tool-provider/call-refusals";
+import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
+import { claimCall } from "@switchyard/service/tool-provider/claim-call";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { visible } from "@switchyard/service/visible-text";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
@@ -63,30 +57,21 @@ const fail = failuresOf(contract.errors);
 export async function callTool(
   deps: CallToolDeps,
   request: CallRequest,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<CallReply> {
   const { callId } = request;
-  const call = deps.calls.begin({ asked, callId, server: null });
+  const call = deps.calls.begin({ requester, callId, server: null });
   let turn: Turn | null = null;
   try {
-    const { tool, ref, args } = await readCall(deps, request, call.asked);
-    const decided = await notDenied(deps.gate, { ref, args }, call.asked);
+    const { tool, ref, args } = await readCall(deps, request, call.requester);
+    const decided = await notDenied(deps.gate, { ref, args }, call.requester);
     const { decision, principal } = decided;
     call.refuseCancelled();
 
-    const pickUp = pickUpOf(request, decided);
-    if (callId === undefined) await refuseStale(deps.store, pickUp);
-    else {
-      const { onBehalfOf: caller, token } = asked;
-      const fingerprint = callFingerprint({ caller, principal, ref, args });
-      const identity = { fingerprint, ref, caller, token };
-      const claimed = await deps.once.claim(ownCallId(caller, callId), identity, pickUp);
-      if (claimed.kind !== "turn") {
-        const outcome = outcomeOfEarlier(claimed, { callId, pickUp });
-        return outcomeReply(outcome, { decision: asAllowed(decision), replayed: true });
-      }
-      turn = claimed;
-    }
+    const claimed = await claimCall(deps, { request, ref, args }, { requester, decided });
+    if (claimed.earlier !== null)
+      return outcomeReply(claimed.earlier, { decision: asAllowed(decision), replayed: true });
+    turn = claimed.turn;
 
     call.begin(principal, ref);
     const outcome = await makeCall(deps, request, { call, tool, ref, args, decided });
@@ -116,7 +101,7 @@ async function makeCall(
 ): Promise<CallOutcome> {
   const { call, tool, ref, args, decided } = made;
   const { callId, approvalId } = request;
-  const { asked } = call;
+  const { requester } = call;
   const { decision, principal, audit: decisionRef } = decided;
   const { user } = principal;
   // Callers share the places, so that nobody takes all of them, whichever service calls for them.
@@ -126,10 +111,10 @@ async function makeCall(
   let record = null;
   try {
     if (decision.effect !== "allow") {
-      const toApprove = { asked, principal, decision, ref, pin: undefined, args };
+      const toApprove = { requester, principal, decision, ref, pin: undefined, args };
       passed = await deps.approvals.consume({ ...toApprove, callId, approvalId });
     }
-    const { onBehalfOf: caller, correlationId, deadline } = asked;
+    const { onBehalfOf: caller, correlationId, deadline } = requester;
     const about = { caller, principal, ref, pin: undefined, callId, args, correlationId };
     record = await deps.executions.begin({ ...about, decision, decisionRef, passed });
     const outcome = await runTool(deps, { tool, args, principal, call, deadline });
@@ -157,13 +142,13 @@ function overloaded(refusal: string, limit: number) {
 async function readCall(
   { tools, gate }: CallToolDeps,
   request: CallRequest,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<ReadCall> {
   const name = builtinNamed(request.tool);
   const tool = name === null ? undefined : tools.get(name);
   if (tool === undefined) {
     if (ToolName.safeParse(request.tool).success)
-      await notDenied(gate, { ref: builtinToolRef(request.tool), args: request.args }, asked);
+      await notDenied(gate, { ref: builtinToolRef(request.tool), args: request.args }, requester);
     const known = namesOf(tools);
     throw fail.unknown_tool(
       `There is no built-in tool ${JSON.stringify(request.tool)}; there are ${known.join(", ")}.`,
@@ -172,13 +157,13 @@ async function readCall(
   }
   const ref = builtinToolRef(tool.name);
   const args = tool.input.safeParse(request.args);
-  const missing = tool.unavailable ?? notForRuns(tool, asked);
+  const missing = tool.unavailable ?? notForRuns(tool, requester);
   if (missing !== undefined) {
-    await notDenied(gate, { ref, args: args.data ?? request.args }, asked);
+    await notDenied(gate, { ref, args: args.data ?? request.args }, requester);
     throw fail.unknown_tool(missing, { tool: request.tool, known: namesOf(tools) });
   }
   if (args.success) return { tool, ref, args: args.data };
-  await notDenied(gate, { ref, args: request.args }, asked);
+  await notDenied(gate, { ref, args: request.args }, requester);
   const problems = args.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
     pointer: visible(path.map((part) => `/${String(part)}`).join(""), MAX_PROBLEM_TEXT),
     // Names of properties that are not known are the caller's own words, and may be of any length.
@@ -192,7 +177,7 @@ async function readCall(
 }
 
 /** Why a run cannot use it. */
-function notForRuns(tool: Tool, { token }: AskedFor): string | undefined {
+function notForRuns(tool: Tool, { token }: Requester): string | undefined {
   const { notForRuns: reason = false } = tool;
   if (reason === false || token === undefined) return undefined;
   if (typeof reason === "string") return `${tool.name} ${reason}`;
@@ -212,9 +197,9 @@ const MAX_PROBLEM_TEXT = 300;
 async function notDenied(
   gate: PolicyGate,
   question: { readonly ref: ToolRef; readonly args: Record<string, unknown> },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<Decided> {
-  const decided = await gate.check(question, asked);
+  const decided = await gate.check(question, requester);
   const { decision } = decided;
   if (decision.effect !== "deny") return decided;
   throw fail.denied(`The policy denies ${question.ref.name}: ${decision.reason}`, decision);

@@ -6,22 +6,22 @@ import {
   type BuiltinName,
   listBuiltins,
 } from "@switchyard/contracts/toolbox";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { toJSONSchema } from "zod";
 import type { Tool } from "../tool.ts";
 
 /** The built-in tools that the principal may call with at least some arguments. */
 export async function listTools(
   deps: { readonly tools: ReadonlyMap<BuiltinName, Tool>; readonly gate: PolicyGate },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<PreparedReply<typeof listBuiltins>> {
-  const isRun = asked.token !== undefined;
+  const isRun = requester.token !== undefined;
   const tools = [...deps.tools.values()].filter(
     ({ unavailable, notForRuns = false }) =>
       unavailable === undefined && !(isRun && notForRuns !== false),
   );
   const refs = tools.map(({ name }) => builtinToolRef(name));
-  const allowed = await deps.gate.filter(refs, asked);
+  const allowed = await deps.gate.filter(refs, requester);
   return replyWith(
     deps.tools,
     tools.filter(({ name }) => allowed.has(name)),

@@ -5,7 +5,7 @@ import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import type { AskedFor, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { z } from "zod";
 import { fitMemories, type ReadMemory } from "../memory/fit-memories.ts";
 import { memoryOf, type MemoryStore } from "../memory/memory-store.ts";
@@ -30,14 +30,14 @@ const READ = builtinToolRef("memory_read");
 export async function recallMemory(
   deps: RecallDeps,
   { maxBytes }: { readonly maxBytes: number },
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<Reply> {
-  const call = deps.calls.begin({ asked, callId: undefined, server: null });
+  const call = deps.calls.begin({ requester, callId: undefined, server: null });
   try {
-    const list = await readAs(deps, {}, call.asked, (scope) => deps.memory.names(scope));
+    const list = await readAs(deps, {}, call.requester, (scope) => deps.memory.names(scope));
     if ("refused" in list) return { memories: [], kept: 0, refused: list.refused };
     const names = list.value.slice(0, MAX_RECALLED);
-    const read = await Promise.all(names.map((name) => readOne(deps, name, call.asked)));
+    const read = await Promise.all(names.map((name) => readOne(deps, name, call.requester)));
     const there = read.filter((memory) => memory !== null);
     return { memories: fitMemories(there, maxBytes), kept: list.value.length, refused: null };
   } catch (error) {
@@ -51,9 +51,9 @@ export async function recallMemory(
 async function readOne(
   deps: RecallDeps,
   name: string,
-  asked: AskedFor,
+  requester: Requester,
 ): Promise<ReadMemory | null> {
-  const read = await readAs(deps, { name }, asked, (scope) => deps.memory.read(scope, name));
+  const read = await readAs(deps, { name }, requester, (scope) => deps.memory.read(scope, name));
   if ("refused" in read) return { name, text: null };
   return read.value === null ? null : { name, text: read.value };
 }
@@ -62,15 +62,15 @@ async function readOne(
 async function readAs<T>(
   { gate, executions }: RecallDeps,
   args: Record<string, unknown>,
-  asked: AskedFor,
+  requester: Requester,
   read: (scope: MemoryScope) => Promise<T>,
 ): Promise<{ readonly value: T } | { readonly refused: string }> {
-  const decided = await gate.check({ ref: READ, args }, asked);
+  const decided = await gate.check({ ref: READ, args }, requester);
   const { decision, principal } = decided;
   if (decision.effect !== "allow") return { refused: decision.reason };
   const scope = memoryOf(principal);
   if (scope === null) return { refused: "memory belongs to an agent, and the token is of none" };
-  const record = await executions.begin(executedRead(decided, args, asked));
+  const record = await executions.begin(executedRead(decided, args, requester));
   try {
     const value = await orUnavailable(() => read(scope));
     record.ended("result");
@@ -84,7 +84,7 @@ async function readAs<T>(
 function executedRead(
   { decision, principal, audit: decisionRef }: Decided,
   args: Record<string, unknown>,
-  { onBehalfOf: caller, correlationId }: AskedFor,
+  { onBehalfOf: caller, correlationId }: Requester,
 ) {
   const about = { caller, principal, ref: READ, pin: undefined, callId: undefined, args };
   return { ...about, decision, decisionRef, passed: null, correlationId };

@@ -17,7 +17,7 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
     run: async (_args, { timeLeftMs }) => ({ text: "", structured: { timeLeftMs } }),
   });
   const { signal } = new AbortController();
-  const asked = {
+  const requester = {
     onBehalfOf: "cli",
     token: undefined,
     deadline: now + waitsMs,
@@ -38,7 +38,7 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
       tool,
       args: { ...args },
       principal: { user: "cli", agent: null, runId: null },
-      call: { callId: undefined, signal, isCancelled: false, asked },
+      call: { callId: undefined, signal, isCancelled: false, requester },
       deadline: now + waitsMs,
     },
   );

@@ -19,7 +19,7 @@ export interface ToolRun {
   readonly args: Record<string, unknown>;
   readonly principal: Principal;
   /** Its signal aborts when the call is cancelled, when an administrator stops it, and when nobody waits for it. */
-  readonly call: Pick<CallInWork, "callId" | "signal" | "isCancelled" | "asked">;
+  readonly call: Pick<CallInWork, "callId" | "signal" | "isCancelled" | "requester">;
   /** Epoch milliseconds at which the caller stops waiting. */
   readonly deadline: number;
 }
@@ -48,7 +48,7 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const caller = principal.user;
     const memory = memoryOf(principal);
     const session = principal.context?.session ?? null;
-    const { userToken, correlationId } = run.call.asked;
+    const { userToken, correlationId } = run.call.requester;
     const { callId } = run.call;
     const who = { caller, callId, runId: principal.runId, session, userToken, correlationId };
     result = await tool.run(args, { workspace, ...who, memory, timeLeftMs, signal });

@@ -76,10 +76,10 @@ export function confine(
   if (filter !== null && input instanceof Writable) input.end(filter);
   let initPid: number | null = null;
   let group: ReturnType<ProcessCgroups["enter"]> | null = null;
-  let told = "";
+  let text = "";
   info?.on("data", (chunk: Buffer) => {
-    told += chunk.toString("latin1");
-    const found = /"child-pid":\s*(\d+)/.exec(told)?.[1];
+    text += chunk.toString("latin1");
+    const found = /"child-pid":\s*(\d+)/.exec(text)?.[1];
     if (found === undefined || initPid !== null) return;
     initPid = Number(found);
     try {

@@ -158,7 +158,7 @@ function yamlOf(name: string, text: string): JsonObject {
   const read = readYaml<JsonObject>(text, (content) => {
     const value = content as Json; // YAML's core schema has JSON's values
     if (isObject(value)) return { value, problems: [] };
-    return { value: null, problems: [{ path: [], message: "the file is no mapping" }] };
+    return { value: null, problems: [{ path: [], message: "the file is not a mapping" }] };
   });
   if (read.value !== null) return read.value;
   const problems = read.problems.slice(0, 3).map((problem) => problemLine(name, problem));

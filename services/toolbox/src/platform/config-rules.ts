@@ -76,7 +76,7 @@ function problemsOf({ path, value }: ConfigChange, config: Json): string[] {
     return [`${where}: there is no ${pathText(parent)}, and it cannot be made here`];
   const [section, , model = ""] = path;
   if (section === "models" && path.length === 4 && !ModelName.safeParse(model).success)
-    return [`${where}: ${pathText(path.slice(0, 3))} is no model`];
+    return [`${where}: ${pathText(path.slice(0, 3))} is not a model`];
   if (value === undefined) return found.required === true ? [`${where} is needed`] : [];
   if (JSON.stringify(value).includes("[redacted]"))
     return [`${where} has [redacted] in it, which stands for a secret; only a person can write it`];
@@ -109,8 +109,8 @@ function modelProblem(name: string, path: readonly string[], config: Json): stri
 
 /** JSON Schema of what can be changed, by its path; of one path or all below it where one is named. */
 export function writableSchema(path: string): Record<string, unknown> {
-  const asked = path === "" ? [] : path.split(".");
-  const rows = RULES.filter((one) => startsAs(one.path, asked));
+  const wanted = path === "" ? [] : path.split(".");
+  const rows = RULES.filter((one) => startsAs(one.path, wanted));
   return Object.fromEntries(
     rows.map((one) => {
       const { $schema: _, ...schema } = z.toJSONSchema(one.schema);
@@ -119,8 +119,8 @@ export function writableSchema(path: string): Record<string, unknown> {
   );
 }
 
-function startsAs(pattern: readonly string[], asked: readonly string[]): boolean {
-  return asked.every((name, index) => pattern[index] === name || pattern[index] === "*");
+function startsAs(pattern: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((name, index) => pattern[index] === name || pattern[index] === "*");
 }
 
 function ruleOf(path: readonly string[]): Rule | undefined {

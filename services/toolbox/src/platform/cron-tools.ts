@@ -56,8 +56,8 @@ function readTools(asCaller: AsCaller): readonly Tool[] {
       sortDir: z.enum(["asc", "desc"]).default("asc"),
       ...pageShape,
     }),
-    async run({ filter, query = filter, ...asked }, context) {
-      const request = { ...asked, ...(query !== undefined && { query }) };
+    async run({ filter, query = filter, ...rest }, context) {
+      const request = { ...rest, ...(query !== undefined && { query }) };
       return jsonResult(await asCaller(context, listSchedules, request).catch(asToolError));
     },
   });
@@ -73,10 +73,10 @@ function readTools(asCaller: AsCaller): readonly Tool[] {
       sortDir: z.enum(["asc", "desc"]).default("desc"),
       ...pageShape,
     }),
-    async run({ id, jobId = id, ...asked }, context) {
+    async run({ id, jobId = id, ...rest }, context) {
       if (jobId !== undefined && /[/\\]/.test(jobId))
         throw new ToolError("jobId must not contain slashes");
-      const request = { ...asked, ...(jobId !== undefined && { jobId }) };
+      const request = { ...rest, ...(jobId !== undefined && { jobId }) };
       return jsonResult(await asCaller(context, scheduleRuns, request).catch(asToolError));
     },
   });

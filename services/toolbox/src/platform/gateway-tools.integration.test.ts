@@ -235,7 +235,7 @@ test("what is protected, dangerous, not valid or secret is refused, and nothing 
     ],
     [
       { models: { models: { nonsense: { fallbacks: [] } } } },
-      /models\.models\.nonsense is no model/,
+      /models\.models\.nonsense is not a model/,
     ],
     [{ agents: { "../../evil": { system_prompt: "x" } } }, /there is no agents\.\.\.\/\.\.\/evil/],
     [{ agents: { helper: { system_prompt: null } } }, /agents\.helper\.system_prompt is needed/],

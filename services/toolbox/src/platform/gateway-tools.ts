@@ -123,14 +123,14 @@ function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
 }
 
 /** Values are not in the answer. */
-function write(asked: {
+function write(options: {
   readonly files: ConfigFiles;
   readonly turn: string;
   readonly action: "apply" | "patch";
   readonly baseHash: string | undefined;
   readonly wanted: (before: Json) => Json;
 }) {
-  const { files, turn, action, baseHash, wanted } = asked;
+  const { files, turn, action, baseHash, wanted } = options;
   return inTurn(turn, async () => {
     const snapshot = await files.read();
     if (baseHash !== undefined && baseHash !== snapshot.hash)

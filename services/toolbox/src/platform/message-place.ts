@@ -45,8 +45,8 @@ export async function addressOf(
     isHere && place.originThreadId !== undefined ? { threadId: place.originThreadId } : {};
   const parsed = parseTarget(target);
   if (parsed !== null) return { channel, ...account, target: parsed, ...thread };
-  const asked = { channel, ...account, query: target };
-  const { address } = await asCaller(context, resolveTarget, asked).catch(channelError(action));
+  const request = { channel, ...account, query: target };
+  const { address } = await asCaller(context, resolveTarget, request).catch(channelError(action));
   return { ...address, ...thread };
 }
 

@@ -164,10 +164,10 @@ async function kill(
     const { activeRun } = child;
     if (activeRun === null) continue;
     const reason = "killed by subagents";
-    const told = await asCaller(context, requestCancel, { runId: activeRun, reason }).catch(
+    const reply = await asCaller(context, requestCancel, { runId: activeRun, reason }).catch(
       asToolError,
     );
-    if (told.outcome !== "ended") labels.push(child.label ?? child.key);
+    if (reply.outcome !== "ended") labels.push(child.label ?? child.key);
   }
   if (labels.length > 0 || isAll)
     return jsonResult({ status: "ok", action: "kill", killed: labels.length, labels });
@@ -179,8 +179,8 @@ async function childrenOf(
   context: ToolContext,
   parent: string,
 ): Promise<Session[]> {
-  const asked = { search: childMark(parent), limit: 200 };
-  const { sessions } = await asCaller(context, listSessions, asked).catch(asToolError);
+  const query = { search: childMark(parent), limit: 200 };
+  const { sessions } = await asCaller(context, listSessions, query).catch(asToolError);
   return sessions;
 }
 

@@ -84,19 +84,19 @@ function notFound(before: string, { path, oldText }: Pick<Edit, "path" | "oldTex
   );
 }
 
-async function readWhole(place: Place, asked: string) {
+async function readWhole(place: Place, shown: string) {
   const file = await openForReading(place);
   try {
     const stats = await file.stat({ bigint: true });
     if (stats.size > WRITE_LIMIT_BYTES)
       throw new ToolError(
-        `'${asked}' has ${stats.size} bytes; edit_file takes up to ${WRITE_LIMIT_BYTES}.`,
+        `'${shown}' has ${stats.size} bytes; edit_file takes up to ${WRITE_LIMIT_BYTES}.`,
       );
     const bytes = await readBytes(file, { position: 0, length: WRITE_LIMIT_BYTES + 1 });
-    const text = decodeText(bytes, asked);
+    const text = decodeText(bytes, shown);
     // Writing the text back would change the bytes that are not UTF-8.
     if (!isUtf8(bytes))
-      throw new ToolError(`'${asked}' is not UTF-8; editing it would change other parts too.`);
+      throw new ToolError(`'${shown}' is not UTF-8; editing it would change other parts too.`);
     return { text, stats };
   } finally {
     await file.close();

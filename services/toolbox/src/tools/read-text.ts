@@ -2,9 +2,9 @@ import type { FileHandle } from "node:fs/promises";
 import { ToolError } from "../tool-error.ts";
 
 /** Throws ToolError when the bytes are not text. */
-export function decodeText(bytes: Uint8Array, asked: string): string {
+export function decodeText(bytes: Uint8Array, path: string): string {
   if (bytes.includes(0))
-    throw new ToolError(`'${asked}' is a binary file; only text can be read with this tool.`);
+    throw new ToolError(`'${path}' is a binary file; only text can be read with this tool.`);
   return Buffer.from(bytes).toString("utf8");
 }
 

@@ -43,18 +43,22 @@ const HEADERS = {
  * that the policy has decided about; another host is for the caller to ask for. Throws ToolError for
  * what cannot be had.
  */
-export async function fetchPage(asked: string, options: FetchOptions): Promise<Page | Elsewhere> {
+export async function fetchPage(address: string, options: FetchOptions): Promise<Page | Elsewhere> {
   const { guard, timeoutMs, limitBytes } = options;
   const agent = new Agent({ connect: { lookup: guard.lookup } });
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const { response, url, elsewhere } = await follow(urlOf(asked), { guard, agent, signal });
+    const { response, url, elsewhere } = await follow(urlOf(address), { guard, agent, signal });
     if (elsewhere !== null)
       return { url: url.href, status: response.status, elsewhere: elsewhere.href };
     const { body, truncated } = await readBody(response, limitBytes);
     return { url: url.href, status: response.status, ...typeOf(response), body, truncated };
   } catch (error) {
-    throw explained(error, { asked, timeoutMs, isOver: signal.aborted && !options.signal.aborted });
+    throw explained(error, {
+      address,
+      timeoutMs,
+      isOver: signal.aborted && !options.signal.aborted,
+    });
   } finally {
     // What is left of a body that was cut must not keep a socket.
     void agent.destroy();
@@ -126,15 +130,17 @@ function typeOf(response: Response): Pick<Page, "mediaType" | "charset"> {
 
 function explained(
   error: unknown,
-  { asked, timeoutMs, isOver }: { asked: string; timeoutMs: number; isOver: boolean },
+  { address, timeoutMs, isOver }: { address: string; timeoutMs: number; isOver: boolean },
 ): unknown {
   if (error instanceof ToolError) return error;
-  if (isOver) return new ToolError(`'${asked}' did not answer wholly within ${timeoutMs} ms.`);
+  if (isOver) return new ToolError(`'${address}' did not answer wholly within ${timeoutMs} ms.`);
   const cause = error instanceof Error ? error.cause : undefined;
   const refused = [error, cause].find((each) => each instanceof EgressError);
   if (refused !== undefined) return new ToolError(refused.message, { cause: error });
   // undici's `fetch` throws a TypeError with the reason as its cause for whatever the network does.
   if (!(error instanceof TypeError) || !(cause instanceof Error)) return error;
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : cause.name;
-  return new ToolError(`'${asked}' cannot be reached: ${cause.message || code}.`, { cause: error });
+  return new ToolError(`'${address}' cannot be reached: ${cause.message || code}.`, {
+    cause: error,
+  });
 }

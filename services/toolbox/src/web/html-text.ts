@@ -6,7 +6,7 @@ import { ToolError } from "../tool-error.ts";
 /** Turns HTML into what a person reads of it. */
 export interface HtmlTexts {
   /** Throws ToolError for a page that takes too long or too much memory; rejects with the signal's reason. */
-  textOf(html: string, asked: HtmlAsker): Promise<string>;
+  textOf(html: string, by: HtmlAsker): Promise<string>;
 }
 
 export interface HtmlAsker {

@@ -13,14 +13,14 @@ const PRESCAN_BYTES = 1_024;
 /** What a person reads of a page; null when it is not text. */
 export async function pageText(
   { mediaType, charset, body }: Page,
-  { html, ...asked }: { html: HtmlTexts; signal: AbortSignal; caller: string },
+  { html, ...by }: { html: HtmlTexts; signal: AbortSignal; caller: string },
 ): Promise<string | null> {
   const isHtml = HTML_TYPES.has(mediaType);
   const isText = isHtml || TEXT_TYPES.some((type) => type.test(mediaType));
   if (!isText && (mediaType !== "" || body.includes(0))) return null;
   const encoding = encodingByMark(body) ?? charset ?? (isHtml ? encodingByTag(body) : null);
   const text = decoderOf(encoding).decode(body);
-  return isHtml ? html.textOf(text, asked) : text;
+  return isHtml ? html.textOf(text, by) : text;
 }
 
 /** A byte order mark goes before what the server says. */

@@ -15,7 +15,7 @@ test("cuts at a number of bytes, never inside a character [ER9]", () => {
   );
 });
 
-test("bytes that are no text are cut at the limit", () => {
+test("bytes that are not text are cut at the limit", () => {
   const bytes = Buffer.alloc(100, 0b1000_0000);
   assert.equal(cutBytes(bytes, 50).length, 50);
 });

@@ -1,6 +1,6 @@
 /**
  * The longest beginning of UTF-8 bytes that fits the limit and ends between two characters [ER9].
- * Bytes that are no UTF-8 are cut at the limit.
+ * Bytes that are not UTF-8 are cut at the limit.
  */
 export function cutBytes(bytes: Buffer, limit: number): Buffer {
   if (bytes.length <= limit) return bytes;

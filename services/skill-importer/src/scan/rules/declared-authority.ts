@@ -29,7 +29,7 @@ const KNOWN_KINDS = new Set([
 
 /** Authority that the frontmatter asks for. Nothing of it is given by loading the skill. */
 export function declaredAuthority(declared: Declared, file: string): ScanFinding[] {
-  const asked: (readonly [RuleFacts, string] | null)[] = [
+  const claims: (readonly [RuleFacts, string] | null)[] = [
     wideTools(declared.allowedTools ?? []),
     declared.always ? [ALWAYS, "always"] : null,
     declared.hasHooks ? [HOOKS, "hooks"] : null,
@@ -37,7 +37,7 @@ export function declaredAuthority(declared: Declared, file: string): ScanFinding
     ...declared.install.slice(0, 20).flatMap((entry) => installs(entry)),
   ];
   const place = { blocks: false, file, line: null, column: null };
-  return asked
+  return claims
     .filter((pair) => pair !== null)
     .map(([facts, evidence]) =>
       Object.assign({}, place, facts, { evidence: evidenceOf(evidence) }),

@@ -1,0 +1,88 @@
+import type { AuditFact } from "@switchyard/contracts/audit";
+import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
+import type { AuditWriter } from "@switchyard/service/audit/audit-writer";
+import { redactText } from "@switchyard/service/redact";
+import type { ApprovalReporter } from "./approval-reporter.ts";
+
+type ApprovalFact = Extract<AuditFact, { kind: "approval" }>;
+
+/** A reporter that also records what it is told. The records are what counts later: events may be lost. */
+export function auditApprovals(reporter: ApprovalReporter, writer: AuditWriter): ApprovalReporter {
+  const record = (fact: ApprovalFact): void => void writer.append(() => fact);
+  return {
+    requested(approval) {
+      record(factOf(approval, "pending"));
+      reporter.requested(approval);
+    },
+    decided(approval) {
+      record({ ...factOf(approval, approval.state), ...decisionOf(approval) });
+      reporter.decided(approval);
+    },
+    expired(approval) {
+      record(factOf(approval, "expired"));
+      reporter.expired(approval);
+    },
+    consumed(approval, provider) {
+      record({ ...factOf(approval, "consumed"), provider });
+      reporter.consumed(approval, provider);
+    },
+    settled(approval, outcome) {
+      record(factOf(approval, outcome === "executed" ? "executed" : "returned"));
+      reporter.settled(approval, outcome);
+    },
+    grantIssued(grant) {
+      record({ ...grantFact(grant, "grant_issued"), by: grant.grantedBy });
+      reporter.grantIssued(grant);
+    },
+    grantUsed(grant, by) {
+      record({ ...grantFact(grant, "grant_used"), ...by });
+      reporter.grantUsed(grant, by);
+    },
+    grantRevoked(grant, end) {
+      const { by, reason } = end;
+      record({ ...grantFact(grant, "grant_revoked"), by, reason: redactText(reason) });
+      reporter.grantRevoked(grant, end);
+    },
+  };
+}
+
+function factOf(approval: Approval, change: ApprovalFact["change"]): ApprovalFact {
+  const { id, principal, tool, tier, argsDigest, rule, policyDigest, callId } = approval;
+  return {
+    kind: "approval",
+    change,
+    approvalId: id,
+    principal,
+    tool,
+    tier,
+    argsDigest,
+    rule,
+    policyDigest,
+    ...(callId === null ? {} : { callId }),
+  };
+}
+
+function decisionOf({ decision }: Approval): Partial<ApprovalFact> {
+  if (decision === null) return {};
+  const { by, authenticated, scope, reason } = decision;
+  return {
+    by,
+    authenticated,
+    ...(scope === null ? {} : { scope }),
+    ...(reason === null ? {} : { reason: redactText(reason) }),
+  };
+}
+
+function grantFact(grant: SessionGrant, change: ApprovalFact["change"]): ApprovalFact {
+  const { id, approvalId, principal, tool, rule, policyDigest } = grant;
+  return {
+    kind: "approval",
+    change,
+    approvalId,
+    grantId: id,
+    principal,
+    tool,
+    rule,
+    policyDigest,
+  };
+}

@@ -1,0 +1,30 @@
+import type { Handler } from "@switchyard/bus/serve";
+import type { explainPolicy } from "@switchyard/contracts/policy-explain";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import type { ServerFactsMemory } from "../layers/server-facts-memory.ts";
+import { explainCall, type Circumstances } from "./judge-call.ts";
+import { compileToolLayers } from "../layers/tool-layers.ts";
+
+/** Tells how any call would be decided; nothing is counted and nobody is asked. */
+export function createExplain(
+  parts: Omit<Circumstances, "bundle"> & {
+    readonly bundle: () => CompiledBundle;
+    readonly facts: Pick<ServerFactsMemory, "of">;
+  },
+): Handler<typeof explainPolicy> {
+  return async ({ user, agent, runId, roles, context, approval, ...question }) => {
+    const { toolLayers, server, tool, args } = question;
+    const principal = {
+      user,
+      agent: agent ?? null,
+      runId: runId ?? null,
+      ...(roles && { roles }),
+      ...(approval && { approval }),
+      ...(context && { context }),
+    };
+    const layers = toolLayers === undefined ? null : compileToolLayers(toolLayers);
+    const call = { principal, tool, args, layers, server: server ?? parts.facts.of(tool) };
+    const explanation = await explainCall({ ...parts, bundle: parts.bundle() }, call);
+    return { ...explanation, principal, tool };
+  };
+}

@@ -1,0 +1,99 @@
+import type { Decision } from "@switchyard/contracts/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import type { FeatureKind } from "../bundle/feature-patterns.ts";
+import type { BudgetStore } from "../budgets/budget-store.ts";
+import { considerCall, narrowCall, narrowFeature, type Consideration } from "./narrow-call.ts";
+import { stopReason, type StopList } from "../stops/stop-list.ts";
+import { decideFeature } from "../engine/evaluate-feature.ts";
+import { decide, type Call } from "../engine/evaluate.ts";
+import { explain, type Explanation } from "../engine/explain.ts";
+import { isKeepable } from "./keepable.ts";
+
+/** What a decision looks at beside the call: the rules in force, what is stopped, and what was called before. */
+export interface Circumstances {
+  readonly bundle: CompiledBundle;
+  readonly stops: Pick<StopList, "find">;
+  readonly budgets: BudgetStore;
+}
+
+export interface Judged {
+  readonly decision: Decision;
+  /** To be given back when the call is over; null when it takes no place. */
+  readonly reservation: string | null;
+  readonly isKeepable: boolean;
+  /** What the rules alone say; null when they were not asked, because of a stop. */
+  readonly byRules: Decision["effect"] | null;
+}
+
+/**
+ * The whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets.
+ * Only for who has just seen that the list of stops is current.
+ */
+export async function judgeCall(
+  { bundle, stops, budgets }: Circumstances,
+  { kind, call }: { readonly kind: "tool" | FeatureKind; readonly call: Call },
+): Promise<Judged> {
+  const stopped = stoppedDecision({ bundle, stops }, call);
+  if (stopped !== null)
+    return { decision: stopped, reservation: null, isKeepable: false, byRules: null };
+  if (kind !== "tool") {
+    const byRules = decideFeature(bundle, { ...call, kind });
+    const decision = await narrowFeature(budgets, bundle, { call, decision: byRules });
+    return { decision, reservation: null, isKeepable: false, byRules: byRules.effect };
+  }
+  const byRules = decide(bundle, call);
+  const counted = await narrowCall(budgets, bundle, { call, decision: byRules });
+  return {
+    ...counted,
+    isKeepable: isKeepable(bundle, call, counted.decision),
+    byRules: byRules.effect,
+  };
+}
+
+/** How {@link judgeCall} decides about a tool call, and why; nothing is counted. */
+export async function explainCall(
+  { bundle, stops, budgets }: Circumstances,
+  call: Call,
+): Promise<Explanation> {
+  const explained = explain(bundle, call);
+  const stop = stops.find(call);
+  const counted = await considerCall(budgets, bundle, call);
+  const limits: ConsideredLimit[] = [
+    ...(stop === null
+      ? []
+      : [
+          { kind: "stop" as const, name: stop.scope.kind, passes: false, detail: stopReason(stop) },
+        ]),
+    ...explained.limits,
+    ...counted.limits,
+  ];
+  const decision =
+    stoppedDecision({ bundle, stops }, call) ?? narrowed(explained.decision, counted);
+  return { ...explained, decision, limits: limits.slice(0, 200) };
+}
+
+function stoppedDecision(
+  { bundle, stops }: { readonly bundle: CompiledBundle; readonly stops: Pick<StopList, "find"> },
+  call: Call,
+): Decision | null {
+  const stop = stops.find(call);
+  return stop === null ? null : denied(bundle, stopReason(stop));
+}
+
+function denied({ digest: policyDigest }: CompiledBundle, reason: string): Decision {
+  return { effect: "deny", rule: null, reason, policyDigest };
+}
+
+/** What the counts that were looked at make of a decision. */
+function narrowed(decision: Decision, { limits, uncounted }: Consideration): Decision {
+  const { ttlMs: _, tier: __, ...rest } = decision;
+  if (decision.effect === "deny") return decision;
+  if (uncounted !== null) return { ...rest, effect: "deny", rule: null, reason: uncounted };
+  const failing = limits.find(({ passes }) => !passes);
+  if (failing === undefined) return decision;
+  if (failing.kind === "flow")
+    return { ...rest, effect: "ask", tier: "always", reason: `${rest.reason}; ${failing.detail}` };
+  const reason = `budget ${failing.name} is used up: ${failing.detail}`;
+  return { ...rest, effect: "deny", rule: null, reason };
+}

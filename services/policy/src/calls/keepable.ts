@@ -1,0 +1,19 @@
+import type { Decision } from "@switchyard/contracts/policy";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import { budgetsOf } from "../budgets/compile-budgets.ts";
+import { hasFlowLabel } from "../budgets/flow.ts";
+import { labelsOf } from "../layers/labels.ts";
+import { ignoresArguments, type Call } from "../engine/evaluate.ts";
+import { ignoreArguments } from "../layers/tool-layers.ts";
+
+/**
+ * True when a tool provider may keep the decision for a while: it holds for any arguments, and
+ * neither an approval, a budget nor what the run has touched plays a part in it.
+ */
+export function isKeepable(bundle: CompiledBundle, call: Call, decision: Decision): boolean {
+  if (decision.effect === "ask") return false;
+  if (budgetsOf(bundle.budgets, call.principal).length > 0) return false;
+  if (hasFlowLabel(labelsOf(bundle.labels, call.tool, call.server?.labels))) return false;
+  if (call.layers !== null && !ignoreArguments(call.layers, call.tool)) return false;
+  return ignoresArguments(bundle, call);
+}

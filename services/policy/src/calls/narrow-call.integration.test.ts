@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { compileBundle } from "../bundle/compile-bundle.ts";
+import { parseBundle } from "../bundle/parse-bundle.ts";
+import { explainCall, judgeCall } from "./judge-call.ts";
+import { createBudgetStore } from "../budgets/budget-store.ts";
+
+const server = await testRedis();
+const log = createLog({ service: "test", level: "silent" });
+
+const bundle = compileBundle(
+  parseBundle({
+    file: "policy.yaml",
+    text: `version: 1
+rules: [{ id: all, effect: allow, approval: auto }]
+budgets:
+  - { id: calls, for: { users: [often] }, per: user, calls: 2, window: 1h }
+  - { id: repeats, for: { users: [same] }, per: user, repeats: 2, window: 1h }
+  - { id: places, for: { users: [wide] }, per: user, concurrency: 2 }
+  - { id: first, for: { users: [both] }, per: user, calls: 2, concurrency: 2, window: 1h }
+  - { id: second, for: { users: [both] }, per: user, calls: 2, window: 1h }
+labels: [{ tools: [files.read], are: [sensitive] }]
+`,
+  }),
+);
+
+async function circumstances() {
+  const redis = await connectRedis({ url: server.url, name: "test", log });
+  after(() => redis.disconnect());
+  return {
+    redis,
+    about: { bundle, stops: { find: () => null }, budgets: createBudgetStore(redis) },
+  };
+}
+
+const callOf = (user: string, args: Record<string, unknown> = {}) => ({
+  principal: { user, agent: null, runId: null },
+  tool: mcpToolRef("files", "read"),
+  args,
+  layers: null,
+});
+
+test("what is explained is what would be decided, with every limit used up", async () => {
+  const { about } = await circumstances();
+  for (const user of ["often", "same", "wide"]) {
+    const call = callOf(user, { path: "a" });
+    for (const effect of ["allow", "allow", "deny", "deny"] as const) {
+      assert.equal((await explainCall(about, call)).decision.effect, effect, user);
+      assert.equal((await judgeCall(about, { kind: "tool", call })).decision.effect, effect, user);
+    }
+  }
+  const other = await explainCall(about, callOf("same", { path: "b" }));
+  assert.equal(other.decision.effect, "allow", "another call was not made yet");
+  assert.match(other.limits.at(-1)?.detail ?? "", /this very call 0 of 2 times/);
+});
+
+test("a call that cannot be counted is denied, and so it is explained", async () => {
+  const { redis, about } = await circumstances();
+  redis.disconnect();
+  const call = callOf("often");
+  const { decision } = await judgeCall(about, { kind: "tool", call });
+  assert.equal(decision.effect, "deny");
+  assert.deepEqual((await explainCall(about, call)).decision, decision);
+  assert.equal((await explainCall(about, callOf("nobody"))).decision.effect, "allow");
+});
+
+test("a call that is denied because Redis fails on the way is counted by no budget and holds no place", async () => {
+  const { redis, about } = await circumstances();
+  const run = { ...callOf("both"), principal: { user: "both", agent: "a", runId: "run-1" } };
+  const budget = (name: string) => `yard:policy:{budget:${name}:user:both}`;
+  const flow = "yard:policy:{flow:run-1}";
+  const second = `${budget("second")}:calls`;
+  const reservations = () => redis.keys("yard:policy:{reservation:*");
+  const before = await reservations();
+  // A value of another type makes one command of the decision fail, and all others work.
+  for (const broken of [flow, second]) {
+    await redis.lpush(broken, "of another type");
+    const { decision, reservation } = await judgeCall(about, { kind: "tool", call: run });
+    assert.equal(decision.effect, "deny", broken);
+    assert.match(decision.reason, /Redis did not answer: .* has to be counted/);
+    assert.equal(reservation, null);
+    await redis.del(broken);
+    assert.equal(Number((await redis.get(`${budget("first")}:calls`)) ?? 0), 0, broken);
+    assert.equal(await redis.zcard(`${budget("first")}:places`), 0, broken);
+    assert.equal((await reservations()).length, before.length, broken);
+  }
+  assert.equal((await judgeCall(about, { kind: "tool", call: run })).decision.effect, "allow");
+});

@@ -1,0 +1,206 @@
+import { randomUUID } from "node:crypto";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import type { Decision } from "@switchyard/contracts/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
+import { StoreError } from "@switchyard/service/store-error";
+import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import type { Call } from "../engine/evaluate.ts";
+import { labelsOf } from "../layers/labels.ts";
+import { nameOf } from "../layers/narrowing.ts";
+import type { Budget } from "../schema/budget-schema.ts";
+import { type BudgetCount, type BudgetStore } from "../budgets/budget-store.ts";
+import { budgetsOf, ownerOf } from "../budgets/compile-budgets.ts";
+import { hasFlowLabel, narrowByFlow, touchesOf } from "../budgets/flow.ts";
+
+export interface Narrowed {
+  readonly decision: Decision;
+  /** To be given back when the call is over. */
+  readonly reservation: string | null;
+}
+
+/**
+ * Narrows what the rules let pass by what has happened before: what the run has touched, and how
+ * many calls were made. When that cannot be known, the call is denied.
+ */
+export async function narrowCall(
+  store: BudgetStore,
+  bundle: CompiledBundle,
+  { call, decision }: { readonly call: Call; readonly decision: Decision },
+): Promise<Narrowed> {
+  if (decision.effect === "deny") return { decision, reservation: null };
+  const budgets = budgetsOf(bundle.budgets, call.principal);
+  const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
+  const isFlow = call.principal.runId !== null && hasFlowLabel(labels);
+  if (budgets.length === 0 && !isFlow) return { decision, reservation: null };
+  const deny = (reason: string): Narrowed => ({
+    decision: { effect: "deny", rule: null, reason, policyDigest: decision.policyDigest },
+    reservation: null,
+  });
+
+  const tooDeep = budgets.find((budget) => !isDeepEnough(budget, call));
+  if (tooDeep !== undefined) return deny(refusalText(tooDeep, "depth", call));
+  try {
+    // Before the count: when it fails, nothing has been counted. What is refused after it leaves its labels behind,
+    // as a call does that a person refuses.
+    const narrowed = isFlow ? await touched(store, labels, { call, decision }) : decision;
+    const counts = budgets.flatMap((budget) => countOf(budget, call));
+    const place = { reservation: randomUUID(), fingerprint: fingerprintOf(call) };
+    const full = counts.length === 0 ? null : await store.take(counts, place);
+    if (full !== null) {
+      const budget = budgets.find(({ id }) => full.name.startsWith(`${id}:`));
+      return deny(refusalText(budget, full.kind === "full" ? full.limit : "calls", call));
+    }
+    const isHeld = counts.some(({ concurrency }) => concurrency !== null);
+    return { decision: narrowed, reservation: isHeld ? place.reservation : null };
+  } catch (error) {
+    return deny(uncounted(error, call));
+  }
+}
+
+/**
+ * Takes back that {@link narrowCall} has counted a call which now waits for a person: it is asked about again, and
+ * counted, when somebody has decided. Never rejects for Redis: a call that stays counted has only lost a try.
+ */
+export async function uncountCall(
+  store: Pick<BudgetStore, "uncount">,
+  bundle: CompiledBundle,
+  call: Pick<Call, "principal" | "tool" | "args">,
+): Promise<void> {
+  const counts = budgetsOf(bundle.budgets, call.principal).flatMap((budget) =>
+    countOf(budget, call),
+  );
+  if (counts.length === 0) return;
+  try {
+    await store.uncount(counts, fingerprintOf(call));
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
+}
+
+/**
+ * Narrows what the rules let pass beside tools by what the run has touched: reading a resource tells it as much as
+ * a tool does. Budgets are about tool calls alone.
+ */
+export async function narrowFeature(
+  store: Pick<BudgetStore, "touch">,
+  bundle: CompiledBundle,
+  decided: { readonly call: Call; readonly decision: Decision },
+): Promise<Decision> {
+  const { call, decision } = decided;
+  const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
+  if (decision.effect === "deny" || call.principal.runId === null || !hasFlowLabel(labels))
+    return decision;
+  try {
+    return await touched(store, labels, decided);
+  } catch (error) {
+    const { policyDigest } = decision;
+    return { effect: "deny", rule: null, reason: uncounted(error, call), policyDigest };
+  }
+}
+
+/** The run keeps what it touches with the call, and is judged by all that it has touched. */
+async function touched(
+  store: Pick<BudgetStore, "touch">,
+  labels: ReadonlySet<string>,
+  { call, decision }: { readonly call: Call; readonly decision: Decision },
+): Promise<Decision> {
+  return narrowByFlow(decision, labels, await store.touch(familyOf(call), touchesOf(labels)));
+}
+
+function uncounted(error: unknown, { principal }: Call): string {
+  if (!(error instanceof StoreError)) throw error;
+  return `${error.message}, and a call of ${nameOf(principal)} has to be counted; try again`;
+}
+
+/** What budgets and flow labels say of a call. */
+export interface Consideration {
+  readonly limits: ConsideredLimit[];
+  /** Why it cannot be counted now, so that it would be denied; null when it can. */
+  readonly uncounted: string | null;
+}
+
+/** As {@link narrowCall} and without counting the call. */
+export async function considerCall(
+  store: Pick<BudgetStore, "usage" | "touch">,
+  bundle: CompiledBundle,
+  call: Call,
+): Promise<Consideration> {
+  try {
+    return { limits: await consideredLimits(store, bundle, call), uncounted: null };
+  } catch (error) {
+    return { limits: [], uncounted: uncounted(error, call) };
+  }
+}
+
+async function consideredLimits(
+  store: Pick<BudgetStore, "usage" | "touch">,
+  bundle: CompiledBundle,
+  call: Call,
+): Promise<ConsideredLimit[]> {
+  const budgets = budgetsOf(bundle.budgets, call.principal);
+  const counts = budgets.flatMap((budget) => countOf(budget, call));
+  const usage = counts.length === 0 ? [] : await store.usage(counts, fingerprintOf(call));
+  const limits = budgets.map((budget): ConsideredLimit => {
+    const used = usage.find(({ name }) => name.startsWith(`${budget.id}:`));
+    const { calls = null, concurrency = null, repeats: repeatable = null } = budget;
+    const passes =
+      isDeepEnough(budget, call) &&
+      (calls === null || (used?.calls ?? 0) < calls) &&
+      (repeatable === null || (used?.repeats ?? 0) < repeatable) &&
+      (concurrency === null || (used?.concurrent ?? 0) < concurrency);
+    const made = calls === null ? [] : [`${used?.calls ?? 0} of ${calls} calls made`];
+    const held =
+      concurrency === null ? [] : [`${used?.concurrent ?? 0} of ${concurrency} at a time`];
+    const depth = budget.depth === undefined ? [] : [`at most depth ${budget.depth}`];
+    const repeats =
+      repeatable === null ? [] : [`this very call ${used?.repeats ?? 0} of ${repeatable} times`];
+    const detail = [...made, ...held, ...repeats, ...depth].join(", ");
+    return { kind: "budget", name: budget.id, passes, detail: `per ${budget.per}: ${detail}` };
+  });
+  const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
+  if (call.principal.runId === null || !hasFlowLabel(labels)) return limits;
+  const touches = await store.touch(familyOf(call), []);
+  const own = touchesOf(labels);
+  const both = {
+    untrusted: touches.untrusted || own.includes("untrusted-in"),
+    sensitive: touches.sensitive || own.includes("sensitive"),
+  };
+  const detail = `the run has ${both.untrusted ? "" : "not "}read untrusted content and has ${both.sensitive ? "" : "not "}seen sensitive data`;
+  const passes = !(labels.has("egress") && both.untrusted && both.sensitive);
+  return [...limits, { kind: "flow", name: "flow labels", passes, detail }];
+}
+
+function isDeepEnough({ depth }: Budget, { principal }: Call): boolean {
+  return depth === undefined || (principal.context?.depth ?? 0) <= depth;
+}
+
+function countOf(budget: Budget, { principal }: Pick<Call, "principal">): BudgetCount[] {
+  const { id, per, window, calls = null, repeats = null, concurrency = null } = budget;
+  if (calls === null && repeats === null && concurrency === null) return [];
+  const name = `${id}:${per}:${ownerOf(budget, principal) ?? ""}`;
+  return [{ name, windowMs: window ?? null, calls, repeats, concurrency }];
+}
+
+/** Runs that one run has started share what they touch: what a sub-agent has read its parent learns. */
+function familyOf({ principal }: Call): string {
+  return principal.context?.root ?? principal.runId ?? "";
+}
+
+function fingerprintOf({ tool, args }: Pick<Call, "tool" | "args">): string {
+  return canonicalDigest({ server: tool.server, tool: tool.tool, args });
+}
+
+const LIMIT_TEXT: Readonly<Record<string, string>> = {
+  calls: "calls",
+  repeats: "repetitions of this very call",
+  concurrency: "calls at a time",
+  depth: "levels of sub-agents",
+};
+
+function refusalText(budget: Budget | undefined, limit: string, { principal }: Call): string {
+  if (budget === undefined) return `a budget of ${nameOf(principal)} is used up`;
+  const { id, per } = budget;
+  const key = limit as "calls" | "repeats" | "concurrency" | "depth"; // the script's answers, and ours
+  const whose = per === "all" ? "all together have" : `this ${per} has`;
+  return `budget ${id} is used up: ${whose} at most ${budget[key] ?? 0} ${LIMIT_TEXT[limit] ?? limit}`;
+}

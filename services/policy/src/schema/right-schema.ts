@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { EntryId, listOf, NameGlob, objectError } from "./selector-schema.ts";
+
+/**
+ * What a NATS user may do beside calling tools. `replay`: start a run that plays a recording, and so dictate what an agent
+ * calls. `approve-own`: approve calls that it dictated. `share-memory`: have its runs read and write the memory of agents that share theirs.
+ */
+export const RIGHTS = ["replay", "approve-own", "share-memory"] as const;
+
+export const Right = z.strictObject(
+  {
+    id: EntryId,
+    right: z.enum(RIGHTS, { error: `must be ${RIGHTS.join(" or ")}` }),
+    users: listOf(NameGlob),
+  },
+  { error: objectError("must be a mapping with id, right and users") },
+);
+export type Right = z.infer<typeof Right>;

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "../engine/evaluate.ts";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { checkTexts } from "./check-texts.ts";
+
+const rules = (lines: string) => ({
+  files: [{ name: "p.yaml", text: `version: 1\nrules:\n${lines}` }],
+  tests: [],
+});
+const SMALL = rules("  - { id: all, effect: allow, approval: auto, what: { tools: [s.t] } }\n");
+const BROKEN = rules("  - { id: all, efect: allow }\n");
+
+test("what is checked in a thread is what would be checked here", async () => {
+  const tests = [
+    { name: "p.test.yaml", text: "tests:\n  - { name: x, given: { tool: s.t }, expect: deny }\n" },
+  ];
+  for (const texts of [SMALL, BROKEN, { ...SMALL, tests }]) {
+    const here = await checkTexts(texts);
+    const apart = await checkTexts(texts, { besideFrom: 0 });
+    assert.deepEqual(apart.lines, here.lines);
+    assert.equal(apart.inForce?.bundle.digest, here.inForce?.bundle.digest);
+  }
+  const { inForce } = await checkTexts(SMALL, { besideFrom: 0 });
+  const principal = { user: "u", agent: null, runId: null };
+  const call = { principal, tool: mcpToolRef("s", "t"), args: {}, layers: null };
+  assert.equal(inForce && decide(inForce.bundle, call).effect, "allow");
+});
+
+test("thousands of rules hold nothing up while they are read", async () => {
+  const many = Array.from(
+    { length: 3_000 },
+    (_, n) => `  - { id: r${n}, effect: allow, what: { tools: ["s${n % 50}.t${n}_*"] } }\n`,
+  );
+  let turns = 0;
+  const timer = setInterval(() => {
+    turns += 1;
+  }, 1);
+  const checked = checkTexts(rules(many.join(""))).finally(() => clearInterval(timer));
+  assert.equal((await checked).inForce?.bundle.ruleCount, 3_000);
+  assert.ok(turns > 20, `other work had ${turns} turns`);
+});
+
+test("what takes too long is refused, and nobody waits for it who gave up", async () => {
+  const options = { besideFrom: 0 };
+  const { inForce, lines } = await checkTexts(SMALL, { ...options, limitMs: 0 });
+  assert.equal(inForce, null);
+  assert.match(lines[0] ?? "", /^p\.yaml: the checks took too long/);
+  const leaving = new AbortController();
+  const judging = checkTexts(SMALL, { ...options, signal: leaving.signal });
+  leaving.abort(new Error("gone"));
+  await assert.rejects(judging, /gone/);
+});

@@ -1,0 +1,73 @@
+import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import { doInThread } from "@switchyard/service/thread-job";
+import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
+import { isGood, validate, type PolicyTexts, type Validation } from "./validate.ts";
+import { problemLine } from "@switchyard/service/yaml-file";
+
+/** A policy that passed everything that it has to pass. */
+export interface PolicyInForce {
+  readonly bundle: CompiledBundle;
+  /** What it was read from. */
+  readonly texts: PolicyTexts;
+  readonly testCount: number;
+  readonly findings: readonly LintFinding[];
+}
+
+export type Outcome =
+  | { readonly inForce: PolicyInForce; readonly lines: readonly [] }
+  | { readonly inForce: null; readonly lines: readonly string[] };
+
+/** What a thread tells of texts: the rules as they were read, because what is made of them cannot leave it. */
+export type CheckedApart = Omit<Validation, "bundle">;
+
+interface CheckOptions {
+  /** Texts longer than this together are checked in a thread; decisions wait for those that are not. */
+  readonly besideFrom?: number;
+  readonly limitMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const BESIDE_FROM = 32_768;
+const LIMIT_MS = 60_000;
+const MAX_MEMORY_MB = 1_024;
+
+/**
+ * What texts would bring into force, or why nothing, in lines that begin with the file's name. To read thousands
+ * of rules takes seconds, in which nothing may be held up: neither a decision nor the news of what is stopped.
+ * Rejects when the signal is aborted.
+ */
+export async function checkTexts(texts: PolicyTexts, options: CheckOptions = {}): Promise<Outcome> {
+  const length = [...texts.files, ...texts.tests].reduce((sum, { text }) => sum + text.length, 0);
+  if (length <= (options.besideFrom ?? BESIDE_FROM)) return outcomeOf(texts, validate(texts));
+  const apart = await doInThread<CheckedApart>({
+    file: new URL("./check-worker.ts", import.meta.url),
+    data: texts,
+    limitMs: options.limitMs ?? LIMIT_MS,
+    maxHeapMb: MAX_MEMORY_MB,
+    signal: options.signal,
+  });
+  if (apart === null) {
+    const file = texts.files[0]?.name ?? "policy";
+    return { inForce: null, lines: [`${file}: ${TOO_COSTLY}`] };
+  }
+  const bundle = apart.parsed === null ? null : compileBundle(apart.parsed);
+  return outcomeOf(texts, { ...apart, bundle });
+}
+
+const TOO_COSTLY =
+  "the checks took too long or too much memory; make the policy or its tests smaller";
+
+function outcomeOf(texts: PolicyTexts, validation: Validation): Outcome {
+  const { bundle, problems, results, findings } = validation;
+  if (bundle !== null && isGood(validation)) {
+    return { inForce: { bundle, texts, testCount: results.length, findings }, lines: [] };
+  }
+  const failing = results.filter(({ passed }) => !passed);
+  const lines = [
+    ...problems.map((problem) => problemLine(problem.file ?? "policy", problem)),
+    ...failing.map(
+      ({ file = "tests", name, line, message }) => `${file}:${line}: test "${name}": ${message}`,
+    ),
+  ];
+  return { inForce: null, lines };
+}

@@ -1,0 +1,9 @@
+import { answerThreadJob } from "@switchyard/service/thread-job";
+import type { CheckedApart } from "./check-texts.ts";
+import { validate, type PolicyTexts } from "./validate.ts";
+
+// check-texts.ts starts this file.
+answerThreadJob((texts: PolicyTexts): CheckedApart => {
+  const { parsed, problems, results, findings } = validate(texts);
+  return { parsed, problems, results, findings };
+});

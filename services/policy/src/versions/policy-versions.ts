@@ -1,0 +1,147 @@
+import type { PolicyVersion } from "@switchyard/contracts/policy-bundles";
+import { checkTexts, type PolicyInForce } from "./check-texts.ts";
+import type { PolicyFile } from "./policy-file.ts";
+import { splitTexts, type PolicyTexts } from "./validate.ts";
+import { filesOf, VersionChanged, type StoredVersion, type VersionStore } from "./version-store.ts";
+
+/**
+ * Keeps this replica at the version that is active for all of them. Redis has the truth; a replica
+ * that cannot ask it stays where it is.
+ */
+export interface PolicyVersions {
+  /** What to start with instead of the files; null follows them. */
+  pinnedAtStart(): Promise<PolicyInForce | null>;
+  /** Follows what is active now. Concurrent calls share one look. */
+  sync(file: PolicyFile): Promise<void>;
+  /** Writes a version that has been checked, and brings it into force here. */
+  activate(file: PolicyFile, change: Change): Promise<Activation>;
+  /** Goes back to the files on disk; null when they have errors, and then nothing is changed. */
+  followFiles(file: PolicyFile, ifVersion?: string): Promise<Activation | null>;
+}
+
+export interface Change {
+  readonly texts: PolicyTexts;
+  readonly policyDigest: string;
+  readonly rules: number;
+  readonly by: string;
+  readonly note: string | null;
+  readonly restores: number | null;
+  /** The newest version, as whoever asks knows it; left out: any. */
+  readonly ifVersion?: string | undefined;
+}
+
+interface Activation {
+  readonly active: PolicyVersion;
+  readonly previous: PolicyVersion | null;
+}
+
+// oxlint-disable-next-line max-lines-per-function -- one state, closed over by small functions
+export function createPolicyVersions(parts: {
+  readonly store: VersionStore;
+  readonly now: () => number;
+  /** A version that this replica cannot bring into force: another release wrote it. */
+  readonly onRefused: (version: number, lines: readonly string[]) => void;
+}): PolicyVersions {
+  const { store, now, onRefused } = parts;
+  let pinned: number | null = null;
+  let syncing: Promise<void> | null = null;
+  const at = () => new Date(now()).toISOString();
+
+  const load = async (version: number): Promise<PolicyInForce | null> => {
+    const stored = await store.read(version);
+    const checked = stored === null ? null : await checkTexts(splitTexts(stored.files));
+    if (checked !== null && checked.inForce !== null) return checked.inForce;
+    onRefused(version, checked?.lines ?? [`version ${version} is not in Redis`]);
+    return null;
+  };
+  const follow = async (file: PolicyFile): Promise<void> => {
+    const active = await store.active();
+    if (active.isPinned && active.version !== pinned) {
+      pinned = active.version; // a version that cannot be loaded is told of once
+      const inForce = await load(active.version);
+      if (inForce !== null) await file.pin(inForce);
+    } else if (!active.isPinned && pinned !== null) {
+      pinned = null;
+      await file.unpin();
+    }
+    if (!active.isPinned && pinned === null) await note(file);
+  };
+  let noted: string | null = null;
+  const note = async (file: PolicyFile): Promise<void> => {
+    const { bundle, texts } = file.inForce;
+    if (noted === bundle.digest || !file.hasGoodFiles) return;
+    const files = filesOf(texts);
+    const facts = { policyDigest: bundle.digest, rules: bundle.ruleCount, at: at() };
+    await store.noteFiles({
+      ...facts,
+      files,
+      source: "file",
+      by: null,
+      note: null,
+      restores: null,
+    });
+    noted = bundle.digest;
+  };
+  const sync = (file: PolicyFile): Promise<void> => {
+    syncing ??= follow(file).finally(() => {
+      syncing = null;
+    });
+    return syncing;
+  };
+  /** A look that began after now. */
+  const syncAnew = async (file: PolicyFile): Promise<void> => {
+    await syncing?.catch(() => undefined); // whoever asked for it hears of it
+    await sync(file);
+  };
+
+  return {
+    async pinnedAtStart() {
+      const active = await store.active();
+      if (!active.isPinned) return null;
+      pinned = active.version;
+      return load(active.version);
+    },
+    sync,
+    async activate(file, { texts, ifVersion, ...change }) {
+      await syncAnew(file);
+      const [previous] = await store.list();
+      const version = { ...change, files: filesOf(texts), source: "activated", at: at() } as const;
+      const active = await store.activate(version, ifVersion);
+      noted = null;
+      await syncAnew(file);
+      return { active: publicOf(active), previous: previous ? publicOf(previous) : null };
+    },
+    async followFiles(file, ifVersion) {
+      await syncAnew(file);
+      if (!file.hasGoodFiles) return null;
+      const [previous] = await store.list();
+      if (ifVersion !== undefined && ifVersion !== String(previous?.version ?? 0))
+        throw new VersionChanged();
+      if (pinned !== null) await store.followFiles(ifVersion);
+      noted = null;
+      await syncAnew(file);
+      const [active] = await store.list();
+      if (active === undefined) return null;
+      return { active: publicOf(active), previous: previous ? publicOf(previous) : null };
+    },
+  };
+}
+
+/**
+ * The version that a rollback brings back: the newest one before the present one's bundle that is
+ * another bundle. What was brought back counts as what it is, so a second rollback goes further.
+ */
+export function rollbackTarget(versions: readonly StoredVersion[]): StoredVersion | null {
+  const [active] = versions;
+  if (active === undefined) return null;
+  const from = active.restores ?? active.version;
+  const isEarlier = ({ version, policyDigest }: StoredVersion): boolean =>
+    version < from && policyDigest !== active.policyDigest;
+  return versions.find(isEarlier) ?? null;
+}
+
+/** Without the texts. */
+export function publicOf(stored: StoredVersion): PolicyVersion {
+  const { version, policyDigest, rules, source, by, at, note } = stored;
+  return { version, policyDigest, rules, source, by, at, note };
+}
