@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommands } from "@switchyard/contracts/streams";
@@ -341,19 +341,47 @@ test(
   },
 );
 
+const redisUrlOf = (container: unknown): string =>
+  String(variable(container, "YARD_REDIS_URL")).replaceAll(/\$\((\w+)\)/g, (_, name: string) =>
+    String(variable(container, name)),
+  );
+
 test("a Redis that Sentinels name is told to every service as it reads it", { skip }, () => {
   const own = ["scheme=redis+sentinel", "address=s1.redis:26379\\,s2.redis:26379/main"];
   const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
   for (const deployment of ofKind(manifests, "Deployment")) {
     const container = dig(deployment, "spec.template.spec.containers.0");
-    const url = String(variable(container, "YARD_REDIS_URL")).replaceAll(
-      /\$\((\w+)\)/g,
-      (_, name: string) => String(variable(container, name)),
-    );
+    const url = redisUrlOf(container);
     const place = readRedisUrl(url);
     assert.equal(place?.primary, "main", url);
     assert.equal(place.hosts.length, 2);
     assert.notEqual(place.username, "");
+  }
+});
+
+test("the Sentinels' password is a Secret of every service", { skip }, () => {
+  const own = ["scheme=rediss+sentinel", "address=s1:26379/main", "sentinelSecret=sentinels"];
+  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
+  for (const deployment of ofKind(manifests, "Deployment")) {
+    const container = dig(deployment, "spec.template.spec.containers.0");
+    const file = String(variable(container, "YARD_REDIS_SENTINEL_PASSWORD_FILE"));
+    const mounts = JSON.stringify(container);
+    assert.match(mounts, new RegExp(`"mountPath":"${dirname(file)}"`), deployment.metadata.name);
+    const volumes = [dig(deployment, "spec.template.spec.volumes")].flat();
+    const volume = volumes.find((each) => dig(each, "name") === "sentinel");
+    assert.equal(dig(volume, "secret.secretName"), "sentinels");
+    assert.deepEqual(dig(volume, "secret.items"), [{ key: "password", path: basename(file) }]);
+  }
+});
+
+test("a Redis Cluster is told to every service by some of its nodes", { skip }, () => {
+  const own = ["scheme=rediss+cluster", "address=n1.redis:6379\\,n2.redis:6379"];
+  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
+  for (const deployment of ofKind(manifests, "Deployment")) {
+    const container = dig(deployment, "spec.template.spec.containers.0");
+    const url = redisUrlOf(container);
+    const { kind, hosts, tls } = readRedisUrl(url) ?? {};
+    assert.deepEqual([kind, hosts?.length, tls], ["cluster", 2, true], url);
   }
 });
 
@@ -448,11 +476,12 @@ const refused: readonly [set: string, message: RegExp][] = [
   ["gateway.replicas=two", /'\/gateway\/replicas': got string, want integer/],
   [
     "redis.scheme=http",
-    /'\/redis\/scheme': value must be one of 'redis', 'rediss', 'redis\+sentinel', 'rediss\+sentinel'/,
+    /'\/redis\/scheme': value must be one of 'redis', 'rediss', 'redis\+sentinel', 'rediss\+sentinel', 'redis\+cluster', 'rediss\+cluster'/,
   ],
   ["redis.address=redis://u:p@redis:6379", /'\/redis\/address'.* does not match pattern/],
   ["redis.scheme=redis+sentinel", /redis\.address: the name of the primary/],
-  ["redis.address=redis:6379/main", /redis\.address: the name of the primary/],
+  ["redis.address=a:6379\\,b:6379", /redis\.address: several addresses belong to/],
+  ["redis.sentinelSecret=x", /redis\.sentinelSecret: only Sentinels/],
   ["nats.url=nats://user:pass@nats:4222", /'\/nats\/url'.* does not match pattern/],
   ["image.digest=latest", /'\/image\/digest'.* does not match pattern/],
   ["policy.pod.tolerantions[0]=x", /additional properties 'tolerantions' not allowed/],

@@ -10,6 +10,17 @@ const base = await mkdtemp(join(tmpdir(), "yard-folders-"));
 after(() => rm(base, { recursive: true, force: true }));
 await chmod(base, 0o755);
 
+/** What may name a file of the project, and with which setting. */
+const NAMED = [
+  ["MODELS", "YARD_MODELS"],
+  ["TRIGGERS", "YARD_TRIGGERS"],
+  ["CHANNELS", "YARD_CHANNELS"],
+  ["HOOKS", "YARD_HOOKS"],
+  ["ISSUERS", "YARD_ISSUERS"],
+  ["INDICATORS", "YARD_SCAN_INDICATORS"],
+  ["SUPPRESSIONS", "YARD_SCAN_SUPPRESSIONS"],
+] as const;
+
 async function folders(): Promise<{ project: string; workspace: string }> {
   const parent = await mkdtemp(join(base, "case-"));
   await chmod(parent, 0o755);
@@ -24,7 +35,7 @@ async function folders(): Promise<{ project: string; workspace: string }> {
 /** What the container says, as a user who does not own the folders. */
 function check(
   { project, workspace }: { project: string; workspace: string },
-  named: { MODELS?: string; ISSUERS?: string; INDICATORS?: string; SUPPRESSIONS?: string } = {},
+  named: Readonly<Record<string, string>> = {},
 ) {
   const here = script.replaceAll("/config", project).replaceAll("/workspace", workspace);
   const isRoot = process.getuid?.() === 0;
@@ -33,10 +44,7 @@ function check(
     env: {
       PATH: process.env["PATH"],
       POLICY: "policies/p.yaml",
-      MODELS: "",
-      ISSUERS: "",
-      INDICATORS: "",
-      SUPPRESSIONS: "",
+      ...Object.fromEntries(NAMED.map(([name]) => [name, ""])),
       ...named,
     },
     // The owner of a folder without the right to read it is like another user.
@@ -67,12 +75,7 @@ test("a folder or a file that is closed to others is named, with two ways to ope
 
 test("a project without a policy, servers or a file that is named is told what it lacks", async () => {
   const both = await folders();
-  for (const [name, setting] of [
-    ["MODELS", "YARD_MODELS"],
-    ["ISSUERS", "YARD_ISSUERS"],
-    ["INDICATORS", "YARD_SCAN_INDICATORS"],
-    ["SUPPRESSIONS", "YARD_SCAN_SUPPRESSIONS"],
-  ] as const) {
+  for (const [name, setting] of NAMED) {
     const { stderr } = check(both, { [name]: "mine.yaml" });
     assert.match(stderr, new RegExp(String.raw`no mine\.yaml; which ${setting} names`));
   }

@@ -232,6 +232,44 @@ test(
   },
 );
 
+test("the project's triggers, channels and hooks are in the containers that read them, and their absence is said before", async () => {
+  const composition: { services: Record<string, ComposeService> } = parse(
+    await readFile(`${root}docker-compose.yml`, "utf8"),
+    { merge: true },
+  );
+  for (const [name, variable, setting, secrets] of [
+    ["scheduler", "YARD_TRIGGERS_FILE", "YARD_TRIGGERS", null],
+    ["channels", "YARD_CHANNELS_FILE", "YARD_CHANNELS", "channels.env"],
+    ["gateway", "YARD_HOOKS_FILE", "YARD_HOOKS", "hooks.env"],
+  ] as const) {
+    const { environment = {}, volumes = [], env_file = [] } = composition.services[name] ?? {};
+    assert.equal(environment[variable], `\${${setting}:+/config/}\${${setting}:-}`);
+    const mount = volumes.find(({ target }) => target === "/config");
+    assert.deepEqual([mount?.type, mount?.read_only], ["bind", true], name);
+    assert.deepEqual(
+      env_file,
+      secrets === null ? [] : [{ path: secrets, required: false }],
+      `${name}: what the file names as variables`,
+    );
+    const checked = composition.services["folders"]?.environment ?? {};
+    assert.equal(checked[setting.replace("YARD_", "")], `\${${setting}:-}`);
+  }
+});
+
+test("config-tools.yml gives the toolbox alone the project, to read", async () => {
+  const more: { services: Record<string, ComposeService> } = parse(
+    await readFile(`${root}deploy/docker/config-tools.yml`, "utf8"),
+  );
+  assert.deepEqual(Object.keys(more.services), ["toolbox"]);
+  const { environment, volumes } = more.services["toolbox"] ?? {};
+  const [mount, ...others] = volumes ?? [];
+  assert.deepEqual(others, []);
+  assert.deepEqual([mount?.target, mount?.read_only], [environment?.["YARD_CONFIG_DIR"], true]);
+  // The same folder as everywhere.
+  const composition = parse(await readFile(`${root}docker-compose.yml`, "utf8"), { merge: true });
+  assert.deepEqual(mount, composition["x-project"]);
+});
+
 test("programs that MCP servers fetch have a home that they can be run from", { skip }, () => {
   const broker = resolvedConfig().services["broker"];
   const home = broker?.environment?.["HOME"];

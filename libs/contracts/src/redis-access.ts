@@ -23,10 +23,20 @@ export interface RedisUser {
 }
 
 /**
- * What every connection of the client sends, and `info` for the checks at the start. Every command
+ * What every connection of the client sends, to a cluster, too, and `info` for the checks at the start. Every command
  * must exist in the oldest server that we take, 7.0, which refuses a list with a name it does not know.
  */
-const connection = ["client|setname", "info", "ping", "select"];
+const connection = [
+  "asking",
+  "client|setname",
+  "cluster|info",
+  "cluster|slots",
+  "info",
+  "ping",
+  "readonly",
+  "readwrite",
+  "select",
+];
 /** A script runs with the rights of the user that sent it: each command and key in it is checked. */
 const scripts = ["eval", "evalsha", "time"];
 const transactions = ["discard", "exec", "multi"];
@@ -67,7 +77,7 @@ const publishing = ["publish", "subscribe", "unsubscribe"];
  * Results and epochs that every tool provider keeps under a call and a run: a call that is repeated
  * may reach any replica, and a runner that lost its run is refused by all of them.
  */
-const providerKeys = ["yard:call:{*}", "yard:run:{*}:tool-epoch"];
+const providerKeys = ["yard:call:{*}*", "yard:run:{*}:tool-epoch"];
 
 export const serviceRedisUsers: readonly RedisUser[] = [
   redisUser("policy", "Policy service", {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
+import type { RedisAccess } from "./redis-access.ts";
 import type { RunningServer } from "./server-process.ts";
 import { testDirectory, testRedis, testSentinel } from "./test-servers.ts";
 import { until } from "./until.ts";
@@ -128,26 +129,115 @@ function securedSentinel(secured: GroupSecurity, port: number): string[] {
   ];
 }
 
-/** Three nodes of Redis Cluster, each with a third of the slots. */
-export async function testRedisCluster(): Promise<readonly RunningServer[]> {
-  const nodes = await Promise.all(
-    [0, 1, 2].map(async () => {
+export interface RedisCluster {
+  readonly nodes: readonly RedisNode[];
+  /** By some of its nodes, as services take it. */
+  readonly url: string;
+  /** Those that have slots, as the nodes that run agree. */
+  primaries(): Promise<readonly RedisNode[]>;
+  /** The one that has the slot of a key. */
+  primaryOf(key: string): Promise<RedisNode>;
+  /** Resolves when all slots are served, by primaries that have their replicas. */
+  untilComplete(): Promise<void>;
+}
+
+/** Redis Cluster: three primaries with a third of the slots each, and so many replicas of each. Resolves when it serves; it ends with the test. */
+export async function testRedisCluster({
+  replicas = 0,
+  appendfsync = "everysec",
+  access,
+}: {
+  replicas?: 0 | 1;
+  appendfsync?: "always" | "everysec";
+  access?: RedisAccess;
+} = {}): Promise<RedisCluster> {
+  const ask = (node: RedisNode, command: string) =>
+    askRedis(node.server.port, command, access?.probePassword, access?.probeUser);
+  const places = await Promise.all(
+    Array.from({ length: 3 + 3 * replicas }, async () => {
       const bus = await freePort();
       const more = ["--cluster-enabled", "yes", "--cluster-port", String(bus)];
-      return { bus, server: await testRedis({ more }) };
+      more.push("--cluster-node-timeout", "1000");
+      if (access !== undefined)
+        more.push("--masteruser", access.probeUser, "--masterauth", access.probePassword);
+      return { bus, node: await startNode({ appendfsync, more, ...(access && { access }) }) };
     }),
   );
-  const [first] = nodes;
-  for (const [index, { server, bus }] of nodes.entries()) {
+  const nodes = places.map(({ node }) => node);
+  const [first] = places;
+  if (first === undefined) throw new Error("a cluster has nodes");
+  for (const [index, { node, bus }] of places.entries()) {
     const [from, to] = [Math.floor((16_384 * index) / 3), Math.floor((16_384 * (index + 1)) / 3)];
-    await askRedis(server.port, `CLUSTER ADDSLOTSRANGE ${from} ${to - 1}`);
-    await askRedis(first?.server.port ?? 0, `CLUSTER MEET 127.0.0.1 ${server.port} ${bus}`);
+    if (index < 3) await ask(node, `CLUSTER ADDSLOTSRANGE ${from} ${to - 1}`);
+    if (index > 0) await ask(first.node, `CLUSTER MEET 127.0.0.1 ${node.port} ${bus}`);
   }
-  for (const { server } of nodes)
-    await until(async () =>
-      (await askRedis(server.port, "CLUSTER INFO")).includes("cluster_state:ok"),
-    );
-  return nodes.map(({ server }) => server);
+  const known = async (node: RedisNode): Promise<readonly string[][]> =>
+    (await ask(node, "CLUSTER NODES"))
+      .flatMap((text) => text.split("\n").filter((line) => line !== ""))
+      .map((line) => line.split(" "));
+  await until(async () =>
+    (await Promise.all(nodes.map(known))).every((each) => each.length === nodes.length),
+  );
+  for (const [index, node] of nodes.slice(3).entries()) {
+    const [id = ""] = await ask(nodes[index] ?? node, "CLUSTER MYID");
+    await ask(node, `CLUSTER REPLICATE ${id}`);
+  }
+  const portOf = (address = "") => Number(/:(\d+)@/.exec(address)?.[1]);
+  /** What a node that runs says of those that have slots. */
+  const rows = async () => {
+    for (const node of nodes) {
+      const all = await known(node).catch(() => null);
+      const alive = all?.filter(([, , flags = ""]) => /master/.test(flags) && !/fail/.test(flags));
+      if (alive !== undefined)
+        return alive.map(([, address, , , , , , , ...slots]) => ({ port: portOf(address), slots }));
+    }
+    return [];
+  };
+  const cluster: RedisCluster = {
+    nodes,
+    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
+    async primaries() {
+      const having = (await rows()).filter(({ slots }) => slots.length > 0);
+      const ports = new Set(having.map(({ port }) => port));
+      return nodes.filter(({ port }) => ports.has(port));
+    },
+    async primaryOf(key) {
+      const [text = ""] = await ask(
+        (await cluster.primaries())[0] ?? first.node,
+        `CLUSTER KEYSLOT ${key}`,
+      );
+      const slot = Number(text.replace(":", ""));
+      const row = (await rows()).find(({ slots }) =>
+        slots.some((range) => {
+          const [from = NaN, to = from] = range.split("-").map(Number);
+          return slot >= from && slot <= to;
+        }),
+      );
+      const node = nodes.find(({ port }) => port === row?.port);
+      if (node === undefined) throw new Error(`nobody has the slot of ${key}`);
+      return node;
+    },
+    async untilComplete() {
+      await until(async () => {
+        const states = await Promise.all(
+          nodes.map((node) => ask(node, "CLUSTER INFO").catch((): string[] => [])),
+        );
+        if (!states.every((lines) => lines.includes("cluster_state:ok"))) return false;
+        const primaries = await cluster.primaries();
+        const infos = await Promise.all(
+          primaries.map(async (node) => (await ask(node, "INFO replication")).join("\n")),
+        );
+        return (
+          primaries.length === 3 &&
+          infos.every(
+            (info) => (info.match(/state=online,offset=\d+,lag=[01]$/gm) ?? []).length === replicas,
+          )
+        );
+      });
+    },
+  };
+  await cluster.untilComplete();
+  return cluster;
 }
 
 async function startNode({
@@ -156,6 +246,7 @@ async function startNode({
   ...rest
 }: {
   appendfsync?: "always" | "everysec";
+  access?: RedisAccess;
   secured?: GroupSecurity;
   more?: readonly string[];
 }): Promise<RedisNode & { readonly port: number }> {
@@ -197,10 +288,17 @@ function securedNode(secured: GroupSecurity, port: number): string[] {
 }
 
 /** The lines of an answer, without the lengths of their parts. Rejects with what Redis refuses. */
-async function askRedis(port: number, command: string, password?: string): Promise<string[]> {
+// oxlint-disable-next-line max-params -- whom, what and as who
+async function askRedis(
+  port: number,
+  command: string,
+  password?: string,
+  user?: string,
+): Promise<string[]> {
   const socket = connect({ host: "127.0.0.1", port }).setEncoding("utf8");
   // A Sentinel knows no QUIT; the answer to PING is behind the other one.
-  const login = password === undefined ? "" : `AUTH ${password}\r\n`;
+  const login =
+    password === undefined ? "" : `AUTH ${user === undefined ? "" : `${user} `}${password}\r\n`;
   socket.write(`${login}${command}\r\nPING\r\n`);
   let text = "";
   for await (const chunk of socket) {

@@ -108,7 +108,7 @@ export const redisEnv = {
     .string()
     .refine(
       (value) => readRedisUrl(value) !== null,
-      "must be a URL like redis://127.0.0.1:6379, rediss://user@host:6379/0 or redis+sentinel://user@host1:26379,host2:26379/primary",
+      "must be a URL like redis://127.0.0.1:6379, rediss://user@host:6379/0, redis+sentinel://user@host1:26379,host2:26379/primary or redis+cluster://user@host1:6379,host2:6379",
     ),
   /** File with the password; it takes the place of one in the URL. */
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),

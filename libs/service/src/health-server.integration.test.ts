@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { Agent, request } from "node:http";
 import { test } from "node:test";
+import { useTracer } from "@switchyard/bus/tracing";
+import { Counter } from "prom-client";
 import { startHealthServer } from "./health-server.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, durations } from "./metrics.ts";
 import { Readiness } from "./readiness.ts";
 
 test("answers 404 on other paths and 405 on other methods, and forgets bodies", async () => {
@@ -37,6 +39,67 @@ test("reports in yard_ready what /readyz says", async () => {
   await stop();
 });
 
+test("metrics are OpenMetrics with traces as examples for who accepts that, else text without them", async (t) => {
+  const { url, metrics, stop } = await start();
+  t.after(() => {
+    useTracer(null);
+    return stop();
+  });
+  const took = durations(metrics.registry, {
+    name: "yard_test_seconds",
+    help: "Time.",
+    labelNames: ["of"],
+    buckets: [1, 10],
+  });
+  const made = new Counter({
+    name: "yard_test_total",
+    help: "Number.",
+    registers: [metrics.registry],
+  });
+  made.inc(2);
+  const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
+  const underWay = (flags: string) =>
+    useTracer({
+      inSpan: (_, work) => work({ traceparent: undefined, set() {}, fail() {} }),
+      active: () => `00-${traceId}-${spanId}-${flags}`,
+    });
+  took.observe({ of: "x" }, 0.5);
+  underWay("00");
+  took.observe({ of: "x" }, 20);
+  underWay("01");
+  took.observe({ of: "x" }, 2);
+  const read = async (accept?: string) => {
+    const response = await fetch(`${url}/metrics`, accept ? { headers: { accept } } : {});
+    return { type: response.headers.get("content-type"), text: await response.text() };
+  };
+  // As Prometheus asks.
+  const open = await read(
+    "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
+  );
+  assert.match(open.type ?? "", /^application\/openmetrics-text/);
+  assert.ok(open.text.endsWith("\n# EOF\n"));
+  assert.match(open.text, /^# TYPE yard_test counter\nyard_test_total\{service="test"\} 2$/m);
+  const examples = open.text.split("\n").filter((line) => line.includes("trace_id"));
+  assert.equal(examples.length, 1, "unsampled work, and work outside of a trace, are no examples");
+  assert.match(
+    examples[0] ?? "",
+    new RegExp(
+      String.raw`^yard_test_seconds_bucket\{le="10",.*\} 2 # \{trace_id="${traceId}",span_id="${spanId}"\} 2 \d+`,
+    ),
+  );
+  // A HELP line with a quote would have to be escaped, which the library does not do.
+  assert.doesNotMatch(open.text, /^# HELP .*"/m);
+  for (const plain of [await read(), await read("text/plain")]) {
+    assert.match(plain.type ?? "", /^text\/plain; version=0\.0\.4/);
+    assert.doesNotMatch(plain.text, /trace_id|# EOF/);
+    assert.match(
+      plain.text,
+      /^# HELP yard_test_total Number\.\n# TYPE yard_test_total counter\nyard_test_total\{service="test"\} 2$/m,
+    );
+    assert.match(plain.text, /^yard_test_seconds_bucket\{le="10",.*\} 2$/m);
+  }
+});
+
 test("stops at once although a client keeps its connection open", async () => {
   const { url, stop } = await start();
   const agent = new Agent({ keepAlive: true });
@@ -62,5 +125,5 @@ async function start(host = "127.0.0.1") {
   const readiness = new Readiness(50);
   const metrics = createMetrics({ service: "test", version: "1.0.0" });
   const server = await startHealthServer({ host, port: 0, readiness, metrics });
-  return { url: server.url, readiness, stop: () => server.stop() };
+  return { url: server.url, readiness, metrics, stop: () => server.stop() };
 }

@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Metrics } from "./metrics.ts";
+import { metricsText, type Metrics } from "./metrics.ts";
 import type { Readiness } from "./readiness.ts";
 import { StartError } from "./start-error.ts";
 
@@ -12,7 +12,7 @@ export interface HealthServer {
 }
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics` by GET. `/livez` asks nothing of any dependency: a
+ * Serves `/livez`, `/readyz` and `/metrics` by GET, the last as OpenMetrics to who accepts that. `/livez` asks nothing of any dependency: a
  * restart does not repair a Redis that is down. Rejects with a StartError when it cannot listen.
  */
 export async function startHealthServer(options: {
@@ -29,7 +29,9 @@ export async function startHealthServer(options: {
     if (route === undefined) {
       sendJson(response, 404, { error: "there is only /livez, /readyz and /metrics" });
     } else if (request.method === "GET") {
-      route(response).catch((error: unknown) => response.destroy(asError(error)));
+      route(response, request.headers.accept ?? "").catch((error: unknown) =>
+        response.destroy(asError(error)),
+      );
     } else {
       response.setHeader("allow", "GET");
       sendJson(response, 405, { error: "only GET is allowed" });
@@ -42,7 +44,7 @@ export async function startHealthServer(options: {
   };
 }
 
-type Route = (response: ServerResponse) => Promise<void>;
+type Route = (response: ServerResponse, accept: string) => Promise<void>;
 
 function routesOf(readiness: Readiness, metrics: Metrics): ReadonlyMap<string, Route> {
   const report = async () => {
@@ -61,10 +63,10 @@ function routesOf(readiness: Readiness, metrics: Metrics): ReadonlyMap<string, R
     ],
     [
       "/metrics",
-      async (response) => {
+      async (response, accept) => {
         await report();
-        const text = await metrics.registry.metrics();
-        response.writeHead(200, { "content-type": metrics.registry.contentType }).end(text);
+        const { contentType, text } = await metricsText(metrics.registry, accept);
+        response.writeHead(200, { "content-type": contentType }).end(text);
       },
     ],
   ]);

@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { activeTraceparent } from "@switchyard/bus/tracing";
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /**
  * The metrics of one process, with those that every service has. Labels must come from a fixed
@@ -27,4 +28,66 @@ export function createMetrics(build: { service: string; version: string }): Metr
     registers: [registry],
   });
   return { registry, setReady: (isReady) => ready.set(isReady ? 1 : 0) };
+}
+
+/** How long work took. */
+export interface Durations<L extends string = never> {
+  /** `seconds` of work that ends now. While traces are collected, its trace is the example of the bucket that it falls into. */
+  observe(labels: Readonly<Record<L, string>>, seconds: number): void;
+}
+
+/** A histogram of seconds whose buckets have examples (exemplars of OpenMetrics), with `trace_id` and `span_id`. */
+export function durations<L extends string = never>(
+  registry: Registry,
+  config: { name: string; help: string; labelNames?: readonly L[]; buckets: readonly number[] },
+): Durations<L> {
+  const { name, help, labelNames = [], buckets } = config;
+  // Registered below, since the library takes histograms with examples for registries of OpenMetrics alone, and ours gives both.
+  const histogram = new Histogram<string>({
+    name,
+    help,
+    labelNames: [...labelNames],
+    buckets: [...buckets],
+    enableExemplars: true,
+    registers: [],
+  });
+  registry.registerMetric(histogram);
+  return {
+    observe: (labels, seconds) =>
+      histogram.observe({ labels, value: seconds, exemplarLabels: exampleLabels() }),
+  };
+}
+
+/** Of a trace that is recorded; none otherwise. */
+function exampleLabels(): Record<string, string> {
+  const [, traceId = "", spanId = "", flags = ""] = activeTraceparent()?.split("-") ?? [];
+  return (Number.parseInt(flags, 16) & 1) === 1 ? { trace_id: traceId, span_id: spanId } : {};
+}
+
+/** The metrics as text: OpenMetrics, with examples, for who accepts it, else the format that Prometheus had before, without them. */
+export async function metricsText(
+  registry: Registry,
+  accept: string,
+): Promise<{ readonly contentType: string; readonly text: string }> {
+  // The library changes the names of counters when it writes OpenMetrics, so the other format is always made of that.
+  const openMetrics = Registry.OPENMETRICS_CONTENT_TYPE;
+  // The type names what a registry was made for.
+  (registry as unknown as Registry<typeof openMetrics>).setContentType(openMetrics);
+  const text = await registry.metrics();
+  return accept.includes("application/openmetrics-text")
+    ? { contentType: openMetrics, text }
+    : { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: withoutOpenMetrics(text) };
+}
+
+/** Names of counters have `_total` in their comments, too, and there are no examples and no mark of the end. */
+function withoutOpenMetrics(text: string): string {
+  const counters = new Set(
+    Array.from(text.matchAll(/^# TYPE (\S+) counter$/gm), ([, name]) => name),
+  );
+  return text
+    .replaceAll(/^(# (?:HELP|TYPE) )(\S+)/gm, (line, words: string, name: string) =>
+      counters.has(name) ? `${words}${name}_total` : line,
+    )
+    .replaceAll(/^([^#\n].*?) # \{[^}]*\} \S+ \S+$/gm, "$1")
+    .replace(/# EOF\n$/, "");
 }

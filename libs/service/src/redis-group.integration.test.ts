@@ -62,7 +62,7 @@ test("a name that the Sentinels do not know, and Sentinels that are not there, a
   assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /canary/);
 });
 
-test("a replica, and a node of a cluster of three, are refused at the start with what to use in their place", async (t) => {
+test("a replica, and a node of a cluster that is named as a server, are refused at the start with what to use in their place", async (t) => {
   await group.untilComplete();
   const primary = await group.primary();
   const replica = group.nodes.find((node) => node !== primary);
@@ -72,9 +72,9 @@ test("a replica, and a node of a cluster of three, are refused at the start with
     /is a replica, which takes no writes/,
   );
   assert.match(aReplica.hint, /redis\+sentinel:/);
-  for (const { url } of await testRedisCluster()) {
-    const error = await refused(t, url, /is a node of a cluster/);
-    assert.match(error.hint, /one primary with replicas, and Sentinels/);
+  for (const { server } of (await testRedisCluster()).nodes) {
+    const error = await refused(t, server.url, /is a node of a cluster/);
+    assert.match(error.hint, /redis\+cluster:/);
   }
 });
 

@@ -56,16 +56,24 @@ test("only warns when the append-only file is off", () => {
 });
 
 test("refuses a replica and a node of a cluster, and says what to use", () => {
-  for (const [line, message] of [
-    ["role:slave", /is a replica, which takes no writes/],
-    ["cluster_enabled:1", /is a node of a cluster/],
+  for (const [line, message, hint] of [
+    [
+      "role:slave",
+      /is a replica, which takes no writes/,
+      /redis\+sentinel:\/\/host:26379\/primary/,
+    ],
+    ["cluster_enabled:1", /is a node of a cluster/, /redis\+cluster:\/\/host1:6379,host2:6379/],
   ] as const) {
     const [complaint, ...more] = checkRedis(parseRedisInfo(`${INFO}\r\n${line}`));
     assert.equal(more.length, 0);
     assert.equal(complaint?.severity, "error");
     assert.match(complaint.message, message);
-    assert.match(complaint.hint, /redis\+sentinel:\/\/host:26379\/primary/);
+    assert.match(complaint.hint, hint);
   }
+});
+
+test("takes a node of a cluster that is named as one", () => {
+  assert.deepEqual(checkRedis(parseRedisInfo(`${INFO}\r\ncluster_enabled:1`), true), []);
 });
 
 test("lists every broken rule of a server that breaks all", () => {

@@ -31,8 +31,8 @@ export function parseRedisInfo(info: string): RedisFacts {
   };
 }
 
-/** Compares a server with what Switchyard needs. An empty list is a good server. */
-export function checkRedis(facts: RedisFacts): RedisComplaint[] {
+/** Compares a server with what Switchyard needs. An empty list is a good server. `asCluster`: it was named as a node of one. */
+export function checkRedis(facts: RedisFacts, asCluster = false): RedisComplaint[] {
   const complaints: RedisComplaint[] = [];
   const major = Number(/^(\d+)\./.exec(facts.version)?.[1] ?? 0);
   if (major < 7) {
@@ -49,12 +49,11 @@ export function checkRedis(facts: RedisFacts): RedisComplaint[] {
       hint: 'set "maxmemory-policy noeviction" in redis.conf, or run: redis-cli CONFIG SET maxmemory-policy noeviction',
     });
   }
-  if (facts.isCluster) {
+  if (facts.isCluster && !asCluster) {
     complaints.push({
       severity: "error",
-      message:
-        "Redis is a node of a cluster, over which some of what belongs together would be spread",
-      hint: "use one primary with replicas, and Sentinels that replace it: redis+sentinel://host:26379/primary",
+      message: "Redis is a node of a cluster, which has a part of the keys",
+      hint: "let YARD_REDIS_URL name the cluster by some of its nodes: redis+cluster://host1:6379,host2:6379",
     });
   }
   if (facts.isReplica) {

@@ -1,7 +1,8 @@
-/** Where Redis is: at one address, or wherever the Sentinels say that the primary is. */
+/** Where Redis is: at one address, wherever the Sentinels say that the primary is, or a cluster that some of its nodes know. */
 export interface RedisPlace {
+  readonly kind: "server" | "sentinel" | "cluster";
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
-  /** The name of the primary as the Sentinels know it; null: the one host is the server. */
+  /** The name of the primary as the Sentinels know it; null without Sentinels. */
   readonly primary: string | null;
   readonly db: number;
   readonly username: string;
@@ -12,29 +13,30 @@ export interface RedisPlace {
 }
 
 const PARTS =
-  /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([A-Za-z][\w.-]*))?(?:\/(\d{0,5}))?$/;
-const PORTS = { redis: 6_379, sentinel: 26_379 };
+  /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?#]+)(?:\/([A-Za-z][\w.-]*))?(?:\/(\d{0,5}))?$/;
+const PORTS = { server: 6_379, cluster: 6_379, sentinel: 26_379 };
 
 /**
- * Reads `redis[s]://[user[:password]@]host[:port][/db]` and `redis[s]+sentinel://[user[:password]@]host[:port][,…]/primary[/db]`. User and
- * password are those of Redis. Null for anything else.
+ * Reads `redis[s]://[user[:password]@]host[:port][/db]`, `redis[s]+sentinel://[user[:password]@]host[:port][,…]/primary[/db]` and
+ * `redis[s]+cluster://[user[:password]@]host[:port][,…]`. User and password are those of Redis. Null for anything else.
  */
 export function readRedisUrl(text: string): RedisPlace | null {
   const parts = PARTS.exec(text);
   if (parts === null) return null;
-  const [, scheme = "", sentinel, credentials = "", list = "", primary, db = ""] = parts;
-  const isSentinel = sentinel !== undefined;
-  if (isSentinel !== (primary !== undefined)) return null;
-  const hosts = list
-    .split(",")
-    .map((host) => readHost(host, isSentinel ? PORTS.sentinel : PORTS.redis));
-  if ((!isSentinel && hosts.length > 1) || !hosts.every((host) => host !== null)) return null;
+  const [, scheme = "", group = "server", credentials = "", list = "", primary, db = ""] = parts;
+  const kind = group as RedisPlace["kind"]; // as the pattern has it
+  if ((kind === "sentinel") !== (primary !== undefined)) return null;
+  // A cluster has the database 0 alone.
+  if (kind === "cluster" && Number(db) !== 0) return null;
+  const hosts = list.split(",").map((host) => readHost(host, PORTS[kind]));
+  if ((kind === "server" && hosts.length > 1) || !hosts.every((host) => host !== null)) return null;
   // A lone percent sign makes the credentials undecodable.
   if (/%(?![0-9a-f]{2})/i.test(credentials)) return null;
   const colon = credentials.indexOf(":");
   const [username, password] =
     colon === -1 ? [credentials, ""] : [credentials.slice(0, colon), credentials.slice(colon + 1)];
   return {
+    kind,
     hosts,
     primary: primary ?? null,
     db: Number(db),

@@ -1,5 +1,11 @@
-import { Redis, type RedisOptions } from "ioredis";
+import {
+  Redis,
+  SentinelConnector,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+} from "ioredis";
 import type { Log } from "./log.ts";
+import { openCluster, primariesOf } from "./redis-cluster.ts";
 import { checkRedis, parseRedisInfo } from "./redis-requirements.ts";
 import { readRedisUrl, type RedisPlace } from "./redis-url.ts";
 import { EXIT_UNREACHABLE, StartError } from "./start-error.ts";
@@ -7,7 +13,7 @@ import { EXIT_UNREACHABLE, StartError } from "./start-error.ts";
 export type { Redis } from "ioredis";
 
 interface RedisConnectOptions {
-  /** `redis://[user[:password]@]host:port[/db]`, `rediss://` for TLS, or `redis+sentinel://…`, see {@link readRedisUrl}. */
+  /** `redis://[user[:password]@]host:port[/db]`, `rediss://` for TLS, `redis+sentinel://…` or `redis+cluster://…`, see {@link readRedisUrl}. */
   url: string;
   /** Takes the place of a password in the URL. */
   password?: string;
@@ -23,21 +29,25 @@ interface RedisConnectOptions {
 /**
  * Connects to Redis and checks that it is fit to hold state. Rejects with a StartError when the
  * server is unreachable within the budget, refuses the credentials, is older than 7.0, evicts
- * keys, is a replica, or is a node of a cluster.
+ * keys, is a replica, or is a node of a cluster that the URL does not name as one.
  *
  * Afterwards the client reconnects for ever. While the connection is down every command fails at
  * once, also those already sent: whether they were executed is unknown, so they are never sent again. With Sentinels each
- * connection goes to the primary that they name at that time.
+ * connection goes to the primary that they name at that time; with a cluster each command goes to the primary that has its keys.
  */
 export async function connectRedis(options: RedisConnectOptions): Promise<Redis> {
   const place = readRedisUrl(options.url);
   if (place === null)
     throw new StartError("the address of Redis cannot be read", { hint: "correct YARD_REDIS_URL" });
-  const redis = new Redis(clientOptions(options, place));
+  const redis = openClient(options, place);
   const where = place.shown;
   try {
     await firstReady(redis, where, options.connectTimeoutMs ?? 10_000);
-    await checkServer(redis, where, options.log);
+    // In a cluster this connects to each primary, too.
+    const checked = primariesOf(redis).map((server) =>
+      checkServer(server, { where, log: options.log, asCluster: place.kind === "cluster" }),
+    );
+    await Promise.all(checked);
   } catch (error) {
     redis.disconnect();
     throw error;
@@ -52,28 +62,34 @@ const LAST_RETRY_MS = 2_000;
 const SENTINEL_RETRY_MS = 500;
 const SENTINEL_ANSWER_MS = 1_000;
 
-function clientOptions(options: RedisConnectOptions, place: RedisPlace) {
+const retryMs = (attempt: number): number =>
+  Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10), LAST_RETRY_MS);
+
+function openClient(options: RedisConnectOptions, place: RedisPlace): Redis {
   const { db, username, tls } = place;
   const password = options.password ?? place.password;
-  return {
-    ...(place.primary === null
-      ? place.hosts[0]
-      : sentinelOptions(place.hosts, place.primary, { tls, password: options.sentinelPassword })),
-    db,
+  const node = {
     ...(username === "" ? {} : { username }),
     ...(password === "" ? {} : { password }),
     ...(tls ? { tls: {} } : {}),
     connectionName: options.name,
     // CLIENT SETINFO came with Redis 7.2, so no access list for 7.0 can permit it.
     disableClientInfo: true,
-    lazyConnect: true,
-    enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
-    retryStrategy: (attempt: number) =>
-      Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10), LAST_RETRY_MS),
   } satisfies RedisOptions;
+  if (place.kind === "cluster") return openCluster(place, node, retryMs);
+  return new Redis({
+    ...(place.primary === null
+      ? place.hosts[0]
+      : sentinelOptions(place.hosts, place.primary, { tls, password: options.sentinelPassword })),
+    ...node,
+    db,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    retryStrategy: retryMs,
+  });
 }
 
 function sentinelOptions(
@@ -86,7 +102,10 @@ function sentinelOptions(
     name,
     ...(password === undefined ? {} : { sentinelPassword: password }),
     sentinelRetryStrategy: () => SENTINEL_RETRY_MS,
+    // Of the connections that hear of a new primary.
+    sentinelReconnectStrategy: () => LAST_RETRY_MS,
     sentinelCommandTimeout: SENTINEL_ANSWER_MS,
+    Connector: QuietSentinels,
     // A primary that hangs is given up by the Sentinels; the connection to it would last.
     failoverDetector: true,
     // One that was made a replica refuses what it is sent, and the next connection goes to the new one.
@@ -95,12 +114,23 @@ function sentinelOptions(
   } satisfies RedisOptions;
 }
 
+/** Errors of a connection to a Sentinel have no listener in the client, which then prints them. Another Sentinel is asked. */
+class QuietSentinels extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions); // those below
+    // Private, so it cannot be overridden in the open.
+    const own = this as unknown as { connectToSentinel(...args: unknown[]): Redis };
+    const connect = own.connectToSentinel.bind(this);
+    own.connectToSentinel = (...args) => connect(...args).on("error", () => {});
+  }
+}
+
 async function firstReady(redis: Redis, where: string, budgetMs: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let lastError: Error | null = null;
   const onError = (error: Error) => {
-    lastError = error;
-    const refusal = refusalOf(error, where);
+    lastError = causeOf(error);
+    const refusal = refusalOf(lastError, where);
     if (refusal !== null) reject(refusal);
   };
   const timer = setTimeout(() => reject(unreachable(where, budgetMs, lastError)), budgetMs);
@@ -117,8 +147,21 @@ async function firstReady(redis: Redis, where: string, budgetMs: number): Promis
   }
 }
 
+/** With a cluster, what the last of its nodes said. */
+function causeOf(error: Error): Error {
+  return "lastNodeError" in error && error.lastNodeError instanceof Error
+    ? error.lastNodeError
+    : error;
+}
+
 function refusalOf(error: Error, where: string): StartError | null {
   const { message } = error;
+  if (message.includes("cluster support disabled")) {
+    return new StartError(`Redis at ${where} is no cluster`, {
+      hint: "write redis:// in YARD_REDIS_URL, or redis+sentinel:// where Sentinels name the primary",
+      cause: error,
+    });
+  }
   if (
     message.startsWith("All sentinels are") &&
     /NOAUTH|WRONGPASS|invalid password/.test(message)
@@ -152,7 +195,10 @@ function unreachable(where: string, budgetMs: number, lastError: Error | null): 
   });
 }
 
-async function checkServer(redis: Redis, where: string, log: Log): Promise<void> {
+async function checkServer(
+  redis: Redis,
+  { where, log, asCluster }: { where: string; log: Log; asCluster: boolean },
+): Promise<void> {
   let info: string;
   try {
     info = await redis.info();
@@ -162,7 +208,7 @@ async function checkServer(redis: Redis, where: string, log: Log): Promise<void>
       cause: error,
     });
   }
-  for (const { severity, message, hint } of checkRedis(parseRedisInfo(info))) {
+  for (const { severity, message, hint } of checkRedis(parseRedisInfo(info), asCluster)) {
     if (severity === "error") throw new StartError(`${message} (${where})`, { hint });
     log.warn({ redisUrl: where, reason: message, hint }, "redis is not durable");
   }

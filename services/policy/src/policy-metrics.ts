@@ -1,5 +1,6 @@
 import type { Decision } from "@switchyard/contracts/policy";
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { durations } from "@switchyard/service/metrics";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { CompiledBundle } from "./bundle/compile-bundle.ts";
 
 export interface PolicyMetrics {
@@ -21,11 +22,10 @@ export function createPolicyMetrics(registry: Registry, bundleName: string): Pol
     labelNames: ["effect"],
     registers,
   });
-  const latency = new Histogram({
+  const latency = durations(registry, {
     name: "yard_policy_decision_seconds",
     help: "Time that one decision took, without the messaging around it.",
     buckets: LATENCY_BUCKETS,
-    registers,
   });
   const info = new Gauge({
     name: "yard_policy_bundle_info",
@@ -51,7 +51,7 @@ export function createPolicyMetrics(registry: Registry, bundleName: string): Pol
   return {
     decided(effect, seconds) {
       decisions.inc({ effect });
-      latency.observe(seconds);
+      latency.observe({}, seconds);
     },
     activated(bundle, nowMs) {
       info.reset();

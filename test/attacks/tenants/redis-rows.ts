@@ -29,7 +29,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:run:{*}:claim": { by: "runner", readBy: "policy", owner: OF_RUN },
   "yard:run:{*}:blobs": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:tool-epoch": { by: "broker toolbox", owner: OF_RUN },
-  "yard:call:{*}": { by: "broker toolbox", owner: CALL },
+  "yard:call:{*}*": { by: "broker toolbox", owner: CALL },
   "yard:approval-prompts:*": {
     by: "policy",
     owner: /^yard:approval-prompts:\{(?:user |run )([^~}]+)/,

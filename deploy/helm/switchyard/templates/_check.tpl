@@ -4,6 +4,12 @@
 {{- if and (not .Values.endpointsConfigMap) (ne (contains "sentinel" .Values.redis.scheme) (contains "/" .Values.redis.address)) }}
 {{- fail "redis.address: the name of the primary, as in sentinel:26379/main, belongs to redis.scheme redis+sentinel, and only to it" }}
 {{- end }}
+{{- if and (not $v.endpointsConfigMap) (contains "," $v.redis.address) (not (contains "+" $v.redis.scheme)) }}
+{{- fail "redis.address: several addresses belong to redis.scheme redis+sentinel or redis+cluster" }}
+{{- end }}
+{{- if and $v.redis.sentinelSecret (not $v.endpointsConfigMap) (not (contains "sentinel" $v.redis.scheme)) }}
+{{- fail "redis.sentinelSecret: only Sentinels have this password; redis.scheme is not redis+sentinel" }}
+{{- end }}
 {{- if and $v.mcpServers (not $v.mcpBroker.privateHosts) (not $v.endpointsConfigMap) }}
 {{- fail "mcpServers: mcpBroker.privateHosts has to permit their addresses, the network of the cluster's services such as 10.96.0.0/12" }}
 {{- end }}

@@ -1,5 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, type Registry } from "prom-client";
+import { durations } from "../metrics.ts";
 
 /** What every tool provider counts of its calls. */
 export interface CallMetrics {
@@ -34,12 +35,11 @@ export function createCallMetrics(
     labelNames: [label, "outcome"],
     registers,
   });
-  const seconds = new Histogram({
+  const seconds = durations(registry, {
     name: names.seconds,
     help: "Time from the request of a tool call to its reply.",
     labelNames: [label],
-    buckets: [...buckets],
-    registers,
+    buckets,
   });
   const decisions = new Counter({
     name: names.decisions,
@@ -49,7 +49,7 @@ export function createCallMetrics(
   });
   return {
     async measureCall(value, call) {
-      const stop = seconds.labels(value).startTimer();
+      const startedAt = performance.now();
       let outcome = "internal";
       try {
         const reply = await call();
@@ -59,7 +59,7 @@ export function createCallMetrics(
         if (error instanceof ServiceError) outcome = error.code;
         throw error;
       } finally {
-        stop();
+        seconds.observe({ [label]: value }, (performance.now() - startedAt) / 1_000);
         calls.labels(value, outcome).inc();
       }
     },

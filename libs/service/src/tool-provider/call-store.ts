@@ -3,6 +3,7 @@ import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { fromRedis } from "../store-error.ts";
 import type { Redis } from "../redis.ts";
+import { clusterOf } from "../redis-cluster.ts";
 import { z } from "zod";
 
 /**
@@ -148,6 +149,7 @@ interface Owed {
  * was lost, or an outcome that was not kept, would make the call's outcome unknown for a day.
  */
 export function createCallStore(redis: Redis, holder: string): CallStore {
+  const keyOf = (callId: string): string => callKey(redis, callId);
   const owed = new Map<string, Owed>();
   let telling: NodeJS.Timeout | null = null;
 
@@ -207,7 +209,7 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
       const key = keyOf(callId);
       const text = textOf({ state: "claimed", claimId: randomUUID(), holder, fingerprint, ref });
       const release = { record: null, write: () => redis.eval(RELEASE, 1, key, text) };
-      const claimed = await orOwe(callId, () => claimOnce(redis, { key, text, pickUp }), release);
+      const claimed = await orOwe(callId, () => claimOnce(redis, callId, text, pickUp), release);
       if (claimed === 0) return STALE;
       let existing = claimed;
       const found = parseRecord(existing);
@@ -233,12 +235,22 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
 
 const STALE: Stale = { state: "stale" };
 
+// oxlint-disable-next-line max-params -- where, what, its text and of which pick-up
 async function claimOnce(
   redis: Redis,
-  { key, text, pickUp }: { key: string; text: string; pickUp: PickUp | null },
+  callId: string,
+  text: string,
+  pickUp: PickUp | null,
 ): Promise<string | null | 0> {
-  if (pickUp === null) return redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET");
+  const key = callKey(redis, callId);
+  const claim = () => redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET");
+  if (pickUp === null) return claim();
   const { runId, epoch } = pickUp;
+  // The runner's own calls are beside their run. Who calls for a run with an id of its own has two servers to ask.
+  if (clusterOf(redis) !== null && runIn(callId) !== runId) {
+    const isAdmitted = await redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS);
+    return isAdmitted === 1 ? claim() : 0;
+  }
   const found = await redis.eval(CLAIM, 2, key, epochKey(runId), text, epoch, KEPT_SECONDS);
   return typeof found === "string" || found === 0 ? found : null;
 }
@@ -268,8 +280,16 @@ function ownerText({ caller, token = "" }: CallOwner): string {
     .digest("hex");
 }
 
-function keyOf(callId: string): string {
-  return `yard:call:{${callId}}`;
+/** In a cluster the calls of a run are in its hash slot, because a script has the keys of one slot (decision 063). */
+function callKey(redis: Redis, callId: string): string {
+  if (clusterOf(redis) === null) return `yard:call:{${callId}}`;
+  const run = runIn(callId);
+  return `yard:call:{${run}}${callId.slice(run.length)}`;
+}
+
+/** The run that the id of one of the runner's calls begins with. */
+function runIn(callId: string): string {
+  return callId.split(":", 1)[0] ?? callId;
 }
 
 function epochKey(runId: string): string {

@@ -1,6 +1,8 @@
 import { connectRedis } from "@switchyard/service/redis";
 import { createLog } from "@switchyard/service/log";
+import { testRedisCluster } from "@switchyard/local-servers/test-redis-group";
 import { testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { openParkedRuns } from "./parked-runs.ts";
@@ -36,6 +38,22 @@ test("a wake-up that cannot be sent is sent again soon", async () => {
     woken: 0,
   });
   assert.deepEqual(await dueAt(3_000), ["unsent"]);
+});
+
+test("in a cluster, the look at a run that its primary forgot is set again, and one that was set since stays", async () => {
+  const cluster = await testRedisCluster();
+  const own = await connectRedis({ url: cluster.url, name: "test", log });
+  after(() => own.disconnect());
+  const list = openParkedRuns(own, { repeatMs: 200 });
+  for (const name of ["forgotten", "later"]) await list.lookAgain(name, 1_000);
+  await own.del("yard:runs:parked");
+  await own.zadd("yard:runs:parked", 5_000, "later");
+  await until(() => own.zscore("yard:runs:parked", "forgotten"));
+  assert.deepEqual(
+    (await list.due(9_000, 10)).map(({ runId }) => runId),
+    ["forgotten", "later"],
+  );
+  assert.equal(await own.zscore("yard:runs:parked", "later"), "5000");
 });
 
 async function suspended(runId: string, lookMs: number): Promise<void> {

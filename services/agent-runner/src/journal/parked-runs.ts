@@ -1,5 +1,6 @@
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
+import { clusterOf } from "@switchyard/service/redis-cluster";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { pairsOf } from "./newest-first.ts";
@@ -99,13 +100,18 @@ end
 return {}
 `;
 
-export function openParkedRuns(redis: Redis): ParkedRuns {
+/** Longer than a primary that is cut off takes writes, with Redis' default for `cluster-node-timeout`. */
+const REPEAT_MS = 20_000;
+
+export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): ParkedRuns {
+  const setAgain = clusterOf(redis) === null ? null : repeatedLooks(redis, repeatMs);
   const run = defineScripts(redis, { yardRunsPostpone: POSTPONE, yardRunsStrike: STRIKE });
   const columns = (runId: string, ...names: string[]) =>
     fromRedis(redis.hmget(stateKey(runId), ...names));
   return {
     async lookAgain(runId, atMs) {
       await fromRedis(redis.zadd(PARKED_KEY, atMs, runId));
+      setAgain?.(runId, atMs);
     },
 
     async postpone(looks, dueMs) {
@@ -175,6 +181,34 @@ export function openParkedRuns(redis: Redis): ParkedRuns {
     async takeSweep(runner, holdMs) {
       return (await fromRedis(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
     },
+  };
+}
+
+/**
+ * In a cluster the list is on another primary than most runs, and one that dies takes its last writes with it: then the run is known to wait, and
+ * nobody to look at it. So each time is set once more some seconds later, where none is set. Whoever finds a run that waits no longer tidies.
+ */
+function repeatedLooks(redis: Redis, everyMs: number): (runId: string, atMs: number) => void {
+  let [fresh, older] = [new Map<string, number>(), new Map<string, number>()];
+  let timer: NodeJS.Timeout | null = null;
+  const turn = async (): Promise<void> => {
+    const due = [...older].flatMap(([runId, atMs]) => [atMs, runId]);
+    if (due.length > 0) await redis.zadd(PARKED_KEY, "NX", ...due);
+    [older, fresh] = [fresh, new Map()];
+  };
+  const later = (): void => {
+    timer ??= setTimeout(() => {
+      turn()
+        .catch(() => undefined) // it is away, and asked again with what comes meanwhile
+        .finally(() => {
+          timer = null;
+          if (fresh.size + older.size > 0) later();
+        });
+    }, everyMs).unref();
+  };
+  return (runId, atMs) => {
+    fresh.set(runId, atMs);
+    later();
   };
 }
 

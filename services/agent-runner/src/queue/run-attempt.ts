@@ -83,7 +83,7 @@ export class RunAttempt {
     } finally {
       metrics.active.dec();
       // One that was taken early waited until then.
-      if (deliveryCount === 1 && this.#isNews) metrics.lagSeconds.observe(lagMs / 1_000);
+      if (deliveryCount === 1 && this.#isNews) metrics.lagSeconds.observe({}, lagMs / 1_000);
     }
   }
 

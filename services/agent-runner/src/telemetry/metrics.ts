@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { durations, type Durations } from "@switchyard/service/metrics";
+import { Counter, Gauge, type Registry } from "prom-client";
 
 /** What the runner counts. Labels are from small fixed sets: no run, agent or tool names. */
 export interface RunnerMetrics {
@@ -9,10 +10,10 @@ export interface RunnerMetrics {
   readonly tokens: Counter<"direction">;
   readonly costUsd: Counter;
   readonly retries: Counter;
-  readonly lagSeconds: Histogram;
+  readonly lagSeconds: Durations;
   readonly early: Counter;
   readonly toolCalls: Counter<"outcome">;
-  readonly modelSeconds: Histogram<"provider">;
+  readonly modelSeconds: Durations<"provider">;
 }
 
 const OUTCOMES = [
@@ -73,11 +74,10 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
       help: "Ended runs that a run.retry opened again.",
       registers,
     }),
-    lagSeconds: new Histogram({
+    lagSeconds: durations(registry, {
       name: "yard_run_command_lag_seconds",
       help: "Time that a command lay in the queue before a runner took it for the first time.",
       buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600],
-      registers,
     }),
     early: new Counter({
       name: "yard_run_commands_early_total",
@@ -90,12 +90,11 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
       labelNames: ["outcome"],
       registers,
     }),
-    modelSeconds: new Histogram({
+    modelSeconds: durations(registry, {
       name: "yard_model_call_duration_seconds",
       help: "Time until a model's whole answer was there, retries included.",
       labelNames: ["provider"],
       buckets: [0.01, 0.1, 0.5, 1, 2, 5, 10, 20, 40, 80, 160],
-      registers,
     }),
   };
 }

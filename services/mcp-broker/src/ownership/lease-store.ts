@@ -1,5 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
-import { allFromRedis } from "@switchyard/service/store-error";
+import { fromRedis } from "@switchyard/service/store-error";
 
 /**
  * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
@@ -122,7 +122,8 @@ function seenLease(answer: unknown): SeenLease | null {
   return { owner: String(owner), stamp: String(stamp), leftMs: Number(leftMs) };
 }
 
-/** One round trip; one failed command fails the whole question. */
+/** All at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the whole question. */
 async function askAll(redis: Redis, commands: (string | number)[][]): Promise<unknown[]> {
-  return commands.length === 0 ? [] : allFromRedis(redis.pipeline(commands).exec());
+  const all = commands.map(([name = "", ...args]) => redis.call(`${name}`, ...args));
+  return fromRedis(Promise.all(all));
 }

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { listenerOf } from "@switchyard/service/redis-cluster";
 import { PINS_CHANNEL } from "./pin-store.ts";
 
 export interface PinWatch {
@@ -7,13 +8,13 @@ export interface PinWatch {
 
 /**
  * Hears of pins that any broker wrote. Whenever a connection comes back, everything may have been
- * missed. The connection is its own, because a subscribed one takes no other commands.
+ * missed.
  */
 export function watchPins(
   redis: Redis,
   hear: { onWritten(server: string): void; onGap(): void; onTrouble(error: unknown): void },
 ): PinWatch {
-  const own = redis.duplicate({ lazyConnect: true, enableReadyCheck: true });
+  const own = listenerOf(redis);
   const onGap = (): void => hear.onGap();
   const onTrouble = (error: unknown): void => hear.onTrouble(error);
   own.on("message", (_channel, server: string) => hear.onWritten(server));

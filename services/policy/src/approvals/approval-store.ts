@@ -5,7 +5,7 @@ import {
   type ApprovalState,
 } from "@switchyard/contracts/approval-record";
 import type { Redis } from "@switchyard/service/redis";
-import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
+import { fromRedis } from "@switchyard/service/store-error";
 import {
   CONSUME,
   CREATE,
@@ -102,11 +102,8 @@ export function createApprovalStore(redis: Redis): ApprovalStore {
       return orNull(await fromRedis(redis.hgetall(keyOf(id))));
     },
     async readMany(ids) {
-      if (ids.length === 0) return [];
-      const pipeline = redis.pipeline();
-      for (const id of ids) pipeline.hgetall(keyOf(id));
-      const replies = await allFromRedis(pipeline.exec());
-      return replies.map((fields) => orNull(fields as Record<string, string>)); // of HGETALL
+      const all = await fromRedis(Promise.all(ids.map((id) => redis.hgetall(keyOf(id)))));
+      return all.map((fields) => orNull(fields));
     },
     decide(id, { state, decision, consumeByMs, now }) {
       return transition(id, DECIDE, [now, state, JSON.stringify(decision), consumeByMs ?? ""]);

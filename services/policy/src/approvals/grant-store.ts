@@ -68,11 +68,8 @@ export function createGrantStore(redis: Redis): GrantStore {
     async list(now, limit) {
       await fromRedis(redis.zremrangebyscore(INDEX, "-inf", now));
       const ids = await fromRedis(redis.zrange(INDEX, 0, String(limit - 1), "REV"));
-      if (ids.length === 0) return [];
-      const pipeline = redis.pipeline();
-      for (const id of ids) pipeline.hgetall(keyOf(id));
-      const replies = await allFromRedis(pipeline.exec());
-      return replies.flatMap((fields) => parsed(fields as Record<string, string>) ?? []); // of HGETALL
+      const all = await fromRedis(Promise.all(ids.map((id) => redis.hgetall(keyOf(id)))));
+      return all.flatMap((fields) => parsed(fields) ?? []);
     },
   };
 }

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { after, test } from "node:test";
+import { redisAcl } from "@switchyard/contracts/redis-acl";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { testRedisCluster } from "@switchyard/local-servers/test-redis-group";
+import { testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { createLog } from "./log.ts";
+import { connectRedis, type Redis } from "./redis.ts";
+import { isServing, listenerOf, primariesOf } from "./redis-cluster.ts";
+import { createCallStore } from "./tool-provider/call-store.ts";
+
+const password = "canary-cluster-4711";
+const digest = createHash("sha256").update(password).digest("hex");
+const users = ["admin", "broker", "runner"];
+const acl = redisAcl({ passwordHashes: new Map(users.map((user) => [user, digest])) });
+const log = createLog({ service: "test", level: "silent" });
+const userOf = (url: string, user: string) => url.replace("//", `//${user}@`);
+
+test("a cluster is used with the rights that a service has, each key on its own primary", async () => {
+  const access = { acl, probeUser: "admin", probePassword: password };
+  const cluster = await testRedisCluster({ access });
+  const connect = async (user: string) => {
+    const redis = await connectRedis({ url: userOf(cluster.url, user), password, name: user, log });
+    after(() => redis.disconnect());
+    return redis;
+  };
+  const runner = await connect("runner");
+  assert.equal(primariesOf(runner).length, 3);
+  assert.equal(await isServing(runner), true);
+  const ids = Array.from({ length: 30 }, (_, n) => `yard:run:{cli~${n}}:claim`);
+  await Promise.all(ids.map((key) => runner.set(key, key)));
+  assert.deepEqual(await Promise.all(ids.map((key) => runner.get(key))), ids);
+  const sizes = await Promise.all(
+    cluster.nodes.map(async ({ server }) => {
+      const url = userOf(server.url, "admin").replace("redis://", "redis+cluster://");
+      const admin = await connectRedis({ url, password, name: "admin", log });
+      after(() => admin.disconnect());
+      const own = primariesOf(admin).find(({ options }) => options.port === server.port);
+      assert.deepEqual(await own?.acl("LOG"), [], "nothing was refused");
+      return (await own?.dbsize()) ?? 0;
+    }),
+  );
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size),
+    ids.length,
+  );
+  assert.ok(
+    sizes.every((size) => size > 0),
+    String(sizes),
+  );
+});
+
+test("a call is claimed once and only by the latest pick-up of its run, wherever the keys are", async () => {
+  const access = { acl, probeUser: "admin", probePassword: password };
+  const { url } = await testRedisCluster({ access });
+  const redis = await connectRedis({ url: userOf(url, "broker"), password, name: "broker", log });
+  after(() => redis.disconnect());
+  const store = createCallStore(redis, "holder");
+  const call = {
+    fingerprint: "f",
+    ref: builtinToolRef("read_file"),
+    caller: "runner",
+    token: undefined,
+  };
+  // The runner's own ids, an id of somebody who calls for a run, and ids of no run.
+  for (const runId of ["cli~one", "cli~two", "cli~three"])
+    for (const id of [`${runId}:1:0`, `team-a/${runId}-call`]) {
+      const claim = (epoch: number | null, callId = id) =>
+        store.claim(callId, call, epoch === null ? null : { runId, epoch });
+      const first = await claim(2);
+      assert.ok(first.state === "new", id);
+      assert.equal((await claim(2)).state, "claimed");
+      assert.equal((await claim(1)).state, "stale");
+      assert.equal((await claim(1, `${id}:other`)).state, "stale");
+      assert.equal(await store.read(`${id}:other`), null);
+      await first.release();
+      assert.equal(await store.read(id), null);
+      assert.equal((await claim(null)).state, "new");
+      await redis.del(`yard:run:{${runId}}:tool-epoch`);
+    }
+  const owner = { caller: "cli", token: "t" };
+  assert.equal(await store.forbid("cli/abc", owner), null);
+  assert.equal((await store.claim("cli/abc", { ...call, ...owner })).state, "cancelled");
+});
+
+test("a primary that dies takes a third of the keys with it until its replica has its place", async (t) => {
+  const access = { acl, probeUser: "admin", probePassword: password };
+  const cluster = await testRedisCluster({ replicas: 1, appendfsync: "always", access });
+  const connect = async (url: string) => {
+    const client = await connectRedis({ url: userOf(url, "admin"), password, name: "test", log });
+    after(() => client.disconnect());
+    return client;
+  };
+  const redis = await connect(cluster.url);
+  const key = "yard:test:{a}";
+  const heard: string[] = [];
+  const listener = listenerOf(redis);
+  after(() => listener.disconnect());
+  listener.on("error", () => {});
+  listener.on("message", (_, text: string) => heard.push(text));
+  const subscribed = once(listener, "ready").then(() => listener.subscribe("yard:test"));
+  await listener.connect();
+  await subscribed;
+  await redis.set(key, "kept");
+  await cluster.untilComplete();
+
+  const old = await cluster.primaryOf(key);
+  const others = (await cluster.primaries()).filter((node) => node !== old);
+  const killedAt = performance.now();
+  old.server.kill("SIGKILL");
+  await old.server.exited;
+  await assert.rejects(redis.set(key, "lost"), "it fails at once and is not sent again");
+  await until(() =>
+    isServing(redis).then(
+      (is) => !is,
+      () => true,
+    ),
+  );
+  await untilWritten(redis, "yard:test:{b}", "after a death");
+  await until(() => redis.get(key).catch(() => null));
+  t.diagnostic(`all slots again ${((performance.now() - killedAt) / 1_000).toFixed(1)} s later`);
+  assert.equal(await redis.get(key), "kept");
+  await untilWritten(redis, key, "after a death");
+  await until(() => isServing(redis).catch(() => false));
+  assert.notEqual(await cluster.primaryOf(key), old);
+
+  // Whichever node the listener was at, it hears of what is published at any.
+  for (const { server } of others) {
+    const plain = server.url.replace("redis://", "redis+cluster://");
+    const from = await connect(plain);
+    await until(async () => {
+      if (listener.status === "ready") await listener.subscribe("yard:test").catch(() => null);
+      await from.publish("yard:test", String(server.port)).catch(() => null);
+      return heard.includes(String(server.port));
+    });
+  }
+  await old.restart();
+  await cluster.untilComplete();
+  assert.equal(await redis.get(key), "after a death");
+});
+
+test("what is no cluster, a wrong password and nodes that are not there are told with the address", async () => {
+  const { url } = await testRedis();
+  const refused = (named: string, more = {}) =>
+    connectRedis({ url: named, name: "test", log, connectTimeoutMs: 1_500, ...more });
+  await assert.rejects(refused(url.replace("redis://", "redis+cluster://")), {
+    message: /^Redis at redis\+cluster:\/\/127\.0\.0\.1:\d+ is no cluster$/,
+    hint: /redis:\/\//,
+  });
+  const access = { acl, probeUser: "admin", probePassword: password };
+  const cluster = await testRedisCluster({ access });
+  await assert.rejects(
+    refused(userOf(cluster.url, "runner"), { password: "canary-wrong" }),
+    (error: Error) => {
+      assert.match(error.message, /refused the user or the password$/);
+      return !`${error.message} ${String(error.cause)}`.includes("canary");
+    },
+  );
+  await assert.rejects(refused("redis+cluster://u:canary@127.0.0.1:1,127.0.0.1:2"), {
+    message:
+      /^Redis at redis\+cluster:\/\/127\.0\.0\.1:1,127\.0\.0\.1:2 is unreachable after 1500 ms \(/,
+    exitCode: 6,
+  });
+});
+
+async function untilWritten(redis: Redis, key: string, value: string): Promise<void> {
+  await until(() =>
+    redis.set(key, value).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
