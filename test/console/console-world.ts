@@ -21,6 +21,10 @@ interface LookOptions {
   readonly token?: string;
   readonly theme?: "light" | "dark";
   readonly width?: number;
+  /** 2: as wide as somebody sees it who has made everything twice as large. */
+  readonly zoom?: number;
+  /** What the browser lets the page do. */
+  readonly permissions?: readonly string[];
   /** Where the gateway is reached in place of its own address. */
   readonly at?: string;
 }
@@ -35,6 +39,10 @@ async function startWorld(executable: string) {
     project: "test/console/project",
     stateDir: join(directory, "state"),
     workspace,
+    // The end of one is no end of runs.
+    runners: 2,
+    // Everybody here is one caller.
+    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000" },
   });
   const browser = await launchChromium(executable);
   after(async () => {
@@ -53,9 +61,11 @@ async function startWorld(executable: string) {
   };
   /** A person who signs in with a browser of its own; faults of the page fail the test. */
   const look = async (t: TestContext, options: LookOptions = {}): Promise<Look> => {
-    const { theme = "light", width = 1280, at = dev.httpUrl } = options;
+    const { theme = "light", width = 1280, zoom = 1, at = dev.httpUrl } = options;
     const context = await browser.newContext({
-      viewport: { width, height: 900 },
+      viewport: { width: width / zoom, height: 900 / zoom },
+      deviceScaleFactor: zoom,
+      permissions: [...(options.permissions ?? [])],
       colorScheme: theme,
       reducedMotion: "reduce",
     });
@@ -73,7 +83,10 @@ async function startWorld(executable: string) {
     };
     return { page, go };
   };
-  return { dev, directory, send, look };
+  /** A key of somebody else. */
+  const keyOf = async (caller: string, roles: readonly string[]): Promise<string> =>
+    String((await send("/keys", { caller, roles }))["key"]);
+  return { dev, directory, send, keyOf, look };
 }
 
 const world = chromium === null ? null : await startWorld(chromium);

@@ -28,6 +28,10 @@ export const views: readonly View[] = [
   },
   { path: "/runs/{runId}", load: async () => (await import("./run/run-page.tsx")).RunPage },
   {
+    path: "/compare/{left}/{right}",
+    load: async () => (await import("./run/compare-runs.tsx")).CompareRuns,
+  },
+  {
     path: "/approvals",
     title: "Approvals",
     group: "work",

@@ -248,6 +248,8 @@ export type DeadRun = {
   updatedAt: Timestamp;
   attempts: number;
   labels: { [name: string]: string };
+  usage?: Usage;
+  costUsd?: number | null;
   failure: RunFailure;
 };
 
@@ -769,12 +771,12 @@ export type RunDetail = {
   updatedAt: Timestamp;
   attempts: number;
   labels: { [name: string]: string };
+  usage: Usage;
+  costUsd?: number | null;
   input: RunInput;
   output: string | null;
   failure: RunFailure | null;
   cancellation: Cancellation | null;
-  usage: Usage;
-  costUsd?: number | null;
   readers?: string[];
   agentDigest: Digest;
   policyDigest?: Digest;
@@ -819,6 +821,8 @@ export type RunSummary = {
   updatedAt: Timestamp;
   attempts: number;
   labels: { [name: string]: string };
+  usage?: Usage;
+  costUsd?: number | null;
 };
 
 export type RunWait = {

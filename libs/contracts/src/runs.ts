@@ -148,6 +148,10 @@ export const RunSummary = z.object({
   /** How often a runner picked the run up. */
   attempts: z.int().positive(),
   labels: z.record(z.string(), z.string()),
+  /** Of all model calls so far; missing for runs of versions that did not list it. */
+  usage: Usage.optional(),
+  /** Cost of all model calls in US dollars; null when the price of a model is not known. */
+  costUsd: z.number().nonnegative().nullable().optional(),
 });
 export type RunSummary = z.infer<typeof RunSummary>;
 
@@ -183,8 +187,6 @@ export const RunDetail = RunSummary.extend({
   /** Set as soon as the run is to be cancelled; `status` says whether it has ended. */
   cancellation: Cancellation.nullable(),
   usage: Usage,
-  /** Cost of all model calls in US dollars; null when the price of a model is not known. */
-  costUsd: z.number().nonnegative().nullable().optional(),
   /** Who may look at it besides its owner; missing: nobody. */
   readers: z.array(CallerName).optional(),
   agentDigest: Digest,

@@ -1,5 +1,6 @@
 import type { FollowState, StreamMessage } from "@switchyard/client/follow";
 import { effect, signal } from "@preact/signals";
+import { wantsNotes } from "./notify.ts";
 import { client, session } from "./session.ts";
 
 /** What an event is about, as far as a list cares. */
@@ -11,7 +12,7 @@ export const liveState = signal<FollowState>("connecting");
 type Listener = (topic: Topic, message: StreamMessage | null) => void;
 const listeners = new Set<Listener>();
 
-/** A tab that nobody looks at lets its connection go after so long: a browser has only six for one address. */
+/** A tab that nobody looks at, and that is to notify nobody, lets its connection go after so long: a browser has only six for one address. */
 const HIDDEN_MS = 20_000;
 
 /** Hears every event; `null` after a cut, when some may have been missed. */
@@ -27,7 +28,8 @@ export function startLive(): void {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
     if (document.visibilityState === "visible") isVisible.value = true;
-    else hiding = setTimeout(() => void (isVisible.value = false), HIDDEN_MS);
+    else if (!wantsNotes.value)
+      hiding = setTimeout(() => void (isVisible.value = false), HIDDEN_MS);
   });
   let lastId: number | null = null;
   effect(() => {

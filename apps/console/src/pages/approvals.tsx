@@ -1,16 +1,20 @@
 import type { Approval } from "@switchyard/client/operations";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
 import { bytesText, durationText, prettyJson, relativeText, shortRunId } from "../core/format.ts";
+import { canNotify, toggleNotes, wantsNotes } from "../core/notify.ts";
+import { joined, useMoreRows } from "../core/more-rows.ts";
 import { act, useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { Id, Snippet } from "../ui/copy.tsx";
 import { ask } from "../ui/dialog.tsx";
+import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty, Loading, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
+import { Verdict } from "../run/run-approvals.tsx";
 import { Fact } from "../run/run-facts.tsx";
 
 /** Risk first, then who waits longest. */
@@ -20,7 +24,13 @@ export function Approvals() {
   const shown = filterOf("show");
   const query = { pendingOnly: shown !== "all", limit: 200 };
   const list = useResource("GET /approvals", { query }, ["approval"]);
-  const approvals = (list.data?.approvals ?? []).toSorted(byUrgency);
+  const more = useMoreRows(JSON.stringify(query), list.data?.next ?? null, async (cursor) => {
+    const page = await client.request("GET /approvals", { query: { ...query, cursor } });
+    return { rows: page.approvals, next: page.next };
+  });
+  const approvals = joined(list.data?.approvals ?? [], more.rows, ({ id }) => id).toSorted(
+    byUrgency,
+  );
   const wanted = filterOf("id");
   const at = Math.max(
     0,
@@ -45,14 +55,27 @@ export function Approvals() {
       cli="yard approvals watch"
       nats="nats sub 'yard.evt.approval.>'"
       actions={
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={shown === "all"}
-            onChange={(event) => setFilter("show", event.currentTarget.checked ? "all" : "")}
-          />
-          Decided ones, too
-        </label>
+        <>
+          {canNotify && (
+            <button
+              type="button"
+              class="button"
+              aria-pressed={wantsNotes.value}
+              onClick={() => void toggleNotes()}
+              data-testid="notify"
+            >
+              Notify me: {wantsNotes.value ? "on" : "off"}
+            </button>
+          )}
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={shown === "all"}
+              onChange={(event) => setFilter("show", event.currentTarget.checked ? "all" : "")}
+            />
+            Decided ones, too
+          </label>
+        </>
       }
     >
       <ResourceView
@@ -73,29 +96,32 @@ export function Approvals() {
       >
         {() => (
           <div class="split has-detail approvals">
-            <ul class="inbox" aria-label="Waiting calls" data-testid="approvals">
-              {approvals.map((approval) => (
-                <li key={approval.id}>
-                  <button
-                    type="button"
-                    aria-pressed={approval === current && !isElsewhere}
-                    data-testid="approval"
-                    data-status={approval.state}
-                    onClick={() => setFilter("id", approval.id)}
-                  >
-                    <span class="card-head">
-                      <Status is={approval.state} />
-                      <span class={`tag risk-${approval.risk}`}>{approval.risk} risk</span>
-                    </span>
-                    <strong>{approval.tool.name}</strong>
-                    <span class="quiet">
-                      {whoOf(approval)} · {countdown(approval)}
-                    </span>
-                  </button>
-                </li>
-              ))}
-              {approvals.length === 0 && <li class="quiet">None waits.</li>}
-            </ul>
+            <div class="side">
+              <ul class="inbox" aria-label="Waiting calls" data-testid="approvals">
+                {approvals.map((approval) => (
+                  <li key={approval.id}>
+                    <button
+                      type="button"
+                      aria-pressed={approval === current && !isElsewhere}
+                      data-testid="approval"
+                      data-status={approval.state}
+                      onClick={() => setFilter("id", approval.id)}
+                    >
+                      <span class="card-head">
+                        <Status is={approval.state} />
+                        <span class={`tag risk-${approval.risk}`}>{approval.risk} risk</span>
+                      </span>
+                      <strong>{approval.tool.name}</strong>
+                      <span class="quiet">
+                        {whoOf(approval)} · {countdown(approval)}
+                      </span>
+                    </button>
+                  </li>
+                ))}
+                {approvals.length === 0 && <li class="quiet">None waits.</li>}
+              </ul>
+              <LoadMore of={more} />
+            </div>
             {isElsewhere ? (
               <ApprovalDetail id={wanted} />
             ) : current === undefined ? (
@@ -152,7 +178,9 @@ function ApprovalDetail({ id }: { id: string }) {
           {approval.state === "pending" ? (
             <Decide approval={approval} />
           ) : (
-            <Decided {...approval} />
+            <p>
+              <Verdict approval={approval} />
+            </p>
           )}
           <p class="quiet">
             <Id value={approval.id} />
@@ -201,15 +229,32 @@ function Changes({ changes }: { changes: ArgumentChanges }) {
 }
 
 function Decide({ approval }: { approval: Approval }) {
+  const [reason, setReason] = useState("");
   if (!may("POST /approvals/{id}/approve"))
     return <p class="note wait">Somebody with the role approver decides about it.</p>;
+  return (
+    <>
+      <label class="field">
+        <span>Why you approve it (optional, for the record)</span>
+        <input
+          value={reason}
+          maxLength={500}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+      <Buttons approval={approval} reason={reason} />
+    </>
+  );
+}
+
+function Buttons({ approval, reason }: { approval: Approval; reason: string }) {
   return (
     <div class="actions">
       <button
         type="button"
         class="button primary"
         data-testid="approve"
-        onClick={() => void approve(approval, "once")}
+        onClick={() => void approve(approval, "once", reason)}
       >
         Approve once <kbd>a</kbd>
       </button>
@@ -218,7 +263,7 @@ function Decide({ approval }: { approval: Approval }) {
           type="button"
           class="button"
           data-testid="approve-session"
-          onClick={() => void approve(approval, "session")}
+          onClick={() => void approve(approval, "session", reason)}
         >
           {approval.grantTtlMs === null
             ? "Approve for more"
@@ -237,21 +282,15 @@ function Decide({ approval }: { approval: Approval }) {
   );
 }
 
-function Decided({ state, decision, execution }: Approval) {
-  if (decision === null) return <p class="quiet">Nobody decided: {state}.</p>;
-  return (
-    <p>
-      {state} by <strong>{decision.by}</strong> <Time at={decision.at} />
-      {decision.reason !== null && <>: {decision.reason}</>}
-      {execution === "unknown" && ". What became of the call is not known."}
-    </p>
-  );
-}
-
-async function approve({ id, tool }: Approval, scope: "once" | "session"): Promise<void> {
+async function approve(
+  { id, tool }: Approval,
+  scope: "once" | "session",
+  reason = "",
+): Promise<void> {
   if (!may("POST /approvals/{id}/approve")) return;
+  const body = { scope, ...(reason.trim() !== "" && { reason: reason.trim() }) };
   await act(`Approved: ${tool.name}`, () =>
-    client.request("POST /approvals/{id}/approve", { path: { id }, body: { scope } }),
+    client.request("POST /approvals/{id}/approve", { path: { id }, body }),
   );
 }
 

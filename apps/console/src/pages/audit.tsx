@@ -2,12 +2,14 @@ import type { AuditedRecord } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { count } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
+import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
-import { callerName } from "../core/session.ts";
+import { callerName, client } from "../core/session.ts";
 import { Id, Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Dialog } from "../ui/dialog.tsx";
+import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
@@ -48,16 +50,18 @@ const COLUMNS: readonly Column<AuditedRecord>[] = [
 export function Audit() {
   const [picked, setPicked] = useState<AuditedRecord | null>(null);
   const kind = filterOf("kind");
-  const cursor = filterOf("cursor");
   const query = {
     limit: 200,
     ...(kind !== "" && { kind }),
-    ...(cursor !== "" && { cursor }),
     ...Object.fromEntries(
       FIELDS.map(({ name }) => [name, filterOf(name)] as const).filter(([, value]) => value !== ""),
     ),
   };
   const audit = useResource("GET /audit", { query });
+  const more = useMoreRows(JSON.stringify(query), audit.data?.cursor ?? null, async (cursor) => {
+    const page = await client.request("GET /audit", { query: { ...query, cursor } });
+    return { rows: page.records, next: page.cursor };
+  });
   return (
     <Page
       title="Audit"
@@ -91,26 +95,12 @@ export function Audit() {
               label="Records of the audit"
               testId="audit"
               columns={COLUMNS}
-              rows={data.records}
-              keyOf={({ service, writer, seq }) => `${service} ${writer} ${seq}`}
+              rows={joined(data.records, more.rows, keyOf)}
+              keyOf={keyOf}
               onPick={setPicked}
+              more={more}
             />
-            <div class="actions">
-              {cursor !== "" && (
-                <button type="button" class="button" onClick={() => setFilter("cursor", "")}>
-                  Newest
-                </button>
-              )}
-              {data.cursor !== null && (
-                <button
-                  type="button"
-                  class="button"
-                  onClick={() => setFilter("cursor", data.cursor ?? "")}
-                >
-                  Older
-                </button>
-              )}
-            </div>
+            <LoadMore of={more} />
           </>
         )}
       </ResourceView>
@@ -122,7 +112,6 @@ export function Audit() {
 function Filters({ kind }: { kind: string }) {
   const submit = (event: SubmitEvent): void => {
     const text = textsOf(event);
-    setFilter("cursor", "");
     for (const name of ["kind", ...FIELDS.map((field) => field.name)]) {
       setFilter(name, text(name).trim());
     }
@@ -206,6 +195,10 @@ function OneRecord({ record, onClose }: { record: AuditedRecord; onClose: () => 
       </div>
     </Dialog>
   );
+}
+
+function keyOf({ service, writer, seq }: AuditedRecord): string {
+  return `${service} ${writer} ${seq}`;
 }
 
 /** What happened, in a word. */

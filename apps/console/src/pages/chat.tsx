@@ -7,6 +7,7 @@ import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { TurnCard } from "../run/conversation.tsx";
 import { RunStory } from "../run/run-story.ts";
+import { CopyButton } from "../ui/copy.tsx";
 import { ask } from "../ui/dialog.tsx";
 import { Markdown } from "../ui/markdown.tsx";
 import { Page } from "../ui/page.tsx";
@@ -103,6 +104,7 @@ function SessionActions({ session }: { session: Session }) {
           Stop
         </button>
       )}
+      <CopyButton text={`${location.origin}/chat/${encodeURIComponent(key)}`} label="Copy link" />
       {may("PATCH /sessions/{session}") && (
         <button type="button" class="button" onClick={() => void rename()}>
           Rename
@@ -275,6 +277,7 @@ function Say({
           }}
         />
       </label>
+      {text.startsWith("/") && <SlashNames text={text} onPick={setText} />}
       <div class="actions end">
         <label class="button">
           Attach a text file
@@ -289,6 +292,33 @@ function Say({
     </form>
   );
 }
+
+/** Skills that people may use, as a slash and what has been typed of their name find them, with the arguments that they take. */
+function SlashNames({ text, onPick }: { text: string; onPick: (text: string) => void }) {
+  const skills = useResource("GET /skills", may("GET /skills") ? {} : null);
+  const [, typed = "", rest] = /^\/([\w-]*)(\s)?/.exec(text) ?? [];
+  const found = (skills.data?.skills ?? []).filter(
+    ({ name, userInvocable }) =>
+      userInvocable && (rest === undefined ? name.startsWith(typed) : name === typed),
+  );
+  if (skills.data === null) return null;
+  if (found.length === 0) return <p class="quiet">No skill for people is called /{typed}.</p>;
+  return (
+    <ul class="lines" aria-label="Skills" data-testid="slash-names">
+      {found.slice(0, MOST_NAMES).map(({ name, argumentHint, description }) => (
+        <li key={name}>
+          <button type="button" class="button small" onClick={() => onPick(`/${name} `)}>
+            /{name}
+          </button>
+          {argumentHint !== null && <code>{argumentHint}</code>}
+          <span class="quiet text">{description}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const MOST_NAMES = 8;
 
 /** The run that is under way, with text as it is written. */
 function useLiveRun(runId: string | null): RunStory | null {

@@ -1,7 +1,7 @@
 import type { RunSummary } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
 import { nowMs } from "../core/clock.ts";
-import { count, numberText, shortRunId } from "../core/format.ts";
+import { count, numberText, shortRunId, usdText } from "../core/format.ts";
 import { useAgainEvery, useResource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
 import { Chart } from "../ui/chart.tsx";
@@ -66,6 +66,7 @@ export function Overview() {
           </Figure>
         )}
         {may("GET /system") && <Queues />}
+        <Spend runs={list} />
       </div>
       <ResourceView
         of={runs}
@@ -90,6 +91,12 @@ export function Overview() {
               <section class="card" data-testid="failures">
                 <h2>Failures per minute</h2>
                 <PerMinute runs={failed} one="failure" />
+              </section>
+            )}
+            {list.some(({ costUsd }) => (costUsd ?? 0) > 0) && (
+              <section class="card" data-testid="spend-chart">
+                <h2>Spend per minute</h2>
+                <SpendPerMinute runs={list} />
               </section>
             )}
             <Latest title="Latest" runs={list.slice(0, 8)} />
@@ -121,15 +128,32 @@ function Queues() {
   );
 }
 
+/** What the model calls of the listed runs cost, and how many of them nobody knows the price of. */
+function Spend({ runs }: { runs: readonly RunSummary[] }) {
+  const known = runs.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
+  const unpriced = runs.filter(({ costUsd }) => costUsd === null).length;
+  const tokens = runs.reduce(
+    (sum, { usage }) => sum + (usage === undefined ? 0 : usage.inputTokens + usage.outputTokens),
+    0,
+  );
+  return (
+    <Figure title="Spend" href="/runs" value={runs.length === 0 ? null : usdText(known)} id="spend">
+      {numberText(tokens)} tokens of the last {count(runs.length, "run")}
+      {unpriced > 0 && `; ${numberText(unpriced)} of them without a known price`}
+    </Figure>
+  );
+}
+
 function Figure(props: {
   title: string;
   href: string;
-  value: number | null | undefined;
+  value: number | string | null | undefined;
+  id?: string;
   children: ComponentChildren;
 }) {
-  const { title, href, value, children } = props;
+  const { title, href, value, id, children } = props;
   return (
-    <a class="card figure-card" href={href}>
+    <a class="card figure-card" href={href} data-testid={id}>
       <span class="label">{title}</span>
       <span class="figure">{value ?? "–"}</span>
       <span class="quiet">{children}</span>
@@ -159,20 +183,46 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
 }
 
 function PerMinute({ runs, one }: { runs: readonly RunSummary[]; one: string }) {
-  const lastMinute = Math.floor(nowMs.value / 60_000);
-  const counts = Array.from({ length: MINUTES }, () => 0);
-  for (const { createdAt } of runs) {
-    const at = MINUTES - 1 - (lastMinute - Math.floor(Date.parse(createdAt) / 60_000));
-    if (counts[at] !== undefined) counts[at] += 1;
-  }
-  const total = counts.reduce((sum, many) => sum + many, 0);
-  const times = counts.map((_, index) => (lastMinute - MINUTES + 1 + index) * 60);
+  const { times, values } = minutesOf(runs, () => 1);
+  const total = sumOf(values);
   return (
     <>
-      <Chart times={times} values={counts} label={`${count(total, one)} in ${MINUTES} minutes`} />
+      <Chart times={times} values={values} label={`${count(total, one)} in ${MINUTES} minutes`} />
       <p class="quiet">
-        {count(total, one)} in the last {MINUTES} minutes, at most {Math.max(...counts)} in one.
+        {count(total, one)} in the last {MINUTES} minutes, at most {Math.max(...values)} in one.
       </p>
     </>
   );
+}
+
+function SpendPerMinute({ runs }: { runs: readonly RunSummary[] }) {
+  const { times, values } = minutesOf(runs, ({ costUsd }) => costUsd ?? 0);
+  const total = usdText(sumOf(values));
+  return (
+    <>
+      <Chart times={times} values={values} label={`${total} in ${MINUTES} minutes`} isMoney />
+      <p class="quiet">
+        {total} for runs begun in the last {MINUTES} minutes.
+      </p>
+    </>
+  );
+}
+
+/** A sum for each of the last minutes, with the second since 1970 at which it begins; a run counts when it began. */
+function minutesOf(
+  runs: readonly RunSummary[],
+  valueOf: (run: RunSummary) => number,
+): { readonly times: readonly number[]; readonly values: readonly number[] } {
+  const lastMinute = Math.floor(nowMs.value / 60_000);
+  const values = Array.from({ length: MINUTES }, () => 0);
+  for (const run of runs) {
+    const at = MINUTES - 1 - (lastMinute - Math.floor(Date.parse(run.createdAt) / 60_000));
+    if (values[at] !== undefined) values[at] += valueOf(run);
+  }
+  const times = values.map((_, index) => (lastMinute - MINUTES + 1 + index) * 60);
+  return { times, values };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }

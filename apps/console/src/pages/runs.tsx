@@ -1,7 +1,7 @@
 import type { RunSummary } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
-import { count, durationText, shortRunId } from "../core/format.ts";
+import { count, durationText, shortRunId, usdText } from "../core/format.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { act, useResource } from "../core/resource.ts";
 import { filterOf, navigate, setFilter } from "../core/router.ts";
@@ -32,6 +32,12 @@ const COLUMNS: readonly Column<RunSummary>[] = [
   },
   { title: "Steps", isNumber: true, isWide: true, cell: ({ steps }) => steps },
   { title: "Calls", isNumber: true, isWide: true, cell: ({ toolCalls }) => toolCalls },
+  {
+    title: "Cost",
+    isNumber: true,
+    isWide: true,
+    cell: ({ costUsd }) => (typeof costUsd === "number" ? usdText(costUsd) : "–"),
+  },
   { title: "Model", isWide: true, isMain: true, cell: ({ model }) => model },
   { title: "By", isWide: true, cell: ({ requester }) => requester },
   {
@@ -111,6 +117,7 @@ export function Runs() {
               rows={joined(data.runs, more.rows, ({ runId }) => runId).filter(fits)}
               keyOf={({ runId }) => runId}
               hrefOf={({ runId }) => `/runs/${encodeURIComponent(runId)}`}
+              more={more}
             />
             <LoadMore of={more} />
           </>

@@ -76,6 +76,7 @@ export function Schedules() {
               rows={joined(data.jobs, more.rows, ({ id }) => id)}
               keyOf={({ id }) => id}
               hrefOf={({ id }) => `/schedules/${id}`}
+              more={more}
             />
             <LoadMore of={more} />
           </>

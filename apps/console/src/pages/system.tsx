@@ -1,5 +1,7 @@
+import { joined, useMoreRows } from "../core/more-rows.ts";
 import { act, useResource } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
+import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
@@ -25,6 +27,10 @@ export function System() {
 
 function DeadRuns() {
   const dead = useResource("GET /runs/dead", {}, ["run"]);
+  const more = useMoreRows("", dead.data?.next ?? null, async (cursor) => {
+    const page = await client.request("GET /runs/dead", { query: { cursor } });
+    return { rows: page.runs, next: page.next };
+  });
   const retry = async (runId: string): Promise<void> => {
     await act("The run goes on", () =>
       client.request("POST /runs/{runId}/retry", { path: { runId }, body: {} }),
@@ -44,7 +50,7 @@ function DeadRuns() {
       >
         {(data) => (
           <ul class="lines" data-testid="dead">
-            {data.runs.map(({ runId, agent, failure }) => (
+            {joined(data.runs, more.rows, ({ runId }) => runId).map(({ runId, agent, failure }) => (
               <li key={runId}>
                 <Status is="dead" />
                 <a href={`/runs/${encodeURIComponent(runId)}`}>{agent}</a>
@@ -69,6 +75,7 @@ function DeadRuns() {
           </ul>
         )}
       </ResourceView>
+      <LoadMore of={more} />
     </section>
   );
 }

@@ -1,11 +1,17 @@
 import type { RunDetail } from "@switchyard/client/operations";
-import { prettyJson } from "../core/format.ts";
+import { useState } from "preact/hooks";
+import { count, prettyJson } from "../core/format.ts";
 import { Markdown } from "../ui/markdown.tsx";
 import { Status } from "../ui/status.tsx";
 import type { StorySoFar, Span, Turn } from "./run-story.ts";
 
+/** So many turns are there at once: nobody reads more of them, and a browser takes long to lay them out. */
+const MOST_TURNS = 300;
+
 /** What was said, with a folded card for each tool call. */
 export function Conversation({ run, story }: { run: RunDetail | null; story: StorySoFar }) {
+  const [isWhole, setWhole] = useState(false);
+  const hidden = isWhole ? 0 : Math.max(0, story.turns.length - MOST_TURNS);
   const last = story.turns.findLast(({ who }) => who === "model");
   const isShown = last !== undefined && last.text === story.output;
   return (
@@ -16,7 +22,12 @@ export function Conversation({ run, story }: { run: RunDetail | null; story: Sto
           <p class="text">{typeof run.input === "string" ? run.input : prettyJson(run.input)}</p>
         </article>
       )}
-      {story.turns.map((turn) => (
+      {hidden > 0 && (
+        <button type="button" class="button" data-testid="earlier" onClick={() => setWhole(true)}>
+          Show {count(hidden, "earlier turn")}, too
+        </button>
+      )}
+      {story.turns.slice(hidden).map((turn) => (
         <TurnCard key={turn.id} turn={turn} name={run?.agent ?? "agent"} />
       ))}
       {story.output !== null && !isShown && (

@@ -2,10 +2,13 @@ import type { RunDetail } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
 import { shortRunId } from "../core/format.ts";
-import { act } from "../core/resource.ts";
+import { act, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { ask, Dialog } from "../ui/dialog.tsx";
+import { ResourceView } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
 import { isOver } from "./run-facts.tsx";
 import type { StorySoFar } from "./run-story.ts";
 
@@ -18,6 +21,7 @@ interface Props {
 /** What may be done to the run as it is now, by who looks at it. */
 export function RunActions({ run, status, story }: Props) {
   const [isForking, setForking] = useState(false);
+  const [isComparing, setComparing] = useState(false);
   const { runId } = run;
   const path = { runId };
   const name = `${run.agent} ${shortRunId(runId)}`;
@@ -87,8 +91,62 @@ export function RunActions({ run, status, story }: Props) {
           Cancel
         </button>
       )}
+      {may("GET /runs") && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => setComparing(true)}
+          data-testid="compare"
+        >
+          Compare
+        </button>
+      )}
+      {isComparing && <CompareWith run={run} onClose={() => setComparing(false)} />}
       {isForking && <ForkRun run={run} steps={story.steps} onClose={() => setForking(false)} />}
     </>
+  );
+}
+
+/** The run that it was copied from and the latest ones of its agent, to put one beside it. */
+function CompareWith({ run, onClose }: { run: RunDetail; onClose: () => void }) {
+  const latest = useResource("GET /runs", { query: { agent: run.agent, limit: 50 } });
+  const hrefOf = (other: string): string =>
+    `/compare/${encodeURIComponent(run.runId)}/${encodeURIComponent(other)}`;
+  return (
+    <Dialog title="Compare with another run" onClose={onClose} testId="compare-dialog">
+      {run.forkedFrom !== undefined && (
+        <a class="button primary" href={hrefOf(run.forkedFrom.runId)}>
+          The one that it was copied from
+        </a>
+      )}
+      <ResourceView of={latest}>
+        {({ runs }) => (
+          <ul class="lines" data-testid="comparable">
+            {runs
+              .filter(({ runId }) => runId !== run.runId)
+              .map(({ runId, status, createdAt }) => (
+                <li key={runId}>
+                  <Status is={status} />
+                  <a href={hrefOf(runId)}>{shortRunId(runId)}</a>
+                  <span class="quiet">
+                    <Time at={createdAt} />
+                  </span>
+                </li>
+              ))}
+            {runs.length <= 1 && (
+              <li>
+                {run.agent} has no other run yet: retry, fork or start one, and compare them then.
+              </li>
+            )}
+          </ul>
+        )}
+      </ResourceView>
+      <div class="actions end">
+        <button type="button" class="button" onClick={onClose}>
+          Close
+        </button>
+      </div>
+    </Dialog>
   );
 }
 

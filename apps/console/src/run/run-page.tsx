@@ -1,10 +1,8 @@
 import type { RunDetail } from "@switchyard/client/operations";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { count, shortRunId } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
-import { client, problemOf } from "../core/session.ts";
-import { toast } from "../core/toasts.ts";
 import { Id, Snippet } from "../ui/copy.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote } from "../ui/resource-view.tsx";
@@ -12,10 +10,12 @@ import { Status } from "../ui/status.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Conversation } from "./conversation.tsx";
 import { RunActions } from "./run-actions.tsx";
+import { RunApprovals, useApprovalsOf } from "./run-approvals.tsx";
 import { RunFacts } from "./run-facts.tsx";
-import { RunStory, type StorySoFar } from "./run-story.ts";
+import type { StorySoFar } from "./run-story.ts";
 import { RunWaits } from "./run-waits.tsx";
 import { Timeline } from "./timeline.tsx";
+import { useStory } from "./use-story.ts";
 
 const TABS = [
   { id: "timeline", title: "Timeline" },
@@ -30,6 +30,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   const story = useStory(runId);
   const detail = useResource("GET /runs/{runId}", { path: { runId } }, ["run"]);
   const run = detail.data?.run ?? null;
+  const approvals = useApprovalsOf(runId);
   const isKnown = story.messages.length > 0 || run !== null;
   const view = filterOf("view") || "timeline";
   const status = story.status === "queued" ? (run?.status ?? "queued") : story.status;
@@ -60,6 +61,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
       {!isKnown && detail.isLoading && <Loading />}
       {run !== null && <RunFacts run={run} story={story} />}
       {run !== null && <RunWaits run={run} story={story} />}
+      <RunApprovals approvals={approvals} />
       {isKnown && (
         <>
           <Tabs
@@ -73,48 +75,13 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
             {view === "children" && <Children run={run} />}
             {view === "raw" && <Raw story={story} />}
             {(view === "timeline" || view === "compact") && (
-              <Timeline story={story} isCompact={view === "compact"} />
+              <Timeline story={story} approvals={approvals} isCompact={view === "compact"} />
             )}
           </div>
         </>
       )}
     </Page>
   );
-}
-
-/**
- * Follows the run; the page is drawn anew at most once a frame, however fast events come. Each time it is another object: parts
- * of the page that have a state of their own are left as they are when they are given the same one.
- */
-function useStory(runId: string): StorySoFar {
-  const story = useMemo(() => new RunStory(), [runId]);
-  const [round, setRound] = useState(0);
-  useEffect(() => {
-    const stop = new AbortController();
-    let isDue = false;
-    const draw = (): void => {
-      if (isDue) return;
-      isDue = true;
-      // A hidden tab has no frames.
-      setTimeout(() => {
-        isDue = false;
-        setRound((n) => n + 1);
-      }, 16);
-    };
-    const follow = async (): Promise<void> => {
-      // A run that was retried goes on after its end.
-      for await (const message of client.followRun(runId, { signal: stop.signal })) {
-        story.take(message);
-        draw();
-      }
-    };
-    follow().catch((error: unknown) => {
-      const { status, detail } = problemOf(error);
-      if (!stop.signal.aborted && status !== 404) toast({ text: detail, tone: "bad" });
-    });
-    return () => stop.abort();
-  }, [runId]);
-  return useMemo((): StorySoFar => Object.assign({}, story), [story, round]);
 }
 
 function Children({ run }: { run: RunDetail | null }) {

@@ -18,7 +18,8 @@ export interface Span {
   detail: string;
   decision: Decision | null;
   readonly childRunId?: string;
-  readonly approvalIds?: readonly string[];
+  /** Of the calls that a person was asked about. */
+  approvalIds?: readonly string[];
   costUsd?: number | null;
   usage?: Usage;
   /** What came of it: the events, as they were told. */
@@ -188,6 +189,10 @@ export class RunStory {
     this.status = "waiting";
     this.waits = message.data.waits;
     const approvalIds = message.data.waits.flatMap(({ approvalId }) => approvalId ?? []);
+    for (const { callId, approvalId } of message.data.waits) {
+      const call = this.#open.get(callId);
+      if (call !== undefined && approvalId !== undefined) call.approvalIds = [approvalId];
+    }
     const span = this.#push({
       kind: "wait",
       title: `waits for ${message.data.waits.map(waitText).join(", ")}`,

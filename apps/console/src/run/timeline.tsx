@@ -1,3 +1,4 @@
+import type { Approval } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
 import { bytesText, durationText, numberText, prettyJson, usdText } from "../core/format.ts";
@@ -6,7 +7,9 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Loading } from "../ui/resource-view.tsx";
 import { Status, toneOf } from "../ui/status.tsx";
 import { Fact } from "./run-facts.tsx";
+import { Verdict } from "./run-approvals.tsx";
 import type { StorySoFar, Span } from "./run-story.ts";
+import { ticksOf, tickText } from "./time-axis.ts";
 
 const KINDS: Readonly<Record<Span["kind"], string>> = {
   model: "model",
@@ -18,7 +21,12 @@ const KINDS: Readonly<Record<Span["kind"], string>> = {
 };
 
 /** What the run did, with bars on an axis of time; the picked line is told in full beside it. */
-export function Timeline({ story, isCompact }: { story: StorySoFar; isCompact: boolean }) {
+export function Timeline(props: {
+  story: StorySoFar;
+  approvals: readonly Approval[];
+  isCompact: boolean;
+}) {
+  const { story, approvals, isCompact } = props;
   const [picked, setPicked] = useState<string | null>(null);
   if (story.spans.length === 0) return <Loading />;
   const startMs = story.startMs ?? 0;
@@ -44,7 +52,8 @@ export function Timeline({ story, isCompact }: { story: StorySoFar; isCompact: b
       ? [{ title: "Detail", isWide: true, isMain: true, cell: ({ detail }: Span) => detail }]
       : [
           {
-            title: `0 – ${durationText(longMs)}`,
+            title: `When, from 0 to ${durationText(longMs)}`,
+            head: <Axis longMs={longMs} />,
             isWide: true,
             isMain: true,
             cell: (span: Span) => (
@@ -70,8 +79,30 @@ export function Timeline({ story, isCompact }: { story: StorySoFar; isCompact: b
         onPick={({ id }) => setPicked(id === picked ? null : id)}
         isPicked={({ id }) => id === picked}
       />
-      {chosen !== null && <SpanDetail span={chosen} onClose={() => setPicked(null)} />}
+      {chosen !== null && (
+        <SpanDetail
+          span={chosen}
+          approvals={approvals.filter(({ id }) => chosen.approvalIds?.includes(id))}
+          onClose={() => setPicked(null)}
+        />
+      )}
     </div>
+  );
+}
+
+/** A mark nearer to the end has no room for its text. */
+const LAST_TEXT = 0.9;
+
+/** The marks above the bars. */
+function Axis({ longMs }: { longMs: number }) {
+  return (
+    <span class="axis" aria-hidden="true" data-testid="axis">
+      {ticksOf(longMs).map((ms) => (
+        <span key={ms} style={{ left: `${(ms / longMs) * 100}%` }}>
+          {ms / longMs <= LAST_TEXT && tickText(ms)}
+        </span>
+      ))}
+    </span>
   );
 }
 
@@ -82,6 +113,9 @@ function Bar(props: { span: Span; startMs: number; longMs: number; nowMs: number
   const open = span.endMs === null ? "open" : "";
   return (
     <span class="bar-lane" aria-hidden="true">
+      {ticksOf(longMs).map((ms) => (
+        <i key={ms} style={{ left: `${(ms / longMs) * 100}%` }} />
+      ))}
       <span
         class={`bar-span ${toneOf(span.status)} is-${span.kind} ${open}`}
         style={{
@@ -98,7 +132,8 @@ function tookText({ startMs, endMs }: Span, now: number): string {
 }
 
 /** What was asked, what was decided and why, what came of it. */
-function SpanDetail({ span, onClose }: { span: Span; onClose: () => void }) {
+function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose: () => void }) {
+  const { span, approvals, onClose } = props;
   const { decision, usage, costUsd } = span;
   return (
     <aside class="detail" aria-label="The picked line" data-testid="span-detail">
@@ -143,6 +178,11 @@ function SpanDetail({ span, onClose }: { span: Span; onClose: () => void }) {
           Go to the child run
         </a>
       )}
+      {approvals.map((approval) => (
+        <p key={approval.id}>
+          <Verdict approval={approval} />
+        </p>
+      ))}
       {span.approvalIds?.map((id) => (
         <a key={id} class="button" href={`/approvals?id=${id}`}>
           Look at the call

@@ -7,8 +7,10 @@ export function Chart(props: {
   times: readonly number[];
   values: readonly number[];
   label: string;
+  /** Of US dollars in place of a count. */
+  isMoney?: boolean;
 }) {
-  const { times, values, label } = props;
+  const { times, values, label, isMoney = false } = props;
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current;
@@ -17,7 +19,7 @@ export function Chart(props: {
     let isGone = false;
     const draw = async (): Promise<void> => {
       const { drawBars } = await import("./draw-bars.ts");
-      if (!isGone) stop = drawBars(element, { times, values, height: HEIGHT });
+      if (!isGone) stop = drawBars(element, { times, values, height: HEIGHT, isMoney });
     };
     void draw();
     return () => {

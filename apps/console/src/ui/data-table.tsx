@@ -1,9 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { MoreRows } from "../core/more-rows.ts";
 import { navigate } from "../core/router.ts";
 
 export interface Column<Row> {
   readonly title: string;
+  /** Shown in place of the title, which is said aloud. */
+  readonly head?: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
   /** Left out on narrow screens. */
   readonly isWide?: boolean;
@@ -24,6 +27,8 @@ interface Props<Row> {
   readonly isPicked?: (row: Row) => boolean;
   readonly height?: "tall" | "half";
   readonly testId?: string;
+  /** What follows the rows, loaded when somebody scrolls to their end. */
+  readonly more?: MoreRows<unknown>;
 }
 
 /** In CSS, too: `--row`. */
@@ -34,7 +39,7 @@ const ALL_BELOW = 120;
 
 /** Rows of one height, of which only those in sight are in the document, however many there are. */
 export function DataTable<Row>(props: Props<Row>) {
-  const { label, columns, rows, keyOf, height = "tall", testId = "table" } = props;
+  const { label, columns, rows, keyOf, height = "tall", testId = "table", more } = props;
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 800 });
   useEffect(() => {
@@ -51,6 +56,10 @@ export function DataTable<Row>(props: Props<Row>) {
       sizes.disconnect();
     };
   }, []);
+  const isAtEnd = view.top > 0 && view.top + view.height > (rows.length - BEYOND) * ROW_PX;
+  useEffect(() => {
+    if (isAtEnd) more?.load();
+  }, [isAtEnd, rows.length]);
   const isWhole = rows.length <= ALL_BELOW;
   const first = isWhole ? 0 : Math.max(0, Math.floor(view.top / ROW_PX) - BEYOND);
   const many = isWhole ? rows.length : Math.ceil(view.height / ROW_PX) + 2 * BEYOND;
@@ -69,9 +78,9 @@ export function DataTable<Row>(props: Props<Row>) {
       <table aria-rowcount={rows.length + 1}>
         <thead>
           <tr>
-            {columns.map((column) => (
-              <th key={column.title} scope="col" class={classOf(column)}>
-                {column.title === "" ? <span class="visually-hidden">Actions</span> : column.title}
+            {columns.map((column, at) => (
+              <th key={at} scope="col" class={classOf(column)}>
+                <Head {...column} />
               </th>
             ))}
           </tr>
@@ -85,6 +94,16 @@ export function DataTable<Row>(props: Props<Row>) {
         </tbody>
       </table>
     </div>
+  );
+}
+
+function Head<Row>({ title, head }: Column<Row>) {
+  if (title !== "" && head === undefined) return <>{title}</>;
+  return (
+    <>
+      <span class="visually-hidden">{title === "" ? "Actions" : title}</span>
+      {head}
+    </>
   );
 }
 
@@ -115,7 +134,7 @@ function TableRow<Row>({
       {columns.map((column, at) => {
         const content = column.cell(row);
         return (
-          <td key={column.title} class={classOf(column)}>
+          <td key={at} class={classOf(column)}>
             {at === 0 && href !== undefined ? <a href={href}>{content}</a> : null}
             {at === 0 && isButton ? (
               <button

@@ -1,11 +1,17 @@
 import uPlot from "uplot";
+import { usdText } from "../core/format.ts";
 
 /** Draws into the element; the answer takes the drawing away. */
 export function drawBars(
   element: HTMLElement,
-  given: { times: readonly number[]; values: readonly number[]; height: number },
+  given: {
+    times: readonly number[];
+    values: readonly number[];
+    height: number;
+    isMoney: boolean;
+  },
 ): () => void {
-  const { times, values, height } = given;
+  const { times, values, height, isMoney } = given;
   const style = getComputedStyle(element);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {
@@ -22,8 +28,15 @@ export function drawBars(
       height,
       cursor: { show: false },
       legend: { show: false },
-      scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, max)] } },
-      axes: [axis, { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100] }],
+      scales: {
+        y: { range: (_plot, _min, max) => [0, isMoney ? max * 1.1 || 1 : Math.max(4, max)] },
+      },
+      axes: [
+        axis,
+        isMoney
+          ? { ...axis, size: 56, values: (_plot, splits) => splits.map(usdText) }
+          : { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100] },
+      ],
       series: [
         {},
         { fill: accent, stroke: accent, points: { show: false }, ...(bars && { paths: bars }) },

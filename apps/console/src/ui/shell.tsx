@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { liveState } from "../core/live.ts";
+import { notifyOf } from "../core/notify.ts";
 import { useResource } from "../core/resource.ts";
 import { address } from "../core/router.ts";
 import { callerName, may, session, signOut } from "../core/session.ts";
@@ -24,6 +25,9 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const approvals = useResource("GET /approvals", may("GET /approvals") ? {} : null, ["approval"]);
   const waiting = approvals.data?.pending ?? 0;
   useEffect(() => setWaiting(waiting), [waiting]);
+  useEffect(() => {
+    if (approvals.data !== null) notifyOf(approvals.data.approvals);
+  }, [approvals.data]);
   const hidden = useHidden();
   return (
     <div class={`shell ${isOpen ? "open" : ""}`}>

@@ -28,6 +28,8 @@ export function movingColumns(state: RunState): string[] {
     toolCalls: String(state.toolCalls),
     updatedAt: state.updatedAt,
     events: String(state.events),
+    usage: JSON.stringify(state.usage),
+    costUsd: JSON.stringify(state.costUsd),
     ...(state.waiting === null ? {} : { waits: JSON.stringify(waitsOf(state)) }),
     ...(state.end?.status === "dead" ? { failure: JSON.stringify(state.end.failure) } : {}),
   }).flat();
@@ -36,6 +38,7 @@ export function movingColumns(state: RunState): string[] {
 /** Reads a state hash; null when there is no such run. */
 export function readSummary(runId: string, columns: Record<string, string>): RunSummary | null {
   if (columns["status"] === undefined) return null;
+  const { usage, costUsd } = columns;
   return RunSummary.parse({
     runId,
     agent: columns["agent"],
@@ -48,6 +51,8 @@ export function readSummary(runId: string, columns: Record<string, string>): Run
     updatedAt: columns["updatedAt"],
     attempts: Number(columns["attempts"]),
     labels: JSON.parse(columns["labels"] ?? "{}"),
+    ...(usage === undefined ? {} : { usage: JSON.parse(usage) }),
+    ...(costUsd === undefined ? {} : { costUsd: JSON.parse(costUsd) }),
   });
 }
 

@@ -1,0 +1,58 @@
+import type { Approval } from "@switchyard/client/operations";
+import { useResource } from "../core/resource.ts";
+import { may } from "../core/session.ts";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+
+/** What people were asked about the calls of the run, the first one first; empty for who may not see it. */
+export function useApprovalsOf(runId: string): readonly Approval[] {
+  const isAllowed = may("GET /approvals");
+  const query = { runId, pendingOnly: false, limit: 200 };
+  const list = useResource("GET /approvals", isAllowed ? { query } : null, ["approval"]);
+  return (list.data?.approvals ?? []).toSorted((one, other) =>
+    one.requestedAt.localeCompare(other.requestedAt),
+  );
+}
+
+/** Who decided about the calls of the run, and why. */
+export function RunApprovals({ approvals }: { approvals: readonly Approval[] }) {
+  const decided = approvals.filter(({ state }) => state !== "pending");
+  if (decided.length === 0) return null;
+  return (
+    <section class="card" data-testid="run-approvals">
+      <h2>Decided by people</h2>
+      <ul class="lines">
+        {decided.map((approval) => (
+          <li key={approval.id}>
+            <Status is={approval.state}>{wordOf(approval)}</Status>
+            <a href={`/approvals?id=${approval.id}`}>{approval.tool.name}</a>
+            <span class="text">
+              <Verdict approval={approval} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** A call that was approved and has been made since is `consumed`. */
+function wordOf({ state }: Approval): string {
+  return state === "consumed" ? "approved" : state;
+}
+
+/** In a line: who decided what, when and why. */
+export function Verdict({ approval }: { approval: Approval }) {
+  const { state, decision, execution } = approval;
+  if (state === "pending") return <>Nobody has decided yet.</>;
+  if (decision === null) return <>Nobody decided: {state}.</>;
+  const { by, at, reason, scope } = decision;
+  return (
+    <>
+      {wordOf(approval)} by <strong>{by}</strong>
+      {scope === "session" && ", for more calls like it,"} <Time at={at} />
+      {reason !== null && <>: {reason}</>}
+      {execution === "unknown" && ". What became of the call is not known."}
+    </>
+  );
+}
