@@ -57,7 +57,9 @@ async function startWorld(executable: string) {
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    return (await response.json()) as Record<string, unknown>;
+    const answer = (await response.json()) as Record<string, unknown>;
+    assert.ok(response.ok, `${path}: ${JSON.stringify(answer)}`);
+    return answer;
   };
   /** A person who signs in with a browser of its own; faults of the page fail the test. */
   const look = async (t: TestContext, options: LookOptions = {}): Promise<Look> => {

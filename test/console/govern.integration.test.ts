@@ -96,7 +96,16 @@ test("a run that failed is counted and drawn on the overview", { skip }, async (
   await go(`/runs/${String(run["runId"])}`);
   await page.locator('.page-head [data-status="failed"]').waitFor();
   await go("/");
-  await page.getByTestId("failures").getByText("1 failure in the last 30 minutes").waitFor();
+  const failures = page.getByTestId("failures");
+  await failures.getByText("1 failure in the last 30 minutes").waitFor();
+  await failures.locator("canvas").waitFor();
+  const [chart, canvas] = await Promise.all(
+    [".chart", "canvas"].map((part) => failures.locator(part).boundingBox()),
+  );
+  assert.ok(chart && canvas);
+  assert.deepEqual([canvas.y, canvas.height], [chart.y, chart.height], "all of it is in sight");
+  const spend = await page.getByTestId("spend").innerText();
+  assert.match(spend, /\$0[\s\S]*[1-9][\d,]* tokens of the last \d+ runs?/);
 });
 
 test("services that answer and the queues of the bus are seen", { skip }, async (t) => {

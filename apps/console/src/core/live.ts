@@ -67,8 +67,9 @@ function tell(topic: Topic, message: StreamMessage | null): void {
 function topicOf({ data }: StreamMessage): Topic {
   if (typeof data !== "object" || data === null) return "other";
   if ("approvalId" in data) return "approval";
+  // Before runs: what is said in a session names the run that says it.
+  if ("sessionId" in data && "owner" in data) return "session";
   if ("jobId" in data) return "schedule";
   if ("runId" in data) return "run";
-  if ("sessionId" in data) return "session";
   return "server" in data || "serverId" in data ? "server" : "other";
 }

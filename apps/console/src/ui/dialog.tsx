@@ -14,8 +14,14 @@ export function Dialog(props: {
   const { title, onClose, children, size, testId } = props;
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    element.current?.showModal();
-    return () => element.current?.close();
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      // A browser gives nothing back for a dialog that is out of the document by now.
+      if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
+    };
   }, []);
   return (
     <dialog

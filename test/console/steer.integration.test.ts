@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import { until } from "@switchyard/local-servers/until";
+import { axeViolations } from "./chromium.ts";
+import { skip, there } from "./console-world.ts";
+
+const started = async (agent: string, input: string, more: object = {}): Promise<string> =>
+  String((await there().send("/runs", { agent, input, ...more }))["runId"]);
+
+const status = (page: Page, word: string) => page.locator(`.page-head [data-status="${word}"]`);
+
+test(
+  "work that a run gave away is a tree that leads to the run that does it",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const runId = await started("lead", "for the child");
+    await go(`/runs/${runId}`);
+    await status(page, "succeeded").waitFor();
+    await page.getByTestId("timeline").getByText("child run of reader").waitFor();
+    await page.getByRole("tab", { name: "Children" }).click();
+    const tree = page.getByTestId("children");
+    await tree.getByRole("button").first().click();
+    await tree.getByText("It has no children.").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await tree.getByRole("link", { name: /reader/ }).click();
+    await status(page, "succeeded").waitFor();
+    await page.getByRole("link", { name: runId.slice("cli~".length) }).click();
+    await page.waitForURL(new RegExp(`/runs/${runId}$`));
+  },
+);
+
+test(
+  "a run that reached a limit waits, is given more, and comes to its end",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const runId = await started("reader", "more", { limits: { maxSteps: 1, onLimit: "pause" } });
+    await go(`/runs/${runId}`);
+    await page.locator('[data-testid="wait"][data-status="limit"]').waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.getByTestId("raise-limit").getByRole("spinbutton").fill("9");
+    await page.getByRole("button", { name: "Raise and go on" }).click();
+    await status(page, "succeeded").waitFor();
+    await page.getByTestId("timeline").getByText("limits changed by cli").waitFor();
+  },
+);
+
+test("a run that failed is retried from its page", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  const runId = await started("reader", "again", { limits: { maxSteps: 1, onLimit: "fail" } });
+  await go(`/runs/${runId}`);
+  await status(page, "failed").waitFor();
+  await page.getByTestId("retry").click();
+  await page.getByTestId("timeline").getByText("retried by cli").waitFor();
+  await page.getByRole("tab", { name: "Conversation" }).click();
+  await page.getByText("limit_exceeded").waitFor();
+});
+
+test(
+  "a waiting run gets a message, and is cancelled only after a question that names it",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const runId = await started("curious", "cancel me");
+    await go(`/runs/${runId}`);
+    await page.getByTestId("answer").waitFor();
+    await page.getByTestId("steer").click();
+    await page.getByTestId("confirm").getByLabel("Message").fill("Think of the sea.");
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    await page.getByTestId("timeline").getByText("message from cli").waitFor();
+    await page.getByTestId("cancel").click();
+    const question = page.getByTestId("confirm");
+    await question.getByText("Cancel curious").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+    assert.equal(await page.evaluate("document.activeElement.dataset.testid === 'cancel'"), true);
+    assert.equal(await status(page, "waiting").count(), 1, "nothing has happened");
+    await page.getByTestId("cancel").click();
+    await question.getByLabel("Why").fill("not needed");
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await status(page, "cancelled").waitFor();
+    await page.getByTestId("timeline").getByText("cancelled").first().click();
+    await page.getByTestId("span-detail").getByText("by cli: not needed").waitFor();
+  },
+);
+
+test(
+  "calls of an agent are stopped, its run is told why, and they go on when the stop is lifted",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/policy?view=stops");
+    await page.getByLabel("Name").fill("lead");
+    await page.getByLabel("Reason").fill("it misbehaves");
+    await page.getByRole("button", { name: "Stop calls" }).click();
+    await page.getByText("it misbehaves, by cli").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await go("/policy?tool=files.list_directory&agent=lead");
+    await page.locator('[data-testid="explained"][data-status="deny"]').waitFor();
+    await go("/policy?view=stops");
+    await page.getByRole("button", { name: "Let calls go on" }).click();
+    await page.getByText("Nothing is stopped").waitFor();
+  },
+);
+
+test("rules are activated from a draft, found wrong, and rolled back", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/policy?view=draft");
+  const draft = page.getByTestId("draft");
+  await draft.fill("version: 1\nrules:\n  - id: nothing\n    effect: sometimes\n");
+  await page
+    .getByTestId("draft-check")
+    .getByText(/Line 4, column \d+/)
+    .waitFor();
+  const activate = page.getByRole("button", { name: "Activate…" });
+  assert.equal(await activate.isDisabled(), true, "what is wrong cannot be activated");
+  await draft.fill(
+    'version: 1\nrules:\n  - id: nobody-looks\n    effect: deny\n    what: { tools: ["files.*"] }\n',
+  );
+  await page.getByTestId("draft-check").getByText("1 rule, valid").waitFor();
+  await activate.click();
+  await page.getByTestId("confirm").getByRole("textbox").fill("for the test");
+  await page.getByRole("button", { name: "Activate the draft" }).click();
+  await page.getByTestId("toast").getByText("The draft is active").waitFor();
+  const runId = await started("reader", "denied");
+  await go(`/runs/${runId}`);
+  await page.getByTestId("timeline").getByText("mcp__files__list_directory").click();
+  await page.getByTestId("decision").getByText("nobody-looks", { exact: true }).waitFor();
+  await go("/policy?view=versions");
+  await page.getByTestId("policy-versions").waitFor();
+  await page.getByRole("button", { name: "Roll back…" }).click();
+  await page.getByTestId("confirm").getByRole("textbox").fill("it was wrong");
+  await page.getByTestId("confirm").getByRole("button", { name: "Roll back" }).click();
+  await page.locator('[data-testid="toast"][data-status="good"]').waitFor();
+  await go("/policy?tool=files.list_directory&agent=reader");
+  await page.locator('[data-testid="explained"][data-status="allow"]').waitFor();
+});
+
+test("who may call a tool is said rule by rule", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/policy?view=who&tool=files.get_file_info");
+  const reach = page.getByTestId("reach");
+  await reach.getByText("careful-info").waitFor();
+  assert.match(await reach.innerText(), /agents: careful; a person is asked \(always\)/);
+});
+
+test("a key is made, shown once, signs its caller in, and is revoked", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/system");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  await page.getByLabel("For whom").fill("erin");
+  await page.getByRole("button", { name: "Make the key" }).click();
+  const made = page.getByRole("group", { name: "API key" });
+  const key = (await made.innerText()).trim();
+  assert.match(key, /^yk_/);
+  await page.getByRole("dialog").getByRole("button", { name: "I have it" }).click();
+  assert.equal(await page.getByText(key).count(), 0, "it is not shown again");
+  const erin = await there().look(t, { token: key });
+  await erin.page.getByText("erin", { exact: true }).waitFor();
+  const row = page.getByTestId("keys").getByRole("listitem").filter({ hasText: "erin" });
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Revoke the key" }).click();
+  await row.locator('[data-status="revoked"]').waitFor();
+  await erin.page.goto(erin.page.url());
+  await erin.page.getByTestId("sign-in").waitFor();
+});
+
+test(
+  "a conversation is begun, goes on, keeps its address, and is forgotten",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/chat");
+    const say = page.getByTestId("say");
+    await say.getByRole("combobox").selectOption("reader");
+    await say.getByRole("textbox").fill("/gr");
+    await say.getByTestId("slash-names").getByRole("button", { name: "/greet" }).click();
+    assert.equal(await say.getByRole("textbox").inputValue(), "/greet ");
+    await say.getByRole("textbox").fill("<b>Hello</b> from a chat");
+    await say.getByRole("textbox").press("Control+Enter");
+    await page.waitForURL(/\/chat\/chat-/);
+    const said = page.getByTestId("conversation");
+    await said.locator('[data-status="assistant"]').getByText("<b>Hello</b> from a chat").waitFor();
+    await say.getByRole("textbox").fill("And once more");
+    await say.getByRole("button", { name: "Send" }).click();
+    await said.locator('[data-status="assistant"]').getByText("And once more").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.reload();
+    await said.getByText("And once more").first().waitFor();
+    await page.getByRole("button", { name: "Forget" }).click();
+    await page.getByRole("button", { name: "Forget it" }).click();
+    await said.getByText("And once more").first().waitFor({ state: "detached" });
+  },
+);
+
+test(
+  "the browser tells of a call that waits, where somebody wants it and looks elsewhere",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t, { permissions: ["notifications"] });
+    // What the page asks the browser to show; nothing can look at the system's own list.
+    await page.addInitScript(`
+      window.shown = [];
+      window.Notification = class extends Notification {
+        constructor(title, options) { super(title, options); window.shown.push({ title, ...options }); }
+      };
+      Object.defineProperty(document, "hasFocus", { value: () => window.isLooking ?? true });
+    `);
+    await go("/approvals");
+    await page.getByTestId("notify").click();
+    await page.getByText("Notify me: on").waitFor();
+    await page.locator('[data-testid="live"][data-status="live"]').waitFor();
+    await page.evaluate("window.isLooking = false");
+    const runId = await started("careful", "notes.md");
+    const shown = await until(
+      () => page.evaluate<{ title: string; body: string }[]>("window.shown"),
+      (all) => all.length > 0,
+    );
+    assert.deepEqual(
+      shown.map(({ title, body }) => [title, body]),
+      [["careful waits for your approval", "mcp__files__get_file_info"]],
+    );
+    await page.getByTestId("approval-detail").waitFor();
+    await page.keyboard.press("a");
+    await page.reload();
+    await page.getByText("Notify me: on").waitFor();
+    await go(`/runs/${runId}`);
+    await status(page, "succeeded").waitFor();
+  },
+);
+
+test(
+  "without a mouse: to a view, a row and back, with the focus where it is expected",
+  { skip },
+  async (t) => {
+    const { page } = await there().look(t);
+    const runId = await started("reader", "by keyboard");
+    await page.locator("h1:focus").waitFor();
+    await page.getByRole("link", { name: "To the content" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("main:focus").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill(runId.slice("cli~".length));
+    await page.getByRole("option").filter({ hasText: "run" }).first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(new RegExp(`/runs/${runId}$`));
+    await page.locator("h1:focus").waitFor();
+    await status(page, "succeeded").waitFor();
+    await page.getByRole("tab", { name: "Timeline" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.locator('[role="tab"][aria-selected="true"]:focus').getByText("Compact").waitFor();
+    const line = page.getByTestId("timeline").getByRole("button").filter({ hasText: "write_file" });
+    await line.focus();
+    await page.keyboard.press("Enter");
+    await page.getByTestId("decision").getByText("no-writes", { exact: true }).waitFor();
+  },
+);
