@@ -292,6 +292,35 @@ test(
   },
 );
 
+test("runtimes.yml gives the runner alone another image, more room and sandboxes", { skip }, () => {
+  const before = resolvedConfig().services;
+  const { services } = resolvedConfig({}, ["deploy/docker/runtimes.yml"]);
+  const runner = services["runner"];
+  assert.equal(runner?.image, "switchyard:dev-runtimes");
+  const options = runner.security_opt ?? [];
+  assert.ok(options.includes("seccomp=unconfined"));
+  assert.ok(options.includes("no-new-privileges:true"));
+  assert.ok(Number(runner.mem_limit) > Number(before["runner"]?.mem_limit));
+  for (const [name, service] of Object.entries(services))
+    if (name !== "runner") assert.deepEqual(service, before[name], name);
+});
+
+test("the image of runtimes has the versions of the CLIs that are tried, each where it is linked from", async () => {
+  const tried = await readFile(
+    `${root}services/agent-runner/src/runtime/coding-clis.integration.test.ts`,
+    "utf8",
+  );
+  const dockerfile = await readFile(`${root}deploy/docker/runtimes.Dockerfile`, "utf8");
+  const packages = [
+    ...tried.matchAll(/name: "([^"]+)",\n\s+version: "([^"]+)",\n\s+file: [`"](.+)[`"]/g),
+  ];
+  assert.equal(packages.length, 4);
+  for (const [, name, version, file = ""] of packages) {
+    assert.ok(dockerfile.includes(`${name}@${version}`), name);
+    assert.ok(dockerfile.includes(file.replace("${machine}", "$machine")), file);
+  }
+});
+
 test("every service logs in to Redis as itself, with a password of its own from a file", async () => {
   const composition: { services: Record<string, ComposeService> } = parse(
     await readFile(`${root}docker-compose.yml`, "utf8"),

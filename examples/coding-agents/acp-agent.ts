@@ -1,5 +1,5 @@
-// An agent of the Agent Client Protocol without a model: it does what the lines of its prompt say, `call <tool> <arguments>` and
-// `say <text>`, and keeps how far it is, so that it goes on where it was. Use it to try a runtime with the type `acp`.
+// An agent of the Agent Client Protocol without a model: it does what the lines of its prompt say, `call <tool> <arguments>`,
+// `say <text>` and `cost <dollars>`, which it says it has cost so far, and keeps how far it is, so that it goes on where it was. Use it to try a runtime with the type `acp`.
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -52,7 +52,7 @@ agent({ name: "script-agent" })
     const script =
       before !== null && before.lines.length > 0
         ? before
-        : { lines: text.split("\n").filter((line) => /^(call|say) /.test(line)), results: [] };
+        : { lines: text.split("\n").filter((line) => /^(call|say|cost) /.test(line)), results: [] };
     await keepScript(sessionId, script);
     while (script.lines.length > 0) {
       await doLine(script, { sessionId, client, signal: abort.signal });
@@ -77,6 +77,7 @@ async function doLine(
   const { sessionId, client, signal } = on;
   const [line = ""] = script.lines;
   if (line.startsWith("say ")) return say(client, sessionId, `${line.slice(4)}\n`);
+  if (line.startsWith("cost ")) return tellCost(client, sessionId, Number(line.slice(5)));
   const [, name = "", args = "{}"] = /^call (\S+) ?(.*)$/.exec(line) ?? [];
   try {
     const { content, isError } = await callTool(sessionId, { name, args, signal });
@@ -105,6 +106,14 @@ function say(client: AgentContext, sessionId: string, text: string): Promise<voi
   return client.notify(methods.client.session.update, {
     sessionId,
     update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text } },
+  });
+}
+
+function tellCost(client: AgentContext, sessionId: string, amount: number): Promise<void> {
+  const cost = { amount, currency: "USD" };
+  return client.notify(methods.client.session.update, {
+    sessionId,
+    update: { sessionUpdate: "usage_update", used: 0, size: 1_000, cost },
   });
 }
 

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
+import { getRun } from "@switchyard/contracts/runs";
+import { until } from "@switchyard/local-servers/until";
+import { connectAsCli } from "../lib/yard-dev.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
 
-const { dev, token, seed, project, bridge, connectV2 } = await startStdioWorld();
+const { dev, stateDir, token, seed, project, bridge, connectV2 } = await startStdioWorld();
 const owners = [bridge(dev.natsUrl, seed), bridge(dev.httpUrl, token)];
 const isOwner = { SWITCHYARD_SENDER_IS_OWNER: "true" };
 
@@ -41,9 +46,55 @@ test("an owner reads and changes the project's configuration, over NATS and over
       await errorOf(client, "gateway_config_patch", { patches: { policies: {} } }),
       /cannot change protected config paths: policies/,
     );
-    assert.match(await errorOf(client, "gateway_restart"), /commands\.restart=false/);
     await client.close();
   }
+});
+
+test("a restart is a real one: other processes are ready, a run that waited goes on, and the session is told [F30]", async () => {
+  const { client } = await connectV2({ env: { ...owners[0], ...isOwner } });
+  const pidOf = async (name: string) => {
+    const { processes } = JSON.parse(await readFile(join(stateDir, "dev.json"), "utf8")) as {
+      processes: { name: string; pid: number }[];
+    };
+    return processes.find((one) => one.name === name)?.pid;
+  };
+  const before = { runner: await pidOf("runner"), scheduler: await pidOf("scheduler") };
+  const asked = { sessionKey: "colours", agentId: "asker", message: "go", timeoutSeconds: 0 };
+  const { json: run } = await callOf(client, "sessions_send", asked);
+  const bus = await connectAsCli(dev);
+  after(() => bus.close());
+  const question = await until(
+    async () => (await call(bus, listQuestions, {})).questions,
+    (all) => all.length === 1,
+  );
+  const { json: scheduler } = await callOf(client, "gateway_restart", {
+    service: "scheduler",
+    reason: "new triggers",
+  });
+  assert.deepEqual([scheduler["restarted"], scheduler["processes"]], [true, 1]);
+  const { json: runner } = await callOf(client, "gateway_restart", {
+    service: "runner",
+    sessionKey: "agent:helper:told",
+    continuationMessage: "go on",
+  });
+  assert.equal(runner["ok"], true);
+  const history = await until(
+    () => callOf(client, "sessions_history", { sessionKey: "agent:helper:told" }),
+    ({ text }) => text.includes("You said"),
+  );
+  assert.match(history.text, /runner was restarted and is ready \(1 process[^]*go on/);
+  await until(
+    async () => [await pidOf("runner"), await pidOf("scheduler")],
+    ([one, two]) => one !== before.runner && two !== before.scheduler,
+  );
+  const [{ runId, callId } = { runId: "", callId: "" }] = question;
+  await call(bus, answerQuestion, { runId, callId, answer: "blue" });
+  const ended = await until(
+    async () => (await call(bus, getRun, { runId: String(run["runId"]) })).run,
+    ({ status }) => status === "succeeded",
+  );
+  assert.equal(ended.output, "The colour is blue");
+  await client.close();
 });
 
 test("somebody who is not an owner is not shown them and cannot call them [F39]", async () => {

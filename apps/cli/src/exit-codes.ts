@@ -54,6 +54,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   unknown_approval: EXIT.notFound,
   unknown_grant: EXIT.notFound,
   not_supported: EXIT.notFound,
+  no_secret_store: EXIT.notFound,
   unknown_skill: EXIT.notFound,
   unknown_tool: EXIT.notFound,
   unknown_version: EXIT.notFound,

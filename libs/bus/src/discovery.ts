@@ -79,6 +79,18 @@ export async function discoverServices(bus: Bus, options: Discovery = {}): Promi
     .toSorted((a, b) => a.name.localeCompare(b.name) || a.id.localeCompare(b.id));
 }
 
+/**
+ * The subjects at which each replica of one service is served, of the replicas that answer within 300 ms of each other. Nobody answering is an
+ * empty list.
+ */
+export async function discoverReplicas(
+  bus: Bus,
+  name: string,
+): Promise<{ readonly id: string; readonly subjects: readonly string[] }[]> {
+  const infos = await ask(connectionOf(bus), `$SRV.INFO.${name}`, {});
+  return infos.map(({ id, endpoints }) => ({ id, subjects: endpoints.map((one) => one.subject) }));
+}
+
 /** Ends by itself: nobody being there, or nobody being allowed to ask, leaves what came so far. */
 async function ask(
   { nc, inboxPrefix }: Connection,

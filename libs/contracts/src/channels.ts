@@ -365,3 +365,71 @@ export const submitChannelMessage = rpc({
     store_unavailable: storeUnavailable,
   },
 });
+
+/** What a provider may send in one request, in bytes. */
+export const MAX_PROVIDER_REQUEST = 1_024 * 1_024;
+
+/**
+ * From the gateway alone: what a provider, or a program of somebody's, has sent to `/hooks/{channel}/{accountId}`. The account's adapter checks who signed
+ * it and says what is answered.
+ */
+export const receiveChannelRequest = rpc({
+  subject: "yard.rpc.{caller}.channels.receive",
+  summary: "From the gateway: an HTTP request of a provider to an account.",
+  request: z.strictObject({
+    channel: ChannelName,
+    accountId: AccountId,
+    /** Names in lower case. */
+    headers: z.record(z.string(), z.string()),
+    /** In base64. */
+    body: z.base64().max(Math.ceil(MAX_PROVIDER_REQUEST / 3) * 4),
+  }),
+  reply: z.object({
+    status: z.int().min(200).max(599),
+    contentType: z.string().nullable(),
+    body: z.string().nullable(),
+  }),
+  errors: {
+    /** There is none, or none that takes requests. */
+    unknown_account: { data: z.object({ channel: z.string(), accountId: z.string() }) },
+    store_unavailable: storeUnavailable,
+  },
+  timeoutMs: 20_000,
+});
+
+/** What one `${VAR}` of channels.json stands for. */
+const SecretValue = z
+  .string()
+  // oxlint-disable-next-line no-control-regex -- a line of a file
+  .regex(/^[^\u0000-\u001f\u007f]{1,4096}$/, "must be one line of 1-4096 characters");
+
+/**
+ * For who runs the installation: gives an account its secrets while the service runs. Without values it only says which there are. They are tried at the
+ * provider first, and kept when it takes them.
+ */
+export const loginChannelAccount = rpc({
+  subject: "yard.rpc.{caller}.channels.login",
+  summary: "Tries an account's secrets at its provider, and keeps them if it takes them.",
+  request: z.strictObject({
+    channel: ChannelName,
+    accountId: AccountId.optional(),
+    values: z.record(z.string().regex(/^[A-Za-z_]\w{0,127}$/), SecretValue),
+  }),
+  reply: z.object({
+    channel: ChannelName,
+    accountId: AccountId,
+    /** The names that the account's `config` refers to. */
+    variables: z.array(z.string()),
+    isStored: z.boolean(),
+    /** Who the provider says that it is. */
+    identity: z.string().nullable(),
+    /** Why nothing was kept, without secrets; null without values. */
+    problem: z.string().nullable(),
+  }),
+  errors: {
+    unknown_account: channelErrors.unknown_account,
+    /** `YARD_CHANNELS_SECRETS_FILE` is not set: the secrets of this installation are kept elsewhere. */
+    no_secret_store: { data: z.object({ setting: z.string() }) },
+  },
+  timeoutMs: 30_000,
+});

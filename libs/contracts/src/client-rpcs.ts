@@ -1,5 +1,5 @@
 import * as approvals from "./approvals.ts";
-import { lastAddress } from "./channels.ts";
+import { lastAddress, loginChannelAccount, receiveChannelRequest } from "./channels.ts";
 import type { Rpc } from "./define.ts";
 import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
@@ -13,6 +13,7 @@ import { explainPolicy } from "./policy-explain.ts";
 import { listTokenKeys } from "./policy-grants.ts";
 import { validatePolicy } from "./policy-texts.ts";
 import { allContracts, contractsByOwner, isRpc } from "./registry.ts";
+import { restartRunner, restartScheduler } from "./restarts.ts";
 import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
 import { listGrants, revokeGrant } from "./session-grants.ts";
 import * as toolbox from "./toolbox.ts";
@@ -60,9 +61,12 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   cancelCallAt,
   completeModel,
   toolbox.cancelBuiltinAt,
+  restartRunner,
+  restartScheduler,
   deliverToSession,
   sessionOutcome,
   lastAddress,
+  receiveChannelRequest,
 ]);
 /**
  * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions; and who
@@ -73,6 +77,7 @@ const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
   ...Object.values(mcpPins),
   ...Object.values(mcpAuth),
   ...keyRpcs,
+  loginChannelAccount,
 ]);
 /** What the command line of an installation may ask. */
 export const callableByClients = allRpcs.filter(

@@ -34,6 +34,7 @@ import * as policyGrants from "./policy-grants.ts";
 import * as policyTexts from "./policy-texts.ts";
 import * as policyReplay from "./policy-replay.ts";
 import * as refusedTokens from "./refused-tokens.ts";
+import { restartRunner, restartScheduler } from "./restarts.ts";
 import * as runCommandContracts from "./run-commands.ts";
 import * as runEvents from "./run-events.ts";
 import * as runRecordings from "./run-recordings.ts";
@@ -99,8 +100,9 @@ export const contractsByOwner = {
     ...contractsOf(sessions),
     ...contractsOf(sessionEvents),
     ...contractsOf(sessionDelivery),
+    restartRunner,
   ],
-  scheduler: [...contractsOf(schedules), ...contractsOf(scheduleEvents)],
+  scheduler: [...contractsOf(schedules), ...contractsOf(scheduleEvents), restartScheduler],
   toolbox: [...contractsOf(toolbox), ...contractsOf(agentMemory)],
   channels: [...contractsOf(channels), ...contractsOf(channelEvents)],
   /** Of every service that decides about calls or makes them. */

@@ -17,6 +17,7 @@ import * as policyBudgets from "./policy-budgets.ts";
 import * as policyBundles from "./policy-bundles.ts";
 import { grantRun } from "./policy-grants.ts";
 import { replayDecisions } from "./policy-replay.ts";
+import { restartRunner, restartScheduler } from "./restarts.ts";
 import { beginRun, resumeRun, spawnRun } from "./run-commands.ts";
 import { runCancelled, runEnds, runLive, runRejected } from "./run-events.ts";
 import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
@@ -228,7 +229,11 @@ export const serviceUsers: readonly BusUser[] = [
       userTokens.verifyUserToken,
       userTokens.actForUser,
       ...platformRpcs,
+      restartRunner,
+      restartScheduler,
     ],
+    // Which processes there are to restart.
+    sends: ["$SRV.INFO.runner", "$SRV.INFO.scheduler"],
     publishes: [auditExecution, auditChain],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
   }),
@@ -253,6 +258,7 @@ export const serviceUsers: readonly BusUser[] = [
       userTokens.issueUserToken,
       userSessions.openUserSession,
       userSessions.closeUserSession,
+      channels.receiveChannelRequest,
     ],
     publishes: [
       ...allContracts.filter(isCommand).filter(({ role }) => role !== null),

@@ -7,12 +7,14 @@ import { serviceUsers } from "./topology.ts";
 
 const usable = allContracts.filter((contract) => isRpc(contract) || isCommand(contract));
 
-/** Between services, or believed because nobody else may say it. A new contract is either here or has a role. */
+/** Between services, for the command line on NATS alone, or believed because nobody else may say it. A new contract is either here or has a role. */
 const FOR_SERVICES = [
   "approval.expire",
   "approvals.admit",
   "approvals.settle",
   "channels.last",
+  "channels.login",
+  "channels.receive",
   "mcp.cancel-at",
   "mcp.owner",
   "models.complete",
@@ -28,25 +30,33 @@ const FOR_SERVICES = [
   "run.begin",
   "run.proceed",
   "run.spawn",
+  "runner.restart",
+  "scheduler.restart",
   "sessions.deliver",
   "sessions.outcome",
   "toolbox.cancel-at",
   "toolbox.recall",
 ];
 
-test("every request and command has a role, or is between services", () => {
+test("every request and command has a role, or is not for people over HTTP", () => {
   const without = usable.filter(({ role }) => role === null).map(({ name }) => name);
   assert.deepEqual(without.toSorted(), FOR_SERVICES);
 });
 
-test("the gateway may send what has a role, and beside that ask only who its users are, and record what they did", () => {
+test("the gateway may send what has a role, and beside that ask only who its users are, hand over what providers send, and record what was done", () => {
   const gateway = serviceUsers.find(({ name }) => name === GATEWAY_USER);
   const sent = [...(gateway?.calls ?? []), ...(gateway?.publishes ?? [])].map(({ name }) => name);
   const withRole = usable.filter(({ role }) => role !== null).map(({ name }) => name);
   const own = ["user-token.issue", "user-session.open", "user-session.close"];
   assert.deepEqual(
     sent.toSorted(),
-    [...withRole, ...own.map((name) => `policy.${name}`), "audit.access", "audit.chain"].toSorted(),
+    [
+      ...withRole,
+      ...own.map((name) => `policy.${name}`),
+      "channels.receive",
+      "audit.access",
+      "audit.chain",
+    ].toSorted(),
   );
 });
 

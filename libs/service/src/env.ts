@@ -59,6 +59,8 @@ export const processEnv = {
   YARD_CONNECT_MS: envInteger(1, 3_600_000).default(10_000),
   /** How long a stopping process may take to finish what it began. */
   YARD_DRAIN_MS: envInteger(0, 3_600_000).default(25_000),
+  /** May be ended to be started again, by the toolbox's `gateway_restart`: whoever started it starts it again after exit code 75. */
+  YARD_RESTARTS: envFlag().default(false),
   /** Stop when stdin ends: set by a parent that holds the other end of the pipe. */
   YARD_EXIT_WITH_PARENT: envFlag().default(false),
 };

@@ -58,6 +58,23 @@ test("answers the call in flight at SIGTERM with Redis still open, then exits 0"
   assert.deepEqual(await service.exited, { code: 0, signal: null });
 });
 
+test("ends in order with exit 75 when it is to be started again, where that is permitted", async () => {
+  const service = startFixture({ ...env, YARD_RESTARTS: "1" });
+  await service.logged("service ready");
+  assert.deepEqual(await call(bus, fixtureCall, { does: "restart" }), { key: null });
+  assert.deepEqual(await service.exited, { code: 75, signal: null });
+  assert.deepEqual(messages(service).slice(-3), [
+    "service stopping",
+    "fixture undone",
+    "service stopped",
+  ]);
+  const other = startFixture(env);
+  await other.logged("service ready");
+  assert.deepEqual(await call(bus, fixtureCall, { does: "restart" }), { key: "not permitted" });
+  other.child.kill("SIGTERM");
+  assert.deepEqual(await other.exited, { code: 0, signal: null });
+});
+
 test("is alive but not ready while it drains, and a second signal ends it with exit 1", async () => {
   const service = await startHanging({ YARD_DRAIN_MS: "60000" });
   service.child.kill("SIGINT");

@@ -14,7 +14,7 @@ import { connectRedis, type Redis } from "./redis.ts";
 import { isServing } from "./redis-cluster.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { Shutdown } from "./shutdown.ts";
-import { EXIT_FAILED, EXIT_UNREACHABLE, StartError } from "./start-error.ts";
+import { EXIT_FAILED, EXIT_RESTART, EXIT_UNREACHABLE, StartError } from "./start-error.ts";
 
 /** A schema of a whole environment: `z.object({ ...processEnv, ...natsEnv, ...redisEnv, … })`. */
 export type ServiceEnv = z.ZodObject<typeof processEnv & typeof natsEnv & typeof redisEnv>;
@@ -47,6 +47,8 @@ export interface ServiceKit<C> {
   ready(name: string, check: Check): void;
   /** What `/readyz` says, for a service that answers probes at an address of its own, too. */
   isReady(): Promise<boolean>;
+  /** Ends this process in order with exit code 75, so that it is started again; null where `YARD_RESTARTS` does not permit it. */
+  readonly restart: (() => void) | null;
   /** Shows a fact about this process in `/readyz`, such as which sandbox it has. No secrets. */
   describe(name: string, fact: string): void;
 }
@@ -134,6 +136,7 @@ async function startService<S extends ServiceEnv>(
     onStop: (name, stop) => shutdown.push(name, stop),
     ready: (name, check) => readiness.add(name, check),
     describe: (name, fact) => readiness.describe(name, fact),
+    restart: config.YARD_RESTARTS ? () => shutdown.begin("restart asked", EXIT_RESTART) : null,
     isReady: async () => (await readiness.report()).ready,
   });
   if (shutdown.stopping) return;

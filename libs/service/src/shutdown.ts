@@ -15,6 +15,8 @@ export class Shutdown {
   readonly #end: (code: number) => void;
   #deadline: NodeJS.Timeout | undefined;
   #exitCode = 0;
+  /** When nothing failed on the way. */
+  #inOrder = 0;
   #stopping = false;
 
   /** `onBegin` runs at once when the stop begins, before the first step. */
@@ -38,8 +40,10 @@ export class Shutdown {
     this.#steps.push({ name, stop });
   }
 
-  /** Begins an orderly stop; while one is under way it does nothing. */
-  begin(reason: string): void {
+  /** Begins an orderly stop that ends with this exit code if nothing fails; while one is under way it does nothing. */
+  begin(reason: string, exitCode = 0): void {
+    if (this.#stopping) return;
+    this.#inOrder = exitCode;
     this.#begin(reason, this.#drainMs);
   }
 
@@ -83,7 +87,7 @@ export class Shutdown {
     }
     const durationMs = Math.round(performance.now() - startedAt);
     this.#log.info({ durationMs }, "service stopped");
-    this.#exit(this.#exitCode);
+    this.#exit(this.#exitCode === 0 ? this.#inOrder : this.#exitCode);
   }
 
   #exit(code: number): void {

@@ -1,6 +1,8 @@
 /** Process exit codes; `yard` documents the same numbers. */
 export const EXIT_FAILED = 1;
 export const EXIT_UNREACHABLE = 6;
+/** Ended in order, to be started again: `EX_TEMPFAIL` of sysexits.h. Not 0, which a supervisor may take for done. */
+export const EXIT_RESTART = 75;
 
 /**
  * A start that failed for a reason outside the program: a wrong setting, a server that is down.

@@ -59,6 +59,9 @@ await runService({
           return { key: null };
         case "store":
           return { key: await storeOnce(kit.bus) };
+        case "restart":
+          kit.restart?.();
+          return { key: kit.restart === null ? "not permitted" : null };
         case "fall-ill":
           isHealthy = false;
           return { key: null };

@@ -4,11 +4,13 @@ import { consume } from "@switchyard/bus/consume";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { FairTurns } from "@switchyard/bus/fair-turns";
 import { serve } from "@switchyard/bus/serve";
+import { restartRunner } from "@switchyard/contracts/restarts";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
+import { serveRestart } from "@switchyard/service/serve-restart";
 import { answersFromStore } from "./answers-from-store.ts";
 import { ActiveRuns } from "./journal/active-runs.ts";
 import type { RunnerParts } from "./run/runner-parts.ts";
@@ -68,7 +70,8 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
-  const service = answersFromStore(serve(bus, { ...about, onFault }));
+  const served = serve(bus, { ...about, onFault });
+  const service = answersFromStore(served);
   handleRuns(service, parts);
   handleModelQueries(service, parts.models);
   handleCompletions(service, {
@@ -101,6 +104,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
     await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
   });
+  serveRestart(served, restartRunner, kit.restart);
 }
 
 async function openParts(

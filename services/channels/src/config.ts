@@ -10,6 +10,7 @@ export const ChannelsEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   YARD_CHANNELS_FILE: z.string().min(1).optional(),
+  YARD_CHANNELS_SECRETS_FILE: z.string().min(1).optional(),
   YARD_CHANNELS_LOOPBACK: CallerName.optional(),
   YARD_CHANNELS_ROOTS: z
     .string()

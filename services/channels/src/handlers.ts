@@ -3,8 +3,9 @@ import type { CallContext, Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
 import type { Account } from "./accounts/account-book.ts";
+import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
-import type { IncomingMessage } from "./adapters/adapter.ts";
+import type { InboundSink, IncomingMessage } from "./adapters/adapter.ts";
 import { actOn, findTarget, readMessages } from "./outbound/act.ts";
 import { broadcast } from "./outbound/broadcast.ts";
 import { accountFor, sendMessage, type SendParts } from "./outbound/send-message.ts";
@@ -19,6 +20,8 @@ export interface HandlerParts extends SendParts {
     readonly outcome: "stored" | "known" | "ignored";
     readonly reason: string | null;
   }>;
+  /** Null: there is no such account in the file. */
+  readonly login: (asked: LoginRequest & { readonly signal: AbortSignal }) => Promise<Login | null>;
   /** Where the user's own people wrote last. */
   readonly lastOf: (caller: string) => Promise<Address | null>;
   readonly inboundOf: (account: Account) => {
@@ -49,6 +52,8 @@ export function handleChannels(service: Service, parts: HandlerParts): void {
   handleActions(service, parts);
   handleAccounts(service, parts);
   handleSubmissions(service, parts);
+  handleRequests(service, parts);
+  handleLogins(service, parts);
 }
 
 function handleActions(service: Service, parts: HandlerParts): void {
@@ -146,6 +151,26 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
   });
 }
 
+/** Secrets of accounts, from who runs the installation alone. */
+function handleLogins(service: Service, { book, login, sendMs }: HandlerParts): void {
+  service.handle(channels.loginChannelAccount, async (request, { caller, fail, signal }) => {
+    const { channel, accountId = null } = request;
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(sendMs)]);
+    const known = book.all.map(({ name }) => name);
+    const message = "there is no such account in channels.json, or several: name channel/account";
+    const unknown = () => fail.unknown_account(message, { channel, accountId, known });
+    if (!isAdmin(caller)) throw unknown();
+    try {
+      const found = await login({ ...request, signal: limited });
+      if (found === null) throw unknown();
+      return found;
+    } catch (error) {
+      if (!(error instanceof NoSecretStore)) throw error;
+      throw fail.no_secret_store(error.message, { setting: "YARD_CHANNELS_SECRETS_FILE" });
+    }
+  });
+}
+
 /** Messages of channels that have no provider. In webchat nobody speaks for another one. */
 function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts): void {
   service.handle(channels.submitChannelMessage, async (request, { caller, fail }) => {
@@ -176,6 +201,34 @@ function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts
     const address = { channel, accountId: account.settings.accountId, target, ...thread };
     return { address, messageId, ...taken };
   });
+}
+
+/** What providers send by HTTP. The account's adapter knows who may, and answers when the message is stored. */
+function handleRequests(service: Service, { book, takeIn }: HandlerParts): void {
+  service.handle(
+    channels.receiveChannelRequest,
+    async ({ channel, accountId, headers, body }, { fail }) => {
+      const account = book.get(channel, accountId);
+      if (account?.adapter.receive === undefined)
+        throw fail.unknown_account(`no account ${channel}/${accountId} takes requests`, {
+          channel,
+          accountId,
+        });
+      const accept: InboundSink["accept"] = async (message) => {
+        try {
+          return (await takeIn(account, message)).outcome;
+        } catch (error) {
+          const cause = error instanceof Error ? error.message : String(error);
+          throw fail.store_unavailable("the message could not be stored; send it again", { cause });
+        }
+      };
+      const request = { method: "POST", path: "", headers, body: Buffer.from(body, "base64") };
+      const sink = { accept, state: () => {}, lost: () => {} };
+      const answer = await account.adapter.receive(request, sink);
+      const { status, contentType = null, body: text = null } = answer;
+      return { status, contentType, body: text };
+    },
+  );
 }
 
 /** A service that works for others says for whom; of anybody else the word counts for nothing. */

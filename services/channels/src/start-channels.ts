@@ -1,22 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
 import { runEnds } from "@switchyard/contracts/run-events";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/run-service";
-import { StartError } from "@switchyard/service/start-error";
-import { watchFile } from "@switchyard/service/watch-file";
 import { createAccountLeases, leaseKey } from "./accounts/account-leases.ts";
 import { AccountBook } from "./accounts/account-book.ts";
-import {
-  ChannelsFileError,
-  readAccount,
-  readChannelsFile,
-  type ReadChannels,
-} from "./accounts/channels-file.ts";
+import { readAccount, type ReadChannels } from "./accounts/channels-file.ts";
 import { createCursor } from "./accounts/cursor-store.ts";
+import { FollowedAccounts } from "./accounts/followed-accounts.ts";
 import { createMailbox } from "./accounts/mailbox-store.ts";
 import { adapters } from "./adapters/adapter-list.ts";
 import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
@@ -88,8 +80,18 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
+  const followed = new FollowedAccounts({
+    book,
+    log,
+    env: options.env,
+    adapters,
+    own: loopbackOf(config),
+    file: config.YARD_CHANNELS_FILE,
+    secretsFile: config.YARD_CHANNELS_SECRETS_FILE,
+  });
   handleChannels(service, {
     book,
+    login: (asked) => followed.login(asked),
     outbox,
     limits,
     holder,
@@ -103,11 +105,11 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       return taken;
     },
   });
-  const file = await followAccounts(options, book);
+  await followed.start();
   return {
     async stop() {
       stopping.abort();
-      await file.close();
+      await followed.close();
       for (const one of following) one.stop();
       await service.drain();
       await connections.stop();
@@ -156,78 +158,10 @@ function openAccounts({ redis, log, config }: ChannelsOptions, holder: string) {
   return { book, connections, messages, limits };
 }
 
-/** Brings the accounts of the file into force, and what its edits make of them, until it is closed. */
-async function followAccounts(
-  { config, env, log }: ChannelsOptions,
-  book: AccountBook,
-): Promise<{ close(): Promise<void> }> {
-  const own = loopbackOf(config);
-  const path = config.YARD_CHANNELS_FILE;
-  if (path === undefined) {
-    await book.apply(own);
-    return { close: () => Promise.resolve() };
-  }
-  const fileName = basename(path);
-  const read = (text: string) => withOwn(readChannelsFile(text, { fileName, env, adapters }), own);
-  const known = await firstText(path);
-  await book.apply(firstAccounts(() => read(known)));
-  // One edit after the other: an account that changes ends its connection before it begins another one.
-  let applied: Promise<void> = Promise.resolve();
-  const apply = async (text: string | null): Promise<void> => {
-    try {
-      if (text === null) throw new ChannelsFileError(`${fileName} cannot be read`);
-      await book.apply(read(text));
-      log.info({ accounts: book.all.length }, "channels file in force");
-    } catch (error) {
-      if (error instanceof ChannelsFileError) book.refuse(error.message);
-      else log.error({ err: error }, "channels file not followed");
-    }
-  };
-  const watched = watchFile({
-    path,
-    known,
-    onText: (text) => void (applied = applied.then(() => apply(text))),
-    onTrouble: (err) =>
-      log.warn({ err }, "channels file is not watched; edits count at the next start"),
-  });
-  return {
-    close() {
-      watched.close();
-      return applied;
-    },
-  };
-}
-
-function firstText(path: string): Promise<string> {
-  return readFile(path, "utf8").catch((cause: unknown) => {
-    throw new StartError(`YARD_CHANNELS_FILE cannot be read: ${String(cause)}`, {
-      hint: 'name a file that is there; {"accounts":{}} is one without accounts',
-      cause,
-    });
-  });
-}
-
-function firstAccounts(read: () => ReadChannels): ReadChannels {
-  try {
-    return read();
-  } catch (cause) {
-    if (!(cause instanceof ChannelsFileError)) throw cause;
-    throw new StartError(cause.message, { hint: "docs/channels.md says what it may hold", cause });
-  }
-}
-
 /** The account of a laptop, which the file may have as well. */
 function loopbackOf({ YARD_CHANNELS_LOOPBACK: caller }: ChannelsConfig): ReadChannels {
   if (caller === undefined) return { accounts: [], refused: [] };
   const entry = { caller, callers: ["*"] };
   const named = { channel: "loopback", accountId: "default", entry };
   return { accounts: [readAccount(named, { env: {}, adapters })], refused: [] };
-}
-
-function withOwn({ accounts, refused }: ReadChannels, own: ReadChannels): ReadChannels {
-  const missing = own.accounts.filter(
-    ({ channel, accountId }) =>
-      !accounts.some((named) => named.channel === channel && named.accountId === accountId),
-  );
-  return { accounts: [...accounts, ...missing], refused };
 }

@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { serve, type Service } from "@switchyard/bus/serve";
+import { restartScheduler } from "@switchyard/contracts/restarts";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { serveRestart } from "@switchyard/service/serve-restart";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { StartError } from "@switchyard/service/start-error";
@@ -31,6 +33,7 @@ export async function startScheduler({
   log,
   config,
   version,
+  restart,
 }: ServiceKit<SchedulerConfig> & { readonly version: string }): Promise<Scheduler> {
   const triggers = await loadTriggers(config.YARD_TRIGGERS_FILE);
   const now = Date.now;
@@ -70,6 +73,7 @@ export async function startScheduler({
   const hearings = heard.map((trigger) =>
     hearMessages(trigger, { ...settings, bus, log, store, now, onChange }),
   );
+  serveRestart(service, restartScheduler, restart);
   return {
     async stop() {
       await Promise.all(hearings.map((hearing) => hearing.stop()));

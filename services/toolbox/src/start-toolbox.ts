@@ -25,6 +25,7 @@ import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts"
 import { commandLimits, MIB, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
 import { handle } from "./handlers.ts";
 import { createMemoryStore } from "./memory/memory-store.ts";
+import { createRestartDesk } from "./platform/restart-desk.ts";
 import { createAsCaller } from "./platform/as-caller.ts";
 import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
 import { createBuiltins } from "./tools/builtins.ts";
@@ -90,10 +91,12 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
       "what the agent keeps for everybody is not given to a run: its file does not say shared_memory, or the policy gives the run's owner no right to share-memory",
     );
   });
+  const asCaller = createAsCaller(bus, Date.now);
+  const desk = createRestartDesk({ bus, asCaller, log });
   handle(service, {
     tools: createBuiltins({
       memory,
-      asCaller: createAsCaller(bus, Date.now),
+      asCaller,
       guard: createEgressGuard({
         permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
         setting: WEB_HOSTS_SETTING,
@@ -104,6 +107,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
         path: config.YARD_COMMAND_PATH,
       },
       configDirectory: config.YARD_CONFIG_DIR,
+      restarts: { desk, isPermitted: config.YARD_RESTARTS },
     }),
     workspaces,
     memory,
@@ -129,7 +133,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     async stop() {
       clearInterval(sweeping);
       const timer = setTimeout(() => stopping.abort(), config.YARD_DRAIN_MS * CALLS_SHARE);
-      await service.drain();
+      await Promise.all([service.drain(), desk.stop()]);
       clearTimeout(timer);
       policy.end();
     },

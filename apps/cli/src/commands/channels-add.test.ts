@@ -46,6 +46,45 @@ test("an account is written with the names of variables, beside what is there", 
   ]);
 });
 
+test("mail and webhooks are written with their servers, and with one variable for the password or the secret", async () => {
+  await run("email/desk", {
+    address: "a@example.org",
+    smtp: "smtp.example.org",
+    owner: ["me@x.org"],
+  });
+  await run("email/own", {
+    address: "b@example.org",
+    smtp: "mail.example.org:587",
+    imap: "mail.example.org",
+    mailUser: "b",
+    secret: ["password=B_PASSWORD"],
+  });
+  await run("webhook/ci", { url: "https://ci.example.org/in" });
+  await run("webhook/deaf");
+  const { accounts } = await written();
+  const password = "${MAIL_PASSWORD}";
+  assert.deepEqual(accounts.email.desk.config, {
+    address: "a@example.org",
+    smtp: { host: "smtp.example.org", port: 465, user: "a@example.org", password },
+  });
+  const login = { user: "b", password: "${B_PASSWORD}" };
+  assert.deepEqual(accounts.email.own.config, {
+    address: "b@example.org",
+    smtp: { host: "mail.example.org", port: 587, tls: "starttls", ...login },
+    imap: { host: "mail.example.org", port: 993, ...login },
+  });
+  const inbound = { secrets: ["${WEBHOOK_SECRET}"] };
+  assert.deepEqual(accounts.webhook.ci.config, {
+    inbound,
+    outbound: { url: "https://ci.example.org/in", secret: "${WEBHOOK_SECRET}" },
+  });
+  assert.deepEqual(accounts.webhook.deaf.config, { inbound });
+  await refused(run("email/x", { smtp: "smtp.example.org" }), /needs --address and --smtp/);
+  await refused(run("email/x", { address: "a@b.c", smtp: "https://x" }), /is no host/);
+  await refused(run("telegram/x", { smtp: "smtp.example.org" }), /are for email/);
+  await refused(run("telegram/x", { url: "https://x" }), /--url is for webhook/);
+});
+
 const byName = (a: string, b: string): number => (a < b ? -1 : 1);
 
 test("what is wrong is refused, without the secret in the message, and nothing is written", async () => {

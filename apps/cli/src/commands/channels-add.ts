@@ -12,6 +12,8 @@ const SECRETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   telegram: { token: "TELEGRAM_BOT_TOKEN" },
   discord: { token: "DISCORD_BOT_TOKEN" },
   slack: { botToken: "SLACK_BOT_TOKEN", appToken: "SLACK_APP_TOKEN" },
+  email: { password: "MAIL_PASSWORD" },
+  webhook: { secret: "WEBHOOK_SECRET" },
   webchat: {},
   loopback: {},
 };
@@ -24,6 +26,11 @@ interface AddOptions {
   readonly agent?: string;
   readonly owner?: readonly string[];
   readonly secret?: readonly string[];
+  readonly address?: string;
+  readonly smtp?: string;
+  readonly imap?: string;
+  readonly mailUser?: string;
+  readonly url?: string;
   readonly json?: true;
 }
 
@@ -35,7 +42,7 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
   const usual = Object.hasOwn(SECRETS, channel) ? SECRETS[channel] : undefined;
   if (usual === undefined)
     throw new CliError("usage", `an account of ${JSON.stringify(channel)} cannot be added here`, {
-      hint: `channels are ${Object.keys(SECRETS).join(", ")}; e-mail is written by hand: docs/channel-providers.md`,
+      hint: `channels are ${Object.keys(SECRETS).join(", ")}`,
     });
   check(
     AccountId.safeParse(accountId).success,
@@ -51,9 +58,10 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
     `${JSON.stringify(agent)} is not a valid name of an agent`,
   );
   const variables = { ...usual, ...variablesOf(options.secret ?? [], Object.keys(usual)) };
-  const config = Object.fromEntries(
+  const secrets = Object.fromEntries(
     Object.entries(variables).map(([field, name]) => [field, `\${${name}}`]),
   );
+  const config = configOf(channel, secrets, options);
   const entry = {
     caller,
     ...(agent !== undefined && { agent }),
@@ -74,7 +82,9 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
     return writeJson(terminal, { file, account: `${channel}/${accountId}`, variables: needed });
   terminal.out(`Added ${channel}/${accountId} to ${file}.`);
   if (needed.length > 0)
-    terminal.note(`set ${needed.join(" and ")} for the channels service; it is not in the file`);
+    terminal.note(
+      `give it ${needed.join(" and ")} with: ./yard channels login ${channel}/${accountId}; or set it for the channels service`,
+    );
   if (owners.length === 0 && needed.length > 0)
     terminal.note(
       "nobody is heard yet: name your own id at the provider with --owner, or edit direct",
@@ -82,6 +92,48 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
   terminal.note(
     "a channels service that runs takes it up by itself, if it was started with this file and these variables",
   );
+}
+
+/** With a reference for each secret. */
+function configOf(
+  channel: string,
+  secrets: Readonly<Record<string, string>>,
+  options: AddOptions,
+): Record<string, unknown> {
+  const { address, smtp, imap, mailUser, url } = options;
+  const isMail = channel === "email";
+  const isWebhook = channel === "webhook";
+  check(
+    isMail || [address, smtp, imap, mailUser].every((one) => one === undefined),
+    "--address, --smtp, --imap and --mail-user are for email",
+  );
+  check(isWebhook || url === undefined, "--url is for webhook");
+  const { secret, password } = secrets;
+  if (isWebhook)
+    return {
+      inbound: { secrets: [secret] },
+      ...(url !== undefined && { outbound: { url, secret } }),
+    };
+  if (!isMail) return secrets;
+  check(address !== undefined && smtp !== undefined, "email needs --address and --smtp");
+  const login = { user: mailUser ?? address, password };
+  return {
+    address,
+    smtp: { ...hostOf(smtp ?? "", { port: 465, starttls: 587 }), ...login },
+    ...(imap !== undefined && {
+      imap: { ...hostOf(imap, { port: 993, starttls: 143 }), ...login },
+    }),
+  };
+}
+
+function hostOf(
+  text: string,
+  usual: { readonly port: number; readonly starttls: number },
+): Record<string, unknown> {
+  const [, host, port = String(usual.port)] = /^([\w.-]+)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  check(host !== undefined, `${JSON.stringify(text)} is no host, or host:port`);
+  const isUpgraded = Number(port) === usual.starttls;
+  return { host, port: Number(port), ...(isUpgraded && { tls: "starttls" }) };
 }
 
 function check(isRight: boolean, problem: string): void {

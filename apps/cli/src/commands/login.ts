@@ -1,8 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
 import { checkedApiKey, readApiKey } from "../api-key.ts";
+import { askUnseen } from "../ask-unseen.ts";
 import { CliError } from "../cli-error.ts";
 import { connectHttp } from "../http-bus.ts";
 import { writeSecret } from "../secret-files.ts";
@@ -80,18 +79,5 @@ async function keyOf(file: string | undefined, http: string): Promise<string> {
   if (file !== undefined && file !== "-") return readApiKey(file);
   if (file === "-" || !process.stdin.isTTY)
     return checkedApiKey(await textOrStandardInput("-"), "standard input");
-  return checkedApiKey(await typed(`API key for ${http}: `), "what was typed");
-}
-
-/** Asks without showing what is typed. */
-async function typed(question: string): Promise<string> {
-  process.stderr.write(question);
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
-  try {
-    return await lines.question("");
-  } finally {
-    lines.close();
-    process.stderr.write("\n");
-  }
+  return checkedApiKey(await askUnseen(`API key for ${http}: `), "what was typed");
 }

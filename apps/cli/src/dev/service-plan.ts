@@ -84,6 +84,8 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       // Tokens of bots are in the person's environment.
       ...withoutOurs(env),
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
+      // What `yard channels login` brings.
+      YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),
       YARD_CHANNELS_LOOPBACK: "cli",
     }),
     service(options, "scheduler", "scheduler", "scheduler", {
@@ -168,6 +170,8 @@ function service(
       ...(redis.passwordFile === null ? {} : { YARD_REDIS_PASSWORD_FILE: redis.passwordFile }),
       YARD_HEALTH_PORT: "0",
       YARD_DRAIN_MS: String(DRAIN_MS),
+      // Whoever ends for that is started again.
+      YARD_RESTARTS: "1",
     },
   };
 }

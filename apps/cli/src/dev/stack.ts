@@ -205,6 +205,9 @@ export class Stack {
           `${name} ended (${change.how}); starting it again in ${formatDuration(change.restartInMs)}`,
         );
         break;
+      case "restarting":
+        report.step(`${name} ended to be started again, as it was asked`);
+        break;
       case "restarted":
         report.step(`${name} is back`);
         this.#runs(name, change.running).catch((error: unknown) =>

@@ -86,6 +86,22 @@ test("starts a process again that died, and says how it ended", async () => {
   await part.stop();
 });
 
+test("a process that ended to be started again is started at once, and that counts as no failure", async () => {
+  const { launched, changes, launch, onChange } = scene();
+  const noPause = () => assert.fail("nothing is waited for");
+  const part = await startedPart({ name: "x", launch, onChange, pause: noPause });
+  changes.on("died", () => assert.fail("it did not die"));
+  for (const turn of [0, 1]) {
+    const restarted = once(changes, "restarted");
+    const restarting = once(changes, "restarting");
+    launched[turn]?.end("exit code 75");
+    await restarting;
+    await restarted;
+  }
+  assert.equal(part.current, launched[2]);
+  await part.stop();
+});
+
 test("tries again when a restart fails", async () => {
   const { launched, changes, launch, onChange, failNext } = scene();
   const part = await startedPart({ name: "x", launch, onChange, pause });

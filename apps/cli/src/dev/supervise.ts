@@ -5,7 +5,11 @@
 // S3  `current` is null exactly while no process answers.
 
 import { setTimeout as delay } from "node:timers/promises";
+import { EXIT_RESTART } from "@switchyard/service/start-error";
 import { nextRestart } from "./restart-policy.ts";
+
+/** It was asked to, so it is started again at once, and that is no failure. */
+const RESTART_ASKED = `exit code ${EXIT_RESTART}`;
 
 /** A process that was started and answers. */
 export interface Running {
@@ -21,6 +25,7 @@ export interface Running {
 
 export type Change =
   | { readonly change: "died"; readonly how: string; readonly restartInMs: number }
+  | { readonly change: "restarting" }
   | { readonly change: "restarted"; readonly running: Running }
   | { readonly change: "restart_failed"; readonly error: unknown; readonly restartInMs: number };
 
@@ -78,6 +83,10 @@ export function supervise(options: {
       const how = await current.exited;
       current = null;
       if (stopping.signal.aborted) return;
+      if (how === RESTART_ASKED) {
+        onChange({ change: "restarting" });
+        continue;
+      }
       const restartInMs = schedule();
       onChange({ change: "died", how, restartInMs });
       await pause(restartInMs, stopping.signal);

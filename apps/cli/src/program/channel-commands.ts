@@ -24,10 +24,24 @@ export function addChannelCommands(program: Command, perform: Perform): void {
     .option("--agent <name>", "who answers; without one nobody does")
     .option("--owner <id...>", "your own id at the provider; owners are always heard")
     .option("--secret <field=VARIABLE...>", "the variable with a secret, where it is not the usual")
+    .option("--address <address>", "for email: the account's own address")
+    .option("--smtp <host[:port]>", "for email: where mail is sent; port 465 unless given")
+    .option("--imap <host[:port]>", "for email: where mail is read, 993; left out: it only sends")
+    .option("--mail-user <name>", "for email: who signs in; left out: the address")
+    .option("--url <url>", "for webhook: where messages are sent; left out: it only takes them")
     .option("--json", JSON_TEXT)
     .action((account, options) =>
       perform(options, async (terminal) =>
         (await import("../commands/channels-add.ts")).add(terminal, account, options),
+      ),
+    );
+  channels
+    .command("login <account>")
+    .description("give an account its token or password: asked for unseen, tried, then kept")
+    .option("--json", JSON_TEXT)
+    .action((account, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/channels-login.ts")).login(terminal, account, options),
       ),
     );
   channels

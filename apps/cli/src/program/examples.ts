@@ -48,6 +48,8 @@ const EXAMPLES: readonly string[] = [
   `schedules history "morning report" --status error`,
   `channels list`,
   `channels add telegram/main --project my-project --agent helper --owner 42`,
+  `channels add email/desk --address desk@example.org --smtp smtp.example.org --imap imap.example.org`,
+  `channels login telegram/main`,
   `channels check telegram/default`,
   `channels send loopback user:ann "Dinner is ready."`,
   `channels tail --channel telegram`,

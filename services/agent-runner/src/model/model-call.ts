@@ -43,6 +43,8 @@ export interface ModelAnswer {
   readonly usage: Usage;
   readonly finishReason: FinishReason;
   readonly servedModel: string;
+  /** What a runtime says that it cost, in US dollars; missing: its price says it. */
+  readonly saidCostUsd?: number;
 }
 
 /**
@@ -103,7 +105,7 @@ class AnswerCollector {
   /** Characters that the model has written, in whatever. */
   #written = 0;
   #servedModel: string;
-  #end: { usage: Usage; finishReason: FinishReason } | null = null;
+  #end: Pick<ModelAnswer, "usage" | "finishReason" | "saidCostUsd"> | null = null;
 
   constructor(request: ModelRequest) {
     this.#request = request;
@@ -125,7 +127,11 @@ class AnswerCollector {
         this.#servedModel = part.modelId ?? this.#servedModel;
         return;
       case "model-call-end":
-        this.#end = { usage: usageOf(part.usage), finishReason: finishReasonOf(part.finishReason) };
+        this.#end = {
+          usage: usageOf(part.usage),
+          finishReason: finishReasonOf(part.finishReason),
+          ...saidCost(part.providerMetadata?.["runtime"]?.["costUsd"]),
+        };
         return;
       case "tool-input-delta":
         this.#written += part.delta.length;
@@ -216,6 +222,11 @@ function usageOf(usage: LanguageModelUsage): Usage {
     ...(cacheReadTokens > 0 ? { cacheReadTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
   };
+}
+
+function saidCost(costUsd: unknown): { readonly saidCostUsd?: number } {
+  const isCost = typeof costUsd === "number" && Number.isFinite(costUsd) && costUsd >= 0;
+  return isCost ? { saidCostUsd: costUsd } : {};
 }
 
 /** More than any call can use; the sum of all calls of a run is an exact integer still. */

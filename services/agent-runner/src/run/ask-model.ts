@@ -158,9 +158,11 @@ export class ModelAsker {
       const isLast = index === candidates.length - 1;
       try {
         const answer = await this.#askOne(started, { name, isLast }, question);
-        const costUsd = costOf(answer.usage, this.#context.models.factsOf(name).price);
+        const { saidCostUsd, ...said } = answer;
+        const costUsd =
+          saidCostUsd ?? costOf(answer.usage, this.#context.models.factsOf(name).price);
         return {
-          ...answer,
+          ...said,
           model: name,
           costUsd,
           ...(passedOver.length === 0 ? {} : { passedOver }),

@@ -15,6 +15,7 @@ import {
 import type { HostEvent } from "./host-protocol.ts";
 import { DriverError, turnText, type DriverOptions } from "./driver.ts";
 import { launchOf } from "./launch-profiles.ts";
+import { SessionCost, turnUsage } from "./acp-usage.ts";
 import { SERVER_NAME } from "./tool-door.ts";
 
 type Place = Pick<NewSessionRequest, "cwd" | "mcpServers">;
@@ -24,12 +25,14 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
   const { start, door, work, spawn, tell, onSession } = options;
   const { args, env } = await launchOf(options);
   const cli = await spawn(args, env);
+  const cost = new SessionCost(tell);
   // What is loaded is said again, and was told before.
   let isTold = false;
   const app = client({ name: "switchyard" })
     .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params))
-    .onNotification(methods.client.session.update, ({ params }) => {
-      const event = isTold ? eventOf(params.update) : null;
+    .onNotification(methods.client.session.update, ({ params: { update } }) => {
+      if (update.sessionUpdate === "usage_update") return cost.hear(update.cost);
+      const event = isTold ? eventOf(update) : null;
       if (event !== null) tell(event);
     });
   const connection = app.connect(
@@ -58,11 +61,15 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
     const sessionId = resumed ?? (await begin(agent, place));
     await onSession(sessionId, resumed !== null);
     isTold = true;
+    cost.begin(resumed !== null);
     const text = turnText(resumed === null ? start.firstText : start.resumeText);
-    const { stopReason } = await agent.request(methods.agent.session.prompt, {
+    const answer = await agent.request(methods.agent.session.prompt, {
       sessionId,
       prompt: [{ type: "text", text }],
     });
+    const { stopReason } = answer;
+    const usage = turnUsage(answer);
+    if (usage !== null) tell({ type: "usage", ...usage });
     tell({ type: "end", reason: endOf(stopReason) });
   } catch (error) {
     const words = cli.lastWords();

@@ -67,6 +67,8 @@ export type HostEvent =
       readonly inputTokens: number;
       readonly cachedTokens: number;
       readonly outputTokens: number;
+      /** What the CLI itself says that it cost, in US dollars. */
+      readonly costUsd?: number;
     }
   /** The turn is over. */
   | { readonly type: "end"; readonly reason: "stop" | "length" | "refused" }

@@ -15,6 +15,8 @@ export interface RuntimeHost {
   readonly pid: number;
   /** Calls that the CLI waits for, by the host's ids. */
   readonly pending: Set<string>;
+  /** True when the CLI has said what something cost. */
+  saysCost: boolean;
   /** True when its turn is over, or it has failed or ended. */
   readonly isOver: () => boolean;
   send(command: HostCommand): void;
@@ -62,6 +64,7 @@ export function startHost(start: HostStart): RuntimeHost {
   return {
     pid: child.pid ?? 0,
     pending: new Set(),
+    saysCost: false,
     isOver: () => isOver,
     send,
     async next(withinMs) {

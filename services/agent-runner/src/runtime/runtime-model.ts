@@ -100,7 +100,7 @@ async function* partsOf(
   try {
     yield { type: "stream-start", warnings: [] };
     const host = await begin(runId, options);
-    const answer = new RuntimeAnswer();
+    const answer = new RuntimeAnswer(host);
     for (;;) {
       const wait = answer.calls === 0 ? undefined : TOGETHER_MS;
       const event = await Promise.race([host.next(wait), aborted.promise]);
@@ -126,6 +126,12 @@ class RuntimeAnswer {
   #blocks = 0;
   #open: "text" | "reasoning" | null = null;
   #usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0 };
+  #costUsd = 0;
+  readonly #host: Pick<RuntimeHost, "saysCost">;
+
+  constructor(host: Pick<RuntimeHost, "saysCost">) {
+    this.#host = host;
+  }
 
   *partsOf(event: HostEvent): Generator<LanguageModelV4StreamPart> {
     switch (event.type) {
@@ -148,6 +154,8 @@ class RuntimeAnswer {
         this.#usage.inputTokens += event.inputTokens;
         this.#usage.cachedTokens += event.cachedTokens;
         this.#usage.outputTokens += event.outputTokens;
+        this.#costUsd += event.costUsd ?? 0;
+        if (event.costUsd !== undefined) this.#host.saysCost = true;
         return;
       default: // the session is the host's; ends are not parts
     }
@@ -168,6 +176,10 @@ class RuntimeAnswer {
         },
         outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
       },
+      // Of what says its costs, an answer without one has cost nothing.
+      ...(this.#host.saysCost && {
+        providerMetadata: { [RUNTIME_OPTIONS]: { costUsd: this.#costUsd } },
+      }),
     };
   }
 

@@ -115,6 +115,18 @@ test("what a person says in the middle reaches the CLI with the result that it w
   );
 });
 
+test("what a CLI says that it cost is the cost of the steps, and limits hold it", async () => {
+  const input = ["cost 0.25", read("a"), "cost 0.75", read("b"), "cost 0.75"].join("\n");
+  const events = await runToEnd("priced", input);
+  const costs = events
+    .filter(({ name }) => name === "model-responded")
+    .map(({ payload }) => payload["costUsd"]);
+  assert.deepEqual(costs, [0.25, 0.5, 0]);
+  await lab.command("coder", { runId: "dear", input, limits: { maxCostUsd: 0.5 } });
+  const over = await lab.eventsUntil("dear", (event) => isEnd(event.name));
+  assert.match(JSON.stringify(over.at(-1)?.payload), /maxCostUsd|cost/);
+});
+
 test("the limits of a run hold a CLI, too", async () => {
   const input = [read("a"), read("b"), read("c")].join("\n");
   await lab.command("coder", { runId: "limited", input, limits: { maxSteps: 2 } });

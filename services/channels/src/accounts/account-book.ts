@@ -73,6 +73,22 @@ export class AccountBook {
     for (const problem of problems) this.#options.log.error({ problem }, "account not in force");
   }
 
+  /** Asks the provider whether it takes these settings, beside whatever is in force. Never rejects. */
+  async probe(
+    settings: AccountSettings,
+    signal: AbortSignal,
+  ): Promise<{ readonly identity: string } | { readonly problem: string }> {
+    const made = this.#make(settings);
+    if ("problem" in made) return made;
+    try {
+      return await made.adapter.check({ idempotencyKey: "check", signal });
+    } catch (error) {
+      return { problem: made.redact(error instanceof Error ? error.message : String(error)) };
+    } finally {
+      await made.adapter.close().catch(() => {}); // it was never in force
+    }
+  }
+
   async close(): Promise<void> {
     for (const name of this.#accounts.keys()) await this.#replace(name, null);
   }

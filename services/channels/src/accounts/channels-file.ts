@@ -132,6 +132,20 @@ function parsed(text: string, fileName: string): unknown {
 
 const REFERENCE = /\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g;
 
+/** The variables that the accounts of a text name, by `channel/account`. Throws as {@link readChannelsFile} does. */
+export function variablesOf(text: string, fileName: string): ReadonlyMap<string, string[]> {
+  const file = ChannelsFile.safeParse(parsed(text, fileName));
+  if (!file.success) throw new ChannelsFileError(`${fileName}: ${problemsOf(file.error)}`);
+  const all = Object.entries(file.data.accounts).flatMap(([channel, entries]) =>
+    Object.entries(entries).map(([accountId, entry]): [string, string[]] => {
+      const { config = {} } = Object(entry) as { readonly config?: unknown };
+      const names = [...JSON.stringify(config).matchAll(REFERENCE)].map(([, name = ""]) => name);
+      return [`${channel}/${accountId}`, [...new Set(names)]];
+    }),
+  );
+  return new Map(all);
+}
+
 /** Replaces `${VAR}` and `${VAR:-default}` in every text. Names what is not set, never what is. */
 function withVariables(
   value: unknown,

@@ -1,4 +1,8 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import {
+  checkWebhook,
+  isOneOf,
+  WEBHOOK_TOLERANCE_SECONDS,
+} from "@switchyard/service/standard-webhook";
 import type { Hook } from "./hooks-file.ts";
 
 /** What the headers of a delivery say, once its signature is right. */
@@ -12,8 +16,6 @@ export type Checked =
   | { readonly delivery: SignedDelivery }
   | { readonly refusal: { readonly code: string; readonly detail: string } };
 
-/** As https://www.standardwebhooks.com advises: so far may the sender's clock be away, and so long may a request be sent again by who overheard it. */
-const TOLERANCE_SECONDS = 300;
 const ID = /^[\x21-\x7e]{1,256}$/;
 
 /** Says whether one of the hook's secrets has signed the body, and which delivery it is. */
@@ -30,23 +32,20 @@ function checkStandard(
   secrets: readonly Uint8Array[],
   { headers, body, nowMs }: { headers: Headers; body: Uint8Array; nowMs: number },
 ): Checked {
-  const id = headers.get("webhook-id") ?? "";
-  const timestamp = headers.get("webhook-timestamp") ?? "";
-  const signatures = headers.get("webhook-signature") ?? "";
-  if (!ID.test(id) || !/^\d{1,12}$/.test(timestamp) || signatures === "")
-    return missing("webhook-id, webhook-timestamp and webhook-signature");
-  const given = signatures
-    .split(" ")
-    .filter((one) => one.startsWith("v1,"))
-    .map((one) => Buffer.from(one.slice(3), "base64"));
-  const isSigned = isOneOf(given, secrets, (hmac) =>
-    hmac.update(`${id}.${timestamp}.`).update(body),
-  );
-  if (!isSigned) return WRONG;
-  const isFresh = Math.abs(nowMs / 1_000 - Number(timestamp)) <= TOLERANCE_SECONDS;
-  if (isFresh) return { delivery: { id, event: null } };
-  const detail = `webhook-timestamp is more than ${TOLERANCE_SECONDS} seconds away from the clock here`;
-  return { refusal: { code: "expired_signature", detail } };
+  const checked = checkWebhook(secrets, { header: (name) => headers.get(name), body, nowMs });
+  if ("id" in checked) return { delivery: { id: checked.id, event: null } };
+  switch (checked.refusal) {
+    case "missing":
+      return missing("webhook-id, webhook-timestamp and webhook-signature");
+    case "wrong":
+      return WRONG;
+    case "expired": {
+      const detail = `webhook-timestamp is more than ${WEBHOOK_TOLERANCE_SECONDS} seconds away from the clock here`;
+      return { refusal: { code: "expired_signature", detail } };
+    }
+    default:
+      return checked.refusal satisfies never;
+  }
 }
 
 /** https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries; it signs no time and no id. */
@@ -59,23 +58,6 @@ function checkGitHub(secrets: readonly Uint8Array[], headers: Headers, body: Uin
     return missing("X-GitHub-Delivery, X-GitHub-Event and X-Hub-Signature-256");
   const given = [Buffer.from(signature, "hex")];
   return isOneOf(given, secrets, (hmac) => hmac.update(body)) ? { delivery: { id, event } } : WRONG;
-}
-
-type Hmac = ReturnType<typeof createHmac>;
-
-/** Compares all with all, each in constant time: the time says neither how much of a signature was right nor which secret it was. */
-function isOneOf(
-  given: readonly Uint8Array[],
-  secrets: readonly Uint8Array[],
-  sign: (hmac: Hmac) => Hmac,
-): boolean {
-  let isFound = false;
-  for (const secret of secrets) {
-    const expected = sign(createHmac("sha256", secret)).digest();
-    for (const one of given)
-      if (one.length === expected.length && timingSafeEqual(one, expected)) isFound = true;
-  }
-  return isFound;
 }
 
 const WRONG: Checked = {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { AgentName } from "@switchyard/contracts/ids";
 import { readSecretFile } from "@switchyard/service/secret-file";
+import { webhookKey } from "@switchyard/service/standard-webhook";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
 
@@ -132,9 +133,8 @@ function keyOf(form: HookForm, secret: string, field: string): Uint8Array {
     if (secret.length >= 16) return Buffer.from(secret);
     throw new HookError(`${field}: is shorter than 16 characters, which can be guessed`);
   }
-  const [, encoded = ""] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
-  const key = Buffer.from(encoded, "base64");
-  if (key.length >= 24 && key.length <= 64) return key;
+  const key = webhookKey(secret);
+  if (key !== null) return key;
   throw new HookError(`${field}: must be whsec_ and 24 to 64 bytes in base64`);
 }
 

@@ -3,6 +3,7 @@ import type { Context, Hono } from "hono";
 import { createAgUiEndpoint } from "../ag-ui/serve-ag-ui.ts";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { createA2aEndpoint } from "../a2a/serve-a2a.ts";
+import { createChannelHookEndpoint } from "../hooks/serve-channel-hook.ts";
 import { createHookEndpoint } from "../hooks/serve-hook.ts";
 import type { Hooks } from "../hooks/hooks-file.ts";
 import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
@@ -50,6 +51,7 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
   );
   // Signed by whoever sends it, in place of a credential.
   app.post("/hooks/:name", createHookEndpoint(parts));
+  app.post("/hooks/:channel/:account", createChannelHookEndpoint(parts));
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }

@@ -1,7 +1,7 @@
-import { createHmac } from "node:crypto";
 import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { signedWebhookHeaders } from "@switchyard/service/standard-webhook";
 import type { Subscription, WebhookDelivery } from "./subscription-store.ts";
 
 export type SendOutcome =
@@ -17,10 +17,7 @@ export async function sendWebhook(
   { secret, webhook }: Pick<Subscription, "secret" | "webhook">,
   { id, body }: Pick<WebhookDelivery, "id" | "body">,
 ): Promise<SendOutcome> {
-  const timestamp = String(Math.floor(Date.now() / 1_000));
-  const signature = createHmac("sha256", Buffer.from(secret.replace(/^whsec_/, ""), "base64"))
-    .update(`${id}.${timestamp}.${body}`)
-    .digest("base64");
+  const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   try {
     const url = new URL(webhook.url);
     guard.checkUrl(url);
@@ -30,9 +27,7 @@ export async function sendWebhook(
         "content-type": "application/json",
         "content-length": Buffer.byteLength(body),
         "user-agent": "switchyard-webhooks",
-        "webhook-id": id,
-        "webhook-timestamp": timestamp,
-        "webhook-signature": `v1,${signature}`,
+        ...signedWebhookHeaders(key, { id, body, nowMs: Date.now() }),
       },
     });
     if (status >= 200 && status < 300) return { outcome: "delivered" };

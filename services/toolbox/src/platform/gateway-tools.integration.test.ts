@@ -286,10 +286,10 @@ test("no link leads out of the directory, and a broken file is told without its 
   assert.match(await refused("gateway_config_get", {}), /models\.json is not valid JSON/);
 });
 
-test("restart restarts nothing and says so, with who reads files by itself [F30]", async () => {
+test("without YARD_RESTARTS a restart is refused, and who reads files by itself needs none [F30]", async () => {
   assert.match(
-    await refused("gateway_restart", { reason: "new model" }),
-    /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted.*runner: .*scheduler: /,
+    await refused("gateway_restart", { service: "runner", reason: "new model" }),
+    /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted: YARD_RESTARTS/,
   );
   for (const service of ["importer", "channels"]) {
     const { restarted, reason } = await ok("gateway_restart", { service });

@@ -1,3 +1,4 @@
+import { RESTARTS, type Restartable } from "@switchyard/contracts/restarts";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
@@ -7,11 +8,13 @@ import { configFiles, type ConfigFiles } from "./config-files.ts";
 import { checkChanges, writableSchema } from "./config-rules.ts";
 import type { Json } from "./config-value.ts";
 import { jsonResult } from "./json-result.ts";
+import { resultText, type RestartDesk } from "./restart-desk.ts";
+import { CallerSession, SessionText } from "./session-tools.ts";
 
 /** Who reads which part, and when. */
 const READERS = {
   models: { service: "runner", file: "models.json", reads: "when it starts" },
-  channels: { service: "channels", file: "channels.json", reads: "when it starts" },
+  channels: { service: "channels", file: "channels.json", reads: "by itself when it changes" },
   triggers: { service: "scheduler", file: "triggers.yaml", reads: "when it starts" },
   agents: { service: "importer", file: "agents/", reads: "by itself when it changes" },
 } as const;
@@ -36,19 +39,28 @@ const writeShape = { baseHash: BaseHash, note: Note };
  * The tools for the configuration files of a project [F30-F34]; for owners alone. Without a directory they are not listed, and a call says
  * why.
  */
-export function createGatewayTools(directory: string | undefined): readonly Tool[] {
+export function createGatewayTools({
+  directory,
+  desk,
+  isRestartPermitted,
+}: {
+  readonly directory: string | undefined;
+  readonly desk: RestartDesk;
+  /** `YARD_RESTARTS` of the toolbox. */
+  readonly isRestartPermitted: boolean;
+}): readonly Tool[] {
   const unavailable =
     directory === undefined
       ? "This installation gives the toolbox no configuration directory (YARD_CONFIG_DIR), so gateway_* cannot read or change it; a person has to."
       : undefined;
   const files = configFiles(directory ?? "");
-  const tools = [
-    getTool(files),
-    schemaTool(),
-    ...writeTools(files, `config:${directory}`),
-    restartTool(),
+  const tools = [getTool(files), schemaTool(), ...writeTools(files, `config:${directory}`)];
+  return [
+    ...tools.map((tool) => Object.assign(tool, { unavailable })),
+    Object.assign(restartTool(desk, isRestartPermitted), {
+      unavailable: isRestartPermitted ? undefined : unavailable,
+    }),
   ];
-  return tools.map((tool) => Object.assign(tool, { unavailable }));
 }
 
 function getTool(files: ConfigFiles): Tool {
@@ -152,53 +164,72 @@ function write(options: {
   });
 }
 
-/** They follow their files. */
-const READ_AGAIN: ReadonlySet<string> = new Set([READERS.agents.service, READERS.channels.service]);
-
 function inForce(part: Part) {
   const { service, file, reads } = READERS[part];
-  const needsRestart = !READ_AGAIN.has(service);
-  return {
-    service,
-    file,
-    reads,
-    needsRestart,
-    ...(needsRestart && { how: howToRestart(service) }),
-  };
+  const needsRestart = service in RESTARTS;
+  const how = `gateway_restart with service: ${service}; or a person restarts it`;
+  return { service, file, reads, needsRestart, ...(needsRestart && { how }) };
 }
 
-function howToRestart(service: string): string {
-  return `a person restarts it: yard dev is stopped and started again; Compose: docker compose restart ${service}; elsewhere restart the service ${service}`;
-}
-
-function restartTool(): Tool {
+function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
   return defineTool({
     name: "gateway_restart",
     notForRuns: NOT_FOR_RUNS,
     description:
-      "Says how a service comes to read its configuration again; it restarts nothing by itself.",
+      "Restarts the service that reads a part of the configuration when it starts: runner (models) or scheduler (triggers). Runs that are under way go on after it. What takes longer than the call is told in your session.",
     input: z.strictObject({
-      service: z.enum(SERVICES).optional().describe("Left out: all of them"),
+      service: z
+        .enum(SERVICES)
+        .describe("channels and importer read their files again by themselves"),
       reason: Note,
       note: Note,
+      sessionKey: SessionText.optional().describe(
+        "Where the result is told; left out: your own session",
+      ),
+      continuationMessage: z
+        .string()
+        .min(1)
+        .max(2_000)
+        .optional()
+        .describe("Said in the session behind the result"),
+      callerSession: CallerSession,
     }),
-    run({ service }) {
-      if (service !== undefined && READ_AGAIN.has(service))
-        return Promise.resolve(
-          jsonResult({
-            ok: true,
-            restarted: false,
-            service,
-            reason: "It reads its files again by itself when they change; no restart is needed.",
-          }),
+    async run({ service, sessionKey, continuationMessage, callerSession }, context) {
+      if (!isRestartable(service))
+        return jsonResult({
+          ok: true,
+          restarted: false,
+          service,
+          reason: "It reads its files again by itself when they change; no restart is needed.",
+        });
+      if (!isPermitted)
+        throw new ToolError(
+          `Gateway restart is disabled (commands.restart=false). Nothing was restarted: YARD_RESTARTS is not set here, so a person restarts the ${service} (docs/operations.md, "Restarts from outside").`,
         );
-      const names = SERVICES.filter((one) => !READ_AGAIN.has(one));
-      const how = (service === undefined ? names : [service])
-        .map((one) => `${one}: ${howToRestart(one)}`)
-        .join(". ");
-      throw new ToolError(
-        `Gateway restart is disabled (commands.restart=false). Nothing was restarted: the toolbox cannot end other services. ${how}.`,
-      );
+      const session = sessionKey ?? callerSession ?? null;
+      if (continuationMessage !== undefined && session === null)
+        throw new ToolError(
+          "continuationMessage needs sessionKey: there is no session of your own.",
+        );
+      const wish = { service, session, continuation: continuationMessage ?? null };
+      const restarted = await desk.restart(wish, context);
+      if (restarted !== null)
+        return jsonResult({
+          ok: true,
+          restarted: true,
+          service,
+          ...restarted,
+          text: resultText(service, restarted),
+        });
+      const text =
+        session === null
+          ? `The restart of the ${service} goes on; yard services shows when it is ready.`
+          : `The restart of the ${service} goes on; what comes of it is told in ${session}.`;
+      return jsonResult({ ok: true, restarted: false, underWay: true, service, session, text });
     },
   }) as Tool; // as above
+}
+
+function isRestartable(service: string): service is Restartable {
+  return service in RESTARTS;
 }

@@ -18,7 +18,7 @@ import { asToolError, type AsCaller } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
 import { agentOfKey, rowOf } from "./session-names.ts";
 
-const SessionText = z.string().max(160);
+export const SessionText = z.string().max(160);
 /** Set by the client that speaks for a session, never by a model: the stdio server hides it. A run's own session comes from its token. */
 export const CallerSession = SessionText.optional().describe("The session that you speak in");
 

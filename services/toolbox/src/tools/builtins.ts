@@ -4,6 +4,7 @@ import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";
 import { createCronTools } from "../platform/cron-tools.ts";
 import { createGatewayTools } from "../platform/gateway-tools.ts";
+import type { RestartDesk } from "../platform/restart-desk.ts";
 import { createMessageTools } from "../platform/message-tools.ts";
 import { createSessionTools } from "../platform/session-tools.ts";
 import { createSpawnTools } from "../platform/spawn-tools.ts";
@@ -24,6 +25,7 @@ export interface BuiltinOptions {
   readonly command: CommandOptions;
   /** Where the files of the project's configuration are; undefined: nowhere that the toolbox sees. */
   readonly configDirectory: string | undefined;
+  readonly restarts: { readonly desk: RestartDesk; readonly isPermitted: boolean };
 }
 
 /** All built-in tools by name, in the order in which they are listed. */
@@ -33,6 +35,7 @@ export function createBuiltins({
   command,
   asCaller,
   configDirectory,
+  restarts,
 }: BuiltinOptions): ReadonlyMap<BuiltinName, Tool> {
   const tools: readonly Tool[] = [
     readFile,
@@ -47,7 +50,11 @@ export function createBuiltins({
     ...createSpawnTools(asCaller),
     ...createMessageTools(asCaller),
     ...createCronTools(asCaller),
-    ...createGatewayTools(configDirectory),
+    ...createGatewayTools({
+      directory: configDirectory,
+      desk: restarts.desk,
+      isRestartPermitted: restarts.isPermitted,
+    }),
   ];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }

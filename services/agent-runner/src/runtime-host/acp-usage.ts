@@ -1,0 +1,83 @@
+// What agents of the Agent Client Protocol say of their use. The protocol has the costs of a session (`usage_update`) and a draft for the tokens of
+// a turn (`usage` of the answer to a prompt); Gemini CLI says its tokens in `_meta.quota`.
+
+import { z } from "zod";
+import type { HostEvent } from "./host-protocol.ts";
+
+type Used = Omit<HostEvent & { type: "usage" }, "type">;
+
+const Tokens = z.number().nonnegative().finite();
+
+const Answer = z.object({
+  usage: z
+    .object({
+      inputTokens: Tokens,
+      outputTokens: Tokens,
+      cachedReadTokens: Tokens.nullish(),
+      cachedWriteTokens: Tokens.nullish(),
+      thoughtTokens: Tokens.nullish(),
+    })
+    .nullish()
+    .catch(null),
+  _meta: z
+    .object({
+      quota: z.object({
+        token_count: z.object({ input_tokens: Tokens, output_tokens: Tokens }),
+      }),
+    })
+    .nullish()
+    .catch(null),
+});
+
+/** The tokens that the answer to a prompt tells of; null when it tells of none. */
+export function turnUsage(answer: unknown): Used | null {
+  const { data } = Answer.safeParse(answer);
+  const usage = data?.usage;
+  if (usage) {
+    const { inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens, thoughtTokens } = usage;
+    const cachedTokens = cachedReadTokens ?? 0;
+    return {
+      // Each kind is told alone: the sum of all is `totalTokens`.
+      inputTokens: inputTokens + cachedTokens + (cachedWriteTokens ?? 0),
+      cachedTokens,
+      outputTokens: outputTokens + (thoughtTokens ?? 0),
+    };
+  }
+  const count = data?.["_meta"]?.quota.token_count;
+  if (!count) return null;
+  return { inputTokens: count.input_tokens, cachedTokens: 0, outputTokens: count.output_tokens };
+}
+
+/** The costs of a session grow: what came since the last time is told, and of a session that is resumed nothing that was before. */
+export class SessionCost {
+  readonly #tell: (event: HostEvent) => void;
+  #hasBegun = false;
+  /** Null: of a session that is resumed nothing was said yet. */
+  #saidUsd: number | null = 0;
+
+  constructor(tell: (event: HostEvent) => void) {
+    this.#tell = tell;
+  }
+
+  /** The session's own turn begins. */
+  begin(isResumed: boolean): void {
+    this.#hasBegun = true;
+    if (isResumed && this.#saidUsd === 0) this.#saidUsd = null;
+  }
+
+  /** Other currencies are not counted. */
+  hear(cost: { readonly amount: number; readonly currency: string } | null | undefined): void {
+    if (!cost || cost.currency !== "USD" || !Number.isFinite(cost.amount)) return;
+    const { amount } = cost;
+    const before = this.#saidUsd ?? amount;
+    this.#saidUsd = Math.max(before, amount);
+    if (this.#hasBegun && amount > before)
+      this.#tell({
+        type: "usage",
+        inputTokens: 0,
+        cachedTokens: 0,
+        outputTokens: 0,
+        costUsd: amount - before,
+      });
+  }
+}

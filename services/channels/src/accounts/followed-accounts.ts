@@ -1,0 +1,214 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+import type { loginChannelAccount } from "@switchyard/contracts/channels";
+import type { Log } from "@switchyard/service/log";
+import { StartError } from "@switchyard/service/start-error";
+import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
+import type { z } from "zod";
+import type { AdapterDefinition } from "../adapters/adapter.ts";
+import type { AccountBook } from "./account-book.ts";
+import {
+  ChannelsFileError,
+  readChannelsFile,
+  variablesOf,
+  type ReadChannels,
+} from "./channels-file.ts";
+
+export interface FollowedAccountsOptions {
+  readonly book: AccountBook;
+  readonly log: Log;
+  /** Where `${VAR}` comes from, unless the file of secrets has it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly adapters: ReadonlyMap<string, AdapterDefinition>;
+  /** Accounts that are there without the file, which may have them as well. */
+  readonly own: ReadChannels;
+  /** `channels.json`. */
+  readonly file: string | undefined;
+  /** What logins have brought: a `NAME=value` in each line. It need not be there. */
+  readonly secretsFile: string | undefined;
+}
+
+export type LoginRequest = z.output<typeof loginChannelAccount.request>;
+export type Login = z.output<typeof loginChannelAccount.reply>;
+
+/** There is no file for secrets, so none can be kept. */
+export class NoSecretStore extends Error {
+  override readonly name = "NoSecretStore";
+}
+
+/** Brings the accounts of `channels.json` into force, and what edits and logins make of them. One after the other: an account that changes ends its connection before it begins another one. */
+export class FollowedAccounts {
+  readonly #options: FollowedAccountsOptions;
+  readonly #watches: FileWatch[] = [];
+  /** Null: there is no file. */
+  #text: string | null = null;
+  #secrets: Readonly<Record<string, string>> = {};
+  #applied: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FollowedAccountsOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with a StartError when the file cannot be used at all. */
+  async start(): Promise<void> {
+    const { book, own, file, secretsFile } = this.#options;
+    if (file === undefined) return book.apply(own);
+    const secrets = secretsFile === undefined ? "" : await textOf(secretsFile);
+    this.#secrets = secretsIn(secrets);
+    this.#text = await firstText(file);
+    await book.apply(this.#first(this.#text));
+    this.#watch(file, this.#text, (text) => this.#become(text));
+    if (secretsFile !== undefined)
+      this.#watch(secretsFile, secrets, (text) => {
+        this.#secrets = secretsIn(text ?? "");
+        return this.#become(this.#text);
+      });
+  }
+
+  /** Null when the file has no such account, or several. Rejects with NoSecretStore. */
+  login(asked: LoginRequest & { readonly signal: AbortSignal }): Promise<Login | null> {
+    return this.#inTurn(() => this.#login(asked));
+  }
+
+  async close(): Promise<void> {
+    for (const watch of this.#watches) watch.close();
+    await this.#applied;
+  }
+
+  async #login({
+    channel,
+    accountId,
+    values,
+    signal,
+  }: LoginRequest & { readonly signal: AbortSignal }): Promise<Login | null> {
+    const { book, file = "", secretsFile } = this.#options;
+    if (this.#text === null) return null;
+    const named = [...variablesOf(this.#text, basename(file))].filter(([name]) =>
+      accountId === undefined ? name.startsWith(`${channel}/`) : name === `${channel}/${accountId}`,
+    );
+    const [[name, variables] = ["", []], other] = named;
+    if (name === "" || other !== undefined) return null;
+    const about = { channel, accountId: name.slice(channel.length + 1), variables };
+    const nothing = { ...about, isStored: false, identity: null, problem: null };
+    if (Object.keys(values).length === 0) return nothing;
+    if (secretsFile === undefined)
+      throw new NoSecretStore(
+        "This installation keeps the secrets of accounts elsewhere (YARD_CHANNELS_SECRETS_FILE is not set): change them where the service's variables come from, and start it again.",
+      );
+    const foreign = Object.keys(values).find((variable) => !variables.includes(variable));
+    if (foreign !== undefined)
+      return { ...nothing, problem: `the account's config does not name ${foreign}` };
+    const secrets = { ...this.#secrets, ...values };
+    const { accounts, refused } = this.#read(this.#text, secrets);
+    const settings = accounts.find((one) => `${one.channel}/${one.accountId}` === name);
+    if (settings === undefined) {
+      const problem = refused.find((one) => one.name === name)?.problem ?? "it is switched off";
+      return { ...nothing, problem };
+    }
+    const probed = await book.probe(settings, signal);
+    if ("problem" in probed) return { ...nothing, problem: probed.problem };
+    await writeSecrets(secretsFile, secrets);
+    this.#secrets = secrets;
+    await this.#apply(this.#text);
+    return { ...nothing, isStored: true, identity: probed.identity };
+  }
+
+  #become(text: string | null): Promise<void> {
+    return this.#inTurn(() => this.#apply(text));
+  }
+
+  /** Never rejects. */
+  async #apply(text: string | null): Promise<void> {
+    const { book, log, file = "" } = this.#options;
+    try {
+      if (text === null) throw new ChannelsFileError(`${basename(file)} cannot be read`);
+      await book.apply(this.#read(text, this.#secrets));
+      this.#text = text;
+      log.info({ accounts: book.all.length }, "channels file in force");
+    } catch (error) {
+      if (error instanceof ChannelsFileError) book.refuse(error.message);
+      else log.error({ err: error }, "channels file not followed");
+    }
+  }
+
+  #read(text: string, secrets: Readonly<Record<string, string>>): ReadChannels {
+    const { own, env, adapters, file = "" } = this.#options;
+    const fileName = basename(file);
+    return withOwn(
+      readChannelsFile(text, { fileName, env: { ...env, ...secrets }, adapters }),
+      own,
+    );
+  }
+
+  #first(text: string): ReadChannels {
+    try {
+      return this.#read(text, this.#secrets);
+    } catch (cause) {
+      if (!(cause instanceof ChannelsFileError)) throw cause;
+      const hint = "docs/channels.md says what it may hold";
+      throw new StartError(cause.message, { hint, cause });
+    }
+  }
+
+  #watch(path: string, known: string, become: (text: string | null) => Promise<void>): void {
+    const { log } = this.#options;
+    this.#watches.push(
+      watchFile({
+        path,
+        known,
+        onText: (text) => void become(text),
+        onTrouble: (err) =>
+          log.warn({ err }, "channels file is not watched; edits count at the next start"),
+      }),
+    );
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#applied.then(work);
+    this.#applied = done.catch(() => {}); // whoever asked is told
+    return done;
+  }
+}
+
+function firstText(path: string): Promise<string> {
+  return readFile(path, "utf8").catch((cause: unknown) => {
+    throw new StartError(`YARD_CHANNELS_FILE cannot be read: ${String(cause)}`, {
+      hint: 'name a file that is there; {"accounts":{}} is one without accounts',
+      cause,
+    });
+  });
+}
+
+function withOwn({ accounts, refused }: ReadChannels, own: ReadChannels): ReadChannels {
+  const missing = own.accounts.filter(
+    ({ channel, accountId }) =>
+      !accounts.some((named) => named.channel === channel && named.accountId === accountId),
+  );
+  return { accounts: [...accounts, ...missing], refused };
+}
+
+/** One that is not there has none. */
+function textOf(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => "");
+}
+
+function secretsIn(text: string): Record<string, string> {
+  const pairs = [...text.matchAll(/^([A-Za-z_]\w*)=(.+)$/gm)];
+  return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
+}
+
+/** For its owner alone, whole or not at all. */
+async function writeSecrets(
+  path: string,
+  secrets: Readonly<Record<string, string>>,
+): Promise<void> {
+  const lines = Object.entries(secrets).map(([name, value]) => `${name}=${value}\n`);
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(draft, lines.join(""), { mode: 0o600 });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { AccountId, ChannelName } from "@switchyard/contracts/channel-address";
+import { MAX_PROVIDER_REQUEST, receiveChannelRequest } from "@switchyard/contracts/channels";
+import { isError } from "@switchyard/contracts/errors";
+import type { Context } from "hono";
+import { limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
+import { readBytes } from "../routes/read-body.ts";
+
+/** In a minute, of one address at one account. */
+const BAD_REQUESTS = 30;
+
+/**
+ * `POST /hooks/{channel}/{account}`: a provider's request is carried to the channels service, whose adapter knows how the provider signs and says what
+ * is answered. Whoever sends is counted when the answer is a refusal.
+ */
+export function createChannelHookEndpoint(
+  parts: AuthenticationParts & { readonly bus: Bus },
+): (c: Context<GatewayEnv>) => Promise<Response> {
+  const refused = (c: Context<GatewayEnv>, what: string): Promise<void> =>
+    limitAddress(c, parts, { what, limit: BAD_REQUESTS });
+  return async (c) => {
+    const channel = ChannelName.safeParse(c.req.param("channel"));
+    const accountId = AccountId.safeParse(c.req.param("account"));
+    if (!channel.success || !accountId.success) {
+      await refused(c, "unknown hook");
+      throw unknown();
+    }
+    const body = await readBytes(c.req.raw, MAX_PROVIDER_REQUEST);
+    const name = `${channel.data}/${accountId.data}`;
+    // A session of a browser is nobody's business there.
+    const { cookie: _, ...headers } = Object.fromEntries(c.req.raw.headers);
+    try {
+      const answer = await call(
+        parts.bus,
+        receiveChannelRequest,
+        {
+          channel: channel.data,
+          accountId: accountId.data,
+          headers,
+          body: Buffer.from(body).toString("base64"),
+        },
+        { correlationId: c.get("requestId") },
+      );
+      if (answer.status === 401 || answer.status === 403) {
+        await refused(c, `hook ${name}`);
+        const { status } = answer;
+        parts.access.refused(c, null, {
+          operation: `POST /hooks/${name}`,
+          status,
+          code: "bad_signature",
+        });
+      }
+      return new Response(answer.body, {
+        status: answer.status,
+        ...(answer.contentType !== null && { headers: { "content-type": answer.contentType } }),
+      });
+    } catch (error) {
+      if (!isError(error, receiveChannelRequest, "unknown_account")) throw error;
+      await refused(c, "unknown hook");
+      throw unknown();
+    }
+  };
+}
+
+function unknown(): Problem {
+  const detail = "no account of channels.json takes requests under this address";
+  return new Problem({ status: 404, code: "unknown_hook", detail });
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { connectBus } from "@switchyard/bus/connect";
+import { serve, type Service } from "@switchyard/bus/serve";
+import { restartRunner, restartScheduler } from "@switchyard/contracts/restarts";
+import { getSession, sendToSession } from "@switchyard/contracts/sessions";
+import { actForUser } from "@switchyard/contracts/user-tokens";
+import { until } from "@switchyard/local-servers/until";
+import { serveRestart } from "@switchyard/service/serve-restart";
+import { toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
+
+type Data = Record<string, unknown>;
+
+const world = await toolboxWorld();
+await world.start({ YARD_RESTARTS: "1" });
+const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
+const [runner, scheduler, policy] = await Promise.all(
+  ["runner", "scheduler", "policy"].map((user) => connectBus({ servers: world.natsUrl, user })),
+);
+assert.ok(runner && scheduler && policy);
+after(() => Promise.all([runner, scheduler, policy].map((bus) => bus.close())));
+
+const about = { version: "0.0.1", description: "", onFault };
+/** What was said in sessions. */
+const told: { session: string | undefined; message: string }[] = [];
+const verifyUser = () =>
+  Promise.resolve({
+    caller: "cli",
+    roles: ["operator" as const],
+    credential: "test",
+    expiresAt: new Date(Date.now() + 60_000).toISOString(),
+  });
+const sessions = serve(runner, { ...about, name: "runner", verifyUser });
+sessions.handle(sendToSession, ({ session, message }) => {
+  told.push({ session, message });
+  const sessionId = `ses-${"0".repeat(26)}-1`;
+  const sessionKey = session ?? "";
+  return {
+    status: "accepted" as const,
+    sessionId,
+    sessionKey,
+    runId: "cli~r",
+    placed: "started" as const,
+  };
+});
+sessions.handle(getSession, ({ session }, { fail }) => {
+  throw fail.unknown_session("there is none", { session });
+});
+const tokens = serve(policy, { ...about, name: "policy" });
+tokens.handle(actForUser, () => ({
+  token: "token",
+  expiresAt: new Date(Date.now() + 60_000).toISOString(),
+}));
+await Promise.all([runner.flush(), policy.flush()]);
+
+/** Processes of the scheduler, as far as a restart sees them: each ends and is started again after so long; null: never. */
+const running: Service[] = [];
+let mostAtOnce = 0;
+let gone = 0;
+function start(comesBackAfterMs: number | null): void {
+  const service = serve(scheduler as NonNullable<typeof scheduler>, {
+    ...about,
+    name: "scheduler",
+  });
+  running.push(service);
+  serveRestart(service, restartScheduler, () => {
+    gone += 1;
+    mostAtOnce = Math.max(mostAtOnce, gone);
+    void service.drain();
+    running.splice(running.indexOf(service), 1);
+    if (comesBackAfterMs === null) return;
+    setTimeout(() => {
+      gone -= 1;
+      start(comesBackAfterMs);
+    }, comesBackAfterMs);
+  });
+}
+async function only(count: number, comesBackAfterMs: number | null): Promise<void> {
+  await Promise.all(running.splice(0).map((service) => service.drain()));
+  gone = 0;
+  mostAtOnce = 0;
+  for (let index = 0; index < count; index += 1) start(comesBackAfterMs);
+  await scheduler?.flush();
+}
+
+const restart = (args: Data = {}, timeoutMs = 30_000) =>
+  world.call({ tool: "gateway_restart", args: { service: "scheduler", ...args } }, { timeoutMs });
+
+test("processes are restarted one after the other, and the answer comes when they are ready again [F30]", async () => {
+  await only(3, 200);
+  const { isError, text, structuredContent } = await restart();
+  assert.equal(isError, false, text);
+  const { restarted, processes } = structuredContent as Data;
+  assert.deepEqual([restarted, processes], [true, 3]);
+  assert.equal(mostAtOnce, 1);
+  assert.equal(running.length, 3);
+  assert.deepEqual(told, []);
+});
+
+test("what takes longer than the call is told in the session afterwards, with what is to go on [F30]", async () => {
+  await only(1, 4_000);
+  const { structuredContent } = await restart(
+    { sessionKey: "agent:helper:main", continuationMessage: "Now try the new trigger." },
+    3_500,
+  );
+  assert.deepEqual(
+    [(structuredContent as Data)["restarted"], (structuredContent as Data)["underWay"]],
+    [false, true],
+  );
+  await until(
+    () => told,
+    (all) => all.length === 1,
+  );
+  assert.equal(told[0]?.session, "agent:helper:main");
+  assert.match(
+    told[0]?.message ?? "",
+    /^\[gateway_restart\] scheduler was restarted and is ready \(1 process, .*\)\.\nNow try the new trigger\.$/,
+  );
+});
+
+test("nobody to restart, one that may not be restarted and a message for no session are refused", async () => {
+  await only(0, null);
+  assert.match((await restart()).text, /No scheduler answers/);
+  assert.match((await restart({ continuationMessage: "go on" })).text, /needs sessionKey/);
+  serveRestart(sessions, restartRunner, null);
+  await runner.flush();
+  assert.match(
+    (await restart({ service: "runner" })).text,
+    /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted: .*YARD_RESTARTS/,
+  );
+});
