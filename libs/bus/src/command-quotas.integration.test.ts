@@ -74,8 +74,11 @@ test("what waits in the queue of an earlier version is worked off, and what come
   assert.ok(ensured.created.includes(commandsOf(BUSY).name), JSON.stringify(ensured));
   assert.ok(ensured.updated.includes(shared.name));
   assert.deepEqual(await ensureStreams(admin), { created: [], updated: [], left: [] });
-  assert.equal((await start(busy, "later")).stream, commandsOf(BUSY).name);
+  const later = await start(busy, "later");
+  assert.equal(later.stream, commandsOf(BUSY).name);
   const found = await worked(({ length }) => length >= 2);
+  // As its sender was told: the answer to a command is found by it.
+  assert.equal(found[1]?.streamSequence, later.sequence);
   assert.deepEqual(found.map(inputOf), ["from before", "later"]);
   assert.deepEqual(
     found.map(({ caller }) => caller),

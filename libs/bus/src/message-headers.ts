@@ -1,8 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { MsgHdrsImpl, type Msg, type MsgHdrs } from "@nats-io/transport-node";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { newTraceparent } from "./trace-context.ts";
 import { activeTraceparent } from "./tracing.ts";
+
+/** What the server writes into a message that a stream has from another one, and lets nobody else write: stream, sequence, … */
+const SOURCE = "Nats-Stream-Source";
 
 /** What joins a message to its cause. */
 export interface Correlation {
@@ -35,6 +39,14 @@ export function correlationHeaders(correlation: Correlation): Record<string, str
 export function headerOf(message: Pick<Msg, "headers">, name: string): string | undefined {
   const block = headerBlock(message);
   return (block === null ? message.headers?.get(name) : valueIn(block, name)) || undefined;
+}
+
+/** The stream of its sender that a queue has a command from, and its place there; null for one that was sent to the queue itself. */
+export function senderPlace(
+  message: Pick<Msg, "headers">,
+): { readonly stream: string; readonly sequence: number } | null {
+  const [stream = "", sequence = ""] = headerOf(message, SOURCE)?.split(" ") ?? [];
+  return ownerOfCommands(stream) === null ? null : { stream, sequence: Number(sequence) };
 }
 
 /** What the client library's messages are made of, none of which it promises. */

@@ -1,8 +1,7 @@
 import type { Msg } from "@nats-io/transport-node";
-import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import type { Connection } from "./connection.ts";
 import { readAckSubject, type QueueFacts } from "./delivery.ts";
-import { headerOf } from "./message-headers.ts";
+import { senderPlace } from "./message-headers.ts";
 
 /** What the queue says about a delivery, and how it is told what becomes of it. */
 export interface Receipt {
@@ -16,8 +15,6 @@ export interface Receipt {
   keep(): void;
 }
 
-/** What the server writes into a message that a stream has from another one, and lets nobody else write: stream, sequence, … */
-const SOURCE = "Nats-Stream-Source";
 const ACK_TIMEOUT_MS = 5_000;
 const NANOS_PER_MS = 1_000_000;
 
@@ -55,11 +52,11 @@ export class QueueReceipt implements Receipt {
 
   /** Removes the command from the stream that the queue has it from: its sender's quota. */
   async #endAtSender(): Promise<void> {
-    const [stream = "", sequence = ""] = headerOf(this.#message, SOURCE)?.split(" ") ?? [];
-    if (ownerOfCommands(stream) === null) return;
+    const place = senderPlace(this.#message);
+    if (place === null) return;
     await this.#connection.replies.request({
-      subject: `$JS.API.STREAM.MSG.DELETE.${stream}`,
-      body: JSON.stringify({ seq: Number(sequence), no_erase: true }),
+      subject: `$JS.API.STREAM.MSG.DELETE.${place.stream}`,
+      body: JSON.stringify({ seq: place.sequence, no_erase: true }),
       timeoutMs: ACK_TIMEOUT_MS,
     });
   }

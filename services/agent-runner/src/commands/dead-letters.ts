@@ -92,7 +92,8 @@ export function openDeadLetters(redis: Redis): DeadLetters {
   };
 }
 
-/** A stream that was made anew counts from 1 again, so the time belongs to a message's name. */
-function keyOf({ streamSequence, publishedAt }: MessageFacts): string {
-  return `yard:command:${streamSequence}:${publishedAt.getTime()}:runners`;
+/** Each user's stream counts from 1, and again when it was made anew: both belong to a message's name. */
+function keyOf({ subject, streamSequence, publishedAt }: MessageFacts): string {
+  const user = subject.split(".")[2] ?? "";
+  return `yard:command:${user}:${streamSequence}:${publishedAt.getTime()}:runners`;
 }

@@ -46,7 +46,7 @@ export async function publishRejection(
     messageId: messageId === null ? null : shownText(messageId, 256),
     at: new Date(facts.now).toISOString(),
   };
-  const eventId = `rejected:${streamSequence}:${publishedAt.getTime()}`;
+  const eventId = `rejected:${caller}:${streamSequence}:${publishedAt.getTime()}`;
   const isSaid =
     facts.isRepeat && (await lastMessageId(bus, subjectOf(runRejected, tokens))) === eventId;
   if (!isSaid) {
