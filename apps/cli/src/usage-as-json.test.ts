@@ -11,6 +11,8 @@ test("a wrong command line is one JSON document with --json, whatever is wrong",
     ["mcp", "list", "--bogus", "--json"],
     ["mcp", "bogus", "--json"],
     ["mcp", "call", "files", "read", "--timeout", "0", "--json"],
+    ["mcp", "--json"],
+    ["--json"],
   ];
   for (const args of wrong) {
     const { terminal, notes, lines } = collectingTerminal();
@@ -21,7 +23,7 @@ test("a wrong command line is one JSON document with --json, whatever is wrong",
     const { schemaVersion, error } = JSON.parse(notes[0] ?? "");
     assert.equal(schemaVersion, 1);
     assert.equal(error.code, "usage");
-    assert.match(error.message, /^(missing|unknown|option)/);
+    assert.match(error.message, /^(missing|unknown|option|the command is missing)/);
     assert.deepEqual(lines, []);
   }
 });

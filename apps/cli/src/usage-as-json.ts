@@ -6,7 +6,10 @@ import type { Terminal } from "./terminal.ts";
 export function tellUsageAsJson(command: Command, terminal: Terminal): void {
   command.showHelpAfterError(false).configureOutput({
     outputError(text) {
-      const message = text.replace(/^error: /, "").trim();
+      // Every command takes it, and no group of commands does.
+      const message = text.includes("unknown option '--json'")
+        ? "the command is missing or not whole"
+        : text.replace(/^error: /, "").trim();
       reportFailure(terminal, new CliError("usage", message, { hint: "see: --help" }), true);
     },
   });

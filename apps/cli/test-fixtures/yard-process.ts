@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -25,14 +26,15 @@ export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), YARD_STATE_DIR: stateDir, NO_COLOR: "1" };
 }
 
-/** Runs one command to its end. */
+/** Runs one command to its end. What it prints with --json has to fit the command's schema. */
 export async function yard(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   cwd?: string,
+  input = "",
 ): Promise<YardResult> {
   const child = spawn(process.execPath, [MAIN, ...args], { env, cwd });
-  child.stdin.end();
+  child.stdin.end(input);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
   let isLate = false;
   const late = setTimeout(() => {
@@ -45,13 +47,20 @@ export async function yard(
     throw new Error(
       `yard ${args.join(" ")} had not ended after ${ENDS_MS} ms: ${stdout()}${stderr()}`,
     );
-  return { code, stdout: stdout(), stderr: stderr() };
+  const ended = { code, stdout: stdout(), stderr: stderr() };
+  if (args.includes("--json")) {
+    // Loaded here: its contracts take longer than most commands that are run without it.
+    const { jsonProblem } = await import("./json-output/json-output.ts");
+    assert.equal(jsonProblem(args, ended), null, `yard ${args.join(" ")}`);
+  }
+  return ended;
 }
 
 export interface YardStarted {
   readonly pid: number;
   /** All that it printed so far. */
   output(): string;
+  stdout(): string;
   /** Resolves when the output has this text; rejects when it ends before. */
   printed(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
@@ -76,6 +85,7 @@ export function yardStarted(args: readonly string[], env: NodeJS.ProcessEnv): Ya
   return {
     pid: child.pid ?? 0,
     output: () => stdout() + stderr(),
+    stdout,
     printed: (text) => untilPrinted(child, exited, () => stdout() + stderr(), text),
     kill: (signal) => void child.kill(signal),
     exited,

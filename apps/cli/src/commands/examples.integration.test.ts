@@ -2,9 +2,6 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { isDeepStrictEqual } from "node:util";
-import { z } from "zod";
-import { DOCUMENTS, LINES } from "../../test-fixtures/json-documents.ts";
 import { shellWords } from "../../test-fixtures/shell-words.ts";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { yard, yardDev, yardEnvironment } from "../../test-fixtures/yard-process.ts";
@@ -91,42 +88,6 @@ test("every example of the help that names nothing foreign does what it says", a
   }
   assert.deepEqual(failed, []);
 });
-
-test("with --json the same examples print what their schemas say, and nothing that is not in them", async () => {
-  const wrong: string[] = [];
-  const checked = new Set<string>();
-  for (const { path } of leafCommands(buildProgram("0.0.0", () => Promise.resolve()))) {
-    const line = examplesOf(path).find((one) => !NOT_RUN.some(([pattern]) => pattern.test(one)));
-    if (line === undefined) continue;
-    const { stdout } = await yard([...shellWords(line), "--json"], env, here);
-    checked.add(path);
-    const problem = problemOf(path, stdout);
-    if (problem !== null) wrong.push(`${line}: ${problem}`);
-  }
-  assert.deepEqual(wrong, []);
-  const unused = [...Object.keys(DOCUMENTS), ...Object.keys(LINES)].filter(
-    (path) => !checked.has(path),
-  );
-  assert.deepEqual(unused, [], "schemas of commands that were not tried");
-});
-
-/** What of the output does not fit the command's schema; null when all does. */
-function problemOf(path: string, stdout: string): string | null {
-  const [schema, values] = Object.hasOwn(LINES, path)
-    ? [LINES[path], stdout.split("\n").filter((line) => line !== "")]
-    : [DOCUMENTS[path], [stdout]];
-  if (schema === undefined) return "it has no schema in test-fixtures/json-documents.ts";
-  for (const text of values) {
-    const said: unknown = JSON.parse(text);
-    const value = Object.hasOwn(LINES, path) ? said : Envelope.parse(said).data;
-    const parsed = schema.safeParse(value);
-    if (!parsed.success) return parsed.error.message;
-    if (!isDeepStrictEqual(parsed.data, value)) return "it has more than its schema";
-  }
-  return null;
-}
-
-const Envelope = z.strictObject({ schemaVersion: z.literal(1), data: z.unknown() });
 
 test("an empty input, an unknown run and an unknown topic are said in words of the command line", async () => {
   const empty = await yard(["run", "demo", " "], env);

@@ -44,7 +44,7 @@ const question: questions.Question = {
   answeredBy: null,
 };
 const asked: unknown[] = [];
-const unsubscribed = Promise.withResolvers<void>();
+const subscriptions = new Map<string, NodeJS.Timeout>();
 
 const service = serve(bus, {
   name: "broker",
@@ -73,16 +73,17 @@ service.handle(features.readResource, ({ uri }, { fail }) => {
 service.handle(features.subscribeResource, ({ uri }) => {
   // Told again and again, because the reading of the events begins a moment later.
   const timer = setInterval(() => {
-    for (const changed of ["file:///of-somebody-else.md", uri]) {
+    for (const changed of ["file:///of-somebody-else.md", "file:///a.md"]) {
       const payload = { server: "docs", uri: changed, at: new Date().toISOString() };
       void publishEvent(bus, features.resourceUpdated, { server: "docs" }, payload);
     }
   }, 50);
-  void unsubscribed.promise.then(() => clearInterval(timer));
+  subscriptions.set(uri, timer);
   return { expiresAt: "2026-01-01T01:00:00.000Z" };
 });
-service.handle(features.unsubscribeResource, () => {
-  unsubscribed.resolve();
+service.handle(features.unsubscribeResource, ({ uri }) => {
+  clearInterval(subscriptions.get(uri));
+  subscriptions.delete(uri);
   return { subscribed: false as const };
 });
 service.handle(features.listPrompts, () => ({
@@ -120,10 +121,12 @@ test("yard mcp resources lists, reads and tells what is denied", async () => {
 
 test("yard mcp resources subscribe shows changes and ends its subscription", async () => {
   const args = ["mcp", "resources", "subscribe", "docs", "file:///a.md", "--count", "1"];
+  const json = await yard([...args, "--json"], env);
+  assert.deepEqual([json.code, JSON.parse(json.stdout).uri], [0, "file:///a.md"]);
   const { code, stdout } = await yard(args, env);
-  await unsubscribed.promise;
   assert.equal(code, 0);
   assert.match(stdout, /^\S+ {2}file:\/\/\/a\.md\n$/);
+  assert.equal(subscriptions.size, 0);
 });
 
 test("a subscription for a time ends with it and does not become silent", async () => {

@@ -14,7 +14,7 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { loginAnswer, type LoginAnswer } from "../login-answer.ts";
 import { printableLine } from "../printable.ts";
-import { writeJson, type Terminal } from "../terminal.ts";
+import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
 
 export interface LoginOptions {
   readonly json?: true;
@@ -31,6 +31,7 @@ export async function login(
   server: string,
   options: LoginOptions,
 ): Promise<void> {
+  const json = options.json === true;
   await withBus(await findBus(process.env), async (bus) => {
     const api = client(bus, contracts);
     const callback = await listen();
@@ -38,21 +39,28 @@ export async function login(
       const { port } = callback.address() as AddressInfo; // it listens on TCP
       const redirectUri = `http://127.0.0.1:${port}${CALLBACK_PATH}`;
       const begun = await api.beginLogin({ server, redirectUri });
-      terminal.note(`Open this address and agree (until ${begun.expiresAt}):`);
+      const { authorizationUrl, expiresAt } = begun;
+      terminal.note(`Open this address and agree (until ${expiresAt}):`);
       // Alone on its line and on stdout, so that a script can take it.
-      terminal.out(printableLine(begun.authorizationUrl));
-      if (options.browser) openBrowser(begun.authorizationUrl);
+      if (json) writeJsonLine(terminal, { ...lineStart("address"), authorizationUrl, expiresAt });
+      else terminal.out(printableLine(authorizationUrl));
+      if (options.browser) openBrowser(authorizationUrl);
       const answer = options.browser
         ? await answerOf(callback, begun)
         : await pasted(terminal, begun);
       const { server: info } = await api.finishLogin({ server, state: begun.state, ...answer });
-      if (options.json === true) writeJson(terminal, { server: info });
+      if (json) writeJsonLine(terminal, { ...lineStart("login"), server: info });
       else terminal.note(`logged in to ${server}; it is ${info.status}`);
     } finally {
       callback.closeAllConnections();
       callback.close();
     }
   });
+}
+
+/** How each line begins with --json: first the address, later what came of it. */
+function lineStart(type: "address" | "login") {
+  return { schemaVersion: 1, type } as const;
 }
 
 export async function logout(

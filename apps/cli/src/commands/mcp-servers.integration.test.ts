@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
+import { beginLogin, finishLogin } from "@switchyard/contracts/mcp-auth";
 import * as mcp from "@switchyard/contracts/mcp-servers";
 import { listPins, type PinState, type ToolPin } from "@switchyard/contracts/mcp-pins";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
-import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
+import { jsonProblem } from "../../test-fixtures/json-output/json-output.ts";
+import { yard, yardEnvironment, yardStarted } from "../../test-fixtures/yard-process.ts";
 import { waitForMcpServers } from "../dev/wait-for-mcp-servers.ts";
 
 const directory = await testDirectory();
@@ -72,6 +74,15 @@ service.handle(mcp.resetServer, ({ server }) => {
   return { server: info(server) };
 });
 service.handle(mcp.connectServer, () => ({ server: down }));
+service.handle(beginLogin, ({ redirectUri }) => ({
+  authorizationUrl: `${redirectUri}?state=s1&code=c1`,
+  state: "s1",
+  expiresAt: new Date(Date.now() + 60_000).toISOString(),
+}));
+service.handle(finishLogin, ({ server, code }) => {
+  asked.push({ code });
+  return { server: info(server) };
+});
 service.handle(mcp.disconnectServer, () => ({ server: null }));
 service.handle(mcp.removeServer, ({ server }) => ({ removed: true as const, server }));
 service.handle(mcp.getServer, ({ server }) => ({
@@ -205,6 +216,22 @@ test("connects, disconnects and removes, and says what came of it [A33, A35, A36
   const remove = await yard(["mcp", "remove", "down"], env);
   assert.equal(remove.code, 0);
   assert.match(remove.stderr, /down is removed/);
+});
+
+test("mcp login --json tells the address as a line of JSON, and the server as the next one", async () => {
+  const words = ["mcp", "login", "web", "--json"];
+  const login = yardStarted(words, env);
+  await login.printed('"type":"address"');
+  const [address = ""] = login.stdout().split("\n");
+  // An authorization server would send the browser there when the person has agreed.
+  const page = await fetch(JSON.parse(address).authorizationUrl);
+  assert.equal(page.status, 200);
+  const code = await login.exited;
+  assert.equal(code, 0, login.output());
+  assert.deepEqual(asked.pop(), { code: "c1" });
+  assert.match(login.stdout(), /\n.*"type":"login".*\n$/);
+  const ended = { code, stdout: login.stdout(), stderr: "" };
+  assert.equal(jsonProblem(words, ended), null);
 });
 
 test("shows a declaration and the last lines of stderr, without control characters", async () => {

@@ -17,7 +17,9 @@ export function alsoInFile(file: string, report: StackReport): StackReport {
     return report;
   }
   const write = (process: string, level: LogLevel, msg: string): void =>
-    open.write(JSON.stringify({ process, level, time: new Date().toISOString(), msg }));
+    open.write(
+      JSON.stringify({ process, level, time: new Date().toISOString(), service: process, msg }),
+    );
   return {
     step(text) {
       report.step(text);

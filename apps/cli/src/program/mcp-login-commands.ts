@@ -12,7 +12,7 @@ export function addMcpLoginCommands(
     .command("login <server>")
     .description("log in to a server that asks for it; prints the address to open")
     .option("--no-browser", "open nothing and wait for the address that the browser ended at")
-    .option("--json", jsonText)
+    .option("--json", "print one line of JSON with the address, then one with the server")
     .action((server, options) =>
       perform(options, async (terminal) => (await load()).login(terminal, server, options)),
     );
