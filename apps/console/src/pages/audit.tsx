@@ -66,7 +66,7 @@ export function Audit() {
     <Page
       title="Audit"
       about="What was decided, approved and executed. Each record holds the hash of the one before."
-      cli="yard audit list"
+      cli="yard audit tail"
       nats={`nats req yard.rpc.${callerName()}.policy.audit.list '{}'`}
       actions={
         <a class="button" href="/api/v1/audit/export" download="switchyard-audit.jsonl">
