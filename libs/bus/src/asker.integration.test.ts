@@ -92,13 +92,13 @@ test("a token is verified once by each service, and the server lets the gateway 
 
 test("a command is of the caller in its user token, which had to be good when it was stored", async () => {
   // One that is taken before its turn comes again.
-  const deliveries = new Map<number, Delivery>();
+  const deliveries = new Map<string, Delivery>();
   const consumption = consume(runner, {
     consumer: runCommands,
     commands: [startRun],
     concurrency: 1,
     handle: (delivery) => {
-      deliveries.set(delivery.streamSequence, delivery);
+      deliveries.set(inputOf(delivery), delivery);
       return Promise.resolve({ outcome: "done" });
     },
     onFault,
@@ -115,10 +115,7 @@ test("a command is of the caller in its user token, which had to be good when it
   await start(team, "of the team");
   await until(() => Promise.resolve(deliveries.size === 7));
   const found = [...deliveries.values()]
-    .map((delivery) => {
-      const { input } = delivery.payload as { input: string }; // what this test sends
-      return `${input}: ${delivery.kind} ${delivery.caller}`;
-    })
+    .map((delivery) => `${inputOf(delivery)}: ${delivery.kind} ${delivery.caller}`)
     .toSorted();
   assert.deepEqual(found, [
     "as cli: rejected team-a",
@@ -130,3 +127,7 @@ test("a command is of the caller in its user token, which had to be good when it
     "waited: command old",
   ]);
 });
+
+function inputOf({ payload }: Delivery): string {
+  return (payload as { input: string }).input; // what this test sends
+}
