@@ -21,8 +21,6 @@ interface LookOptions {
   readonly token?: string;
   readonly theme?: "light" | "dark";
   readonly width?: number;
-  /** 2: as wide as somebody sees it who has made everything twice as large. */
-  readonly zoom?: number;
   /** What the browser lets the page do. */
   readonly permissions?: readonly string[];
   /** Where the gateway is reached in place of its own address. */
@@ -63,10 +61,9 @@ async function startWorld(executable: string) {
   };
   /** A person who signs in with a browser of its own; faults of the page fail the test. */
   const look = async (t: TestContext, options: LookOptions = {}): Promise<Look> => {
-    const { theme = "light", width = 1280, zoom = 1, at = dev.httpUrl } = options;
+    const { theme = "light", width = 1280, at = dev.httpUrl } = options;
     const context = await browser.newContext({
-      viewport: { width: width / zoom, height: 900 / zoom },
-      deviceScaleFactor: zoom,
+      viewport: { width, height: 900 },
       permissions: [...(options.permissions ?? [])],
       colorScheme: theme,
       reducedMotion: "reduce",

@@ -47,16 +47,24 @@ test(
   },
 );
 
-test("a run that failed is retried from its page", { skip }, async (t) => {
-  const { page, go } = await there().look(t);
-  const runId = await started("reader", "again", { limits: { maxSteps: 1, onLimit: "fail" } });
-  await go(`/runs/${runId}`);
-  await status(page, "failed").waitFor();
-  await page.getByTestId("retry").click();
-  await page.getByTestId("timeline").getByText("retried by cli").waitFor();
-  await page.getByRole("tab", { name: "Conversation" }).click();
-  await page.getByText("limit_exceeded").waitFor();
-});
+test(
+  "a run that failed is retried from its page, which sees it too when others retry it",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const runId = await started("reader", "again", { limits: { maxSteps: 1, onLimit: "fail" } });
+    await go(`/runs/${runId}`);
+    await status(page, "failed").waitFor();
+    await page.getByTestId("retry").click();
+    const retries = page.getByTestId("timeline").getByText("retried by cli");
+    await retries.waitFor();
+    await status(page, "failed").waitFor();
+    await there().send(`/runs/${runId}/retry`, {});
+    await retries.nth(1).waitFor();
+    await page.getByRole("tab", { name: "Conversation" }).click();
+    await page.getByText("limit_exceeded").first().waitFor();
+  },
+);
 
 test(
   "a waiting run gets a message, and is cancelled only after a question that names it",

@@ -52,11 +52,9 @@ export function RunActions({ run, status, story }: Props) {
     );
   };
   const retry = async (): Promise<void> => {
-    const isDone = await act(`${name} goes on`, () =>
+    await act(`${name} goes on`, () =>
       client.request("POST /runs/{runId}/retry", { path, body: {} }),
     );
-    // Its events are followed anew.
-    if (isDone) location.reload();
   };
   const isEnded = isOver(status);
   return (

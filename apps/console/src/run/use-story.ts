@@ -1,4 +1,6 @@
+import type { StreamMessage } from "@switchyard/client/follow";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { onLive } from "../core/live.ts";
 import { client, problemOf } from "../core/session.ts";
 import { toast } from "../core/toasts.ts";
 import { RunStory, type StorySoFar } from "./run-story.ts";
@@ -22,18 +24,38 @@ export function useStory(runId: string): StorySoFar {
         setRound((n) => n + 1);
       }, 16);
     };
+    // A stream of events ends with the run; one that is retried goes on, whoever has it do so.
+    let goesOn = Promise.withResolvers<void>();
+    const stopLive = onLive((topic, message) => {
+      // Null: something may have been missed.
+      if (message === null || (topic === "run" && isRetryOf(message, runId))) goesOn.resolve();
+    });
     const follow = async (): Promise<void> => {
-      // A run that was retried goes on after its end.
-      for await (const message of client.followRun(runId, { signal: stop.signal })) {
-        story.take(message);
-        draw();
+      let last = 0;
+      while (!stop.signal.aborted) {
+        for await (const message of client.followRun(runId, { signal: stop.signal })) {
+          if (message.id !== null && message.id <= last) continue;
+          last = message.id ?? last;
+          story.take(message);
+          draw();
+        }
+        await goesOn.promise;
+        goesOn = Promise.withResolvers();
       }
     };
     follow().catch((error: unknown) => {
       const { status, detail } = problemOf(error);
       if (!stop.signal.aborted && status !== 404) toast({ text: detail, tone: "bad" });
     });
-    return () => stop.abort();
+    return () => {
+      stopLive();
+      stop.abort();
+      goesOn.resolve();
+    };
   }, [runId]);
   return useMemo((): StorySoFar => Object.assign({}, story), [story, round]);
+}
+
+function isRetryOf({ event, data }: StreamMessage, runId: string): boolean {
+  return event === "retried" && (data as { runId: string }).runId === runId;
 }

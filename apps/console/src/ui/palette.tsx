@@ -92,7 +92,8 @@ function Palette() {
 }
 
 function useTargets(): Target[] {
-  const runs = useResource("GET /runs", may("GET /runs") ? { query: { limit: 100 } } : null);
+  const latest = may("GET /runs") ? { query: { limit: 100 } } : null;
+  const runs = useResource("GET /runs", latest, ["run"]);
   const agents = useResource("GET /agents", may("GET /agents") ? {} : null);
   const tools = useResource("GET /tools", may("GET /tools") ? {} : null);
   const skills = useResource("GET /skills", may("GET /skills") ? {} : null);
