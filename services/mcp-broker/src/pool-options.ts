@@ -68,12 +68,12 @@ export function poolOptions(parts: PoolParts): PoolOptions {
       const timer = setTimeout(callback, delayMs);
       return () => clearTimeout(timer);
     },
-    access: owner.access,
+    access: owner.leases.access,
     pinState: pinning.pinState,
     onChange: (change, connection) => {
       owner.changed(change, connection);
       features.changed(change, connection);
-      if (owner.access.owns(connection.entry.id)) discovery(change, connection);
+      if (owner.leases.owns(connection.entry.id)) discovery(change, connection);
     },
     onInstanceChange(change, connection) {
       const server = connection.entry.id;

@@ -26,6 +26,7 @@ import {
   type OwnershipSettings,
   type ServerOwner,
 } from "./ownership/server-owner.ts";
+import { createServerEndpoints } from "./ownership/server-endpoints.ts";
 import { handleQuestions } from "./handlers/question-handlers.ts";
 import { handlePins } from "./handlers/pin-handlers.ts";
 import { startPinning } from "./pins/start-pinning.ts";
@@ -95,16 +96,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     onIgnoredEdit: (server) => reporter.ignored(server),
     onTrouble: (err) => log.error({ err }, "mcp registry trouble"),
   });
-  const parts = { pool, registry, registryStore };
-  const owner = createServerOwner({
-    ...kit,
-    ...parts,
-    settings: options.ownership,
-    report: createConnectionReporter({ ...kit, onRestart: metrics.countRestart }),
-  });
+  const service = serveBroker(options);
+  const endpoints = createServerEndpoints();
+  const report = createConnectionReporter({ ...kit, onRestart: metrics.countRestart });
+  const parts = { pool, registry, registryStore, service, endpoints, report };
+  const owner = createServerOwner(kit, options.ownership, parts);
   const path = createCallPath({
     ...kit,
-    ...declaredFacts(pool, owner),
+    ...declaredFacts(pool, owner.leases),
     audit: options.audit,
     decisionCache: options.decisionCache,
     onChecked: metrics.countDecision,
@@ -126,9 +125,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   );
   metrics.watch(pool, children, owner);
 
-  const service = serveBroker(options);
   const calls = { ...path, pool, origins, askToOpen: features.askToOpen };
-  const endpoints = handle(service, { pool, owner, calls, features, metrics, admins });
+  handle(service, { pool, owner, endpoints, calls, features, metrics, admins });
   handlePins(service, { pins: pinning.pins, admins });
   handleQuestions(service, { ...features.questions, admins });
 
@@ -138,7 +136,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   });
   handleRegistry(service, { pool, registry, owner, admins });
   serveLogins(service, options, { pool, guard, owner, store: logins });
-  await owner.start({ service, endpoints });
+  await owner.start();
   await within(FIRST_ATTEMPTS_MS, pool.start());
 
   const watched = followFile({ path: serversFile, known: file.text, registry, reporter, log });

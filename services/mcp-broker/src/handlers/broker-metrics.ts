@@ -24,7 +24,7 @@ export interface BrokerMetrics extends CallMetrics {
   watch(
     pool: ServerPool,
     children: Pick<ChildMemory, "measure">,
-    owner: Pick<ServerOwner, "stateOf">,
+    owner: Pick<ServerOwner, "leases">,
   ): void;
 }
 
@@ -59,7 +59,7 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
       // Who owns a server tells of it: here it is unconnected, and nothing is wrong with that. One that all serve has a connection in each.
       const own = (): readonly PoolMember[] =>
         pool.members.filter(
-          ({ connection }) => owner.stateOf(connection.entry.id)?.isStateless ?? true,
+          ({ connection }) => owner.leases.stateOf(connection.entry.id)?.isStateless ?? true,
         );
       watchPool({ pool, own, registry });
       watchCircuits(own, registry);

@@ -7,7 +7,7 @@ import {
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { cancelCall as cancelCallContract, cancelCallAt } from "@switchyard/contracts/mcp-calls";
 import type { BrokerMetrics } from "./broker-metrics.ts";
-import { createCallEndpoints, type CallEndpoints } from "../ownership/server-endpoints.ts";
+import type { ServerEndpoints } from "../ownership/server-endpoints.ts";
 import { callTool, type CallDeps } from "../calls/call-tool.ts";
 import {
   cancelCall,
@@ -24,7 +24,9 @@ import type { ServerOwner } from "../ownership/server-owner.ts";
 
 export interface HandlerDeps {
   readonly pool: ServerPool;
-  readonly owner: Pick<ServerOwner, "views" | "access">;
+  readonly owner: Pick<ServerOwner, "views" | "leases">;
+  /** What is answered for each server. */
+  readonly endpoints: ServerEndpoints;
   readonly calls: CallDeps & CancelDeps;
   readonly features: Features;
   readonly metrics: BrokerMetrics;
@@ -36,8 +38,8 @@ export interface HandlerDeps {
 const BROKER = "broker";
 
 /** Answers the broker's contracts: the lists for everyone, calls on one subject per server. */
-export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
-  const { pool, owner, calls, features, metrics } = deps;
+export function handle(service: Service, deps: HandlerDeps): void {
+  const { pool, owner, endpoints, calls, features, metrics } = deps;
   const listTools = createListTools(calls.gate);
 
   service.handle(listServers, () => ({ servers: owner.views().map(({ info }) => info) }));
@@ -54,7 +56,7 @@ export function handle(service: Service, deps: HandlerDeps): CallEndpoints {
     },
     { broker: calls.holder },
   );
-  return createCallEndpoints((server) => {
+  endpoints.add((server) => {
     const called = service.handle(
       callToolContract,
       (request, context) => {
@@ -96,7 +98,7 @@ async function whileOwned<T>(
     return await call();
   } catch (error) {
     if (!isError(error, callToolContract, "server_down")) throw error;
-    if (owner.access.mayConnect(server)) throw error;
+    if (owner.leases.access.mayConnect(server)) throw error;
     throw fail.not_owner(
       `This broker does not own MCP server ${server} any more, and the call was not sent; ask mcp.ensure and send it again.`,
       { server },

@@ -15,7 +15,7 @@ import {
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
 import type { ServerPool } from "../connection/server-pool.ts";
-import type { OwnerReply } from "../ownership/owner-requests.ts";
+import type { OwnerReply } from "../ownership/carry-out.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
@@ -23,7 +23,7 @@ import { shownDeclaration } from "../declaration/shown-declaration.ts";
 export interface RegistryDeps {
   readonly pool: ServerPool;
   readonly registry: ServerRegistry;
-  readonly owner: Pick<ServerOwner, "requests" | "views" | "claiming" | "stateOf">;
+  readonly owner: Pick<ServerOwner, "requests" | "views" | "claiming" | "leases">;
   /** NATS users that may change servers. */
   readonly admins: readonly string[];
 }
@@ -42,7 +42,8 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     return caller;
   };
   /** The server file of another broker may name servers that this one has no declaration of. */
-  const isKnown = (id: string): boolean => pool.find(id) !== null || owner.stateOf(id) !== null;
+  const isKnown = (id: string): boolean =>
+    pool.find(id) !== null || owner.leases.stateOf(id) !== null;
 
   /** Changes and questions go to the broker that has the connection. */
   const atOwner = (

@@ -1,17 +1,19 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import { connectServer, getServer } from "@switchyard/contracts/mcp-servers";
-import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import type { askOwner, OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import type { z } from "zod";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
-import type { OwnerReply } from "./owner-requests.ts";
+
+export type OwnerReply = z.output<typeof askOwner.reply>;
 
 const fail = failuresOf(getServer.errors);
 
 /** An attempt that takes longer goes on, and the answer says that the server is connecting. */
 const ATTEMPT_MS = connectServer.timeoutMs - 2_000;
 
-/** Carries out what was asked about a server, on the broker that has the connection. */
+/** Carries out a request about a server, on the broker that has the connection. */
 export async function carryOut(
   { pool, registry }: { pool: ServerPool; registry: ServerRegistry },
   server: string,

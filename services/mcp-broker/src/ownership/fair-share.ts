@@ -1,4 +1,4 @@
-import type { PresentBroker } from "./broker-presence.ts";
+import type { PresentBroker } from "./lease-store.ts";
 
 /** A server that no broker owns. */
 export interface FreeServer {

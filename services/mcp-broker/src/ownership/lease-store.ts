@@ -1,10 +1,12 @@
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
+import { z } from "zod";
 
 /**
  * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
  * owner says of the server, gone when the owner stops renewing. The epoch is counted beside it and
  * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
+ * Which brokers there are, and how much each has, is kept beside the leases for fair shares; no lease rests on it.
  */
 export interface LeaseStore {
   /** Takes each lease that nobody has; null for the others. Rejects with StoreError, like all. */
@@ -17,6 +19,11 @@ export interface LeaseStore {
   look(servers: readonly string[]): Promise<readonly (SeenLease | null)[]>;
   /** The text of a lease with its version, or null when there is no lease. */
   read(server: string): Promise<{ readonly stamp: string; readonly text: string } | null>;
+  /** Says that this broker is there, and returns all that said so within the length of a lease. */
+  beat(load: BrokerLoad, leaseMs: number): Promise<readonly PresentBroker[]>;
+  leave(): Promise<void>;
+  /** True for one broker in each interval: the one that may move a server now. */
+  takeTurn(intervalMs: number): Promise<boolean>;
 }
 
 export interface HeldLease {
@@ -30,6 +37,22 @@ export interface SeenLease {
   readonly stamp: string;
   readonly leftMs: number;
 }
+
+const BrokerLoad = z.object({
+  owned: z.int().nonnegative(),
+  /** The most that it may own. */
+  limit: z.int().nonnegative(),
+  /** Which it owns: the server file of another broker need not name them. */
+  servers: z.array(z.string()).readonly().default([]),
+});
+type BrokerLoad = z.infer<typeof BrokerLoad>;
+
+export interface PresentBroker extends BrokerLoad {
+  readonly id: string;
+}
+
+const BROKERS_KEY = "yard:{mcp}:brokers";
+const TURN_KEY = "yard:{mcp}:move";
 
 /** Our own lease again means that the answer to the first question was lost: a new epoch is safe. */
 const ACQUIRE = `
@@ -59,6 +82,20 @@ const LOOK = `
 local held = redis.call("HMGET", KEYS[1], "owner", "epoch", "version")
 if not held[1] then return false end
 return {held[1], held[2] .. "." .. held[3], redis.call("PTTL", KEYS[1])}`;
+
+/** A broker that has not been heard of for the length of a lease is left out, and taken out. */
+const BEAT = `
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call("HSET", KEYS[1], ARGV[1], now .. " " .. ARGV[2])
+local present = {}
+local all = redis.call("HGETALL", KEYS[1])
+for i = 1, #all, 2 do
+  local at, load = string.match(all[i + 1], "^(%d+) (.*)$")
+  if not at or now - tonumber(at) > tonumber(ARGV[3]) then redis.call("HDEL", KEYS[1], all[i])
+  else present[#present + 1] = all[i]; present[#present + 1] = load end
+end
+return present`;
 
 export function createLeaseStore(redis: Redis, self: string): LeaseStore {
   const ask = (commands: (string | number)[][]): Promise<unknown[]> => askAll(redis, commands);
@@ -105,6 +142,17 @@ export function createLeaseStore(redis: Redis, self: string): LeaseStore {
       const [epoch, version, text] = Array.isArray(answer) ? answer : [];
       return typeof text === "string" ? { stamp: `${epoch}.${version}`, text } : null;
     },
+    async beat(load, leaseMs) {
+      const answer = redis.eval(BEAT, 1, BROKERS_KEY, self, JSON.stringify(load), leaseMs);
+      return presentBrokers(await fromRedis(answer));
+    },
+    async leave() {
+      await fromRedis(redis.hdel(BROKERS_KEY, self));
+    },
+    async takeTurn(intervalMs) {
+      const taken = await fromRedis(redis.set(TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"));
+      return taken === "OK";
+    },
   };
 }
 
@@ -120,6 +168,16 @@ function seenLease(answer: unknown): SeenLease | null {
   if (!Array.isArray(answer)) return null;
   const [owner, stamp, leftMs] = answer;
   return { owner: String(owner), stamp: String(stamp), leftMs: Number(leftMs) };
+}
+
+function presentBrokers(answer: unknown): PresentBroker[] {
+  const fields = Array.isArray(answer) ? answer.map(String) : [];
+  const brokers: PresentBroker[] = [];
+  for (let index = 0; index + 1 < fields.length; index += 2) {
+    const load = BrokerLoad.safeParse(JSON.parse(fields[index + 1] ?? "null"));
+    if (load.success) brokers.push({ id: fields[index] ?? "", ...load.data });
+  }
+  return brokers;
 }
 
 /** All at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the whole question. */

@@ -4,11 +4,11 @@ import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { serverLogs } from "@switchyard/contracts/mcp-servers";
 import { askOwner, ensureServer, type OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import { storeFailureAs } from "@switchyard/service/store-error";
-import type { z } from "zod";
-import type { ServerDirectory } from "./server-directory.ts";
-import type { ServerOwnership } from "./server-ownership.ts";
-
-export type OwnerReply = z.output<typeof askOwner.reply>;
+import type { ServerPool } from "../connection/server-pool.ts";
+import type { ServerRegistry } from "../registry/server-registry.ts";
+import { carryOut, type OwnerReply } from "./carry-out.ts";
+import type { KnownLeases } from "./known-leases.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
 
 export interface OwnerRequests {
   /**
@@ -28,12 +28,10 @@ interface Limits {
 
 export interface OwnerRequestDeps {
   readonly bus: Bus;
-  readonly ownership: ServerOwnership;
-  readonly directory: ServerDirectory;
-  /** True for a server that this broker can connect: it has its declaration. */
-  readonly knows: (server: string) => boolean;
-  /** Carries a request out on this broker. */
-  readonly here: (server: string, request: OwnerRequest) => Promise<OwnerReply>;
+  readonly leases: KnownLeases;
+  readonly keeper: LeaseKeeper;
+  readonly pool: ServerPool;
+  readonly registry: ServerRegistry;
 }
 
 const fail = failuresOf({ ...ensureServer.errors, ...serverLogs.errors });
@@ -44,22 +42,23 @@ const LOOK_AGAIN_MS = 100;
 const PATIENCE_MS = 1_500;
 
 export function createOwnerRequests(deps: OwnerRequestDeps): OwnerRequests {
-  const { ownership, here } = deps;
+  const { leases, keeper } = deps;
   return {
     async atOwner(server, request, limits) {
-      if (ownership.owns(server)) return here(server, request);
+      if (leases.owns(server)) return carryOut(deps, server, request);
       await orUnavailable(server)(() => lookAndClaim(deps, server));
-      const owner = deps.directory.ownerOf(server);
-      return owner === null ? here(server, request) : ask(deps, server, request, limits);
+      return leases.ownerOf(server) === null
+        ? carryOut(deps, server, request)
+        : askElsewhere(deps, { server, request, limits });
     },
     async ensure(server, limits) {
       const end = limits.deadline - REPLY_MARGIN_MS;
       const full = Date.now() + PATIENCE_MS;
       for (;;) {
         if (await isEnsured(deps, server, limits)) return;
-        const isFull = ownership.owned >= ownership.limit;
-        if (isFull && deps.directory.ownerOf(server) === null && Date.now() > full)
-          throw noCapacity(server, ownership.limit);
+        const isFull = keeper.owned >= keeper.limit;
+        if (isFull && leases.ownerOf(server) === null && Date.now() > full)
+          throw noCapacity(server, keeper.limit);
         if (Date.now() + LOOK_AGAIN_MS > end) throw ownedElsewhere(deps, server);
         await pause(LOOK_AGAIN_MS);
       }
@@ -67,22 +66,18 @@ export function createOwnerRequests(deps: OwnerRequestDeps): OwnerRequests {
   };
 }
 
-async function isEnsured(
-  deps: OwnerRequestDeps,
-  server: string,
-  { deadline, ...rest }: Limits,
-): Promise<boolean> {
-  const { ownership, directory, here } = deps;
+async function isEnsured(deps: OwnerRequestDeps, server: string, limits: Limits): Promise<boolean> {
+  const { leases, bus } = deps;
   await orNoLease(() => lookAndClaim(deps, server));
-  if (ownership.keeps(server)) {
-    await here(server, { do: "start" });
+  if (leases.keeps(server)) {
+    await carryOut(deps, server, { do: "start" });
     // The subscription has to be there before the caller calls again.
-    await deps.bus.flush();
+    await bus.flush();
     return true;
   }
-  if (directory.ownerOf(server) === null) return false;
+  if (leases.ownerOf(server) === null) return false;
   try {
-    await ask(deps, server, { do: "start" }, { deadline, ...rest });
+    await askElsewhere(deps, { server, request: { do: "start" }, limits });
     return true;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
@@ -93,27 +88,26 @@ async function isEnsured(
 
 /** Sees whose the server is, and takes it when it is nobody's. Rejects with StoreError. */
 async function lookAndClaim(
-  { ownership, directory, knows }: OwnerRequestDeps,
+  { leases, keeper, pool }: OwnerRequestDeps,
   server: string,
 ): Promise<void> {
-  if (ownership.owns(server)) return;
-  await ownership.lookAt(server);
-  if (directory.ownerOf(server) !== null || !knows(server)) return;
-  await ownership.claim(server);
-  if (!ownership.owns(server)) await ownership.lookAt(server); // another one was faster
+  if (leases.owns(server)) return;
+  await keeper.lookAt(server);
+  // Only a broker that has the declaration can connect the server.
+  if (leases.ownerOf(server) !== null || pool.find(server) === null) return;
+  await keeper.claim(server);
+  if (!leases.owns(server)) await keeper.lookAt(server); // another one was faster
 }
 
-async function ask(
-  { bus, directory }: OwnerRequestDeps,
-  server: string,
-  request: OwnerRequest,
-  limits: Limits,
+async function askElsewhere(
+  { bus, leases }: OwnerRequestDeps,
+  { server, request, limits }: { server: string; request: OwnerRequest; limits: Limits },
 ): Promise<OwnerReply> {
   try {
     return await call(bus, askOwner, request, { tokens: { server }, ...limits });
   } catch (error) {
     if (error instanceof ServiceError && GONE.has(error.code)) {
-      const retryAfterMs = Math.ceil(directory.leftMs(server));
+      const retryAfterMs = Math.ceil(leases.leftMs(server));
       throw fail.owner_unavailable(
         `The broker that owns MCP server ${server} does not answer (${error.code}); when it is gone, another one takes over in ${retryAfterMs} ms.`,
         { server, retryAfterMs },
@@ -129,7 +123,7 @@ const GONE: ReadonlySet<string> = new Set(["no_responders", "not_owner", "overlo
 const orUnavailable = (server: string) =>
   storeFailureAs(({ message }) =>
     fail.owner_unavailable(
-      `Whose MCP server ${server} is cannot be found out: ${message}; try again when Redis is up.`,
+      `Which broker owns MCP server ${server} cannot be found out: ${message}; try again when Redis is up.`,
       { server, retryAfterMs: 0 },
     ),
   );
@@ -138,8 +132,8 @@ const orNoLease = storeFailureAs(({ message: cause }) =>
   fail.lease_unavailable(`No lease can be taken: ${cause}; try again when Redis is up.`, { cause }),
 );
 
-function ownedElsewhere({ directory }: OwnerRequestDeps, server: string): ServiceError {
-  const retryAfterMs = Math.ceil(directory.leftMs(server));
+function ownedElsewhere({ leases }: OwnerRequestDeps, server: string): ServiceError {
+  const retryAfterMs = Math.ceil(leases.leftMs(server));
   return fail.owned_elsewhere(
     `Another broker has the lease of MCP server ${server} and does not answer; without it the server can be taken over in ${retryAfterMs} ms.`,
     { server, retryAfterMs },

@@ -1,22 +1,26 @@
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 
 /** The subjects of one server: they come with its ownership and go with it. */
-export interface CallEndpoints {
+export interface ServerEndpoints {
+  /** Adds what is answered for every server; before the first one is served. */
+  add(open: (server: string) => readonly Endpoint[]): void;
   /** Takes requests for the server from now on. */
   serve(server: string): void;
   /** Takes no more at once. Resolves when those that were taken are answered. */
   leave(server: string): Promise<void>;
 }
 
-/**
- * Keeps the endpoints of the servers that this broker answers for. `open` makes every endpoint of
- * one server: whatever an owner alone can answer belongs in its list.
- */
-export function createCallEndpoints(open: (server: string) => readonly Endpoint[]): CallEndpoints {
+export function createServerEndpoints(): ServerEndpoints {
+  const routes: ((server: string) => readonly Endpoint[])[] = [];
   const served = new Map<string, readonly Endpoint[]>();
   return {
+    add: (open) => void routes.push(open),
     serve(server) {
-      if (!served.has(server)) served.set(server, open(server));
+      if (served.has(server)) return;
+      served.set(
+        server,
+        routes.flatMap((open) => open(server)),
+      );
     },
     async leave(server) {
       const endpoints = served.get(server) ?? [];

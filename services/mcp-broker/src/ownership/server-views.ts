@@ -1,7 +1,7 @@
 import type { CatalogueTool } from "../catalogue/tool-catalogue.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import type { ServerDirectory } from "./server-directory.ts";
+import type { KnownLeases } from "./known-leases.ts";
 import type { ServerState } from "./server-state.ts";
 
 /** A server as the lists show it, wherever its connection is. */
@@ -16,31 +16,30 @@ export type ServerView = Pick<ServerConnection, "info" | "start"> & {
 
 export interface ViewDeps {
   readonly pool: ServerPool;
-  readonly directory: ServerDirectory;
-  readonly owns: (server: string) => boolean;
+  readonly leases: KnownLeases;
   /** Connects a server that this broker does not own, wherever that is to be. Never rejects. */
   readonly startElsewhere: (server: string) => Promise<void>;
 }
 
 /**
- * All servers: those of this broker from their connections, the others as their owners tell. What
- * an owner told counts as long as its lease, so a dead owner's tools leave the lists with it.
+ * All servers: those of this broker from their connections, the others as their owners say. What
+ * an owner says counts as long as its lease, so a dead owner's tools leave the lists with it.
  */
 export function serverViews(deps: ViewDeps): ServerView[] {
-  const { pool, directory, owns, startElsewhere } = deps;
+  const { pool, leases, startElsewhere } = deps;
   const own = pool.members.map(({ connection }) => {
     const { id } = connection.entry;
-    if (owns(id)) return connection;
+    if (leases.owns(id)) return connection;
     const start = (): Promise<void> => startElsewhere(id);
-    if (directory.stateOf(id) === null && connection.isStateless) return connection;
+    if (leases.stateOf(id) === null && connection.isStateless) return connection;
     return {
       entry: connection.entry,
       start,
       get info() {
-        return directory.stateOf(id)?.info ?? unowned(connection);
+        return leases.stateOf(id)?.info ?? unowned(connection);
       },
       get catalogue() {
-        return directory.stateOf(id) ?? NOTHING;
+        return leases.stateOf(id) ?? NOTHING;
       },
     };
   });
@@ -50,15 +49,15 @@ export function serverViews(deps: ViewDeps): ServerView[] {
 /** Servers that this broker has no declaration of: they stand in the file of another broker alone. */
 function foreignViews({
   pool,
-  directory,
+  leases,
   startElsewhere,
-}: Pick<ViewDeps, "pool" | "directory" | "startElsewhere">): ServerView[] {
-  return directory.servers
+}: Pick<ViewDeps, "pool" | "leases" | "startElsewhere">): ServerView[] {
+  return leases.elsewhere
     .filter((id) => pool.find(id) === null)
     .toSorted()
     .flatMap((id) => {
-      const state = directory.stateOf(id);
-      // Without the roles that it is kept for nobody can be told of its tools.
+      const state = leases.stateOf(id);
+      // Without the roles that it is kept for its tools can be shown to nobody.
       if (state?.declared === undefined) return [];
       return [
         { entry: { id }, start: () => startElsewhere(id), info: state.info, catalogue: state },

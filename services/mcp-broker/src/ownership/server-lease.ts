@@ -1,0 +1,138 @@
+import { elapsedMs, instant, type Instant, type LeaseTimes } from "./lease-times.ts";
+import type { ServerState } from "./server-state.ts";
+
+/** A lease of this broker. */
+export interface OwnLease {
+  readonly kind: "own";
+  readonly epoch: number;
+  /** When the renewal was sent that Redis confirmed last. */
+  confirmed: Instant;
+  /** Of what the other brokers read about the server. */
+  version: number;
+  /** What they read is out of date. */
+  isStale: boolean;
+  /** It is being handed over: no reason to give another one. */
+  isLeaving: boolean;
+}
+
+/** A lease of another broker, or one that this broker does not know of any more. */
+interface LeaseElsewhere {
+  readonly kind: "elsewhere";
+  readonly owner: string;
+  readonly stamp: string;
+  readonly seenAt: Instant;
+  readonly leftMs: number;
+  /** What its owner says of the server. */
+  readonly says: ServerState | null;
+}
+
+type LeaseState =
+  | { readonly kind: "unknown" }
+  | { readonly kind: "free"; readonly since: Instant }
+  | LeaseElsewhere
+  | OwnLease;
+
+const UNKNOWN: LeaseState = { kind: "unknown" };
+
+/**
+ * What this broker knows of the lease of one server. Redis is asked elsewhere (`lease-keeper.ts`).
+ *
+ *     unknown ── found ──▶ free | elsewhere ── take ──▶ own ── end ──▶ unknown
+ *
+ * An own lease is believed for two thirds of its length after the last confirmed renewal was sent, by this broker's clock,
+ * which is asked again at every use. So whoever takes the lease over begins after it has ended here, however slow Redis or
+ * this process is. Nothing that another owner says outlives its lease.
+ */
+export class ServerLease {
+  readonly server: string;
+  readonly #self: string;
+  readonly #times: LeaseTimes;
+  #state: LeaseState = UNKNOWN;
+  #heldBecause: string | null = null;
+
+  constructor(server: string, { self, times }: { self: string; times: LeaseTimes }) {
+    this.server = server;
+    this.#self = self;
+    this.#times = times;
+  }
+
+  /** The lease of this broker, also one that is not to be trusted any more and was not left yet. */
+  get own(): OwnLease | null {
+    return this.#state.kind === "own" ? this.#state : null;
+  }
+
+  /** True while this broker's lease is to be trusted, at this very moment. */
+  get isOwned(): boolean {
+    const { own } = this;
+    return own !== null && elapsedMs(own.confirmed, instant()) < this.#times.trustMs;
+  }
+
+  /** Since when nobody has it; null when somebody does, or that is not known. */
+  get freeSince(): Instant | null {
+    return this.#state.kind === "free" ? this.#state.since : null;
+  }
+
+  /** The other broker that has the lease. */
+  get ownerElsewhere(): string | null {
+    if (this.#state.kind !== "elsewhere" || this.#state.owner === this.#self) return null;
+    return this.leftMs > 0 ? this.#state.owner : null;
+  }
+
+  /** How long the lease of another broker lasts when it is not renewed. */
+  get leftMs(): number {
+    if (this.#state.kind !== "elsewhere") return 0;
+    return Math.max(0, this.#state.leftMs - elapsedMs(this.#state.seenAt, instant()));
+  }
+
+  /** Changes when the other owner or what it says changes; null without one. */
+  get stamp(): string | null {
+    return this.#state.kind === "elsewhere" ? this.#state.stamp : null;
+  }
+
+  /** What the other owner says of the server; null when there is no other owner, or it is silent. */
+  get stateElsewhere(): ServerState | null {
+    if (this.#state.kind !== "elsewhere" || this.ownerElsewhere === null) return null;
+    return this.#state.says;
+  }
+
+  /** Why the last owner kept the server unconnected; null when it did not. */
+  get heldBecause(): string | null {
+    return this.#heldBecause;
+  }
+
+  /** Redis gave this broker the lease, for a request that was sent at `sentAt`. */
+  take(epoch: number, sentAt: Instant): OwnLease {
+    const own: OwnLease = {
+      kind: "own",
+      epoch,
+      confirmed: sentAt,
+      version: 0,
+      isStale: true,
+      isLeaving: false,
+    };
+    this.#state = own;
+    return own;
+  }
+
+  /** Whose it is has to be looked up again: it was released, lost, or taken by a faster broker. */
+  end(): void {
+    this.#state = UNKNOWN;
+  }
+
+  /** Nobody has it. */
+  foundFree(at: Instant): void {
+    if (this.#state.kind !== "own") this.#state = { kind: "free", since: this.freeSince ?? at };
+  }
+
+  /** Another broker has it. An own lease ends by its clock and by the answer to a renewal only. */
+  foundElsewhere(found: Omit<LeaseElsewhere, "kind">): void {
+    if (this.#state.kind === "own") return;
+    this.#state = { kind: "elsewhere", ...found };
+    if (found.says !== null) this.#heldBecause = found.says.heldBecause;
+  }
+
+  /** The lease that was found before is still there. */
+  foundAgain(leftMs: number, seenAt: Instant): void {
+    if (this.#state.kind === "elsewhere") this.#state = { ...this.#state, leftMs, seenAt };
+  }
+}
