@@ -19,19 +19,22 @@ export interface RedisGroup {
   readonly url: string;
   /** The one that the Sentinels name, when it says so itself. */
   primary(): Promise<RedisNode>;
-  /** Resolves when the primary has as many replicas as it should that are not behind. */
+  /** Resolves when the primary has as many replicas as it should, which have what was written before. */
   untilComplete(): Promise<void>;
   /** Has a replica take the place of a primary that is well. */
   failOver(): Promise<void>;
 }
 
-/** TLS between all of them and to their clients, and passwords. */
-export interface GroupSecurity {
-  readonly password: string;
-  readonly sentinelPassword: string;
-  /** Files; the certificate is its own authority and for 127.0.0.1. */
+/** TLS between all of them and to their clients: files; the certificate is its own authority and for 127.0.0.1. */
+export interface GroupTls {
   readonly cert: string;
   readonly key: string;
+}
+
+/** TLS, and passwords. */
+export interface GroupSecurity extends GroupTls {
+  readonly password: string;
+  readonly sentinelPassword: string;
 }
 
 const GROUP = "main";
@@ -44,13 +47,17 @@ export async function testRedisGroup(
   size: number,
   options: { appendfsync?: "always" | "everysec"; secured?: GroupSecurity } = {},
 ): Promise<RedisGroup> {
-  const { secured } = options;
-  const first = await startNode(options);
+  const { secured, ...rest } = options;
+  const guarded = secured === undefined ? rest : { ...rest, ...guardedBy(secured) };
+  const start = (...more: string[]) =>
+    startNode({
+      ...guarded,
+      more: [...(secured ? ["--masterauth", secured.password] : []), ...more],
+    });
+  const first = await start();
   const { port } = first;
   const others = await Promise.all(
-    Array.from({ length: size - 1 }, () =>
-      startNode({ ...options, more: ["--replicaof", "127.0.0.1", String(port)] }),
-    ),
+    Array.from({ length: size - 1 }, () => start("--replicaof", "127.0.0.1", String(port))),
   );
   const nodes = [first, ...others];
   const config = [
@@ -100,7 +107,7 @@ export async function testRedisGroup(
       await until(async () => {
         const { server } = await group.primary();
         const info = (await askNode(server.port, "INFO replication")).join("\n");
-        return (info.match(/state=online,offset=\d+,lag=[01]$/gm) ?? []).length === size - 1;
+        return replicasUpToDate(info) === size - 1;
       });
     },
     async failOver() {
@@ -111,8 +118,9 @@ export async function testRedisGroup(
   return group;
 }
 
-function tlsFiles({ cert, key }: GroupSecurity): [string, string][] {
+function tlsSettings(port: number, { cert, key }: GroupTls): [string, string][] {
   return [
+    ["tls-port", String(port)],
     ["tls-cert-file", cert],
     ["tls-key-file", key],
     ["tls-ca-cert-file", cert],
@@ -121,10 +129,14 @@ function tlsFiles({ cert, key }: GroupSecurity): [string, string][] {
   ];
 }
 
+function guardedBy({ password, ...tls }: GroupSecurity) {
+  const acl = `user default on >${password} ~* &* +@all\n`;
+  return { tls, access: { acl, probeUser: "default", probePassword: password } };
+}
+
 function securedSentinel(secured: GroupSecurity, port: number): string[] {
   return [
-    `tls-port ${port}`,
-    ...tlsFiles(secured).map(([name, value]) => `${name} "${value}"`),
+    ...tlsSettings(port, secured).map(([name, value]) => `${name} "${value}"`),
     `requirepass ${secured.sentinelPassword}`,
   ];
 }
@@ -137,7 +149,9 @@ export interface RedisCluster {
   primaries(): Promise<readonly RedisNode[]>;
   /** The one that has the slot of a key. */
   primaryOf(key: string): Promise<RedisNode>;
-  /** Resolves when all slots are served, by primaries that have their replicas. */
+  /** The other one of its pair. */
+  partnerOf(node: RedisNode): RedisNode;
+  /** Resolves when all slots are served, by primaries whose replicas have what was written before. */
   untilComplete(): Promise<void>;
 }
 
@@ -146,10 +160,12 @@ export async function testRedisCluster({
   replicas = 0,
   appendfsync = "everysec",
   access,
+  tls,
 }: {
   replicas?: 0 | 1;
   appendfsync?: "always" | "everysec";
   access?: RedisAccess;
+  tls?: GroupTls;
 } = {}): Promise<RedisCluster> {
   const ask = (node: RedisNode, command: string) =>
     askRedis(node.server.port, command, access?.probePassword, access?.probeUser);
@@ -158,9 +174,20 @@ export async function testRedisCluster({
       const bus = await freePort();
       const more = ["--cluster-enabled", "yes", "--cluster-port", String(bus)];
       more.push("--cluster-node-timeout", "1000");
+      // Else a replica that could not be chosen within 20 s, as on a busy machine, never tries again.
+      more.push("--cluster-replica-validity-factor", "0");
+      if (tls !== undefined) more.push("--tls-cluster", "yes");
       if (access !== undefined)
         more.push("--masteruser", access.probeUser, "--masterauth", access.probePassword);
-      return { bus, node: await startNode({ appendfsync, more, ...(access && { access }) }) };
+      return {
+        bus,
+        node: await startNode({
+          appendfsync,
+          more,
+          ...(access && { access }),
+          ...(tls && { tls }),
+        }),
+      };
     }),
   );
   const nodes = places.map(({ node }) => node);
@@ -183,7 +210,7 @@ export async function testRedisCluster({
     await ask(node, `CLUSTER REPLICATE ${id}`);
   }
   const portOf = (address = "") => Number(/:(\d+)@/.exec(address)?.[1]);
-  /** What a node that runs says of those that have slots. */
+  /** What a node that runs says of those that have slots, with the ports without TLS, as it was asked without. */
   const rows = async () => {
     for (const node of nodes) {
       const all = await known(node).catch(() => null);
@@ -195,11 +222,11 @@ export async function testRedisCluster({
   };
   const cluster: RedisCluster = {
     nodes,
-    url: `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
+    url: `${tls === undefined ? "redis" : "rediss"}+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(",")}`,
     async primaries() {
       const having = (await rows()).filter(({ slots }) => slots.length > 0);
       const ports = new Set(having.map(({ port }) => port));
-      return nodes.filter(({ port }) => ports.has(port));
+      return nodes.filter(({ server }) => ports.has(server.port));
     },
     async primaryOf(key) {
       const [text = ""] = await ask(
@@ -213,9 +240,14 @@ export async function testRedisCluster({
           return slot >= from && slot <= to;
         }),
       );
-      const node = nodes.find(({ port }) => port === row?.port);
+      const node = nodes.find(({ server }) => server.port === row?.port);
       if (node === undefined) throw new Error(`nobody has the slot of ${key}`);
       return node;
+    },
+    partnerOf(node) {
+      const partner = nodes[(nodes.findIndex((each) => each === node) + 3) % 6];
+      if (partner === undefined) throw new Error("the cluster has no replicas");
+      return partner;
     },
     async untilComplete() {
       await until(async () => {
@@ -227,12 +259,7 @@ export async function testRedisCluster({
         const infos = await Promise.all(
           primaries.map(async (node) => (await ask(node, "INFO replication")).join("\n")),
         );
-        return (
-          primaries.length === 3 &&
-          infos.every(
-            (info) => (info.match(/state=online,offset=\d+,lag=[01]$/gm) ?? []).length === replicas,
-          )
-        );
+        return primaries.length === 3 && infos.every((info) => replicasUpToDate(info) === replicas);
       });
     },
   };
@@ -241,26 +268,21 @@ export async function testRedisCluster({
 }
 
 async function startNode({
-  secured,
-  more: given = [],
+  tls,
+  more = [],
   ...rest
 }: {
   appendfsync?: "always" | "everysec";
   access?: RedisAccess;
-  secured?: GroupSecurity;
+  tls?: GroupTls;
   more?: readonly string[];
 }): Promise<RedisNode & { readonly port: number }> {
   const dataDir = await testDirectory();
-  const tlsPort = secured === undefined ? null : await freePort();
-  const options =
-    secured === undefined
-      ? { ...rest, more: given }
-      : {
-          ...rest,
-          access: accessBy(secured.password),
-          more: [...securedNode(secured, Number(tlsPort)), ...given],
-        };
-  let server = await testRedis({ ...options, dataDir });
+  const tlsPort = tls === undefined ? null : await freePort();
+  const settings = tls === undefined ? [] : tlsSettings(Number(tlsPort), tls);
+  const own = settings.flatMap(([name, value]) => [`--${name}`, value]);
+  const options = { ...rest, dataDir, more: [...own, ...more] };
+  let server = await testRedis(options);
   return {
     port: tlsPort ?? server.port,
     get server() {
@@ -268,23 +290,9 @@ async function startNode({
     },
     async restart() {
       await server.exited;
-      server = await testRedis({ ...options, dataDir, port: server.port });
+      server = await testRedis({ ...options, port: server.port });
     },
   };
-}
-
-function accessBy(password: string) {
-  const acl = `user default on >${password} ~* &* +@all\n`;
-  return { acl, probeUser: "default", probePassword: password };
-}
-
-function securedNode(secured: GroupSecurity, port: number): string[] {
-  const settings = [
-    ["tls-port", String(port)],
-    ...tlsFiles(secured),
-    ["masterauth", secured.password],
-  ];
-  return settings.flatMap(([name = "", value = ""]) => [`--${name}`, value]);
 }
 
 /** The lines of an answer, without the lengths of their parts. Rejects with what Redis refuses. */
@@ -309,6 +317,13 @@ async function askRedis(
   if (text.startsWith("-")) throw new Error(`${command}: ${text.slice(1).split("\r\n", 1)[0]}`);
   const lines = text.slice(0, -"+PONG\r\n".length).split("\r\n");
   return lines.filter((line) => line !== "" && !/^[*$]-?\d+$/.test(line));
+}
+
+/** How many replicas have told that they have all that the primary has written, which is what `INFO replication` of it shows. */
+function replicasUpToDate(info: string): number {
+  const own = Number(/^master_repl_offset:(\d+)$/m.exec(info)?.[1] ?? NaN);
+  const replicas = info.matchAll(/state=online,offset=(\d+),lag=[01]$/gm);
+  return Array.from(replicas).filter(([, offset]) => Number(offset) >= own).length;
 }
 
 function pairs(lines: readonly string[]): ReadonlyMap<string, string> {

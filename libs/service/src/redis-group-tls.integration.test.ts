@@ -1,26 +1,12 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { after, test } from "node:test";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { testRedisGroup } from "@switchyard/local-servers/test-redis-group";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import { generate } from "selfsigned";
+import { redisCertificate } from "../test/redis-certificate.ts";
 import { createLog } from "./log.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 
-const directory = await testDirectory();
-const files = { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
-const { private: key, cert } = await generate([{ name: "commonName", value: "redis.test" }], {
-  extensions: [
-    { name: "basicConstraints", cA: true },
-    { name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] },
-  ],
-});
-await writeFile(files.cert, cert);
-await writeFile(files.key, key, { mode: 0o600 });
-
+const { files, trust } = await redisCertificate();
 const password = "canary-redis-4711";
 const sentinelPassword = "canary-sentinel-4712";
 const group = await testRedisGroup(2, {
@@ -40,11 +26,6 @@ test("Sentinels whose certificate nobody vouches for are refused", async () => {
     message: /^Redis at rediss\+sentinel:.* is unreachable .*All sentinels are unreachable/,
   });
 });
-
-// As NODE_EXTRA_CA_CERTS does at the start of a process.
-function trust(): void {
-  setDefaultCACertificates([...getCACertificates("default"), cert]);
-}
 
 test("Sentinels with TLS refuse a wrong password and a missing one, with the setting that has it and without showing it", async () => {
   trust();
