@@ -19,7 +19,9 @@ import { sessionHistory } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
+import { nextHeartbeat } from "../../services/scheduler/src/domain/next-time.ts";
 
+const HEARTBEAT_MS = 4_000;
 // A real scheduler and a real runner, and around them the runner's own peers.
 const lab = await startLab();
 lab.peers.agents.set("clerk", answering("clerk", "done"));
@@ -209,6 +211,56 @@ test("a main job speaks in its owner's session", async () => {
   });
 });
 
+test("what waits for one heartbeat is one run, and each job has its own entry and webhook", async () => {
+  const told: string[] = [];
+  const hook = createServer((request, response) => {
+    told.push(String(request.headers["idempotency-key"]));
+    response.end();
+  }).listen(0, "127.0.0.1");
+  after(() => hook.close());
+  await once(hook, "listening");
+  const { port } = hook.address() as AddressInfo; // it listens on TCP
+  // Not across two heartbeats.
+  await until(() => nextHeartbeat("team-a", HEARTBEAT_MS, Date.now()) - Date.now() > 2_000);
+  const delivery = { mode: "webhook", to: `http://127.0.0.1:${port}/` };
+  const fields = {
+    sessionTarget: "main",
+    wakeMode: "next-heartbeat",
+    sessionKey: "beat",
+    delivery,
+  };
+  const jobs = await Promise.all(
+    ["plants", "post"].map(async (name) => {
+      const payload = { kind: "systemEvent", text: `look after the ${name}` };
+      const schedule = { kind: "at", at: new Date().toISOString() };
+      const asked = job({ ...fields, name, payload, schedule });
+      return (await call(teamA, schedules.addSchedule, { job: asked })).job;
+    }),
+  );
+  const entries = await until(async () => {
+    const logs = await Promise.all(
+      jobs.map(({ id }) => call(teamA, schedules.scheduleRuns, { jobId: id })),
+    );
+    const ended = logs.flatMap((log) => log.entries);
+    return ended.length === 2 && ended;
+  });
+  assert.deepEqual(
+    entries.map(({ status }) => status),
+    ["ok", "ok"],
+  );
+  assert.equal(new Set(entries.map(({ runId }) => runId)).size, 1);
+  assert.equal(new Set(told).size, 2);
+  const { messages } = await call(teamA, sessionHistory, { session: "beat" });
+  assert.deepEqual(messages.map(({ text }) => text.split("\n").toSorted()).at(0), [
+    "",
+    "[plants]",
+    "[post]",
+    "look after the plants",
+    "look after the post",
+  ]);
+  assert.equal(messages.length, 2, "one message and one answer");
+});
+
 test("a job of an agent that does not exist ends with an error that says so", async () => {
   const asked = job({ agentId: "nobody", schedule: { kind: "every", everyMs: 3_600_000 } });
   const { job: added } = await call(teamA, schedules.addSchedule, { job: asked });
@@ -366,6 +418,7 @@ async function startScheduler(): Promise<SchedulerProcess> {
       YARD_NATS_URL: lab.nats.url,
       YARD_REDIS_URL: lab.redis.url,
       YARD_HEALTH_PORT: "0",
+      YARD_SCHEDULES_HEARTBEAT_MS: String(HEARTBEAT_MS),
       YARD_SCHEDULES_PER_CALLER: "300",
       YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "loopback",
     },

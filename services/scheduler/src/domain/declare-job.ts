@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { JobSource, ScheduleJobInput } from "@switchyard/contracts/schedules";
 import { changedJob, makeJob } from "./make-job.ts";
 import type { Change, JobRecord } from "./job-record.ts";
-import { skip } from "./take-due.ts";
+import { skip } from "./skip.ts";
 
 /** A job as a file of the installation declares it. */
 export interface Declaration {

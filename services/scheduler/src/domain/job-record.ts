@@ -17,7 +17,7 @@ export interface JobRecord {
   readonly declaration?: string;
 }
 
-/** A run that is on record. Its id and its command never change, so starting it again is the same run. */
+/** A run that is on record. Its id and its command never change, so starting it again is the same run; what waits for a heartbeat may come to wait for the next one. */
 export interface ActiveRun {
   readonly runId: string;
   readonly dueAtMs: number;

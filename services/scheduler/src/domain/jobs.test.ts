@@ -188,14 +188,6 @@ test("a run by hand leaves the due time where it is", () => {
   assert.equal(recordOf(forced).job.state.nextRunAtMs, record.job.state.nextRunAtMs);
 });
 
-test("what waits for a heartbeat is begun at one, what does not wait at once", () => {
-  const main = { sessionTarget: "main", payload: { kind: "systemEvent", text: "hi" } };
-  const checkAt = (wakeMode: string) =>
-    recordOf(takeDue(job({ ...main, wakeMode }), NOW + MINUTE, settings)).active[0]?.checkAtMs ?? 0;
-  assert.equal(checkAt("now"), NOW + MINUTE);
-  assert.ok(checkAt("next-heartbeat") > NOW + MINUTE);
-});
-
 test("an answer is announced, an empty one is not, and failures in a row are announced once", () => {
   const record = job({ delivery: { mode: "announce", channel: "telegram", to: "user:1" } });
   const due = recordOf(takeDue(record, NOW + MINUTE, settings));

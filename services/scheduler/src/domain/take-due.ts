@@ -1,5 +1,5 @@
-import type { ScheduleRun } from "@switchyard/contracts/schedules";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
+import { ALREADY_WAITS, waitingRun } from "./heartbeat.ts";
 import {
   mustWait,
   withState,
@@ -8,7 +8,8 @@ import {
   type JobEvent,
   type JobRecord,
 } from "./job-record.ts";
-import { missedTimes, nextHeartbeat, nextTime } from "./next-time.ts";
+import { missedTimes, nextTime } from "./next-time.ts";
+import { skip } from "./skip.ts";
 
 export interface DueSettings {
   readonly heartbeatMs: number;
@@ -32,10 +33,11 @@ export function takeDue(record: JobRecord, now: number, settings: DueSettings): 
   if (!job.enabled || due === undefined || Math.max(due, holdUntilMs) > now) return null;
   if (mustWait(record)) return null;
   const isLate = now - Math.max(due, freeAtMs, holdUntilMs, job.updatedAtMs) > GRACE_MS;
-  const reason = skipReason(record, isLate);
+  const run = dueRun(record, { due, now, settings });
+  const reason = skipReason(record, run, isLate);
   if (job.schedule.kind === "at") {
     if (reason !== null) return skipOnce(record, { due, now, reason });
-    return startDue(record, { due, now, settings });
+    return begin(record, run, now);
   }
   let times: { missed: number; next: number };
   try {
@@ -56,7 +58,7 @@ export function takeDue(record: JobRecord, now: number, settings: DueSettings): 
     const skipped = withState(moved, { lastRunStatus: "skipped" });
     return { record: skipped, ...skip(skipped, { due, missed, now, reason }) };
   }
-  const started = startDue(moved, { due, now, settings });
+  const started = begin(moved, run, now);
   if (missed === 0) return started;
   const passed = skip(moved, {
     due: nextTime(job, due),
@@ -94,42 +96,9 @@ export function beginMessage(
   return begin(record, { ...run, runId, start: { ...run.start, runId: name, input } }, now);
 }
 
-export interface Skipped {
-  readonly due: number;
-  /** Further due times that the line stands for. */
-  readonly missed: number;
-  readonly now: number;
-  readonly reason: string;
-  /** The run that was begun for it, when nobody will write down how it ended. */
-  readonly runId?: string;
-}
-
 /** True when no further run of the job may begin now. */
 export function isBusy({ job, active }: JobRecord): boolean {
   return active.length >= (job.overlap === "parallel" ? MOST_PARALLEL : 1);
-}
-
-/** The line and the event of due times that came to no run. */
-export function skip(
-  { job }: JobRecord,
-  { due, missed, now, reason, runId }: Skipped,
-): Pick<Change, "entries" | "events"> {
-  const entry: ScheduleRun = {
-    ts: now,
-    jobId: job.id,
-    jobName: job.name,
-    action: "finished",
-    status: "skipped",
-    dueAtMs: due,
-    ...(missed > 0 && { missed }),
-    error: reason,
-    ...(runId !== undefined && { runId }),
-    ...(job.state.nextRunAtMs !== undefined && { nextRunAtMs: job.state.nextRunAtMs }),
-  };
-  return {
-    entries: [entry],
-    events: [{ kind: "skipped", facts: { dueAtMs: due, missed, reason } }],
-  };
 }
 
 /** A run that is under way when its job is removed has a line in the log all the same. */
@@ -140,8 +109,9 @@ export function removalEntries(record: JobRecord, now: number): Change["entries"
   );
 }
 
-function skipReason({ job, active }: JobRecord, isLate: boolean): string | null {
+function skipReason({ job, active }: JobRecord, run: ActiveRun, isLate: boolean): string | null {
   if (active.length > 0 && job.overlap === "skip") return "an earlier run of the job is under way";
+  if (active.some(({ runId }) => runId === run.runId)) return ALREADY_WAITS;
   if (active.length >= MOST_PARALLEL) return `${MOST_PARALLEL} runs of the job are under way`;
   if (isLate && job.catchUp === "skip")
     return "the due time was missed, and the job has catchUp: skip";
@@ -177,11 +147,15 @@ function scheduleFailed(
   return { record: disabled, entries: passed.entries, events: [...passed.events, event] };
 }
 
-function startDue(
+function dueRun(
   record: JobRecord,
   about: { due: number; now: number; settings: DueSettings },
-): Change {
-  return begin(record, newRun(record, { ...about, isForced: false }), about.now);
+): ActiveRun {
+  const { owner, sessionTarget, wakeMode } = record.job;
+  const run = newRun(record, { ...about, isForced: false });
+  if (sessionTarget !== "main" || wakeMode !== "next-heartbeat") return run;
+  const { now, settings } = about;
+  return waitingRun(run, { owner, heartbeatMs: settings.heartbeatMs, now });
 }
 
 function begin(record: JobRecord, run: ActiveRun, now: number): Change {
@@ -204,7 +178,6 @@ function newRun(
 ): ActiveRun {
   const attempt = retries > 0 && !isForced ? `-${retries}` : "";
   const name = `cron-${job.id.slice("job-".length)}-${isForced ? "f" : ""}${due.toString(36)}${attempt}`;
-  const waits = job.sessionTarget === "main" && job.wakeMode === "next-heartbeat" && !isForced;
   const { payload } = job;
   const timeoutSeconds = payload.timeoutSeconds ?? 0;
   return {
@@ -212,7 +185,7 @@ function newRun(
     dueAtMs: due,
     runAtMs: now,
     phase: "starting",
-    checkAtMs: waits ? nextHeartbeat(job.owner, settings.heartbeatMs, now) : now,
+    checkAtMs: now,
     agent: job.agentId ?? settings.agent ?? "",
     isForced,
     start: {

@@ -1,5 +1,6 @@
 import type { ScheduleRun } from "@switchyard/contracts/schedules";
 import type { Redis } from "@switchyard/service/redis";
+import type { HeartbeatTurn } from "../domain/heartbeat.ts";
 import { wakeTime, type Change, type JobEvent, type JobRecord } from "../domain/job-record.ts";
 import { GIVE_BACK, TAKE, WRITE } from "./store-scripts.ts";
 
@@ -54,6 +55,10 @@ export interface JobStore {
   removedJobs(owner: string): Promise<string[]>;
   /** True for the first who asks within some seconds. */
   isFirst(runId: string): Promise<boolean>;
+  /** What the heartbeat with this run says; null when nobody has begun it. */
+  heartbeat(runId: string): Promise<HeartbeatTurn | null>;
+  /** Writes down what a heartbeat says, for a day; what was written first stays, and is the answer. */
+  beginHeartbeat(runId: string, turn: HeartbeatTurn): Promise<HeartbeatTurn>;
   keptEvents(count: number): Promise<{ text: string; event: KeptEvent }[]>;
   forgetEvent(text: string): Promise<void>;
 }
@@ -69,6 +74,7 @@ const ANSWERS: readonly WriteAnswer[] = ["ok", "full", "repeated"];
 /** Whoever took a job and says nothing for so long has died. */
 const LEASE_MS = 10_000;
 const FIRST_MS = 5_000;
+const HEARTBEAT_KEPT_MS = 86_400_000;
 const AT_ONCE = 200;
 
 type Script = (keyCount: number, ...args: (string | number)[]) => Promise<string[]>;
@@ -87,6 +93,11 @@ export function openJobStore(redis: Redis): JobStore {
     const [revision, body] = await reach(redis.hmget(jobKey(id), "rev", "body"));
     if (!revision || !body) return null;
     return { record: JSON.parse(body) as JobRecord, revision: Number(revision) }; // written below alone
+  };
+
+  const heartbeat = async (runId: string): Promise<HeartbeatTurn | null> => {
+    const json = await reach(redis.get(heartbeatKey(runId)));
+    return json === null ? null : (JSON.parse(json) as HeartbeatTurn); // written below alone
   };
 
   return {
@@ -132,6 +143,14 @@ export function openJobStore(redis: Redis): JobStore {
 
     async isFirst(runId) {
       return (await reach(redis.set(`${PREFIX}seen:${runId}`, 1, "PX", FIRST_MS, "NX"))) === "OK";
+    },
+
+    heartbeat,
+
+    async beginHeartbeat(runId, turn) {
+      const json = JSON.stringify(turn);
+      await reach(redis.set(heartbeatKey(runId), json, "PX", HEARTBEAT_KEPT_MS, "NX"));
+      return (await heartbeat(runId)) ?? turn;
     },
 
     async keptEvents(count) {
@@ -206,6 +225,7 @@ function ownerOf(record: JobRecord | null): string {
 }
 
 const jobKey = (id: string): string => `${PREFIX}job:${id}`;
+const heartbeatKey = (runId: string): string => `${PREFIX}heartbeat:${runId}`;
 const jobsKey = (owner: string): string => `${PREFIX}jobs:${owner}`;
 const removedKey = (owner: string): string => `${PREFIX}removed:${owner}`;
 

@@ -4,6 +4,7 @@ import { beginRun } from "@switchyard/contracts/run-commands";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { closeRun, endRun } from "../domain/end-run.ts";
+import { heartbeatTurn, isHeartbeat, waitOn, type HeartbeatTurn } from "../domain/heartbeat.ts";
 import { withRun, type ActiveRun, type Change, type RunEnd } from "../domain/job-record.ts";
 import { LAST_CHANNEL } from "../domain/make-job.ts";
 import { takeDue, type DueSettings } from "../domain/take-due.ts";
@@ -80,9 +81,10 @@ async function careForRun(id: string, run: ActiveRun, parts: CareParts): Promise
     return;
   }
   if (run.phase === "starting") {
-    await begin(run, parts);
+    const isBegun = await begin(id, run, parts);
     await updateRun(id, run.runId, parts, ({ record }, current) => {
       if (current.phase !== "starting") return null;
+      if (!isBegun) return waitOn(record, current, parts.heartbeatMs, now());
       return next(
         withRun(record, { ...current, phase: "running", checkAtMs: now() + CHECK_MS.first }),
       );
@@ -91,7 +93,7 @@ async function careForRun(id: string, run: ActiveRun, parts: CareParts): Promise
   }
   const found = await lookAtRun(bus, run.runId, now);
   // Its command may be lost, or wait in the queue: the same one again is the same run.
-  if (found === "unknown") await begin(run, parts);
+  if (found === "unknown") await begin(id, run, parts);
   await updateRun(id, run.runId, parts, ({ record }, current) => {
     if (current.phase !== "running") return null;
     if (typeof found !== "string") return endRun(record, current, found, alertAfter);
@@ -100,9 +102,33 @@ async function careForRun(id: string, run: ActiveRun, parts: CareParts): Promise
   });
 }
 
-async function begin({ agent, runId, start }: ActiveRun, { bus }: CareParts): Promise<void> {
+/** False when it is a heartbeat that was begun without what this job says. */
+async function begin(id: string, run: ActiveRun, parts: CareParts): Promise<boolean> {
+  const { agent, runId } = run;
   const owner = runId.slice(0, runId.indexOf("~"));
-  await publishCommand(bus, beginRun, { agent }, { owner, start }, { correlationId: runId });
+  let { start } = run;
+  if (isHeartbeat(start.runId ?? "")) {
+    const turn = await turnOf(owner, runId, parts);
+    if (turn === null || !turn.jobs.includes(id)) return false;
+    start = turn.start;
+  }
+  await publishCommand(parts.bus, beginRun, { agent }, { owner, start }, { correlationId: runId });
+  return true;
+}
+
+async function turnOf(
+  owner: string,
+  runId: string,
+  { store }: CareParts,
+): Promise<HeartbeatTurn | null> {
+  const known = await store.heartbeat(runId);
+  if (known !== null) return known;
+  const jobs = await store.list(owner);
+  const turn = heartbeatTurn(
+    runId,
+    jobs.map(({ record }) => record),
+  );
+  return turn === null ? null : store.beginHeartbeat(runId, turn);
 }
 
 async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<void> {

@@ -2,6 +2,7 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { EgressError } from "@switchyard/service/network/egress-guard";
 import { Agent, fetch } from "undici";
 import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
+import { isHeartbeat } from "../domain/heartbeat.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";
 
@@ -24,7 +25,10 @@ export async function sendWebhook(
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         "content-type": "application/json",
-        "idempotency-key": run.runId,
+        // A heartbeat is one run for several jobs.
+        "idempotency-key": isHeartbeat(run.start.runId ?? "")
+          ? `${run.runId}:${job.id}`
+          : run.runId,
         "user-agent": "switchyard-scheduler",
       },
       body: JSON.stringify({

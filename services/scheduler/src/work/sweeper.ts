@@ -4,6 +4,7 @@ import { fullRunId } from "@switchyard/contracts/ids";
 import { runEnds, runRejected } from "@switchyard/contracts/run-events";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Log } from "@switchyard/service/log";
+import { isHeartbeat } from "../domain/heartbeat.ts";
 import { jobOfRun } from "../domain/take-message.ts";
 import { careForJob, runHasEnded, type CareParts } from "./care-for-job.ts";
 import { publishKeptEvents } from "./publish-events.ts";
@@ -67,12 +68,14 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
 
   const heard = (owner: string, name: string, refusal?: string): void => {
     const jobId = jobOfRun(name);
-    if (jobId === null || stopping.signal.aborted) return;
+    if ((jobId === null && !isHeartbeat(name)) || stopping.signal.aborted) return;
     const runId = fullRunId(owner, name);
     const look = async (): Promise<void> => {
       // One replica is enough; when it dies, the next regular look finds out.
-      if (await store.isFirst(runId))
-        await runHasEnded(jobId, { runId, ...(refusal !== undefined && { refusal }) }, parts);
+      if (!(await store.isFirst(runId))) return;
+      const jobs = jobId === null ? ((await store.heartbeat(runId))?.jobs ?? []) : [jobId];
+      const end = { runId, ...(refusal !== undefined && { refusal }) };
+      await Promise.all(jobs.map((id) => runHasEnded(id, end, parts)));
     };
     begin(look());
   };

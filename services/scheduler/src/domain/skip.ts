@@ -1,0 +1,35 @@
+import type { ScheduleRun } from "@switchyard/contracts/schedules";
+import type { Change, JobRecord } from "./job-record.ts";
+
+export interface Skipped {
+  readonly due: number;
+  /** Further due times that the line stands for. */
+  readonly missed: number;
+  readonly now: number;
+  readonly reason: string;
+  /** The run that was begun for it, when nobody will write down how it ended. */
+  readonly runId?: string;
+}
+
+/** The line and the event of due times that came to no run. */
+export function skip(
+  { job }: JobRecord,
+  { due, missed, now, reason, runId }: Skipped,
+): Pick<Change, "entries" | "events"> {
+  const entry: ScheduleRun = {
+    ts: now,
+    jobId: job.id,
+    jobName: job.name,
+    action: "finished",
+    status: "skipped",
+    dueAtMs: due,
+    ...(missed > 0 && { missed }),
+    error: reason,
+    ...(runId !== undefined && { runId }),
+    ...(job.state.nextRunAtMs !== undefined && { nextRunAtMs: job.state.nextRunAtMs }),
+  };
+  return {
+    entries: [entry],
+    events: [{ kind: "skipped", facts: { dueAtMs: due, missed, reason } }],
+  };
+}
