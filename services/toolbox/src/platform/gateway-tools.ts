@@ -183,6 +183,12 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         .describe("channels and importer read their files again by themselves"),
       reason: Note,
       note: Note,
+      delayMs: z
+        .int()
+        .min(0)
+        .max(60_000)
+        .default(0)
+        .describe("How long the restart waits, at most a minute"),
       sessionKey: SessionText.optional().describe(
         "Where the result is told; left out: your own session",
       ),
@@ -194,7 +200,7 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         .describe("Said in the session behind the result"),
       callerSession: CallerSession,
     }),
-    async run({ service, sessionKey, continuationMessage, callerSession }, context) {
+    async run({ service, delayMs, sessionKey, continuationMessage, callerSession }, context) {
       if (!isRestartable(service))
         return jsonResult({
           ok: true,
@@ -211,7 +217,7 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         throw new ToolError(
           "continuationMessage needs sessionKey: there is no session of your own.",
         );
-      const wish = { service, session, continuation: continuationMessage ?? null };
+      const wish = { service, delayMs, session, continuation: continuationMessage ?? null };
       const restarted = await desk.restart(wish, context);
       if (restarted !== null)
         return jsonResult({
@@ -221,10 +227,14 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
           ...restarted,
           text: resultText(service, restarted),
         });
+      const what =
+        delayMs === 0
+          ? `The restart of the ${service} goes on`
+          : `The ${service} is restarted ${delayMs} ms after the call`;
       const text =
         session === null
-          ? `The restart of the ${service} goes on; yard services shows when it is ready.`
-          : `The restart of the ${service} goes on; what comes of it is told in ${session}.`;
+          ? `${what}; yard services shows when it is ready.`
+          : `${what}; what comes of it is told in ${session}.`;
       return jsonResult({ ok: true, restarted: false, underWay: true, service, session, text });
     },
   }) as Tool; // as above

@@ -1,8 +1,10 @@
 // Restarts take longer than a tool call may: what is not there in time is told in a session.
 //
 // K1  A service is restarted once at a time; who asks meanwhile waits for the same restart.
+//     One that is wanted later is one of its own, and begins then.
 // K2  Whoever named a session is told there, unless the answer of the call had it all.
 
+import { setTimeout as delay } from "node:timers/promises";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import type { Bus } from "@switchyard/bus/connect";
 import type { Restartable } from "@switchyard/contracts/restarts";
@@ -23,6 +25,8 @@ export interface RestartDesk {
 
 export interface RestartWish {
   readonly service: Restartable;
+  /** How long the restart is to wait. */
+  readonly delayMs: number;
   /** Where the result is told when the call cannot wait for it. */
   readonly session: string | null;
   /** Said in the session behind the result, which is told there in any case then. */
@@ -58,9 +62,19 @@ export function createRestartDesk(options: {
     return work;
   };
 
+  const beginLater = async (service: Restartable, delayMs: number): Promise<Restarted> => {
+    await delay(delayMs, undefined, { signal: stopping.signal }).catch(() => {
+      throw new ToolError(
+        `The toolbox was stopped before the restart of the ${service} began; ask for it again.`,
+      );
+    });
+    return begin(service);
+  };
+
   return {
     async restart(wish, context) {
-      const work = begin(wish.service);
+      const { service, delayMs } = wish;
+      const work = delayMs === 0 ? begin(service) : beginLater(service, delayMs);
       const late = later(context.timeLeftMs - ANSWER_MS, context.signal);
       const first = await Promise.race([work, late.promise]).finally(late.end);
       if (first === null || wish.continuation !== null) {

@@ -118,6 +118,23 @@ test("what takes longer than the call is told in the session afterwards, with wh
   );
 });
 
+test("a restart that is wanted later begins then, has the same result, and waits a minute at most [F30]", async () => {
+  await only(1, 50);
+  const startedAt = performance.now();
+  const { structuredContent, text } = await restart({ delayMs: 700 });
+  assert.ok(performance.now() - startedAt >= 700, text);
+  const result = structuredContent as Data;
+  assert.deepEqual([result["restarted"], result["processes"]], [true, 1]);
+  const later = await restart({ delayMs: 1_500, sessionKey: "agent:helper:main" }, 2_500);
+  assert.match(later.text, /is restarted 1500 ms after the call; what comes of it is told in/);
+  assert.deepEqual(gone, 0, "nothing is restarted before");
+  const before = told.length;
+  await until(() => told.length > before);
+  assert.match(told.at(-1)?.message ?? "", /scheduler was restarted and is ready/);
+  for (const delayMs of [-1, 60_001])
+    await assert.rejects(restart({ delayMs }), /delayMs: Too (?:small|big)/);
+});
+
 test("nobody to restart, one that may not be restarted and a message for no session are refused", async () => {
   await only(0, null);
   assert.match((await restart()).text, /No scheduler answers/);
