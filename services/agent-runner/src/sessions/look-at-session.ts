@@ -68,7 +68,8 @@ async function lookAtRun(
       return RECHECK_MS;
     case "hint":
       await proceed(parts, { sessionId, runId });
-      return FIRST_LOOK_MS;
+      // The queue may only be long: a hint that is repeated faster than runs begin makes it longer still.
+      return REPEAT_MS;
     case "settle": {
       const state = await readable(parts, runId);
       if (state === null)

@@ -149,6 +149,27 @@ test("takes up what is left when a runner died for good right after the end of i
   );
 });
 
+test("a hint that came to nothing is repeated after half a minute, so that a long queue does not grow by it", async () => {
+  const nowMs = Date.now();
+  const parts = mortal.sessions(() => nowMs);
+  const place = { slot: slotOf("cli", "hinted"), owner: "cli" };
+  await deliver([], startOf("echo", { runId: "hinted-1", input: "x", session: "hinted" }));
+  const active = { runId: "cli~hinted-2", requester: "cli", digest: "", begun: false };
+  const turnOf = (turn: typeof active | null) =>
+    parts.store.change(place.slot, ({ record }) => {
+      assert.ok(record.session !== null);
+      return { record: { ...record, session: { ...record.session, active: turn } }, result: null };
+    });
+  await turnOf(active);
+  const pending = await lab.pendingCommands();
+  await lookAtSession(parts, place);
+  assert.equal(await lab.pendingCommands(), pending + 1);
+  const isDue = async (afterMs: number) =>
+    (await parts.index.due(nowMs + afterMs, 1_000)).some(({ slot }) => slot === place.slot);
+  assert.deepEqual([await isDue(29_000), await isDue(30_000)], [false, true]);
+  await turnOf(null);
+});
+
 test("an event of a session that was stored long ago is not stored again", async () => {
   const key = "told";
   const parts = mortal.sessions();
