@@ -65,6 +65,7 @@ export async function runChaos(world: World, options: ChaosOptions): Promise<Cha
     await untilSettled(
       world,
       runs.map(({ runId }) => runId),
+      SETTLE_MS + SETTLE_MS_EACH * (runs.length + messages.length + jobIds.length),
     );
     await untilDelivered(async () => ({
       messages: await readAnswers(bus, messages),
@@ -127,18 +128,23 @@ async function whileDeciding<T>(
   return result;
 }
 
-/** Long enough for several failed pick-ups in a row (10 s each); what has not ended then is a violation. */
+/** Long enough for several failed pick-ups in a row (10 s each), and for the work that faults kept waiting; what has not ended then is a violation. */
 const SETTLE_MS = 120_000;
+const SETTLE_MS_EACH = 250;
 /** Nothing pauses longer than 30 s: what has not moved for this long is stuck. */
 const STUCK_MS = 45_000;
 const POLL_MS = 250;
 const OPEN_STATUSES: ReadonlySet<string> = new Set(["null", "running", "waiting"]);
 
 /** Resolves when every run has ended and the queue is empty, when nothing moves any more, or when the time for it is over. */
-async function untilSettled(world: World, accepted: readonly string[]): Promise<void> {
+async function untilSettled(
+  world: World,
+  accepted: readonly string[],
+  timeoutMs: number,
+): Promise<void> {
   const redis = await world.connectRedis();
   try {
-    const end = performance.now() + SETTLE_MS;
+    const end = performance.now() + timeoutMs;
     let before = "";
     let movedAt = performance.now();
     for (;;) {
