@@ -25,8 +25,6 @@ interface Tried extends CliPackage {
   readonly toolName: (tool: string) => { readonly name: string; readonly namespace?: string };
   /** Tools of the CLI that its model is offered all the same. */
   readonly offered: readonly string[];
-  /** Tokens are counted where the CLI says them. */
-  readonly hasUsage: boolean;
   /** False for one that keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
   readonly keepsCutTurns: boolean;
 }
@@ -46,7 +44,6 @@ const CLIS: readonly Tried[] = [
       "read_mcp_resource",
       "request_user_input",
     ],
-    hasUsage: true,
     keepsCutTurns: true,
   },
   {
@@ -57,7 +54,6 @@ const CLIS: readonly Tried[] = [
     baseURL: (url) => url,
     toolName: (name) => ({ name: `mcp__switchyard__${name}` }),
     offered: [],
-    hasUsage: true,
     keepsCutTurns: true,
   },
   {
@@ -68,7 +64,6 @@ const CLIS: readonly Tried[] = [
     baseURL: (url) => url,
     toolName: (name) => ({ name: `mcp_switchyard_${name}` }),
     offered: [],
-    hasUsage: false,
     keepsCutTurns: false,
   },
   {
@@ -79,7 +74,6 @@ const CLIS: readonly Tried[] = [
     baseURL: (url) => `${url}/v1`,
     toolName: (name) => ({ name: `switchyard_${name}` }),
     offered: [],
-    hasUsage: false,
     keepsCutTurns: true,
   },
 ];
@@ -112,8 +106,7 @@ for (const { tried, program } of found) {
       assert.match(seen, /\/Read it and write it/);
       assert.doesNotMatch(seen, /canary-key/);
       const { run } = await call(lab.bus, getRun, { runId: "tried" });
-      assert.equal(run.usage.inputTokens > 0, tried.hasUsage);
-      assert.equal(run.usage.outputTokens > 0, tried.hasUsage);
+      assert.ok(run.usage.inputTokens > 0 && run.usage.outputTokens > 0, "tokens are counted");
     },
   );
 
