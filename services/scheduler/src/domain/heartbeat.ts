@@ -45,7 +45,7 @@ export function heartbeatTurn(runId: string, records: readonly JobRecord[]): Hea
     .flatMap(({ job, active }) =>
       active
         .filter((run) => run.runId === runId && run.phase !== "delivering")
-        .map((run) => ({ job, run, text: `[${job.name}]\n${String(run.start.input)}` })),
+        .map((run) => ({ job, run, text: `[${job.name}]\n${textOf(run)}` })),
     )
     .toSorted((one, other) => one.run.dueAtMs - other.run.dueAtMs);
   let chars = 0;
@@ -66,6 +66,10 @@ export function heartbeatTurn(runId: string, records: readonly JobRecord[]): Hea
     },
     jobs,
   };
+}
+
+function textOf({ start: { input } }: ActiveRun): string {
+  return typeof input === "string" ? input : JSON.stringify(input);
 }
 
 /** The run came too late for its heartbeat, and waits for the next one. */
