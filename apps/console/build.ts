@@ -7,13 +7,15 @@ import { fileURLToPath } from "node:url";
 /** Below it each build has the digest of its sources as its name. */
 const BUILDS = fileURLToPath(new URL("dist/", import.meta.url));
 const HERE = fileURLToPath(new URL("./", import.meta.url));
-const CLIENT = fileURLToPath(new URL("../../libs/client/src/", import.meta.url));
+const LIBS = ["client", "contracts"].map((name) =>
+  fileURLToPath(new URL(`../../libs/${name}/src/`, import.meta.url)),
+);
 /** What a build is made of, besides the packages, whose versions package.json has. */
 const SOURCES = [
   ...["index.html", "vite.config.ts", "package.json", "src", "public"].map((name) =>
     join(HERE, name),
   ),
-  CLIENT,
+  ...LIBS,
 ];
 
 /**

@@ -9,7 +9,7 @@ import { runLive } from "@switchyard/contracts/run-events";
 import { requestCancel } from "@switchyard/contracts/runs";
 import { getSession, patchSession, sendToSession } from "@switchyard/contracts/sessions";
 import { listSkills } from "@switchyard/contracts/skills";
-import { readTypedLine } from "@switchyard/service/typed-line";
+import { namingLines, readTypedLine } from "@switchyard/contracts/typed-line";
 import { CliError, describeFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
 import type { RunEnd } from "../follow-run.ts";
@@ -125,17 +125,10 @@ export class Conversation {
 
   /** What a line that is being typed may become. */
   candidates(line: string): string[] {
-    const { skills, agents } = this.#known;
     const commands = SLASH_COMMANDS.map(({ name }) => `/${name}`);
-    const own = skills.filter(({ userInvocable }) => userInvocable).map(({ name }) => name);
-    return [
-      ...commands,
-      ...own.map((name) => `/${name}`),
-      ...own.flatMap((name) => [`/skill ${name}`, `/use ${name}`, `/skills ${name}`]),
-      ...skills.map(({ name }) => `/skill off ${name}`),
-      ...this.skillsOff.map((name) => `/skill on ${name}`),
-      ...agents.map(({ name }) => `/agent ${name}`),
-    ].filter((candidate) => candidate.startsWith(line));
+    return [...commands, ...namingLines(this.#known, this.skillsOff)].filter((candidate) =>
+      candidate.startsWith(line),
+    );
   }
 
   /** Does what the line asks for. A failure is told, and the conversation goes on. */

@@ -2,7 +2,7 @@ import { client } from "@switchyard/bus/call";
 import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
 import { getSession, patchSession } from "@switchyard/contracts/sessions";
 import { listSkills } from "@switchyard/contracts/skills";
-import { readTypedLine, type TypedLine } from "@switchyard/service/typed-line";
+import { readTypedLine, SESSION_COMMANDS, type TypedLine } from "@switchyard/contracts/typed-line";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
@@ -109,20 +109,9 @@ async function switchSkill(
   terminal.out(`Skill ${skill} is ${isOn ? "on" : "off"} in this session`);
 }
 
-const HELP: readonly (readonly [usage: string, meaning: string])[] = [
-  ["/help [command]", "this list, or one line of it"],
-  ["/skills [name]", "the skills, or one with its text"],
-  ["/<skill> [arguments]", "use a skill"],
-  ["/skill <name> [arguments]", "use a skill, also one that is called as a command is"],
-  ["/skill off|on <name>", "do without a skill in this session, or have it again"],
-  ["/agents", "the agents"],
-  ["/agent <name>", "who answers from now on in this session"],
-  ["//text", "a text that begins with a slash"],
-];
-
 function help(terminal: Terminal, topic: string | null, { json }: OwnerOption): void {
   const wanted = topic?.replace(/^\//, "").toLowerCase();
-  const lines = HELP.filter(
+  const lines = SESSION_COMMANDS.filter(
     ([usage]) => wanted === undefined || usage.split(" ")[0] === `/${wanted}`,
   );
   if (lines.length === 0)

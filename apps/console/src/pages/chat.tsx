@@ -1,7 +1,6 @@
 import type { Session, SessionMessage } from "@switchyard/client/operations";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, numberText } from "../core/format.ts";
-import { textsOf } from "../core/form.ts";
 import { act, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
@@ -14,6 +13,7 @@ import { Page } from "../ui/page.tsx";
 import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
+import { Say } from "./say.tsx";
 
 export function Chat({ params }: { params: Readonly<Record<string, string>> }) {
   const key = params["session"] ?? "";
@@ -170,7 +170,7 @@ function Conversation({ sessionKey, session }: Props) {
         )}
         {messages.length === 0 && story === null && said === null && (
           <Empty>
-            <p>Say something below. A slash in front of a skill’s name uses it: /summarise-files</p>
+            <p>Say something below. A slash shows what else a line can do, skills among it.</p>
           </Empty>
         )}
         <div ref={bottom} />
@@ -211,114 +211,6 @@ function Message({ message }: { message: SessionMessage }) {
     </article>
   );
 }
-
-const MOST_FILE_BYTES = 20_000;
-
-function Say({
-  sessionKey,
-  session,
-  onSaid,
-}: Props & { onSaid: (text: string, run: string) => void }) {
-  const agents = useResource("GET /agents", session === null ? {} : null);
-  const [text, setText] = useState("");
-  const send = async (given: string, agent: string): Promise<void> => {
-    const slash = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(given);
-    const key = sessionKey === "" ? `chat-${crypto.randomUUID().slice(0, 8)}` : sessionKey;
-    const body = {
-      message: slash === null ? given : (slash[2] ?? " "),
-      ...(slash?.[1] !== undefined && { skill: slash[1] }),
-      ...(agent !== "" && { agent }),
-    };
-    const isDone = await act("", async () => {
-      const reply = await client.request("POST /sessions/{session}/messages", {
-        path: { session: key },
-        body,
-        idempotencyKey: crypto.randomUUID(),
-      });
-      onSaid(given, reply.runId);
-    });
-    if (!isDone) return;
-    setText("");
-    if (sessionKey === "") navigate(`/chat/${key}`);
-  };
-  const submit = (event: SubmitEvent): void => {
-    const value = textsOf(event);
-    if (text.trim() !== "") void send(text.trim(), value("agent"));
-  };
-  const attach = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return;
-    const content = (await file.text()).slice(0, MOST_FILE_BYTES);
-    setText(`${text}\n\n${file.name}:\n\`\`\`\n${content}\n\`\`\`\n`);
-  };
-  return (
-    <form class="say" onSubmit={submit} data-testid="say">
-      {session === null && (
-        <label class="field">
-          <span>Agent</span>
-          <select name="agent" required>
-            {(agents.data?.agents ?? []).map(({ name }) => (
-              <option key={name} value={name} selected={name === "demo"}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
-      <label class="field">
-        <span class="visually-hidden">Message</span>
-        <textarea
-          rows={3}
-          value={text}
-          placeholder="Message, or /skill arguments. Ctrl-Enter sends."
-          onInput={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter" || (!event.ctrlKey && !event.metaKey)) return;
-            event.currentTarget.form?.requestSubmit();
-          }}
-        />
-      </label>
-      {text.startsWith("/") && <SlashNames text={text} onPick={setText} />}
-      <div class="actions end">
-        <label class="button">
-          Attach a text file
-          <input
-            class="visually-hidden"
-            type="file"
-            onChange={(event) => void attach(event.currentTarget.files?.[0])}
-          />
-        </label>
-        <button class="button primary">Send</button>
-      </div>
-    </form>
-  );
-}
-
-/** Skills that people may use, as a slash and what has been typed of their name find them, with the arguments that they take. */
-function SlashNames({ text, onPick }: { text: string; onPick: (text: string) => void }) {
-  const skills = useResource("GET /skills", may("GET /skills") ? {} : null);
-  const [, typed = "", rest] = /^\/([\w-]*)(\s)?/.exec(text) ?? [];
-  const found = (skills.data?.skills ?? []).filter(
-    ({ name, userInvocable }) =>
-      userInvocable && (rest === undefined ? name.startsWith(typed) : name === typed),
-  );
-  if (skills.data === null) return null;
-  if (found.length === 0) return <p class="quiet">No skill for people is called /{typed}.</p>;
-  return (
-    <ul class="lines" aria-label="Skills" data-testid="slash-names">
-      {found.slice(0, MOST_NAMES).map(({ name, argumentHint, description }) => (
-        <li key={name}>
-          <button type="button" class="button small" onClick={() => onPick(`/${name} `)}>
-            /{name}
-          </button>
-          {argumentHint !== null && <code>{argumentHint}</code>}
-          <span class="quiet text">{description}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-const MOST_NAMES = 8;
 
 /** The run that is under way, with text as it is written. */
 function useLiveRun(runId: string | null): RunStory | null {

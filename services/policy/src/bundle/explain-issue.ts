@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { BundleFile } from "../schema/bundle.ts";
 import { OPERATORS } from "../schema/condition-schema.ts";
-import { nearestName } from "@switchyard/service/nearest-name";
+import { nearestName } from "@switchyard/contracts/nearest-name";
 import type { ShapeProblem } from "@switchyard/service/yaml-file";
 
 /** The keys that a mapping at a place may have. */

@@ -4,7 +4,7 @@ import { SessionKey } from "@switchyard/contracts/session-key";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { ForeignSource } from "@switchyard/contracts/topology";
 import { isService } from "@switchyard/contracts/user-names";
-import { nearestName } from "@switchyard/service/nearest-name";
+import { nearestName } from "@switchyard/contracts/nearest-name";
 import {
   problemLine,
   readYaml,

@@ -3,7 +3,7 @@ import { UnknownOutcome } from "@switchyard/contracts/agents";
 import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
-import { nearestName } from "@switchyard/service/nearest-name";
+import { nearestName } from "@switchyard/contracts/nearest-name";
 import { z } from "zod";
 import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
 import { limitedTools } from "../skill/client-tools.ts";

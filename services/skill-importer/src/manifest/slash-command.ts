@@ -1,5 +1,5 @@
 import type { SlashCommand } from "@switchyard/contracts/skill-catalogue";
-import { BUILT_IN_COMMANDS } from "@switchyard/service/typed-line";
+import { BUILT_IN_COMMANDS } from "@switchyard/contracts/typed-line";
 
 const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_COMMANDS);
 

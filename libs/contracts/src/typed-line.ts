@@ -20,6 +20,18 @@ export const BUILT_IN_COMMANDS = [
 ] as const;
 type BuiltInCommand = (typeof BUILT_IN_COMMANDS)[number];
 
+/** What a conversation understands wherever it is held, at a terminal or in the console, with what it does. */
+export const SESSION_COMMANDS: readonly (readonly [usage: string, meaning: string])[] = [
+  ["/help [command]", "this list, or one line of it"],
+  ["/skills [name]", "the skills, or one with its text"],
+  ["/<skill> [arguments]", "use a skill"],
+  ["/skill <name> [arguments]", "use a skill, also one that is called as a command is"],
+  ["/skill off|on <name>", "do without a skill in this session, or have it again"],
+  ["/agents", "the agents"],
+  ["/agent <name>", "who answers from now on in this session"],
+  ["//text", "a text that begins with a slash"],
+];
+
 /** What there is to be named in a line. */
 export interface KnownNames {
   readonly skills: readonly { readonly name: string; readonly userInvocable: boolean }[];
@@ -69,6 +81,18 @@ export function readTypedLine(line: string, known: KnownNames): TypedLine {
   if (skill !== null) return { kind: "skill", skill, arguments: rest };
   const names = [...BUILT_IN_COMMANDS, ...forPeople(known)];
   return unknown({ what: "command", name: typed, names, known });
+}
+
+/** The lines that name a skill or an agent, to be offered to who types; `skillsOff` may be had again. */
+export function namingLines(known: KnownNames, skillsOff: readonly string[] = []): string[] {
+  const own = forPeople(known);
+  return [
+    ...own.map((name) => `/${name}`),
+    ...own.flatMap((name) => [`/skill ${name}`, `/use ${name}`, `/skills ${name}`]),
+    ...known.skills.map(({ name }) => `/skill off ${name}`),
+    ...skillsOff.map((name) => `/skill on ${name}`),
+    ...known.agents.map(({ name }) => `/agent ${name}`),
+  ];
 }
 
 function builtIn(command: BuiltInCommand, rest: string, known: KnownNames): TypedLine {
