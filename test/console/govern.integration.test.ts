@@ -86,6 +86,17 @@ test(
     await page.getByText("No record fits").waitFor();
     await page.getByRole("button", { name: "Check the chains" }).click();
     await page.locator('[data-testid="chains"][data-status="intact"]').waitFor();
+    // Each of these is two records of this kind, and a page has 200.
+    await Promise.all(
+      Array.from({ length: 110 }, () => page.request.get(`${there().dev.httpUrl}/api/v1/keys`)),
+    );
+    await go("/audit?kind=access");
+    const table = page.locator('[data-testid="audit"][data-count="200"]');
+    await table.waitFor();
+    await page.getByTestId("load-more").click();
+    await table.waitFor({ state: "detached" });
+    const kinds = await page.getByTestId("audit").locator("tbody td:first-child").allInnerTexts();
+    assert.deepEqual([...new Set(kinds.filter((kind) => kind !== ""))], ["access"]);
   },
 );
 

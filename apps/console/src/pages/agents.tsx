@@ -101,7 +101,11 @@ export function AgentPage({ params }: { params: Readonly<Record<string, string>>
             <div class="columns">
               <section class="card">
                 <h2>System prompt</h2>
-                <Snippet label="System prompt" text={found.systemPrompt} />
+                {found.systemPrompt === "" ? (
+                  <p class="quiet">It has none.</p>
+                ) : (
+                  <Snippet label="System prompt" text={found.systemPrompt} />
+                )}
               </section>
               <section class="card">
                 <h2>Tools</h2>

@@ -1,6 +1,6 @@
 import type { AuditedRecord } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
-import { count } from "../core/format.ts";
+import { count, numberText } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
@@ -35,13 +35,13 @@ const COLUMNS: readonly Column<AuditedRecord>[] = [
   { title: "Kind", cell: ({ kind }) => kind },
   { title: "What", cell: (record) => <Status is={wordOf(record)} /> },
   { title: "When", cell: ({ at }) => <Time at={at} /> },
-  { title: "Tool", cell: (record) => textAt(record, "tool", "name") },
+  { title: "Of", cell: (record) => subjectOf(record) },
   { title: "User", isWide: true, cell: (record) => userOf(record) },
   {
     title: "Why",
     isWide: true,
     isMain: true,
-    cell: (record) => textAt(record, "decision", "reason") || textAt(record, "reason"),
+    cell: (record) => whyOf(record),
   },
   { title: "Recorded by", isWide: true, cell: ({ service }) => service },
 ];
@@ -65,7 +65,7 @@ export function Audit() {
   return (
     <Page
       title="Audit"
-      about="What was decided, approved and executed. Each record holds the hash of the one before."
+      about="What was decided, approved and executed. Each record holds the hash of the one before. Denials that repeat are counted, as the kind repeat."
       cli="yard audit tail"
       nats={`nats req yard.rpc.${callerName()}.policy.audit.list '{}'`}
       actions={
@@ -209,6 +209,17 @@ function wordOf(record: AuditedRecord): string {
     textAt(record, "outcome") ||
     record.kind
   );
+}
+
+/** The tool, or the operation of somebody who came over HTTP. */
+function subjectOf(record: AuditedRecord): string {
+  return textAt(record, "tool", "name") || textAt(record, "tool") || textAt(record, "operation");
+}
+
+function whyOf(record: AuditedRecord): string {
+  const why = textAt(record, "decision", "reason") || textAt(record, "reason");
+  const times = record["count"];
+  return typeof times === "number" ? `${numberText(times)} times: ${why}` : why;
 }
 
 function userOf(record: AuditedRecord): string {

@@ -170,7 +170,7 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
           <li key={runId}>
             <Status is={status} />
             <a href={`/runs/${encodeURIComponent(runId)}`}>
-              {agent} · {shortRunId(runId).slice(0, 14)}
+              {agent} · {shortRunId(runId).slice(0, 13)}
             </a>
             <span class="quiet">
               <Time at={createdAt} />

@@ -43,7 +43,9 @@ export function ServerPage({ params }: { params: Readonly<Record<string, string>
               <Fact name="Tools">{found.toolCount}</Fact>
               <Fact name="Version">{found.serverVersion ?? "not said"}</Fact>
               <Fact name="Protocol">{found.protocolVersion ?? "–"}</Fact>
-              <Fact name="Calls">{found.circuit ?? "–"}</Fact>
+              <Fact name="Calls">
+                {found.circuit === undefined ? "–" : CIRCUITS[found.circuit]}
+              </Fact>
               <Fact name="From">
                 {found.origin === "file" ? "the project’s file" : "added here"}
               </Fact>
@@ -81,6 +83,13 @@ export function ServerPage({ params }: { params: Readonly<Record<string, string>
     </Page>
   );
 }
+
+/** What becomes of calls now. */
+const CIRCUITS = {
+  closed: "go through",
+  open: "are refused after failures",
+  half_open: "one is tried after failures",
+} as const;
 
 function Actions({ server, onChange }: { server: ServerInfo; onChange: () => void }) {
   const { id, name, status, toolCount } = server;
@@ -233,14 +242,14 @@ function Log({ id }: { id: string }) {
       }
     >
       {(data) => (
-        <>
+        <div class="side">
           <div class="actions">
             <button type="button" class="button small" onClick={log.reload}>
               Read again
             </button>
           </div>
           <Snippet label="Log" text={data.lines.join("\n")} />
-        </>
+        </div>
       )}
     </ResourceView>
   );

@@ -46,7 +46,7 @@ export function Services() {
                     {maxBytes > 0 && ` of ${bytesText(maxBytes)}`}
                   </span>
                   {queues.map((queue) => (
-                    <span key={queue.name}>
+                    <span key={queue.name} class="queue">
                       <code>{queue.name}</code>: {numberText(queue.waiting)} waiting,{" "}
                       {numberText(queue.inWork)} in work
                       {queue.redelivered > 0 &&

@@ -83,7 +83,7 @@ const FACTS: readonly {
   {
     name: "Skills",
     of: ({ skills }) =>
-      skills.map(({ name, digest }) => `${name} ${digest.slice(7, 15)}`).join(", "),
+      skills.map(({ name, digest }) => `${name} ${digest.slice(7, 15)}`).join(", ") || "none",
   },
   { name: "Steps", of: ({ steps }) => numberText(steps) },
   { name: "Tool calls", of: ({ toolCalls }) => numberText(toolCalls) },
@@ -156,7 +156,7 @@ function Differs() {
 function RunLink({ runId, status, side }: RunDetail & { side: string }) {
   return (
     <>
-      {side}: <a href={`/runs/${encodeURIComponent(runId)}`}>{shortRunId(runId)}</a>{" "}
+      {side}: <a href={`/runs/${encodeURIComponent(runId)}`}>{shortRunId(runId).slice(0, 13)}</a>{" "}
       <Status is={status} />
     </>
   );

@@ -36,12 +36,6 @@ export function Conversation({ run, story }: { run: RunDetail | null; story: Sto
           <Markdown text={story.output} />
         </article>
       )}
-      {run?.failure !== null && run?.failure !== undefined && (
-        <article class="note bad">
-          <strong>{run.failure.code}</strong>
-          <p>{run.failure.message}</p>
-        </article>
-      )}
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { Tabs } from "../ui/tabs.tsx";
 import { Conversation } from "./conversation.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunApprovals, useApprovalsOf } from "./run-approvals.tsx";
-import { RunFacts } from "./run-facts.tsx";
+import { isOver, RunFacts } from "./run-facts.tsx";
 import type { StorySoFar } from "./run-story.ts";
 import { RunWaits } from "./run-waits.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -61,6 +61,12 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
       {!isKnown && detail.isLoading && <Loading />}
       {run !== null && <RunFacts run={run} story={story} />}
       {run !== null && <RunWaits run={run} story={story} />}
+      {run !== null && run.failure !== null && isOver(status) && (
+        <section class="note bad" data-testid="failure" data-status={run.failure.code}>
+          <strong>{run.failure.code}</strong>
+          <p class="text">{run.failure.message}</p>
+        </section>
+      )}
       <RunApprovals approvals={approvals} />
       {isKnown && (
         <>

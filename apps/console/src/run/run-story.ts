@@ -1,5 +1,6 @@
 import type { RunMessage } from "@switchyard/client/follow";
 import type { Decision, RunWait, UnavailableServer, Usage } from "@switchyard/client/operations";
+import { durationText, numberText, usdText } from "../core/format.ts";
 
 type SpanKind = "model" | "tool" | "wait" | "child" | "question" | "note";
 
@@ -348,7 +349,28 @@ function noteDetail(message: RunMessage): string {
 }
 
 export function waitText({ reason, tool, limit, question }: RunWait): string {
-  if (reason === "limit") return `more than ${limit?.limit ?? "a limit"}`;
+  if (reason === "limit") return limit === undefined ? "a higher limit" : moreText(limit);
   if (reason === "question") return question ?? "an answer";
   return tool === "" ? reason : `${reason} of ${tool}`;
+}
+
+/** What a limit counts, for people. */
+export function limitWord(limit: string): string {
+  return LIMIT_WORDS[limit] ?? limit;
+}
+
+const LIMIT_WORDS: Readonly<Record<string, string>> = {
+  maxSteps: "model calls",
+  maxToolCalls: "tool calls",
+  maxTokens: "tokens",
+  maxCostUsd: "US dollars",
+  costUsd: "US dollars",
+  maxRepeatedCalls: "equal calls",
+  timeoutMs: "milliseconds",
+};
+
+function moreText({ limit, value }: NonNullable<RunWait["limit"]>): string {
+  if (limit === "timeoutMs") return `more time than ${durationText(value)}`;
+  if (limit.toLowerCase().endsWith("costusd")) return `more money than ${usdText(value)}`;
+  return `more ${limitWord(limit)} than ${numberText(value)}`;
 }

@@ -3,7 +3,7 @@ import { textsOf } from "../core/form.ts";
 import { act } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
 import { Time } from "../ui/time.tsx";
-import { waitText, type StorySoFar } from "./run-story.ts";
+import { limitWord, waitText, type StorySoFar } from "./run-story.ts";
 
 /** What the run waits for, with the way to end the wait. */
 export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
@@ -106,7 +106,7 @@ function RaiseLimit({ run, wait }: { run: RunDetail; wait: RunWait }) {
   return (
     <form class="inline" onSubmit={submit} data-testid="raise-limit">
       <label class="field">
-        <span>New {reached.limit}</span>
+        <span>New limit of {limitWord(reached.limit)}</span>
         <input
           name="value"
           type="number"

@@ -32,7 +32,7 @@ export function drawBars(
         y: { range: (_plot, _min, max) => [0, isMoney ? max * 1.1 || 1 : Math.max(4, max)] },
       },
       axes: [
-        axis,
+        { ...axis, values: (_plot, splits) => splits.map(clockText) },
         isMoney
           ? { ...axis, size: 56, values: (_plot, splits) => splits.map(usdText) }
           : { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100] },
@@ -51,6 +51,14 @@ export function drawBars(
     sizes.disconnect();
     plot.destroy();
   };
+}
+
+/** Of a second since 1970, as people here write it. */
+function clockText(second: number): string {
+  return new Date(second * 1_000).toLocaleTimeString(undefined, {
+    hour: "2-digit",
+    minute: "2-digit",
+  });
 }
 
 /** A canvas knows no `light-dark()`: the color as it is in the theme. */
