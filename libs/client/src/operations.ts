@@ -1548,7 +1548,7 @@ export interface Operations {
   };
 
   "DELETE /sessions/{session}": {
-    request: { path: { session: string }; query?: { owner?: string } };
+    request: { path: { session: string }; query?: { owner?: string }; ifMatch?: string };
     reply: {
       sessionId: SessionId;
       sessionKey: SessionKey;
@@ -1954,7 +1954,7 @@ export interface Operations {
   };
 
   "DELETE /mcp/servers/{id}": {
-    request: { path: { id: string } };
+    request: { path: { id: string }; ifMatch?: string };
     reply: { removed: true; server: string };
   };
 

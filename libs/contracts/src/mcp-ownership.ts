@@ -48,7 +48,7 @@ export const OwnerRequest = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("start") }),
   z.strictObject({ do: z.literal("connect"), by: CallerName }),
   z.strictObject({ do: z.literal("disconnect"), by: CallerName }),
-  z.strictObject({ do: z.literal("remove"), by: CallerName }),
+  z.strictObject({ do: z.literal("remove"), by: CallerName, ifVersion: IfVersion }),
   z.strictObject({
     do: z.literal("update"),
     by: CallerName,

@@ -79,7 +79,7 @@ const OwnerUnavailable = {
   retryable: true,
 };
 const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
-/** Of its declaration and of the last change over the bus, for the `ifVersion` of `mcp.update`. An older broker does not say. */
+/** Of its declaration and of the last change over the bus, for the `ifVersion` of `mcp.update` and `mcp.remove`. An older broker does not say. */
 const ServerVersion = z.string().optional();
 const ServerReply = z.object({ server: ServerInfo });
 /** A child gets up to 4 s to end, and its group is waited for. */
@@ -136,10 +136,15 @@ export const removeServer = rpc({
   subject: "yard.rpc.{caller}.mcp.remove",
   summary: "Removes an MCP server; answers when its connection and its processes are gone.",
   role: "admin",
-  request: z.strictObject({ server: z.string() }),
+  request: z.strictObject({
+    server: z.string(),
+    /** The server's `version`, as `mcp.get` says it. */
+    ifVersion: IfVersion,
+  }),
   reply: z.object({ removed: z.literal(true), server: z.string() }),
   errors: {
     ...changeErrors,
+    version_changed: versionChanged,
     unknown_server: UnknownServer,
     owner_unavailable: OwnerUnavailable,
   },

@@ -29,7 +29,7 @@ export const Session = z.object({
   skillsOff: SkillsOff.default([]),
   /** For messages that do not say it themselves. */
   onBusy: BusyPolicy,
-  /** Of what `sessions.patch` changes, for its `ifVersion`; what is said in it is no change. An older runner does not say. */
+  /** Of what `sessions.patch` changes, for its `ifVersion` and that of `sessions.delete`; what is said in it is no change. An older runner does not say. */
   version: z.string().optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -248,14 +248,23 @@ export const deleteSession = rpc({
   subject: "yard.rpc.{caller}.sessions.delete",
   summary: "Ends a session and forgets it; its run is cancelled.",
   role: "operator",
-  request: z.strictObject({ session: SessionRef, owner: Owner }),
+  request: z.strictObject({
+    session: SessionRef,
+    owner: Owner,
+    /** The session's `version`. */
+    ifVersion: IfVersion,
+  }),
   reply: z.object({
     sessionId: SessionId,
     sessionKey: SessionKey,
     cancelledRun: RunId.nullable(),
     droppedRuns: z.array(RunId),
   }),
-  errors: { unknown_session: UnknownSession, store_unavailable: storeUnavailable },
+  errors: {
+    unknown_session: UnknownSession,
+    version_changed: versionChanged,
+    store_unavailable: storeUnavailable,
+  },
 });
 
 /**

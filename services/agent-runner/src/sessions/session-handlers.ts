@@ -11,6 +11,7 @@ import { endSession } from "./end-session.ts";
 import { findSession } from "./find-session.ts";
 import { historyReply } from "./history-reply.ts";
 import { labelHolder } from "./list-sessions.ts";
+import type { SessionState } from "./session-record.ts";
 import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
 import { shownSession, versionOf } from "./shown-session.ts";
 import { patch } from "./transitions.ts";
@@ -41,7 +42,8 @@ export function handleSessions(service: Service, parts: SessionParts): void {
   service.handle(deleteSession, async (request, { caller, fail }) => {
     const found = await find(request, caller);
     const sessionId = found?.session.sessionId ?? "";
-    const wanted = { sessionId, reason: "deleted" as const, by: caller };
+    const may = (session: SessionState): true => checkVersion(session, request, fail);
+    const wanted = { sessionId, reason: "deleted" as const, by: caller, may };
     const ended = found === null ? null : await endSession(parts, found.place, wanted);
     if (ended === null) throw fail.unknown_session(unknown(request.session), named(request));
     const { key: sessionKey } = ended.ended;
@@ -69,7 +71,7 @@ const EMPTY = { messages: 0, dropped: 0, bytes: 0 };
 function handlePatch(service: Service, parts: SessionParts): void {
   const { store, limits, index, now } = parts;
   service.handle(patchSession, async (request, { caller, fail }) => {
-    const { session: ref, owner, ifVersion, ...changes } = request;
+    const { session: ref, owner, ifVersion: _, ...changes } = request;
     const found = await findSession(store, { ref, caller, owner });
     if (found === null) throw fail.unknown_session(unknown(ref), named(request));
     const { place } = found;
@@ -84,9 +86,7 @@ function handlePatch(service: Service, parts: SessionParts): void {
     const changed = await store.change(place.slot, ({ record, ...counts }) => {
       const { session } = record;
       if (session?.sessionId !== sessionId) return { record, result: null };
-      const version = versionOf(session);
-      if (ifVersion !== undefined && ifVersion !== version)
-        throw fail.version_changed(changedMessage(`session ${ref}`, version), { version });
+      checkVersion(session, request, fail);
       const next = patch(record, session, { changes, by: caller, at });
       const shown = next.session === null ? null : shownSession(next.session, counts, limits);
       return { record: next, result: shown };
@@ -96,6 +96,16 @@ function handlePatch(service: Service, parts: SessionParts): void {
     await flush(parts, place);
     return { session: changed };
   });
+}
+
+function checkVersion(
+  session: SessionState,
+  { session: ref, ifVersion }: { session: string; ifVersion?: string | undefined },
+  fail: { version_changed(message: string, data: { version: string }): Error },
+): true {
+  const version = versionOf(session);
+  if (ifVersion === undefined || ifVersion === version) return true;
+  throw fail.version_changed(changedMessage(`session ${ref}`, version), { version });
 }
 
 export function unknown(ref: string): string {

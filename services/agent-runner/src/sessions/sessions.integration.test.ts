@@ -332,10 +332,9 @@ test("a change for a version is made when nobody changed the settings since, and
   await say("versioned", "again", { timeoutSeconds: 30 });
   assert.equal((await read()).version, ifVersion, "what is said is no change of a setting");
 
-  const labels = ["one", "other"];
-  const both = await Promise.allSettled(
-    labels.map((label) => call(team, patchSession, { session: "versioned", label, ifVersion })),
-  );
+  const named = (label: string) =>
+    call(team, patchSession, { session: "versioned", label, ifVersion });
+  const both = await Promise.allSettled(["one", "other"].map(named));
   const made = both.filter((end) => end.status === "fulfilled");
   assert.equal(made.length, 1);
   const now = await read();
@@ -349,7 +348,11 @@ test("a change for a version is made when nobody changed the settings since, and
   assert.equal((await call(team, patchSession, next)).session.kind, "main");
   await call(team, patchSession, { session: "versioned", label: null });
   assert.equal((await refusal(call(team, patchSession, next))).code, "version_changed");
-  assert.equal((await read()).label, null);
+  const { label, version } = await read();
+  assert.equal(label, null);
+  const remove = call(team, deleteSession, { session: "versioned", ifVersion: next.ifVersion });
+  assert.equal((await refusal(remove)).code, "version_changed");
+  await call(team, deleteSession, { session: "versioned", ifVersion: version });
 });
 
 test("a reset begins anew under the same name, a delete forgets all, and each tells those who wait", async () => {

@@ -11,10 +11,11 @@ import {
   connectServer,
   getServer,
   listServers,
+  removeServer,
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
-import { getSession, patchSession } from "@switchyard/contracts/sessions";
+import { deleteSession, getSession, patchSession } from "@switchyard/contracts/sessions";
 import { runCommands } from "@switchyard/contracts/streams";
 import { hasRole, UserRole } from "@switchyard/contracts/user-roles";
 import { revokeUserKey } from "@switchyard/contracts/user-tokens";
@@ -328,6 +329,11 @@ test("a session and an MCP server have an ETag, and a change for another version
     if (refusal(ifVersion)) throw fail.version_changed("it is at another version", data);
     return { session };
   });
+  runs.handle(deleteSession, ({ ifVersion }, { fail }) => {
+    if (refusal(ifVersion)) throw fail.version_changed("it is at another version", data);
+    const { sessionId, key: sessionKey } = session;
+    return { sessionId, sessionKey, cancelledRun: null, droppedRuns: [] };
+  });
   const broker = await world.connectAs("broker");
   const service = serve(broker, { name: "broker", version: "0.1.0", description: "", onFault });
   const info = {
@@ -348,6 +354,10 @@ test("a session and an MCP server have an ETag, and a change for another version
     if (refusal(ifVersion)) throw fail.version_changed("it is at another version", data);
     return there;
   });
+  service.handle(removeServer, ({ server, ifVersion }, { fail }) => {
+    if (refusal(ifVersion)) throw fail.version_changed("it is at another version", data);
+    return { removed: true as const, server };
+  });
   await Promise.all([broker.flush(), runner.flush()]);
   for (const path of ["/sessions/talk", "/mcp/servers/disk"]) {
     const etag = (await send(path, { key })).headers.get("etag") ?? "";
@@ -359,6 +369,13 @@ test("a session and an MCP server have an ETag, and a change for another version
     const late = await change('"v0"');
     assert.deepEqual([late.status, late.json["code"]], [412, "version_changed"], path);
     assert.deepEqual(late.json["data"], data);
+    const remove = (ifMatch: string) =>
+      send(path, { method: "DELETE", key, headers: { "if-match": ifMatch } });
+    assert.deepEqual(
+      [(await remove('"v0"')).status, (await remove(etag)).status],
+      [412, 200],
+      path,
+    );
   }
   await service.drain();
 });

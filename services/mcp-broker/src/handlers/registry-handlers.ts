@@ -85,8 +85,9 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     const request = { do: "update", by, changes: { enabled }, isResume: enabled } as const;
     return changed(atOwner(server, request, limits(context)));
   });
-  service.handle(removeServer, async ({ server }, context) => {
-    await atOwner(server, { do: "remove", by: adminOf(context) }, limits(context));
+  service.handle(removeServer, async ({ server, ifVersion }, context) => {
+    const request = { do: "remove", by: adminOf(context), ifVersion } as const;
+    await atOwner(server, request, limits(context));
     return { removed: true as const, server };
   });
   service.handle(resetServer, ({ server }, context) => {

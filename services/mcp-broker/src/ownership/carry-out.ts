@@ -33,7 +33,7 @@ export async function carryOut(
     case "disconnect":
       return { server: await registry.disconnect(server, request.by) };
     case "remove":
-      await registry.remove(server, request.by);
+      await registry.remove(server, { by: request.by, ifVersion: request.ifVersion });
       return { server: null };
     case "update": {
       const { changes, by, isResume, ifVersion } = request;

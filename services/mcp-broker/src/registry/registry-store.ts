@@ -10,8 +10,8 @@ import { z } from "zod";
 export interface RegistryStore {
   /** Rejects with StoreError, like the others. */
   load(): Promise<ReadonlyMap<string, RegistryRecord>>;
-  /** Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
-  write(id: string, record: RegistryRecord, expected?: Expected): Promise<boolean>;
+  /** Null forgets the record. Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
+  write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean>;
   forget(ids: readonly string[]): Promise<void>;
   /** Another text after every change, whichever broker made it. */
   version(): Promise<string>;
@@ -38,12 +38,12 @@ export type RegistryRecord = z.infer<typeof RegistryRecord>;
 const KEY = "yard:{mcp}:servers";
 const VERSION_KEY = "yard:{mcp}:servers-version";
 
-/** KEYS records, version · ARGV id, record, `updatedAt` of the record that is there, or `none`, or `any` · gives 1 when it is written */
+/** KEYS records, version · ARGV id, record or nothing, `updatedAt` of the record that is there, or `none`, or `any` · gives 1 when it is written */
 const WRITE = `
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local is = stored and cjson.decode(stored).updatedAt or 'none'
 if ARGV[3] ~= 'any' and ARGV[3] ~= is then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+if ARGV[2] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
 redis.call('INCR', KEYS[2])
 return 1
 `;
@@ -55,7 +55,7 @@ export function createRegistryStore(redis: Redis): RegistryStore {
       return new Map(Object.entries(all).map(([id, text]) => [id, parseRecord(id, text)]));
     },
     async write(id, record, expected) {
-      const text = JSON.stringify(record);
+      const text = record === null ? "" : JSON.stringify(record);
       const when = expected === undefined ? "any" : (expected.updatedAt ?? "none");
       const answer = await fromRedis(redis.eval(WRITE, 2, KEY, VERSION_KEY, id, text, when));
       return answer === 1;

@@ -123,9 +123,7 @@ export class ServerRegistry {
   ): Promise<{ readonly server: ServerInfo; readonly version: string }> {
     return this.#serially(async () => {
       const { declaration } = this.#known(id).entry;
-      const version = this.version(id);
-      if (change.ifVersion !== undefined && change.ifVersion !== version)
-        throw versionChanged(id, version);
+      this.#checkVersion(id, change);
       if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
       const adopted = adoptClientKeys(changes);
       if (adopted.problems.length > 0) throw invalid([...adopted.problems]);
@@ -152,15 +150,13 @@ export class ServerRegistry {
   }
 
   /** Resolves when nothing is left of the server. */
-  async remove(id: string, by: string): Promise<void> {
+  async remove(id: string, change: ChangeBy): Promise<void> {
     const { gone } = await this.#serially(async () => {
-      this.#known(id);
-      await this.#write(
-        id,
-        this.#file.has(id) ? { state: "removed", updatedAt: this.#at() } : null,
-      );
+      this.#checkVersion(id, change);
+      const mark = { state: "removed", updatedAt: this.#at() } as const;
+      await this.#writeFor(change, id, this.#file.has(id) ? mark : null);
       // Not awaited here: the next change need not wait for this server's processes.
-      return { gone: this.#drop(id, { by }) };
+      return { gone: this.#drop(id, change) };
     });
     await gone;
   }
@@ -228,16 +224,10 @@ export class ServerRegistry {
   async #keep(checkedEntry: ServerEntry, change: ChangeBy): Promise<ServerInfo> {
     const { id, declaration, warnings } = checkedEntry;
     const entry = { ...checkedEntry, overridesFile: this.#file.has(id) };
-    const before = this.updatedAt(id);
-    const updatedAt = this.#later(before);
+    const updatedAt = this.#later(this.updatedAt(id));
     const notes = warnings.length === 0 ? {} : { warnings: [...warnings] };
     const record = { state: "set", declaration, updatedAt, ...notes } as const;
-    const isWritten = await this.#write(
-      id,
-      record,
-      change.ifVersion === undefined ? undefined : { updatedAt: before },
-    );
-    if (!isWritten) throw await this.#overtaken(id);
+    await this.#writeFor(change, id, record);
     return this.#place(entry, change);
   }
 
@@ -270,6 +260,21 @@ export class ServerRegistry {
     return gone;
   }
 
+  #checkVersion(id: string, { ifVersion }: ChangeBy): void {
+    const version = this.version(id);
+    if (ifVersion !== undefined && ifVersion !== version) throw versionChanged(id, version);
+  }
+
+  /** Nothing is written when the change is for a version that another broker has changed. */
+  async #writeFor(
+    { ifVersion }: ChangeBy,
+    id: string,
+    record: RegistryRecord | null,
+  ): Promise<void> {
+    const expected = ifVersion === undefined ? undefined : { updatedAt: this.updatedAt(id) };
+    if (!(await this.#write(id, record, expected))) throw await this.#overtaken(id);
+  }
+
   /** Another broker has changed the server since this one read its record. */
   async #overtaken(id: string): Promise<Error> {
     this.#replace(await orUnavailable(() => this.#options.store.load()));
@@ -283,11 +288,7 @@ export class ServerRegistry {
    */
   async #write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean> {
     const { store } = this.#options;
-    const isWritten = await orUnavailable(async () => {
-      if (record !== null) return store.write(id, record, expected);
-      await store.forget([id]);
-      return true;
-    });
+    const isWritten = await orUnavailable(() => store.write(id, record, expected));
     if (!isWritten) return false;
     if (record === null) this.#records.delete(id);
     else this.#records.set(id, record);

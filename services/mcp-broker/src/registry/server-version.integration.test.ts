@@ -2,11 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { client } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { getServer, resetServer, updateServer } from "@switchyard/contracts/mcp-servers";
+import {
+  addServer,
+  getServer,
+  removeServer,
+  resetServer,
+  updateServer,
+} from "@switchyard/contracts/mcp-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
-const api = client(world.cli, { getServer, updateServer, resetServer });
+const api = client(world.cli, { addServer, getServer, removeServer, resetServer, updateServer });
 const REGISTRY = "yard:{mcp}:servers";
 
 test("a change for a version is made when nobody changed the server since, on this broker or another", async () => {
@@ -56,4 +62,23 @@ test("a change for a version is made when nobody changed the server since, on th
   assert.notEqual((await read()).version, last.version);
   await api.resetServer({ server: "held" });
   assert.equal((await read()).version, first);
+
+  const remove = (id: string, ifVersion = "") => api.removeServer({ server: id, ifVersion });
+  await refused(remove("held", second), first);
+  await remove("held", first);
+  await assert.rejects(read(), (error) => isError(error, getServer, "unknown_server"));
+
+  // Of one that no file names nothing is kept, so another broker's change must not be forgotten.
+  const added = fixtureServer("added", ["fixture-server.ts"]);
+  await api.addServer({ server: { ...added } });
+  const { version: before } = await api.getServer({ server: "added" });
+  const kept = (await world.redis.hget(REGISTRY, "added")) ?? "";
+  const changed = kept.replace(/"updatedAt":"[^"]*"/, '"updatedAt":"2999-01-01T00:00:00.000Z"');
+  await world.redis.hset(REGISTRY, "added", changed);
+  await assert.rejects(remove("added", before), (error) =>
+    isError(error, removeServer, "version_changed"),
+  );
+  assert.equal(await world.redis.hget(REGISTRY, "added"), changed);
+  await remove("added", (await api.getServer({ server: "added" })).version);
+  assert.equal(await world.redis.hget(REGISTRY, "added"), null);
 });
