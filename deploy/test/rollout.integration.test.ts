@@ -149,6 +149,9 @@ test(
     assert.deepEqual(dig(first(broker), "envFrom.0"), optional("yard-mcp-secrets"));
     assert.equal(variable(first(broker), "YARD_MCP_TOKEN_KEY_FILE"), "/keys/mcp-logins.key");
     assert.ok(keysOf(broker).includes("mcp-logins.key"));
+    const gateway = deploymentOf(manifests, "gateway");
+    assert.equal(variable(first(gateway), "YARD_WEBHOOKS_KEY_FILE"), "/keys/webhooks.key");
+    assert.ok(keysOf(gateway).includes("webhooks.key"));
   },
 );
 

@@ -16,6 +16,7 @@ test("makes a key for every user and the run-token key, readable by their owner 
     ...installedUsers.map(({ name }) => name),
     "run-token",
     "mcp-logins",
+    "webhooks",
     ...redisUserNames.map((user) => `${user}.redis`),
   ]);
   assert.equal(statSync(directory).mode & 0o777, 0o700);

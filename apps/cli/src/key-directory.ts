@@ -12,7 +12,7 @@ import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
 import { clientTeams } from "./client-teams.ts";
-import { ensureLoginKey, LOGIN_KEY_FILE } from "./login-key.ts";
+import { CIPHER_KEYS, ensureCipherKey } from "./cipher-keys.ts";
 import { seedFile } from "./nkey-seed.ts";
 import { ensureRedisPasswords, type RedisPasswords } from "./redis-passwords.ts";
 import { readSecret, writeSecret } from "./secret-files.ts";
@@ -36,8 +36,8 @@ export interface KeyDirectory {
 /**
  * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
  * `broker.pub`), the key that signs run tokens (`run-token.jwk`), the key that encrypts logins at MCP servers
- * (`mcp-logins.key`) and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The directory is for its owner alone. `clients` are
- * teams that get a user, beside those that have a public key there already. The seed of the operator, if there is to be
+ * (`mcp-logins.key`) and secrets of webhooks (`webhooks.key`), and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The
+ * directory is for its owner alone. `clients` are teams that get a user, beside those that have a public key there already. The seed of the operator, if there is to be
  * one, lies apart, in the file `operator`: who gets the directory is not to get that.
  */
 export async function ensureKeys(
@@ -70,10 +70,8 @@ export async function ensureKeys(
     await writeSecret(runTokenKeyFile, privateJwk);
     created.push("run-token");
   }
-  if ((await readSecret(join(directory, LOGIN_KEY_FILE))) === null) {
-    await ensureLoginKey(directory);
-    created.push("mcp-logins");
-  }
+  for (const name of CIPHER_KEYS)
+    if ((await ensureCipherKey(directory, name)).isNew) created.push(name);
   const redis = await ensureRedisPasswords(directory);
   return {
     path: directory,

@@ -46,6 +46,8 @@ export const Config = z.object({
   YARD_CONSOLE_DIR: z.string().default(""),
   /** hooks.json: what programs elsewhere may start by a webhook. */
   YARD_HOOKS_FILE: z.string().optional(),
+  /** Keys that encrypt the secrets of webhooks; without one nobody can make a webhook. */
+  YARD_WEBHOOKS_KEY_FILE: z.string().optional(),
   /** Webhooks that one caller may have. */
   YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */

@@ -1,4 +1,5 @@
 import { startAudit } from "@switchyard/service/audit/start-audit";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
@@ -14,9 +15,11 @@ import { createAccessAudit } from "./identity/access-audit.ts";
 import { addressOfClient } from "./identity/authenticate.ts";
 import { problemOf } from "./problems/problem.ts";
 import { StartError } from "@switchyard/service/start-error";
+import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { OwnOperations } from "./routes/own-operations.ts";
+import { KEY_SETTING } from "./subscriptions/serve-subscriptions.ts";
 import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
@@ -54,6 +57,9 @@ await runService({
       mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
       retryMs: config.YARD_WEBHOOKS_RETRY_MS,
       disableAfterMs: config.YARD_WEBHOOKS_DISABLE_AFTER_MS,
+      cipher: createSecretCipher(
+        await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING),
+      ),
     });
     kit.onStop("webhooks", () => subscriptions.stop());
     const app = createApp({

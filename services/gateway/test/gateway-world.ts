@@ -25,6 +25,7 @@ export interface Gateway {
 }
 
 export interface GatewayWorld {
+  readonly redisUrl: string;
   connectAs(user: string): Promise<Bus>;
   startGateway(env?: Readonly<Record<string, string>>): Promise<Gateway>;
   /** An API key of a caller. */
@@ -78,6 +79,7 @@ export async function startGatewayWorld(
   });
   const cli = await connectAs("cli");
   return {
+    redisUrl: redis.url,
     connectAs,
     async startGateway(env = {}) {
       const { child, lines } = await start("gateway", "gateway", {

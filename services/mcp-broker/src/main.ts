@@ -1,6 +1,7 @@
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import { runService } from "@switchyard/service/run-service";
-import { readTokenKeyFile } from "./auth/token-key-file.ts";
+import { createTokenCipher } from "./auth/token-cipher.ts";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { brokerEnv } from "./config.ts";
 import { startBroker } from "./start-broker.ts";
 
@@ -37,7 +38,10 @@ await runService({
       stateDir: config.YARD_STATE_DIR,
       env: process.env,
       tokenKeys:
-        config.YARD_MCP_TOKEN_KEY ?? (await readTokenKeyFile(config.YARD_MCP_TOKEN_KEY_FILE)),
+        config.YARD_MCP_TOKEN_KEY ??
+        createTokenCipher(
+          await readCipherKeyFile(config.YARD_MCP_TOKEN_KEY_FILE, "YARD_MCP_TOKEN_KEY_FILE"),
+        ),
       privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
       decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,

@@ -1,4 +1,5 @@
 import { delimiter, dirname, join, resolve } from "node:path";
+import { cipherKeyFile } from "../cipher-keys.ts";
 import { seedFile } from "../nkey-seed.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { redisLogin } from "../redis-login.ts";
@@ -98,6 +99,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     service(options, "gateway", "gateway", "gateway", {
       ...hooksFor(project, env),
       ...pick(env, GATEWAY_SETTINGS),
+      YARD_WEBHOOKS_KEY_FILE: cipherKeyFile(state.keys, "webhooks"),
       // What a laptop is told is on the laptop.
       YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
         chosen(env, "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS") ?? "loopback",

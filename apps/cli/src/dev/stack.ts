@@ -24,7 +24,7 @@ import {
   type ServerName,
 } from "./local-server.ts";
 import { makeLaptopToken } from "../laptop-token.ts";
-import { ensureLoginKey } from "../login-key.ts";
+import { ensureCipherKey } from "../cipher-keys.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
 import { localConsole } from "./local-console.ts";
 import { killDescendants } from "./kill-descendants.ts";
@@ -91,7 +91,7 @@ export class Stack {
         redisUrl,
         redisIsOurs: hasOwnRedis(this.record),
         runTokenKeyFile: keys.runTokenKeyFile,
-        loginKey: await ensureLoginKey(state.keys),
+        loginKey: (await ensureCipherKey(state.keys, "mcp-logins")).key,
         laptopTokenFile: await makeLaptopToken(state.keys),
         bubblewrap: await localBubblewrap(env, report),
         console: await localConsole(report),

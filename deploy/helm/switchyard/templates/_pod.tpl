@@ -7,7 +7,7 @@ agent-runner: { values: agentRunner, user: runner, keys: [] }
 channels: { values: channels, user: channels, keys: [] }
 toolbox: { values: toolbox, user: toolbox, keys: [] }
 scheduler: { values: scheduler, user: scheduler, keys: [] }
-gateway: { values: gateway, user: gateway, keys: [] }
+gateway: { values: gateway, user: gateway, keys: [webhooks.key] }
 {{- end }}
 
 {{- define "switchyard.labels" -}}

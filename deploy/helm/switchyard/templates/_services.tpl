@@ -94,6 +94,7 @@
 {{- $g := .Values.gateway }}
 - { name: YARD_HTTP_HOST, value: "0.0.0.0" }
 - { name: YARD_HTTP_PORT, value: "8321" }
+- { name: YARD_WEBHOOKS_KEY_FILE, value: /keys/webhooks.key }
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_HTTP_HOSTS" "key" "httpHosts" "value" (include "switchyard.httpHosts" .)) }}
 {{- with $g.url }}
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }

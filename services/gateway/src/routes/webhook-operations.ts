@@ -63,6 +63,7 @@ export const createWebhook = rpc({
   errors: {
     invalid_target: { data: z.object({ reason: z.string() }) },
     too_many_webhooks: { data: z.object({ limit: z.int() }) },
+    webhook_key_missing: { data: z.object({ setting: z.string() }) },
     store_unavailable: storeUnavailable,
   },
 });

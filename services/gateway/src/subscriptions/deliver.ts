@@ -1,11 +1,14 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Log } from "@switchyard/service/log";
 import type { Webhook } from "../routes/webhook-operations.ts";
-import { sendWebhook } from "./send-webhook.ts";
+import { afterAttempt, type AttemptFailure } from "./after-attempt.ts";
+import { sendWebhook, type SendOutcome } from "./send-webhook.ts";
 import type { Subscription, SubscriptionStore, WebhookDelivery } from "./subscription-store.ts";
+import type { WebhookSecrets } from "./webhook-secrets.ts";
 
 export interface DeliverParts {
   readonly store: SubscriptionStore;
+  readonly secrets: WebhookSecrets;
   readonly guard: EgressGuard;
   readonly log: Log;
   readonly now: () => number;
@@ -99,10 +102,10 @@ async function attemptDelivery(
   delivery: WebhookDelivery,
 ): Promise<void> {
   const { store, log, now } = parts;
-  const sent = await sendWebhook(parts.guard, subscription, delivery);
+  const sent = await send(parts, subscription, delivery);
   if (sent.outcome === "delivered") {
     await store.done(delivery);
-    await note(parts, subscription, { failingSince: null, lastError: null });
+    await note(parts, subscription, null);
     return;
   }
   const { error } = sent;
@@ -116,26 +119,31 @@ async function attemptDelivery(
   else await store.again(failed, now() + parts.retryMs * 4 ** (attempts - 1));
 }
 
+async function send(
+  { guard, secrets, log }: DeliverParts,
+  { webhook, secret: kept }: Subscription,
+  delivery: WebhookDelivery,
+): Promise<SendOutcome> {
+  const { id } = webhook;
+  let secret;
+  try {
+    secret = secrets.open(id, kept);
+  } catch (err) {
+    log.warn({ err, webhook: id }, "the secret of a webhook cannot be read");
+    return { outcome: "failed", error: "not sent: the gateway has no key for the secret" };
+  }
+  return sendWebhook(guard, { secret, webhook }, delivery);
+}
+
 /** Writes down how a webhook is, when that is another way than it was. Returns why it is disabled from now on. */
 async function note(
   { store, now, disableAfterMs }: DeliverParts,
   { webhook: { id } }: Subscription,
-  how: { failingSince: null; lastError: null } | { error: string; isGone: boolean },
+  failure: AttemptFailure,
 ): Promise<Webhook["reason"]> {
-  // As it is now: the attempt took a while.
-  const current = await store.find(id);
-  if (current === null) return null;
-  const { webhook } = current;
-  if (!("error" in how)) {
-    if (webhook.failingSince !== null)
-      await store.update({ ...current, webhook: { ...webhook, ...how } });
-    return null;
-  }
-  const failingSince = webhook.failingSince ?? new Date(now()).toISOString();
-  const isLong = now() - Date.parse(failingSince) >= disableAfterMs;
-  const reason = how.isGone ? "gone" : isLong ? "failing" : webhook.reason;
-  const status = reason === null ? webhook.status : "disabled";
-  const changed: Webhook = { ...webhook, failingSince, lastError: how.error, status, reason };
-  await store.update({ ...current, webhook: changed });
-  return reason;
+  const noted = await store.change(id, (one) => {
+    const webhook = afterAttempt(one.webhook, failure, { now: now(), disableAfterMs });
+    return webhook && { ...one, webhook };
+  });
+  return failure === null ? null : (noted?.webhook.reason ?? null);
 }

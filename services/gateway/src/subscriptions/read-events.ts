@@ -52,13 +52,14 @@ export function readForSubscriptions(parts: ReaderParts, cursor: number): EventR
     const full = await store.enqueue(deliveries, at);
     if (full === null) return ending.abort();
     for (const id of new Set(full)) {
-      const one = await store.find(id);
-      if (one === null || one.webhook.status === "disabled") continue;
-      log.warn({ webhook: id, owner: one.owner }, "webhook disabled, too much waits");
-      await store.update({
-        ...one,
-        webhook: { ...one.webhook, status: "disabled", reason: "backlog" },
+      let isNew = false;
+      const one = await store.change(id, ({ webhook, ...rest }) => {
+        isNew = webhook.status === "enabled";
+        return isNew
+          ? { ...rest, webhook: { ...webhook, status: "disabled", reason: "backlog" } }
+          : null;
       });
+      if (isNew) log.warn({ webhook: id, owner: one?.owner }, "webhook disabled, too much waits");
     }
     if (deliveries.length > 0) parts.onEnqueued();
   };

@@ -17,10 +17,15 @@ import {
   type Subscription,
   type SubscriptionStore,
 } from "./subscription-store.ts";
+import type { WebhookSecrets } from "./webhook-secrets.ts";
+
+/** Names the file with the key of secrets. */
+export const KEY_SETTING = "YARD_WEBHOOKS_KEY_FILE";
 
 export interface SubscriptionParts {
   readonly bus: Bus;
   readonly store: SubscriptionStore;
+  readonly secrets: WebhookSecrets;
   readonly guard: EgressGuard;
   readonly mostOfCaller: number;
   readonly now: () => number;
@@ -37,9 +42,16 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
         throw new ServiceError("invalid_target", `nothing can be sent to this url: ${reason}`, {
           data: { reason },
         });
-      const secret = `whsec_${randomBytes(32).toString("base64")}`;
+      const id = `whk-${randomBytes(8).toString("hex")}`;
+      const made = parts.secrets.make(id);
+      if (made === null)
+        throw new ServiceError(
+          "webhook_key_missing",
+          `the gateway has no key to keep a secret with: let ${KEY_SETTING} name a file of yard keys init, and start it again`,
+          { data: { setting: KEY_SETTING } },
+        );
       const webhook: Webhook = {
-        id: `whk-${randomBytes(8).toString("hex")}`,
+        id,
         url,
         events,
         agent: agent ?? null,
@@ -51,7 +63,7 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
       };
       const limit = parts.mostOfCaller;
       const after = await lastEventSequence(parts.bus);
-      if (!(await store.create({ owner: caller, secret, after, webhook }, limit)))
+      if (!(await store.create({ owner: caller, secret: made.kept, after, webhook }, limit)))
         throw new ServiceError(
           "too_many_webhooks",
           `${caller} has ${limit} webhooks, which is the most: remove one`,
@@ -62,7 +74,7 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
           },
         );
       parts.onChange();
-      return { webhook, secret };
+      return { webhook, secret: made.secret };
     }),
   );
   own.add(listWebhooks, (_, caller) =>
@@ -117,13 +129,12 @@ function serveDeliveries(own: OwnOperations, parts: SubscriptionParts): void {
             },
           },
         );
-      const webhook: Webhook = {
-        ...subscription.webhook,
-        status: "enabled",
-        reason: null,
-        failingSince: null,
-      };
-      await store.update({ ...subscription, webhook });
+      const enabled = { status: "enabled", reason: null, failingSince: null } as const;
+      const changed = await store.change(id, (one) => ({
+        ...one,
+        webhook: { ...one.webhook, ...enabled },
+      }));
+      const { webhook } = changed ?? subscription;
       let redelivered = 0;
       for (const one of dead) if (await store.revive(one, now())) redelivered += 1;
       parts.onChange();

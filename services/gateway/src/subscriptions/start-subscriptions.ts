@@ -3,11 +3,17 @@ import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import { createEgressGuard, type PrivateHosts } from "@switchyard/service/network/egress-guard";
 import type { Redis } from "@switchyard/service/redis";
+import type { SecretCipher } from "@switchyard/service/secret-cipher";
 import type { OwnOperations } from "../routes/own-operations.ts";
 import { deliverDue } from "./deliver.ts";
 import { readForSubscriptions, type EventReader } from "./read-events.ts";
 import { serveSubscriptions } from "./serve-subscriptions.ts";
-import { openSubscriptionStore } from "./subscription-store.ts";
+import {
+  openSubscriptionStore,
+  type Subscription,
+  type SubscriptionStore,
+} from "./subscription-store.ts";
+import { createWebhookSecrets, type WebhookSecrets } from "./webhook-secrets.ts";
 
 export interface SubscriptionSettings {
   readonly permitted: PrivateHosts;
@@ -16,6 +22,8 @@ export interface SubscriptionSettings {
   readonly mostOfCaller: number;
   readonly retryMs: number;
   readonly disableAfterMs: number;
+  /** Null: there is no key. */
+  readonly cipher: SecretCipher | null;
 }
 
 const LEASE_MS = 10_000;
@@ -32,7 +40,8 @@ export function startSubscriptions(
   const store = openSubscriptionStore(redis);
   const { permitted, hostsSetting, mostOfCaller, retryMs, disableAfterMs } = settings;
   const guard = createEgressGuard({ permitted, setting: hostsSetting });
-  const deliveries = deliverDue({ store, guard, log, now, retryMs, disableAfterMs });
+  const secrets = createWebhookSecrets(settings.cipher);
+  const deliveries = deliverDue({ store, secrets, guard, log, now, retryMs, disableAfterMs });
   let reader: EventReader | null = null;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -67,6 +76,7 @@ export function startSubscriptions(
   serveSubscriptions(own, {
     bus,
     store,
+    secrets,
     guard,
     mostOfCaller,
     now,
@@ -76,11 +86,12 @@ export function startSubscriptions(
     },
   });
   lookAgain();
+  const renewing = renewSecrets(store, secrets, log);
   return {
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await looking;
+      await Promise.all([looking, renewing]);
       await reader?.stop();
       await deliveries.stop();
       // Another replica goes on at once, and not when the lease ends.
@@ -88,3 +99,25 @@ export function startSubscriptions(
     },
   };
 }
+
+/** Has every secret kept with the newest key, so that the one before may go. One that no key opens stays as it is. */
+async function renewSecrets(
+  store: SubscriptionStore,
+  secrets: WebhookSecrets,
+  log: Log,
+): Promise<void> {
+  const renewed = (one: Subscription): Subscription | null => {
+    const secret = secrets.renewed(one.webhook.id, one.secret);
+    return secret === null ? null : { ...one, secret };
+  };
+  try {
+    for (const { webhook } of await store.list())
+      await store
+        .change(webhook.id, renewed)
+        .catch((err: unknown) => log.warn({ err, webhook: webhook.id }, MESSAGE));
+  } catch (err) {
+    log.warn({ err }, MESSAGE);
+  }
+}
+
+const MESSAGE = "the secret of a webhook cannot be kept with the newest key";

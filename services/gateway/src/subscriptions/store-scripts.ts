@@ -9,9 +9,10 @@ if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SET', KEYS[3], ARGV[5]) e
 return 1
 `;
 
-/** KEYS: subscriptions. ARGV: id, record. One that was removed stays so. */
-export const UPDATE = `
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
+/** KEYS: subscriptions. ARGV: id, the record that is there, another. 0: it is another one by now, or none. */
+export const CHANGE = `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 1
 `;
 

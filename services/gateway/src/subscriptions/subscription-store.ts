@@ -2,9 +2,10 @@ import type { Webhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
 import * as scripts from "./store-scripts.ts";
 
-/** A webhook as it is kept. Its secret is in no answer but the first. */
+/** A webhook as it is kept. */
 export interface Subscription {
   readonly owner: string;
+  /** Encrypted, see webhook-secrets.ts. */
   readonly secret: string;
   /** Sequence of the stream behind which its events begin. */
   readonly after: number;
@@ -72,8 +73,20 @@ function records(redis: Redis, run: Run) {
       );
       return made === 1;
     },
-    async update(subscription: Subscription): Promise<void> {
-      await run(scripts.UPDATE, [ALL], [subscription.webhook.id, JSON.stringify(subscription)]);
+    /** Writes what `change` makes of it, and asks again when somebody else was faster; null leaves it. Null when it is not there. */
+    async change(
+      id: string,
+      change: (subscription: Subscription) => Subscription | null,
+    ): Promise<Subscription | null> {
+      for (;;) {
+        const before = await asked(() => redis.hget(ALL, id));
+        if (before === null) return null;
+        const subscription = subscriptionOf(before);
+        const changed = change(subscription);
+        if (changed === null) return subscription;
+        const args = [id, before, JSON.stringify(changed)];
+        if ((await run(scripts.CHANGE, [ALL], args)) === 1) return changed;
+      }
     },
     async remove({ webhook: { id }, owner }: Subscription): Promise<void> {
       await run(scripts.REMOVE, [ALL, OWNERS, PENDING, DELIVERIES, deadOf(id)], [id, owner]);

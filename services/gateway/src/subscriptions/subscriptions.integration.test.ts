@@ -1,20 +1,37 @@
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runFinished, runStarted } from "@switchyard/contracts/run-events";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis, type Redis } from "@switchyard/service/redis";
+import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
+import { createWebhookSecrets } from "./webhook-secrets.ts";
+
+/** Webhooks as Redis keeps them. */
+const ALL = "yard:gateway:{webhooks}:all";
 
 const world = await startGatewayWorld();
+const keyFile = join(await testDirectory(), "webhooks.key");
+const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
+await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
 const settings = {
+  YARD_WEBHOOKS_KEY_FILE: keyFile,
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
   YARD_WEBHOOKS_RETRY_MS: "2",
   YARD_WEBHOOKS_PER_CALLER: "8",
 };
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: world.redisUrl, name: "test", log });
+after(() => redis.disconnect());
 const first = await world.startGateway(settings);
 const second = await world.startGateway(settings);
 const { key } = await world.keyOf("team-a", ["operator"]);
@@ -29,7 +46,7 @@ interface Heard {
   readonly text: string;
   readonly body: { type: string; timestamp: string; data: { runId: string; seq: number } };
 }
-/** Everything that was sent, and what each path answers. */
+/** Everything that was sent, and what each path answers; 0 is nothing. */
 const heard: Heard[] = [];
 const answers = new Map<string, number>();
 const receiver = createServer((request, response) => {
@@ -47,11 +64,15 @@ const receiver = createServer((request, response) => {
       body: JSON.parse(text) as Heard["body"],
     });
     const status = answers.get(path) ?? 204;
+    if (status === 0) return;
     response.writeHead(status, status === 302 ? { location: "/redirected" } : {}).end();
   });
 });
 await once(receiver.listen(0, "127.0.0.1"), "listening");
-after(() => receiver.close());
+after(() => {
+  receiver.close();
+  receiver.closeAllConnections();
+});
 const target = (path: string) =>
   `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`; // it listens on a port
 
@@ -88,9 +109,13 @@ async function ask(
   });
   return { status: response.status, body: (await response.json()) as Answer["body"] };
 }
-async function create(path: string, more: object = {}): Promise<{ id: string; secret: string }> {
+async function create(
+  path: string,
+  more: object = {},
+  at = second.url,
+): Promise<{ id: string; secret: string }> {
   const body = { url: target(path), events: ["run.finished"], ...more };
-  const { status, body: made } = await ask("POST", "", { body });
+  const { status, body: made } = await ask("POST", "", { body, at });
   assert.equal(status, 201, JSON.stringify(made));
   return { id: made.webhook?.id ?? assert.fail(), secret: made.secret ?? assert.fail() };
 }
@@ -128,6 +153,10 @@ async function finish({ owner = "team-a", agent = "", output = "done" } = {}): P
   });
   return runId;
 }
+function signatureOf({ id, timestamp, text }: Heard, secret: string): string {
+  const hmac = createHmac("sha256", Buffer.from(secret.slice(6), "base64"));
+  return `v1,${hmac.update(`${id}.${timestamp}.${text}`).digest("base64")}`;
+}
 const runsAt = (path: string) => heardAt(path).map(({ body }) => body.data.runId);
 
 test("an event of the caller is sent at once, signed as a Standard Webhook, and nobody else's is", async () => {
@@ -138,10 +167,7 @@ test("an event of the caller is sent at once, signed as a Standard Webhook, and 
   const sent = heardAt("/good")[0] ?? assert.fail();
   assert.equal(sent.body.type, "run.finished");
   assert.match(sent.id, new RegExp(`^msg_\\d+_${id.slice(4)}$`));
-  const signed = createHmac("sha256", Buffer.from(secret.slice(6), "base64"))
-    .update(`${sent.id}.${sent.timestamp}.${sent.text}`)
-    .digest("base64");
-  assert.equal(sent.signature, `v1,${signed}`);
+  assert.equal(sent.signature, signatureOf(sent, secret));
   assert.ok(Math.abs(Date.now() / 1_000 - Number(sent.timestamp)) < 60);
   assert.ok(!heard.some(({ body }) => body.data.runId === foreign));
   await until(async () => (await show(id)).pending === 0);
@@ -271,6 +297,55 @@ test("a caller has as many webhooks as the setting says", async () => {
   await ask("DELETE", `/${id}`);
 });
 
+test("Redis has no secret as it is; one of before there was a key is encrypted at the next start, and one of an older key anew", async () => {
+  const { id, secret } = await create("/sealed");
+  const kept = async () => (await redis.hget(ALL, id)) ?? assert.fail("it is not kept");
+  const secretIn = (text: string) => (JSON.parse(text) as { secret: string }).secret;
+  const isPlain = async () => (await everythingIn(redis)).includes(secret.slice(6));
+  assert.equal(await isPlain(), false);
+  const before = await kept();
+  const plain = before.replace(secretIn(before), secret);
+  await redis.hset(ALL, id, plain);
+  assert.equal(await isPlain(), true);
+
+  const without: Record<string, string> = { ...settings, YARD_WEBHOOKS_KEY_FILE: "" };
+  await brief(without, async (at) => {
+    const body = { url: target("/none"), events: ["run.*"] };
+    const { status, body: refused } = await ask("POST", "", { body, at });
+    assert.deepEqual([status, refused.code], [409, "webhook_key_missing"]);
+    assert.match(refused.detail ?? "", /YARD_WEBHOOKS_KEY_FILE/);
+  });
+  assert.equal(await kept(), plain);
+  await brief(settings, () => until(async () => (await kept()) !== plain));
+  assert.equal(await isPlain(), false);
+  const old = await kept();
+  const bothFile = join(await testDirectory(), "both.key");
+  const both = `${newKey.toString("base64")},${oldKey.toString("base64")}`;
+  await writeFile(bothFile, both, { mode: 0o600 });
+  await brief({ ...settings, YARD_WEBHOOKS_KEY_FILE: bothFile }, () =>
+    until(async () => (await kept()) !== old),
+  );
+  const newest = createWebhookSecrets(createSecretCipher([newKey]));
+  assert.equal(newest.open(id, secretIn(await kept())), secret);
+  await ask("DELETE", `/${id}`);
+});
+
+test("a webhook for which a thousand deliveries wait is disabled, and nothing of it waits any more", async () => {
+  answers.set("/slow", 0);
+  const { id } = await create("/slow");
+  await Promise.all(Array.from({ length: 1_020 }, () => finish()));
+  await until(async () => (await show(id)).webhook?.status === "disabled");
+  const { webhook } = await show(id);
+  assert.equal(webhook?.reason, "backlog");
+  // What is under way comes to its end when nobody has answered for ten seconds.
+  const pending = async () => (await show(id)).pending;
+  await until(pending, (count) => count === 0, { timeoutMs: 30_000 });
+  const { dead = [] } = await show(id);
+  assert.equal(dead.length, 100);
+  assert.ok(dead.some(({ error }) => /not sent: the webhook is disabled/.test(error)));
+  await ask("DELETE", `/${id}`);
+});
+
 test("gateways that are killed while events come lose none of them", async () => {
   const third = await world.startGateway(settings);
   answers.set("/kept", 503);
@@ -289,3 +364,23 @@ test("gateways that are killed while events come lose none of them", async () =>
   const { body } = await ask("GET", `/${id}`, { at: third.url });
   assert.equal(body.webhook?.status, "enabled");
 });
+
+/** A gateway for as long as `use` takes. */
+async function brief(env: Record<string, string>, use: (url: string) => Promise<unknown>) {
+  const { url, child } = await world.startGateway(env);
+  await use(url);
+  child.kill();
+  await once(child, "exit");
+}
+
+/** Every value in Redis, as one text. */
+async function everythingIn(client: Redis): Promise<string> {
+  const dumps = [];
+  for (const name of await client.keys("*")) {
+    const type = await client.type(name);
+    if (type === "hash") dumps.push(...(await client.hvals(name)));
+    if (type === "string") dumps.push(await client.get(name));
+    if (type === "zset") dumps.push(...(await client.zrange(name, "0", "-1")));
+  }
+  return dumps.join("\n");
+}
