@@ -86,6 +86,8 @@ const HINTS: Readonly<Record<string, string>> = {
   unknown_session: "see your sessions with: ./yard sessions list",
   agent_required: "name it with --agent; see the agents with: ./yard agents list",
   unknown_job: "see the jobs with: ./yard schedules list --all",
+  unknown_webhook: "see your webhooks with: ./yard webhooks list",
+  unknown_delivery: "see what was given up with: ./yard webhooks deliveries ID",
   unknown_account: "see the accounts with: ./yard channels list",
   unknown_run: "see the runs with: ./yard runs list",
   unknown_approval: "see what waits with: ./yard approvals list",

@@ -31,7 +31,9 @@ export async function connectHttp(
   const client = createClient({ baseUrl, token: key });
   const signal = AbortSignal.timeout(connectTimeoutMs);
   const me = await client.request("GET /me", {}, { signal }).catch((error: unknown) => {
-    throw signal.aborted ? unreachable(baseUrl, "no answer", error) : failureOf(error, baseUrl);
+    throw signal.aborted
+      ? unreachable(baseUrl, "no answer", error)
+      : gatewayFailure(error, baseUrl);
   });
   return carriedBus(me.caller, new HttpCarrier(client, baseUrl));
 }
@@ -117,7 +119,7 @@ class HttpCarrier implements Carrier {
     try {
       return await this.#client.request(operation, parts, { signal });
     } catch (error) {
-      throw failureOf(error, this.#baseUrl, found.codes);
+      throw gatewayFailure(error, this.#baseUrl, found.codes);
     }
   }
 
@@ -143,7 +145,7 @@ class HttpCarrier implements Carrier {
         yield stored(`yard.evt.run.${run.owner}.${run.name}.${event}`, message);
       }
     } catch (error) {
-      throw failureOf(error, this.#baseUrl);
+      throw gatewayFailure(error, this.#baseUrl);
     }
   }
 
@@ -160,7 +162,7 @@ class HttpCarrier implements Carrier {
         yield stored(words.map((word) => (word === "*" ? "_" : word)).join("."), message);
       }
     } catch (error) {
-      throw failureOf(error, this.#baseUrl);
+      throw gatewayFailure(error, this.#baseUrl);
     }
   }
 
@@ -242,7 +244,7 @@ function partsOf(route: ContractRoute, fields: Fields): Parts {
 }
 
 /** The error that a call over NATS would have ended with. */
-function failureOf(
+export function gatewayFailure(
   error: unknown,
   baseUrl: string,
   codes: Readonly<Record<string, string>> = {},

@@ -14,6 +14,7 @@ import { addToolCommands } from "./program/tool-commands.ts";
 import { addOperatorCommands } from "./program/operator-commands.ts";
 import { addPolicyCommands } from "./program/policy-commands.ts";
 import { addScheduleCommands } from "./program/schedule-commands.ts";
+import { addWebhookCommands } from "./program/webhook-commands.ts";
 import { addSessionCommands } from "./program/session-commands.ts";
 import { addRunCommands } from "./program/run-commands.ts";
 
@@ -44,6 +45,7 @@ export function buildProgram(version: string, perform: Perform): Command {
   addSessionCommands(program, perform);
   addScheduleCommands(program, perform);
   addChannelCommands(program, perform);
+  addWebhookCommands(program, perform);
   addMcpCommands(program, perform);
   addToolCommands(program, perform);
   addPolicyCommands(program, perform);

@@ -456,6 +456,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "webhooks.redeliver": [{ method: "POST", path: "/webhooks/{id}/redeliver" }],
 
+  "webhooks.hooks": [{ method: "GET", path: "/hooks" }],
+
   "models.list": [{ method: "GET", path: "/models" }],
 };
 

@@ -2602,6 +2602,18 @@ export interface Operations {
     };
   };
 
+  "GET /hooks": {
+    request: {};
+    reply: {
+      hooks: {
+        name: string;
+        agent: string;
+        signature: "standard" | "github";
+        events: string[] | null;
+      }[];
+    };
+  };
+
   "GET /models": { request: {}; reply: { default: ModelName; providers: ModelProvider[] } };
 }
 

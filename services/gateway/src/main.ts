@@ -11,6 +11,7 @@ import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
+import { serveHookList } from "./hooks/list-hooks.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
 import { addressOfClient } from "./identity/authenticate.ts";
 import { problemOf } from "./problems/problem.ts";
@@ -51,6 +52,8 @@ await runService({
     const hub = openEventHub(bus, log);
     kit.ready("events", () => hub.isWell() || "the stream of events cannot be read");
     const own = new OwnOperations();
+    const hooks = await readHooks(config.YARD_HOOKS_FILE, process.env);
+    serveHookList(own, hooks);
     const subscriptions = startSubscriptions(own, kit, {
       permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
       hostsSetting: HOSTS_SETTING,
@@ -79,7 +82,7 @@ await runService({
       access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
-      hooks: await readHooks(config.YARD_HOOKS_FILE, process.env),
+      hooks,
       streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),

@@ -216,6 +216,22 @@ test("conversations: the chat, sessions, schedules and channels", async () => {
   checkStarted(["channels", "tail"], tail);
 });
 
+test("webhooks: made, shown, sent again and removed, and the hooks of hooks.json", async () => {
+  const { webhook } = await data<{ webhook: { id: string } }>(
+    "webhooks",
+    "add",
+    "http://127.0.0.1:9/",
+    "--event",
+    "run.finished",
+  );
+  await data("webhooks", "list");
+  await data("webhooks", "deliveries", webhook.id);
+  await data("webhooks", "redeliver", webhook.id);
+  await data("webhooks", "remove", webhook.id, "--yes");
+  assert.equal((await printed("webhooks", "deliveries", webhook.id)).code, 3);
+  await data("webhooks", "hooks");
+});
+
 test("MCP servers: their life, what they offer and what they ask", async () => {
   await data("mcp", "add", "walk", "--url", "http://127.0.0.1:9/mcp");
   await data("mcp", "add-json", "walk-2", '{"url":"http://127.0.0.1:9/mcp","autoConnect":false}');

@@ -1,7 +1,7 @@
-import { createInterface } from "node:readline/promises";
 import { client } from "@switchyard/bus/call";
 import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
 import { deleteSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
+import { confirm } from "../confirm.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
@@ -86,20 +86,4 @@ function tellStopped(
     terminal.note(
       `${count(droppedRuns.length, "waiting message")} refused: ${droppedRuns.join(", ")}`,
     );
-}
-
-/** Asks a person; where there is none, `--yes` must have been given, so that nothing hangs. */
-async function confirm(question: string, { yes, json }: { yes?: true; json?: true }) {
-  if (yes === true) return;
-  if (!process.stdin.isTTY || json === true)
-    throw new CliError("usage", "this cannot be taken back", {
-      hint: "add --yes to do it without a question",
-    });
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await prompt.question(`${question} [y/N] `);
-    if (!/^y(?:es)?$/i.test(answer.trim())) throw new CliError("interrupted", "nothing was done");
-  } finally {
-    prompt.close();
-  }
 }

@@ -11,11 +11,13 @@ import { MCP_OUTPUTS } from "./mcp.ts";
 import type { JsonOutputs } from "./output.ts";
 import { POLICY_OUTPUTS } from "./policy.ts";
 import { RUN_OUTPUTS } from "./runs.ts";
+import { WEBHOOK_OUTPUTS } from "./webhooks.ts";
 
 /** What each command prints with --json. */
 export const OUTPUTS: JsonOutputs = {
   ...RUN_OUTPUTS,
   ...CONVERSATION_OUTPUTS,
+  ...WEBHOOK_OUTPUTS,
   ...MCP_OUTPUTS,
   ...POLICY_OUTPUTS,
   ...DEFINITION_OUTPUTS,

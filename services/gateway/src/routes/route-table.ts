@@ -249,6 +249,7 @@ export const routes: readonly Route[] = [
   get("/webhooks/{id}", webhooks.getWebhook),
   del("/webhooks/{id}", webhooks.removeWebhook),
   post("/webhooks/{id}/redeliver", webhooks.redeliverWebhook),
+  get("/hooks", webhooks.listHooks),
 
   get("/models", listModels),
 ];

@@ -3,8 +3,8 @@ import { AgentName, Timestamp } from "@switchyard/contracts/ids";
 import { storeUnavailable } from "@switchyard/contracts/store-errors";
 import { z } from "zod";
 
-// Subscriptions by which the gateway tells a URL of a caller's own events; what programs send to us is hooks.json. They have the form of
-// contracts, so that routes, roles, scopes and openapi.json come from them; nobody serves them on the bus, where the gateway answers nobody.
+// Subscriptions by which the gateway tells a URL of a caller's own events, and the hooks of hooks.json, by which programs start runs. They have
+// the form of contracts, so that routes, roles, scopes and openapi.json come from them; nobody serves them on the bus, where the gateway answers nobody.
 
 /** A subscription, made by the gateway. */
 const WebhookId = z.string().regex(/^whk-[0-9a-f]{16}$/, "must look like whk-…");
@@ -119,4 +119,24 @@ export const redeliverWebhook = rpc({
     unknown_delivery: { data: z.object({ deliveryId: z.string() }) },
     store_unavailable: storeUnavailable,
   },
+});
+
+/** What programs elsewhere may start by `POST /hooks/{name}`; without what is secret. */
+export const listHooks = rpc({
+  subject: "yard.rpc.{caller}.webhooks.hooks",
+  summary: "Lists the hooks of hooks.json, by which programs elsewhere start runs.",
+  role: "admin",
+  request: z.strictObject({}),
+  reply: z.object({
+    hooks: z.array(
+      z.object({
+        name: z.string(),
+        agent: AgentName,
+        signature: z.enum(["standard", "github"]),
+        /** Those that start a run; null: all. */
+        events: z.array(z.string()).nullable(),
+      }),
+    ),
+  }),
+  errors: {},
 });

@@ -1,0 +1,34 @@
+import { createClient, type Client } from "@switchyard/client/client";
+import { apiKeyFor } from "./api-key.ts";
+import { chosenGateway } from "./bus-session.ts";
+import { CliError } from "./cli-error.ts";
+import { httpAccess } from "./dev/http-access.ts";
+import { gatewayFailure } from "./http-bus.ts";
+import { findRunningInstance } from "./instance-record.ts";
+import { stateDirectory } from "./locations.ts";
+
+/**
+ * Asks a gateway, for what no service on NATS answers: the one that --server, YARD_SERVER or the context names, else that of the running `yard dev`. Throws
+ * `not_running` where there is none.
+ */
+export async function withGateway<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+  const { baseUrl, token } = await findGateway(process.env);
+  try {
+    return await ask(createClient({ baseUrl, token }));
+  } catch (error) {
+    throw gatewayFailure(error, baseUrl);
+  }
+}
+
+async function findGateway(env: NodeJS.ProcessEnv): Promise<{ baseUrl: string; token: string }> {
+  const chosen = chosenGateway(env);
+  if (chosen !== null) return { baseUrl: chosen, token: await apiKeyFor(chosen, env) };
+  const state = stateDirectory(env);
+  const isElsewhere = (env["YARD_NATS_URL"] ?? "") !== "";
+  const instance = isElsewhere ? null : await findRunningInstance(state.instanceFile);
+  const http = instance === null ? null : await httpAccess(instance, state.keys);
+  if (http !== null) return { baseUrl: http.url, token: http.token };
+  throw new CliError("not_running", "there is no gateway to ask: a bus alone does not know this", {
+    hint: "name one with --server https://…, or start ./yard dev",
+  });
+}
