@@ -9,6 +9,7 @@ import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import type { EventStart } from "./event-consumer.ts";
 import { EventReading, type DeliveredEvent } from "./event-reading.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
+import { subscribe } from "./subscription.ts";
 import { parseJson } from "./wire.ts";
 
 export interface StoredEvent {
@@ -84,22 +85,15 @@ export function subscribeLive<L extends Live>(
   if (bus.carrier !== undefined) return bus.carrier.subscribeLive(contract, tokens, onMessage);
   const connection = connectionOf(bus);
   const subject = subjectOf<string>(contract, tokens);
-  const subscription = connection.nc.subscribe(subject, {
+  return subscribe(connection, subject, {
     callback: (error, message) => {
-      if (error !== null) return; // a refused subscription is told by the bus's onStatus
+      if (error !== null) return; // a refused subscription is reported by the bus's onStatus
       if (message.subject !== subject) return; // sent here by somebody's push consumer
       const body = parseJson(message.string());
       const payload = body.ok ? contract.payload.safeParse(body.value) : null;
       if (payload?.success === true) onMessage(payload.data as z.output<L["payload"]>); // L's own schema parsed it
     },
   });
-  const stop = (): void => {
-    connection.receivers.delete(receiver);
-    if (!subscription.isClosed()) subscription.unsubscribe();
-  };
-  const receiver: Receiver = { stop: () => Promise.resolve(stop()), closed: () => {} };
-  connection.receivers.add(receiver);
-  return { stop };
 }
 
 async function open(
@@ -141,7 +135,7 @@ async function textOf(connection: Connection, message: Msg): Promise<string> {
   try {
     return await connection.claims.get(claim, null);
   } catch (error) {
-    if (error instanceof ClaimError) return ""; // gone for good: the event is told without its payload
+    if (error instanceof ClaimError) return ""; // gone for good: the event is given without its payload
     throw error;
   }
 }

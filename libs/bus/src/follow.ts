@@ -7,7 +7,8 @@ import {
 } from "@switchyard/contracts/define";
 import type { z } from "zod";
 import type { Bus } from "./connect.ts";
-import { connectionOf, type Receiver } from "./connection.ts";
+import { connectionOf } from "./connection.ts";
+import { subscribe } from "./subscription.ts";
 import { parseJson } from "./wire.ts";
 
 /**
@@ -20,10 +21,9 @@ export function follow<C extends Event | Live>(
   contract: C,
   onMessage: (payload: z.output<C["payload"]>, tokens: Tokens<C["subject"]>) => void,
 ): { stop(): void } {
-  const connection = connectionOf(bus);
-  const subscription = connection.nc.subscribe(filterOf<string>(contract), {
+  return subscribe(connectionOf(bus), filterOf<string>(contract), {
     callback: (error, message) => {
-      if (error !== null) return; // a refused subscription is told by the bus's onStatus
+      if (error !== null) return; // a refused subscription is reported by the bus's onStatus
       // Null for what somebody's push consumer delivers here under another subject.
       const tokens = tokensOf<C["subject"]>(contract, message.subject);
       const body = parseJson(message.string());
@@ -32,11 +32,4 @@ export function follow<C extends Event | Live>(
       if (payload.success) onMessage(payload.data as z.output<C["payload"]>, tokens); // C's own schema parsed it
     },
   });
-  const stop = (): void => {
-    connection.receivers.delete(receiver);
-    if (!subscription.isClosed()) subscription.unsubscribe();
-  };
-  const receiver: Receiver = { stop: () => Promise.resolve(stop()), closed: () => {} };
-  connection.receivers.add(receiver);
-  return { stop };
 }

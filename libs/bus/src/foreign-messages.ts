@@ -9,6 +9,7 @@ import { headerOf } from "./message-headers.ts";
 import { PullLoop } from "./pull-loop.ts";
 import { giveBack } from "./receipt.ts";
 import { isServerMade } from "./server-made.ts";
+import { subscribe } from "./subscription.ts";
 import { parseJson, parseObject } from "./wire.ts";
 
 /** A message that is not a contract of ours. Whoever may publish on its subject wrote it. */
@@ -36,7 +37,7 @@ export function hearSubject(
 ): { stop(): void } {
   const connection = connectionOf(bus);
   const { subject, onMessage, onRefused } = options;
-  const subscription = connection.nc.subscribe(subject, {
+  return subscribe(connection, subject, {
     queue: connection.user,
     callback: (error, message) => {
       if (error !== null) return onRefused(forbidden("subscribe", connection.user, subject));
@@ -46,13 +47,6 @@ export function hearSubject(
       onMessage(foreignMessage(message, null));
     },
   });
-  const stop = (): void => {
-    connection.receivers.delete(receiver);
-    if (!subscription.isClosed()) subscription.unsubscribe();
-  };
-  const receiver: Receiver = { stop: () => Promise.resolve(stop()), closed: () => {} };
-  connection.receivers.add(receiver);
-  return { stop };
 }
 
 export interface ReadStreamOptions {
@@ -88,12 +82,12 @@ export function readStream(bus: Bus, options: ReadStreamOptions): { stop(): Prom
   let making: Promise<void> | null = null;
 
   const make = async (): Promise<void> => {
-    for (let isTold = false; !stopping.signal.aborted; isTold = true) {
+    for (let isReported = false; !stopping.signal.aborted; isReported = true) {
       try {
         await makeConsumer(connection, options);
         return;
       } catch (error) {
-        if (!isTold) onFault(error);
+        if (!isReported) onFault(error);
         await delay(CREATE_RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {}); // stopped
       }
     }

@@ -11,7 +11,7 @@ import { createExecutionAudit } from "@switchyard/service/audit/execution-audit"
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { serveRestart } from "@switchyard/service/serve-restart";
-import { answersFromStore } from "./answers-from-store.ts";
+import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { ActiveRuns } from "./journal/active-runs.ts";
 import type { RunnerParts } from "./run/runner-parts.ts";
 import { PublishBehind } from "./run/publish-behind.ts";

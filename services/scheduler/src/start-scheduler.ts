@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { serve, type Service } from "@switchyard/bus/serve";
+import { serve } from "@switchyard/bus/serve";
 import { restartScheduler } from "@switchyard/contracts/restarts";
-import { ServiceError } from "@switchyard/contracts/errors";
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/run-service";
@@ -10,7 +9,8 @@ import { StartError } from "@switchyard/service/start-error";
 import { HOSTS_SETTING, type SchedulerConfig } from "./config.ts";
 import { serveReads } from "./requests/read-requests.ts";
 import { serveWrites } from "./requests/write-requests.ts";
-import { openJobStore, StoreUnavailable } from "./store/job-store.ts";
+import { answersFromStore } from "@switchyard/service/answers-from-store";
+import { openJobStore } from "./store/job-store.ts";
 import { hearMessages } from "./triggers/hear-messages.ts";
 import { reconcile } from "./triggers/reconcile.ts";
 import {
@@ -96,28 +96,4 @@ async function loadTriggers(path: string | undefined): Promise<Triggers> {
     if (!(cause instanceof TriggersFileError)) throw cause;
     throw new StartError(cause.message, { hint: "docs/triggers.md says what it may hold", cause });
   }
-}
-
-/** While Redis is away, callers are told so, and not of a fault. */
-function answersFromStore(service: Service): Service {
-  return {
-    drain: () => service.drain(),
-    handle: (contract, handler, at) =>
-      service.handle(
-        contract,
-        async (request, context) => {
-          try {
-            return await handler(request, context);
-          } catch (error) {
-            if (!(error instanceof StoreUnavailable)) throw error;
-            const message = `Redis does not answer, so ${contract.name} cannot be carried out now; try again when Redis is up`;
-            throw new ServiceError("store_unavailable", message, {
-              data: { cause: error.message },
-              cause: error,
-            });
-          }
-        },
-        at,
-      ),
-  };
 }

@@ -11,12 +11,9 @@ import {
   type Webhook,
 } from "../routes/webhook-operations.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { storeFailureAs } from "@switchyard/service/store-error";
 import type { OwnOperations } from "../routes/own-operations.ts";
-import {
-  StoreUnavailable,
-  type Subscription,
-  type SubscriptionStore,
-} from "./subscription-store.ts";
+import { type Subscription, type SubscriptionStore } from "./subscription-store.ts";
 import type { WebhookSecrets } from "./webhook-secrets.ts";
 
 /** Names the file with the key of secrets. */
@@ -166,13 +163,7 @@ function whyNot(text: string, guard: EgressGuard): string | null {
 }
 
 /** While Redis is away, callers are told so, and not of a fault. */
-async function answering<T>(answer: () => Promise<T>): Promise<T> {
-  try {
-    return await answer();
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    const message = "Redis does not answer, so this cannot be done now; try again when it is up";
-    const data = { cause: error.message };
-    throw new ServiceError("store_unavailable", message, { data, cause: error });
-  }
-}
+const answering = storeFailureAs((cause) => {
+  const message = "Redis does not answer, so this cannot be done now; try again when it is up";
+  return new ServiceError("store_unavailable", message, { data: { cause: cause.message }, cause });
+});

@@ -1,5 +1,6 @@
 import type { Webhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import * as scripts from "./store-scripts.ts";
 
 /** A webhook as it is kept. */
@@ -25,12 +26,7 @@ export interface WebhookDelivery {
   readonly at: number;
 }
 
-/** Redis did not do what it was asked; whether a write happened is unknown. */
-export class StoreUnavailable extends Error {
-  override readonly name = "StoreUnavailable";
-}
-
-/** The truth about subscriptions. Methods reject with StoreUnavailable. */
+/** The truth about subscriptions. Methods reject with StoreError. */
 export type SubscriptionStore = ReturnType<typeof openSubscriptionStore>;
 
 const PREFIX = "yard:gateway:{webhooks}:";
@@ -50,7 +46,7 @@ const TAKEN_MS = 30_000;
 
 export function openSubscriptionStore(redis: Redis) {
   const run: Run = async (script, keys, args) =>
-    asked(() => redis.eval(script, keys.length, ...keys, ...args.map(String)));
+    fromRedis(redis.eval(script, keys.length, ...keys, ...args.map(String)));
   return { ...records(redis, run), ...reading(run), ...deliveries(redis, run) };
 }
 
@@ -79,7 +75,7 @@ function records(redis: Redis, run: Run) {
       change: (subscription: Subscription) => Subscription | null,
     ): Promise<Subscription | null> {
       for (;;) {
-        const before = await asked(() => redis.hget(ALL, id));
+        const before = await fromRedis(redis.hget(ALL, id));
         if (before === null) return null;
         const subscription = subscriptionOf(before);
         const changed = change(subscription);
@@ -92,11 +88,11 @@ function records(redis: Redis, run: Run) {
       await run(scripts.REMOVE, [ALL, OWNERS, PENDING, DELIVERIES, deadOf(id)], [id, owner]);
     },
     async list(): Promise<Subscription[]> {
-      const texts = await asked(() => redis.hvals(ALL));
+      const texts = await fromRedis(redis.hvals(ALL));
       return texts.map(subscriptionOf);
     },
     async find(id: string): Promise<Subscription | null> {
-      const text = await asked(() => redis.hget(ALL, id));
+      const text = await fromRedis(redis.hget(ALL, id));
       return text === null ? null : subscriptionOf(text);
     },
   };
@@ -141,16 +137,16 @@ function reading(run: Run) {
 function deliveries(redis: Redis, run: Run) {
   const read = async (ids: readonly string[]): Promise<WebhookDelivery[]> => {
     if (ids.length === 0) return [];
-    const texts = await asked(() => redis.hmget(DELIVERIES, ...ids));
+    const texts = await fromRedis(redis.hmget(DELIVERIES, ...ids));
     return texts.flatMap((text) => (text === null ? [] : [deliveryOf(text)]));
   };
   return {
     async pending(id: string): Promise<number> {
-      return Math.max(0, Number((await asked(() => redis.hget(PENDING, id))) ?? 0));
+      return Math.max(0, Number((await fromRedis(redis.hget(PENDING, id))) ?? 0));
     },
     /** The newest first. */
     async dead(id: string): Promise<WebhookDelivery[]> {
-      const ids = await asked(() => redis.zrange(deadOf(id), "0", "-1"));
+      const ids = await fromRedis(redis.zrange(deadOf(id), "0", "-1"));
       return (await read(ids)).toReversed();
     },
     async take(now: number, count: number): Promise<WebhookDelivery[]> {
@@ -177,14 +173,6 @@ function deliveries(redis: Redis, run: Run) {
       return (await run(scripts.REVIVE, keys, [id, webhookId, record, now])) === 1;
     },
   };
-}
-
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
-    throw new StoreUnavailable(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
 }
 
 /** Only this file writes them. */

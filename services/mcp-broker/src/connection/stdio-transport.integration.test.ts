@@ -213,10 +213,10 @@ test("a child that closes its output, or its input, and lives on is at its end",
 });
 
 test("a child that asks again and again and does not read the answers is ended, not kept in memory", async () => {
-  const transport = transportOf(script("setInterval(() => {}, 1000)"), { maxUnreadBytes: 100_000 });
+  const transport = transportOf(script("setInterval(() => {}, 1000)"));
   const seen = observe(transport);
   await transport.start();
-  const answer = { jsonrpc: "2.0" as const, id: 1, result: { text: "x".repeat(100_000) } };
+  const answer = { jsonrpc: "2.0" as const, id: 1, result: { text: "x".repeat(30_000_000) } };
   const writes = Promise.allSettled([
     transport.send(answer),
     transport.send(answer),

@@ -33,7 +33,6 @@ import { TailBuffer } from "../process/tail-buffer.ts";
  */
 export interface StdioTransportOptions extends Program {
   readonly maxMessageBytes?: number;
-  readonly maxUnreadBytes?: number;
   /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
   readonly graceMs?: number;
   /** Called right before the child is started. */
@@ -46,7 +45,7 @@ export interface StdioTransportOptions extends Program {
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const DEFAULT_GRACE_MS = 2_000;
 /** What a server may leave unread on its stdin. All of it is kept in memory meanwhile. */
-const DEFAULT_MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const STDERR_BYTES = 64 * 1024;
 const IGNORED_BYTES = 8 * 1024;
 /** After an exit the pipes may still hold an answer; a grandchild may hold them open for ever. */
@@ -126,8 +125,7 @@ export class StdioTransport implements Transport {
         new SdkError(SdkErrorCode.NotConnected, "the server process is not running"),
       );
     }
-    const { maxUnreadBytes = DEFAULT_MAX_UNREAD_BYTES } = this.#options;
-    if (stdin.writableLength > maxUnreadBytes) {
+    if (stdin.writableLength > MAX_UNREAD_BYTES) {
       const reason = "the server does not read its input";
       this.#breakOff(reason);
       return Promise.reject(new SdkError(SdkErrorCode.NotConnected, reason));

@@ -3,12 +3,18 @@ import { test } from "node:test";
 import { decide } from "../engine/evaluate.ts";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { checkTexts } from "./check-texts.ts";
+import type { PolicyTexts } from "./validate.ts";
 
 const rules = (lines: string) => ({
   files: [{ name: "p.yaml", text: `version: 1\nrules:\n${lines}` }],
   tests: [],
 });
 const SMALL = rules("  - { id: all, effect: allow, approval: auto, what: { tools: [s.t] } }\n");
+/** Long enough to be checked in a thread. */
+const large = ({ files, tests }: PolicyTexts): PolicyTexts => ({
+  files: files.map(({ name, text }) => ({ name, text: `${text}# ${"x".repeat(40_000)}\n` })),
+  tests,
+});
 const BROKEN = rules("  - { id: all, efect: allow }\n");
 
 test("what is checked in a thread is what would be checked here", async () => {
@@ -17,11 +23,11 @@ test("what is checked in a thread is what would be checked here", async () => {
   ];
   for (const texts of [SMALL, BROKEN, { ...SMALL, tests }]) {
     const here = await checkTexts(texts);
-    const apart = await checkTexts(texts, { besideFrom: 0 });
+    const apart = await checkTexts(large(texts));
     assert.deepEqual(apart.lines, here.lines);
     assert.equal(apart.inForce?.bundle.digest, here.inForce?.bundle.digest);
   }
-  const { inForce } = await checkTexts(SMALL, { besideFrom: 0 });
+  const { inForce } = await checkTexts(large(SMALL));
   const principal = { user: "u", agent: null, runId: null };
   const call = { principal, tool: mcpToolRef("s", "t"), args: {}, layers: null };
   assert.equal(inForce && decide(inForce.bundle, call).effect, "allow");
@@ -42,12 +48,11 @@ test("thousands of rules hold nothing up while they are read", async () => {
 });
 
 test("what takes too long is refused, and nobody waits for it who gave up", async () => {
-  const options = { besideFrom: 0 };
-  const { inForce, lines } = await checkTexts(SMALL, { ...options, limitMs: 0 });
+  const { inForce, lines } = await checkTexts(large(SMALL), { limitMs: 0 });
   assert.equal(inForce, null);
   assert.match(lines[0] ?? "", /^p\.yaml: the checks took too long/);
   const leaving = new AbortController();
-  const judging = checkTexts(SMALL, { ...options, signal: leaving.signal });
+  const checking = checkTexts(large(SMALL), { signal: leaving.signal });
   leaving.abort(new Error("gone"));
-  await assert.rejects(judging, /gone/);
+  await assert.rejects(checking, /gone/);
 });

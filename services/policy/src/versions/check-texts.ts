@@ -21,13 +21,12 @@ export type Outcome =
 export type CheckedApart = Omit<Validation, "bundle">;
 
 interface CheckOptions {
-  /** Texts longer than this together are checked in a thread; decisions wait for those that are not. */
-  readonly besideFrom?: number;
   readonly limitMs?: number;
   readonly signal?: AbortSignal;
 }
 
-const BESIDE_FROM = 32_768;
+/** Texts longer than this together are checked in a thread; decisions wait for those that are not. */
+const LARGE = 32_768;
 const LIMIT_MS = 60_000;
 const MAX_MEMORY_MB = 1_024;
 
@@ -38,7 +37,7 @@ const MAX_MEMORY_MB = 1_024;
  */
 export async function checkTexts(texts: PolicyTexts, options: CheckOptions = {}): Promise<Outcome> {
   const length = [...texts.files, ...texts.tests].reduce((sum, { text }) => sum + text.length, 0);
-  if (length <= (options.besideFrom ?? BESIDE_FROM)) return outcomeOf(texts, validate(texts));
+  if (length <= LARGE) return outcomeOf(texts, validate(texts));
   const apart = await doInThread<CheckedApart>({
     file: new URL("./check-worker.ts", import.meta.url),
     data: texts,

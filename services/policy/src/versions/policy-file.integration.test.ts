@@ -18,14 +18,11 @@ type News =
   | { readonly kind: "refused"; readonly lines: readonly string[]; readonly inForce: string };
 
 /** Opens a file, and gives its news one by one. */
-async function openFile(path: string, options: { pollMs?: number; settleMs?: number } = {}) {
+async function openFile(path: string) {
   const news = new EventEmitter();
   const stream = on(news, "news");
   const file = await PolicyFile.open({
     path,
-    settleMs: 20,
-    pollMs: 60_000,
-    ...options,
     onActivated: ({ bundle: { digest } }) => news.emit("news", { kind: "activated", digest }),
     onRefused: (lines, { digest }) =>
       news.emit("news", { kind: "refused", lines, inForce: digest }),
@@ -54,7 +51,7 @@ async function replace(path: string, content: string | Uint8Array): Promise<void
 
 test("an edit comes into force, by writing and by renaming over the file", async () => {
   const path = await policyAt(ALLOW);
-  const { file, next } = await openFile(path, { settleMs: 200 });
+  const { file, next } = await openFile(path);
   const before = file.current.digest;
 
   await writeFile(path, DENY);
@@ -105,7 +102,7 @@ test("a policy that is removed, or is not text, stays in force as it was", async
 
 test("a file that is still being written is not taken by its first half", async () => {
   const path = await policyAt(DENY);
-  const { file, next } = await openFile(path, { settleMs: 500 });
+  const { file, next } = await openFile(path);
   await writeFile(path, ALLOW);
   await appendFile(path, "  - { id: no-writes, effect: deny, what: { tools: [files.write_*] } }\n");
   assert.equal((await next()).kind, "activated");
@@ -133,7 +130,7 @@ test("a change that sends no notice is seen at the next interval", async () => {
   const elsewhere = await policyAt(ALLOW);
   const link = join(await testDirectory(), "policy.yaml");
   await symlink(elsewhere, link);
-  const { next } = await openFile(link, { pollMs: 20 });
+  const { next } = await openFile(link);
   await replace(elsewhere, DENY);
   assert.equal((await next()).kind, "activated");
 });

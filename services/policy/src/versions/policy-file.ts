@@ -26,10 +26,11 @@ export interface PolicyFileOptions {
   readonly onRefused: (lines: readonly string[], inForce: CompiledBundle) => void;
   /** Notices stopped; changes are still seen, at the next interval. */
   readonly onWatchLost: (error: unknown) => void;
-  /** How long the file must stay as it is before it is read as whole. */
-  readonly settleMs?: number;
-  readonly pollMs?: number;
 }
+
+/** How long the file must stay as it is before it is read as whole. */
+const SETTLE_MS = 100;
+const POLL_MS = 5_000;
 
 /**
  * The policy in force, kept equal to a file or to the files of a directory, unless another bundle
@@ -90,7 +91,7 @@ export class PolicyFile {
     this.#ofFiles = start.ofFiles;
     this.#isPinned = (options.pinned ?? null) !== null;
     this.#watch(dirname(options.path));
-    this.#poll = setInterval(() => this.#changed(), options.pollMs ?? 5_000).unref();
+    this.#poll = setInterval(() => this.#changed(), POLL_MS).unref();
   }
 
   get current(): CompiledBundle {
@@ -178,7 +179,7 @@ export class PolicyFile {
     let state = await readPolicyState(this.#options.path);
     while (!isSameState(state, this.#seen)) {
       const { signal } = this.#stopping;
-      await delay(this.#options.settleMs ?? 100, undefined, { signal }).catch(() => undefined);
+      await delay(SETTLE_MS, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return null;
       const again = await readPolicyState(this.#options.path);
       if (isSameState(again, state)) return state;

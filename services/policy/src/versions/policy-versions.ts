@@ -26,7 +26,7 @@ export interface Change {
   readonly by: string;
   readonly note: string | null;
   readonly restores: number | null;
-  /** The newest version, as whoever asks knows it; left out: any. */
+  /** The newest version that the requester knows of; left out: any. */
   readonly ifVersion?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export function createPolicyVersions(parts: {
   const follow = async (file: PolicyFile): Promise<void> => {
     const active = await store.active();
     if (active.isPinned && active.version !== pinned) {
-      pinned = active.version; // a version that cannot be loaded is told of once
+      pinned = active.version; // a version that cannot be loaded is reported once
       const inForce = await load(active.version);
       if (inForce !== null) await file.pin(inForce);
     } else if (!active.isPinned && pinned !== null) {

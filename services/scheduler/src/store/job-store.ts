@@ -1,5 +1,6 @@
 import type { ScheduleRun } from "@switchyard/contracts/schedules";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import type { HeartbeatTurn } from "../domain/heartbeat.ts";
 import { wakeTime, type Change, type JobEvent, type JobRecord } from "../domain/job-record.ts";
 import { GIVE_BACK, TAKE, WRITE } from "./store-scripts.ts";
@@ -18,11 +19,6 @@ export interface KeptEvent {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Redis did not do what it was asked; whether a write happened is unknown. */
-export class StoreUnavailable extends Error {
-  override readonly name = "StoreUnavailable";
-}
-
 export interface WriteOptions {
   readonly now: number;
   readonly mostJobs?: number;
@@ -30,7 +26,7 @@ export interface WriteOptions {
 }
 export type WriteAnswer = "ok" | "conflict" | "full" | "repeated";
 
-/** The truth about jobs. Methods reject with StoreUnavailable. */
+/** The truth about jobs. Methods reject with StoreError. */
 export interface JobStore {
   load(id: string): Promise<Stored | null>;
   /**
@@ -90,13 +86,13 @@ export function openJobStore(redis: Redis): JobStore {
   >;
 
   const load = async (id: string): Promise<Stored | null> => {
-    const [revision, body] = await reach(redis.hmget(jobKey(id), "rev", "body"));
+    const [revision, body] = await fromRedis(redis.hmget(jobKey(id), "rev", "body"));
     if (!revision || !body) return null;
     return { record: JSON.parse(body) as JobRecord, revision: Number(revision) }; // written below alone
   };
 
   const heartbeat = async (runId: string): Promise<HeartbeatTurn | null> => {
-    const json = await reach(redis.get(heartbeatKey(runId)));
+    const json = await fromRedis(redis.get(heartbeatKey(runId)));
     return json === null ? null : (JSON.parse(json) as HeartbeatTurn); // written below alone
   };
 
@@ -105,25 +101,25 @@ export function openJobStore(redis: Redis): JobStore {
 
     async write(id, from, change, options) {
       const { keys, args } = writeOf(id, from, change, options);
-      const [answer] = await reach(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
+      const [answer] = await fromRedis(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
       return ANSWERS.find((known) => known === answer) ?? "conflict";
     },
 
-    take: (now, count) => reach(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
+    take: (now, count) => fromRedis(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
 
     async giveBack(id, { record, revision }) {
-      await reach(
+      await fromRedis(
         scripts.yardScheduleGiveBack(2, jobKey(id), DUE, id, revision, wakeTime(record) ?? ""),
       );
     },
 
     async nextWake() {
-      const [, score] = await reach(redis.zrange(DUE, "0", "0", "WITHSCORES"));
+      const [, score] = await fromRedis(redis.zrange(DUE, "0", "0", "WITHSCORES"));
       return score === undefined ? null : Number(score);
     },
 
     async list(owner) {
-      const ids = await reach(redis.zrange(owner === null ? ALL : jobsKey(owner), "0", "-1"));
+      const ids = await fromRedis(redis.zrange(owner === null ? ALL : jobsKey(owner), "0", "-1"));
       const found: Stored[] = [];
       for (let from = 0; from < ids.length; from += AT_ONCE) {
         const some = await Promise.all(ids.slice(from, from + AT_ONCE).map(load));
@@ -132,34 +128,36 @@ export function openJobStore(redis: Redis): JobStore {
       return found;
     },
 
-    count: (owner) => reach(redis.zcard(jobsKey(owner))),
+    count: (owner) => fromRedis(redis.zcard(jobsKey(owner))),
 
     async log(id) {
-      const entries = await reach(redis.hvals(`${PREFIX}entries:${id}`));
+      const entries = await fromRedis(redis.hvals(`${PREFIX}entries:${id}`));
       return entries.map((json) => JSON.parse(json) as ScheduleRun); // written above alone
     },
 
-    removedJobs: (owner) => reach(redis.zrange(removedKey(owner), "0", "-1")),
+    removedJobs: (owner) => fromRedis(redis.zrange(removedKey(owner), "0", "-1")),
 
     async isFirst(runId) {
-      return (await reach(redis.set(`${PREFIX}seen:${runId}`, 1, "PX", FIRST_MS, "NX"))) === "OK";
+      return (
+        (await fromRedis(redis.set(`${PREFIX}seen:${runId}`, 1, "PX", FIRST_MS, "NX"))) === "OK"
+      );
     },
 
     heartbeat,
 
     async beginHeartbeat(runId, turn) {
       const json = JSON.stringify(turn);
-      await reach(redis.set(heartbeatKey(runId), json, "PX", HEARTBEAT_KEPT_MS, "NX"));
+      await fromRedis(redis.set(heartbeatKey(runId), json, "PX", HEARTBEAT_KEPT_MS, "NX"));
       return (await heartbeat(runId)) ?? turn;
     },
 
     async keptEvents(count) {
-      const texts = await reach(redis.lrange(OUTBOX, 0, count - 1));
+      const texts = await fromRedis(redis.lrange(OUTBOX, 0, count - 1));
       return texts.map((text) => ({ text, event: JSON.parse(text) as KeptEvent })); // written above alone
     },
 
     async forgetEvent(text) {
-      await reach(redis.lrem(OUTBOX, 1, text));
+      await fromRedis(redis.lrem(OUTBOX, 1, text));
     },
   };
 }
@@ -228,12 +226,3 @@ const jobKey = (id: string): string => `${PREFIX}job:${id}`;
 const heartbeatKey = (runId: string): string => `${PREFIX}heartbeat:${runId}`;
 const jobsKey = (owner: string): string => `${PREFIX}jobs:${owner}`;
 const removedKey = (owner: string): string => `${PREFIX}removed:${owner}`;
-
-async function reach<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreUnavailable(`Redis did not answer as it should: ${reason}`, { cause: error });
-  }
-}

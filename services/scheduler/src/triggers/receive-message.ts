@@ -26,7 +26,7 @@ export type Received =
 const MOST_ATTEMPTS = 20;
 const MOST_INPUT_CHARS = 32_768;
 
-/** Begins the run of a message, at most once. Rejects with StoreUnavailable; then the same message can be received again. */
+/** Begins the run of a message, at most once. Rejects with StoreError; then the same message can be received again. */
 export async function receiveMessage(
   trigger: MessageTrigger,
   message: ForeignMessage,
@@ -74,7 +74,7 @@ async function begin(
   return { outcome: "busy" };
 }
 
-/** Writes into the log of the job that messages came to no run. Rejects with StoreUnavailable. */
+/** Writes into the log of the job that messages came to no run. Rejects with StoreError. */
 export async function skipMessages(
   { jobId }: MessageTrigger,
   { count, reason }: { readonly count: number; readonly reason: string },

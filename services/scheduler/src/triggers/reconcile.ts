@@ -13,7 +13,7 @@ const MOST_ATTEMPTS = 20;
 
 /**
  * Makes the declared jobs those of the file: new ones are added, changed ones changed, and those that it no longer has go. Jobs that
- * somebody added are left alone. Safe to repeat, and for several replicas at a time. Rejects with StoreUnavailable.
+ * somebody added are left alone. Safe to repeat, and for several replicas at a time. Rejects with StoreError.
  */
 export async function reconcile(
   store: JobStore,

@@ -73,7 +73,7 @@ test("a page whose layout would take minutes ends as an error, and holds nothing
   pages.set("/plain", answer("text/html", "<p>fine</p>"));
   const wide = assert.rejects(
     run(open, { url: at("/wide") }),
-    /cannot be turned into text( within 5000 ms|: )/,
+    /cannot be turned into text( within 6000 ms|: )/,
   );
   let turns = 0;
   const turning = setInterval(() => (turns += 1), 10);

@@ -1,22 +1,21 @@
-import { once } from "node:events";
-import { Worker } from "node:worker_threads";
-import { threadLimits } from "@switchyard/service/thread-limits";
+import { doInThread } from "@switchyard/service/thread-job";
 import { ToolError } from "../tool-error.ts";
+import type { HtmlAnswer } from "./html-worker.ts";
 
 /** Turns HTML into what a person reads of it. */
 export interface HtmlTexts {
   /** Throws ToolError for a page that takes too long or too much memory; rejects with the signal's reason. */
-  textOf(html: string, by: HtmlAsker): Promise<string>;
+  textOf(html: string, by: HtmlRequester): Promise<string>;
 }
 
-export interface HtmlAsker {
+export interface HtmlRequester {
   /** Callers take turns. */
   readonly caller: string;
   readonly signal: AbortSignal;
 }
 
-/** A real page of the largest size takes well below a second. */
-const DEADLINE_MS = 5_000;
+/** A real page of the largest size takes well below a second, and so does the start of a thread. */
+const DEADLINE_MS = 6_000;
 const MAX_HEAP_MB = 192;
 
 const WORKER = new URL("./html-worker.ts", import.meta.url);
@@ -31,28 +30,14 @@ interface Job {
 }
 
 /**
- * Works in threads: a few bytes of HTML (`<td colspan=100000>`) can take minutes, and nothing else
- * of this process would go on meanwhile. A thread that takes too long is ended, and the next page gets a new one. Each
- * caller has one page in work, and callers take turns, so many slow pages of one are no longer wait for another than one.
+ * Works in threads: a few bytes of HTML (`<td colspan=100000>`) can take minutes, and nothing else of this process would go
+ * on meanwhile. Each caller has one page in work, and callers take turns, so many slow pages of one are no longer wait for
+ * another than one.
  */
-export function createHtmlTexts(deadlineMs = DEADLINE_MS): HtmlTexts {
-  const idle: Promise<Worker>[] = [];
+export function createHtmlTexts(): HtmlTexts {
   /** By caller, in the order of their turns. */
   const waiting = new Map<string, Job[]>();
   const inWork = new Set<string>();
-
-  async function convert({ html, signal }: Job): Promise<string> {
-    signal.throwIfAborted();
-    const thread = idle.pop() ?? startThread();
-    try {
-      const text = await ask(await thread, html, { signal, deadlineMs });
-      idle.push(thread);
-      return text;
-    } catch (error) {
-      void thread.then((worker) => worker.terminate()).catch(() => undefined);
-      throw error;
-    }
-  }
 
   function beginNext(): void {
     for (const [caller, jobs] of waiting) {
@@ -86,47 +71,21 @@ export function createHtmlTexts(deadlineMs = DEADLINE_MS): HtmlTexts {
   };
 }
 
-/** Resolves when all modules are loaded: starting takes longer than most pages, and is not their time. */
-async function startThread(): Promise<Worker> {
-  const worker = new Worker(WORKER, { resourceLimits: threadLimits(MAX_HEAP_MB) });
-  // The heap's limit is an error of the worker; without a listener it would be one of this process.
-  worker.on("error", () => undefined);
-  await once(worker, "message");
-  worker.unref();
-  return worker;
-}
-
-async function ask(
-  worker: Worker,
-  html: string,
-  { signal, deadlineMs }: { signal: AbortSignal; deadlineMs: number },
-): Promise<string> {
-  const ended = new AbortController();
-  const late = AbortSignal.timeout(deadlineMs);
-  const over = AbortSignal.any([signal, late, ended.signal]);
-  const end = (): void => ended.abort();
-  worker.once("exit", end);
-  // The timer of a signal keeps no process alive, and neither does the thread.
-  const waiting = setTimeout(() => undefined, deadlineMs);
-  try {
-    worker.postMessage(html, []);
-    // What html-worker.ts answers.
-    const [text] = (await once(worker, "message", { signal: over })) as [string | null];
-    if (text !== null) return text;
-    throw new ToolError("The page cannot be turned into text: its layout is too large.");
-  } catch (error) {
-    if (error instanceof ToolError) throw error;
-    signal.throwIfAborted();
+async function convert({ html, signal }: Job): Promise<string> {
+  const answer = await doInThread<HtmlAnswer>({
+    file: WORKER,
+    data: html,
+    limitMs: DEADLINE_MS,
+    maxHeapMb: MAX_HEAP_MB,
+    signal,
+  });
+  if (answer === null)
     throw new ToolError(
-      late.aborted
-        ? `The page cannot be turned into text within ${deadlineMs} ms.`
-        : "The page cannot be turned into text: that needs too much memory.",
-      { cause: error },
+      `The page cannot be turned into text within ${DEADLINE_MS} ms and ${MAX_HEAP_MB} MB of memory.`,
     );
-  } finally {
-    clearTimeout(waiting);
-    worker.off("exit", end);
-  }
+  if (answer.text === null)
+    throw new ToolError("The page cannot be turned into text: its layout is too large.");
+  return answer.text;
 }
 
 function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -1,4 +1,4 @@
-import { parentPort } from "node:worker_threads";
+import { answerThreadJob } from "@switchyard/service/thread-job";
 import { compile } from "html-to-text";
 
 /** Documents that are deeper than this are cut there: a hostile one could be endless. */
@@ -24,16 +24,17 @@ const toText = compile({
   ],
 });
 
-/** What the thread says of a page: its text, or null when it cannot be laid out. */
-function answer(html: string): string | null {
-  try {
-    return toText(html).slice(0, MAX_TEXT_LENGTH);
-  } catch (error) {
-    // Too many nested calls, or a text that is too long for this platform.
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
+/** The text of a page, or null when it cannot be laid out. */
+export interface HtmlAnswer {
+  readonly text: string | null;
 }
 
-parentPort?.on("message", (html: string) => parentPort?.postMessage(answer(html), []));
-parentPort?.postMessage("ready", []);
+answerThreadJob((html: string): HtmlAnswer => {
+  try {
+    return { text: toText(html).slice(0, MAX_TEXT_LENGTH) };
+  } catch (error) {
+    // Too many nested calls, or a text that is too long for this platform.
+    if (error instanceof RangeError) return { text: null };
+    throw error;
+  }
+});

@@ -1,8 +1,11 @@
 import type { Service } from "@switchyard/bus/serve";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { StoreError } from "@switchyard/service/store-error";
+import { StoreError } from "./store-error.ts";
 
-/** A service that needs Redis for each answer: while that is away, callers are told so, and not of a fault. */
+/**
+ * A service that needs Redis for its answers. While that is away, contracts that declare `store_unavailable` are answered with it, and
+ * not with a fault.
+ */
 export function answersFromStore(service: Service): Service {
   return {
     drain: () => service.drain(),
