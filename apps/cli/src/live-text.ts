@@ -32,11 +32,11 @@ export class LiveText {
   #openCalls = 0;
   /** Text that came before what is to be told of the step before it: events are stored, which takes longer. */
   #early: LiveMessage[] = [];
-  readonly #told = new Set<number>();
+  readonly #shown = new Set<number>();
 
   /** Whether the text of a step was shown as it was written. */
   hasShown(step: number): boolean {
-    return this.#told.has(step);
+    return this.#shown.has(step);
   }
 
   take(message: LiveMessage): TimelineLine[] {
@@ -49,7 +49,7 @@ export class LiveText {
     if (kind === "reset-step") return step === this.#step ? this.#void() : [];
     const before = step < this.#step ? this.#void() : [];
     this.#step = step;
-    if (delta.trim() !== "") this.#told.add(step);
+    if (delta.trim() !== "") this.#shown.add(step);
     this.#rest += delta;
     return [...before, ...this.#wholeLines()];
   }

@@ -1,5 +1,5 @@
 import type { Msg } from "@nats-io/transport-node";
-import type { Asker } from "./asker.ts";
+import type { VerifiedCaller } from "./verified-caller.ts";
 import { isSubjectToken, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
 import { ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
@@ -40,7 +40,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   #abortReason: ServiceError | null = null;
   #slot: Slot | null = null;
   #wasInWork = false;
-  #asker: Asker | null = null;
+  #verified: VerifiedCaller | null = null;
 
   constructor(message: Msg, options: ActiveCallOptions) {
     this.#message = message;
@@ -53,16 +53,16 @@ export class ActiveCall implements CallContext, Work, Expirable {
   }
 
   /** Who asks, as soon as it is known, which is before the handler is. */
-  set asker(asker: Asker) {
-    this.#asker = asker;
+  set verified(verified: VerifiedCaller) {
+    this.#verified = verified;
   }
 
   get caller(): string {
-    return this.#asker?.caller ?? "";
+    return this.#verified?.caller ?? "";
   }
 
-  get roles(): Asker["roles"] {
-    return this.#asker?.roles ?? [];
+  get roles(): VerifiedCaller["roles"] {
+    return this.#verified?.roles ?? [];
   }
 
   get userToken(): string | undefined {

@@ -1,6 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import type { Askers } from "./asker.ts";
+import type { VerifiedCallers } from "./verified-caller.ts";
 import type { Connection } from "./connection.ts";
 import type { ConsumeOptions, Outcome } from "./consume.ts";
 import {
@@ -27,7 +27,7 @@ export class ActiveDelivery implements Work {
   readonly #message: QueueMessage;
   readonly #receipt: Receipt;
   readonly #options: ConsumeOptions;
-  readonly #askers: Askers;
+  readonly #callers: VerifiedCallers;
   readonly #controller = new AbortController();
   #delivery: Delivery | null = null;
   #isOurs = true;
@@ -42,13 +42,13 @@ export class ActiveDelivery implements Work {
   constructor(
     connection: Connection,
     received: { readonly message: QueueMessage; readonly receipt: Receipt },
-    { askers, ...options }: ConsumeOptions & { readonly askers: Askers },
+    { callers, ...options }: ConsumeOptions & { readonly callers: VerifiedCallers },
   ) {
     this.#connection = connection;
     this.#message = received.message;
     this.#receipt = received.receipt;
     this.#options = options;
-    this.#askers = askers;
+    this.#callers = callers;
   }
 
   /** Never rejects. */
@@ -97,7 +97,7 @@ export class ActiveDelivery implements Work {
   /** Rejects when nobody can say now who asks: the message is worth another try. */
   async #fromAsker(content: CommandContent, facts: DeliveryFacts): Promise<Delivery> {
     try {
-      const { caller } = await this.#askers.find({
+      const { caller } = await this.#callers.find({
         message: this.#message,
         natsUser: facts.caller,
         contract: content.contract,

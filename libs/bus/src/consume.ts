@@ -4,7 +4,7 @@ import type { Msg } from "@nats-io/transport-node";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import { ActiveDelivery } from "./active-delivery.ts";
-import { askersOf, type Askers } from "./asker.ts";
+import { verifiedCallersOf, type VerifiedCallers } from "./verified-caller.ts";
 import type { Delivery, QueueMessage } from "./delivery.ts";
 import { InFlight } from "./in-flight.ts";
 import { PullLoop } from "./pull-loop.ts";
@@ -64,7 +64,7 @@ export function consume(bus: Bus, options: ConsumeOptions): Consumption {
       `concurrency must be a whole number of at least 1, got ${options.concurrency}`,
     );
   }
-  return new BusConsumption(connectionOf(bus), { ...options, askers: askersOf(bus) });
+  return new BusConsumption(connectionOf(bus), { ...options, callers: verifiedCallersOf(bus) });
 }
 
 interface Received {
@@ -76,7 +76,7 @@ interface Received {
 
 class BusConsumption implements Consumption, Receiver {
   readonly #connection: Connection;
-  readonly #options: ConsumeOptions & { readonly askers: Askers };
+  readonly #options: ConsumeOptions & { readonly callers: VerifiedCallers };
   readonly #running = new InFlight();
   readonly #pulls: PullLoop;
   /** Null for a queue without lanes. */
@@ -85,7 +85,10 @@ class BusConsumption implements Consumption, Receiver {
   #kept = 0;
   #stopping: Promise<void> | null = null;
 
-  constructor(connection: Connection, options: ConsumeOptions & { readonly askers: Askers }) {
+  constructor(
+    connection: Connection,
+    options: ConsumeOptions & { readonly callers: VerifiedCallers },
+  ) {
     this.#connection = connection;
     this.#options = options;
     const { consumer, concurrency } = options;

@@ -38,7 +38,7 @@ export interface DeliveryFacts {
   readonly publishedAt: Date;
   /**
    * Taken before its turn, because its lane has less in work than others. The queue delivers the message in its turn, too, to anybody and perhaps
-   * while this delivery is in work; so what cannot be done now is left to that one, and nobody is told of it.
+   * while this delivery is in work; so what cannot be done now is left to that one, and it is not reported.
    */
   readonly isEarly: boolean;
   /**

@@ -14,7 +14,7 @@ import { isInboxOf } from "@switchyard/contracts/inboxes";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall, type CallTokens } from "./active-call.ts";
-import type { Askers } from "./asker.ts";
+import type { VerifiedCallers } from "./verified-caller.ts";
 import { ClaimError, claimedBytes } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
@@ -51,7 +51,7 @@ interface RpcEndpointOptions {
   /** Of the whole service. */
   readonly places: FairPlaces;
   readonly turns: FairTurns;
-  readonly askers: Askers;
+  readonly callers: VerifiedCallers;
   /** Of the calls of this endpoint; null for one without a limit of its own. */
   readonly ownLimit: number | null;
   readonly onFault: (fault: Fault) => void;
@@ -200,8 +200,8 @@ export class RpcEndpoint implements Endpoint {
       );
     }
     try {
-      const found = this.#options.askers.find({ message, natsUser: call.natsUser, contract });
-      call.asker = found instanceof Promise ? await found : found;
+      const found = this.#options.callers.find({ message, natsUser: call.natsUser, contract });
+      call.verified = found instanceof Promise ? await found : found;
     } catch (error) {
       if (error instanceof ServiceError) return failed(error.code, error.message, error.data);
       return this.#failureOf(call, error);

@@ -6,7 +6,7 @@ import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
-import { Askers, askersOf, type VerifyUser } from "./asker.ts";
+import { VerifiedCallers, verifiedCallersOf, type VerifyUser } from "./verified-caller.ts";
 import { FairPlaces } from "./fair-places.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
@@ -85,8 +85,9 @@ const DRAIN_MS = 20_000;
 /** A service on the bus: it answers rpcs and NATS discovery (ADR-32) until it is drained. */
 export function serve(bus: Bus, options: ServeOptions): Service {
   const { verifyUser } = options;
-  const askers = verifyUser === undefined ? askersOf(bus) : new Askers(verifyUser);
-  return new BusService(connectionOf(bus), options, askers);
+  const callers =
+    verifyUser === undefined ? verifiedCallersOf(bus) : new VerifiedCallers(verifyUser);
+  return new BusService(connectionOf(bus), options, callers);
 }
 
 class BusService implements Service, Receiver {
@@ -98,11 +99,11 @@ class BusService implements Service, Receiver {
   readonly #turns = new FairTurns(BEGUN_AT_ONCE);
   readonly #discovery: Discovery;
   readonly #notes: NodeJS.Timeout;
-  readonly #askers: Askers;
+  readonly #callers: VerifiedCallers;
 
-  constructor(connection: Connection, options: ServeOptions, askers: Askers) {
+  constructor(connection: Connection, options: ServeOptions, callers: VerifiedCallers) {
     this.#connection = connection;
-    this.#askers = askers;
+    this.#callers = callers;
     this.#options = options;
     const calls = options.concurrency ?? CONCURRENCY;
     this.#places = new FairPlaces({ calls, bytes: MAX_REQUEST_BYTES });
@@ -126,7 +127,7 @@ class BusService implements Service, Receiver {
       running: this.#running,
       places: this.#places,
       turns: this.#turns,
-      askers: this.#askers,
+      callers: this.#callers,
       ownLimit: this.#options.limits?.[contract.name] ?? null,
       onFault: this.#options.onFault,
       onStop: () => this.#endpoints.delete(endpoint),

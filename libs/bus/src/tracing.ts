@@ -37,7 +37,7 @@ const silent: WorkSpan = { traceparent: undefined, set() {}, fail() {} };
 /** A process has one, like a log: a span's parent is found through all of its parts. */
 let tracer: Tracer | null = null;
 
-/** Sets who is told of this process's work from now on; null for nobody, as at the start. */
+/** Sets who receives the spans of this process's work from now on; null for nobody, as at the start. */
 export function useTracer(next: Tracer | null): void {
   tracer = next;
 }

@@ -88,7 +88,7 @@ export const RepeatRecord = z.object({
 /** A step in the life of an approval or of a standing grant. */
 export const ApprovalRecord = z.object({
   kind: z.literal("approval"),
-  /** `executed` and `returned`: what the provider told of a consumed one; `returned` was provably not sent. */
+  /** `executed` and `returned`: what the provider reported of a consumed one; `returned` was provably not sent. */
   change: z.enum([
     ...ApprovalState.options,
     "executed",

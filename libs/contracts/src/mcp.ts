@@ -73,7 +73,7 @@ export const callTool = rpc({
      * It is bound to the caller, the tool and the arguments; another call under the same id is refused.
      */
     callId: CallId.optional(),
-    /** The approval that an earlier `approval_required` told of; needed when there is no `callId`. */
+    /** The approval that an earlier `approval_required` named; needed when there is no `callId`. */
     approvalId: ApprovalId.optional(),
     /** Asks for the call's progress on `yard.live.mcp.{owner}.{progress}`. */
     progress: ProgressId.optional(),

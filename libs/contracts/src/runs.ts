@@ -83,7 +83,7 @@ export const startRun = command({
 });
 export type StartRun = z.infer<typeof startRun.payload>;
 
-/** Why a run is to be cancelled, in the words of whoever asks. */
+/** Why a run is to be cancelled, in the words of the requester. */
 const CancelReason = z.string().min(1).max(512);
 
 /**

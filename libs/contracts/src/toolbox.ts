@@ -164,7 +164,7 @@ export const callBuiltin = rpc({
     callId: CallId.optional(),
     /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
     epoch: z.int().positive().optional(),
-    /** The approval that an earlier `approval_required` told of; needed when there is no `callId`. */
+    /** The approval that an earlier `approval_required` named; needed when there is no `callId`. */
     approvalId: ApprovalId.optional(),
   }),
   reply: z.object({

@@ -136,7 +136,7 @@ async function startService<S extends ServiceEnv>(
     onStop: (name, stop) => shutdown.push(name, stop),
     ready: (name, check) => readiness.add(name, check),
     describe: (name, fact) => readiness.describe(name, fact),
-    restart: config.YARD_RESTARTS ? () => shutdown.begin("restart asked", EXIT_RESTART) : null,
+    restart: config.YARD_RESTARTS ? () => shutdown.begin("restart requested", EXIT_RESTART) : null,
     isReady: async () => (await readiness.report()).ready,
   });
   if (shutdown.stopping) return;

@@ -44,12 +44,12 @@ test("goes on after a step that fails, and exits 1", async () => {
 
 test("exits with the code that was asked for, unless something fails on the way", async () => {
   const well = fixture();
-  well.shutdown.begin("restart asked", 75);
+  well.shutdown.begin("restart requested", 75);
   well.shutdown.begin("SIGTERM");
   assert.equal(await well.exited, 75);
   const badly = fixture();
   badly.shutdown.push("first", () => Promise.reject(new Error("will not stop")));
-  badly.shutdown.begin("restart asked", 75);
+  badly.shutdown.begin("restart requested", 75);
   assert.equal(await badly.exited, 1);
 });
 

@@ -1,7 +1,7 @@
 import { createInterface, type Interface } from "node:readline";
 import type { Person } from "./decide.ts";
 
-interface Asked {
+interface OpenQuestion {
   readonly answer: (line: string | null) => void;
 }
 
@@ -9,7 +9,7 @@ interface Asked {
 export class LineInput implements Person {
   readonly #lines: Interface;
   readonly #queue: string[] = [];
-  #asked: Asked | null = null;
+  #question: OpenQuestion | null = null;
   #reader: ((line: string | null) => void) | null = null;
   #isOver = false;
   readonly isTerminal: boolean;
@@ -34,7 +34,7 @@ export class LineInput implements Person {
     this.#lines.on("SIGINT", onInterrupt);
     this.#lines.on("close", () => {
       this.#isOver = true;
-      this.#asked?.answer(null);
+      this.#question?.answer(null);
       if (this.#queue.length === 0) this.#reader?.(null);
     });
   }
@@ -59,10 +59,10 @@ export class LineInput implements Person {
   ask(question: string, signal: AbortSignal): Promise<string | null> {
     if (signal.aborted || this.#isOver) return Promise.resolve(null);
     const { promise, resolve } = Promise.withResolvers<string | null>();
-    const over = (): void => this.#asked?.answer(null);
-    this.#asked = {
+    const over = (): void => this.#question?.answer(null);
+    this.#question = {
       answer: (line) => {
-        this.#asked = null;
+        this.#question = null;
         signal.removeEventListener("abort", over);
         this.#lines.setPrompt("");
         resolve(line);
@@ -90,7 +90,7 @@ export class LineInput implements Person {
   }
 
   #take(line: string): void {
-    if (this.#asked !== null) return this.#asked.answer(line);
+    if (this.#question !== null) return this.#question.answer(line);
     const reader = this.#reader;
     if (reader === null) return void this.#queue.push(line);
     this.#reader = null;

@@ -95,7 +95,7 @@ export async function history(
       },
       {
         title: "TOLD",
-        value: ({ deliveryStatus: told = "" }) => told.replace("not-requested", ""),
+        value: ({ deliveryStatus = "" }) => deliveryStatus.replace("not-requested", ""),
       },
       { title: "RUN", value: ({ runId = "" }) => runId },
       {

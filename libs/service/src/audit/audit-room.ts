@@ -16,7 +16,7 @@ interface AuditRoomOptions {
   readonly fill: () => Promise<number>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Told of the first failure in a row. */
+  /** Called at the first failure in a row. */
   readonly onTrouble: (error: unknown) => void;
   /** In milliseconds. */
   readonly everyMs?: number;

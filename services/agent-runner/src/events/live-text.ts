@@ -1,7 +1,7 @@
 import { redactText } from "@switchyard/service/redact";
 
 /** Of one step; what comes later is in the journal. In characters. */
-const MAX_TOLD = 16_384;
+const MAX_SENT_CHARS = 16_384;
 const MORE = "\n[the rest is not told live]";
 /** No credential goes over more words than this; a key in PEM is known by its beginning. */
 const HELD_WORDS = 3;
@@ -22,7 +22,7 @@ export class LiveText {
   #held = "";
   /** The beginning of the word that is being written. */
   #word = "";
-  #told = 0;
+  #sentChars = 0;
 
   constructor(tell: Tell) {
     this.#tell = tell;
@@ -30,7 +30,7 @@ export class LiveText {
 
   add(step: number, delta: string): void {
     if (step !== this.#step) this.reset(step);
-    if (this.#told > MAX_TOLD) return;
+    if (this.#sentChars > MAX_SENT_CHARS) return;
     const end = startOfLastWords(delta, 0);
     if (end > 0) this.#held += this.#word + delta.slice(0, end);
     this.#word = end > 0 ? delta.slice(end) : this.#word + delta;
@@ -50,7 +50,7 @@ export class LiveText {
   /** The step's text is whole. */
   end(step: number): void {
     if (step !== this.#step) return;
-    if (this.#told <= MAX_TOLD) this.#say(redactText(this.#held + this.#word));
+    if (this.#sentChars <= MAX_SENT_CHARS) this.#say(redactText(this.#held + this.#word));
     this.reset(0);
   }
 
@@ -59,7 +59,7 @@ export class LiveText {
     this.#step = step;
     this.#held = "";
     this.#word = "";
-    this.#told = 0;
+    this.#sentChars = 0;
   }
 
   /** Where the held text has a private key that has not ended; its length when it has none. */
@@ -70,13 +70,14 @@ export class LiveText {
 
   #say(text: string): void {
     if (text === "") return;
-    this.#told += text.length;
-    if (this.#told > MAX_TOLD) return this.#stop(text.slice(0, MAX_TOLD - this.#told));
+    this.#sentChars += text.length;
+    if (this.#sentChars > MAX_SENT_CHARS)
+      return this.#stop(text.slice(0, MAX_SENT_CHARS - this.#sentChars));
     this.#tell(this.#step, text);
   }
 
   #stop(last = ""): void {
-    this.#told = MAX_TOLD + 1;
+    this.#sentChars = MAX_SENT_CHARS + 1;
     this.#held = "";
     this.#word = "";
     this.#tell(this.#step, last + MORE);

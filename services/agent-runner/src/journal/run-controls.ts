@@ -51,7 +51,7 @@ export interface RunControls {
     readonly entry: JournalEntry;
     /** Who must be allowed to control the run; null for what runners tell each other. */
     readonly by: string | null;
-    /** The call or the child run that it is about: each is told of once. */
+    /** The call or the child run that it is about: each is reported once. */
     readonly expected: string | null;
     /** The message of the queue, which is applied once. */
     readonly command: string | null;

@@ -10,7 +10,7 @@ interface Refused {
   readonly message: MessageFacts;
   /** Null when the message names no run. */
   readonly runId: string | null;
-  /** True when an earlier delivery may have told of it. */
+  /** True when an earlier delivery may have reported it. */
   readonly isRepeat: boolean;
 }
 

@@ -277,17 +277,17 @@ export class RunAttempt {
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
     // What it is about may come first when it has its turn; and it would be refused twice.
     if (this.#delivery.isEarly) return this.#leaveForItsTurn();
-    return reject({ runId, ...this.#told }, rejection, this.#options);
+    return reject({ runId, ...this.#refusalFacts }, rejection, this.#options);
   }
 
   async #refuse({ runId, parent }: Claimable, rejection: Rejection): Promise<Outcome> {
     if (this.#delivery.isEarly) return this.#leaveForItsTurn();
-    const refused = { runId, parent, sessionId: this.#sessionId, ...this.#told };
+    const refused = { runId, parent, sessionId: this.#sessionId, ...this.#refusalFacts };
     return refuse(refused, rejection, this.#options);
   }
 
   /** A command that was kept may have been refused by a runner that died then. */
-  get #told(): { readonly message: MessageFacts; readonly isRepeat: boolean } {
+  get #refusalFacts(): { readonly message: MessageFacts; readonly isRepeat: boolean } {
     const message = this.#message;
     return { message, isRepeat: this.#delivery.deliveryCount > 1 || message !== this.#delivery };
   }

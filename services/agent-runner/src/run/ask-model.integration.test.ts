@@ -12,7 +12,7 @@ import { Suspended } from "../signals/interruption.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import type { Spent } from "../core/model-price.ts";
-import { ModelAsker, type AskContext, type AskListener } from "./ask-model.ts";
+import { ModelCaller, type AskContext, type AskListener } from "./ask-model.ts";
 import { parseModels } from "../model/models-file.ts";
 
 const redisServer = await testRedis();
@@ -139,7 +139,7 @@ test("says that a cost is unknown when the models file has no price", async () =
 function askerWith({
   waiting,
   ...heard
-}: Partial<AskListener> & { readonly waiting?: AbortSignal } = {}): ModelAsker {
+}: Partial<AskListener> & { readonly waiting?: AbortSignal } = {}): ModelCaller {
   const { signal } = new AbortController();
   const context: AskContext = {
     models,
@@ -150,10 +150,10 @@ function askerWith({
     random: () => 0,
   };
   const ignored = { onDelta: () => {}, onReset: () => {}, onAnswered: () => {} };
-  return new ModelAsker(context, { ...ignored, onDiscarded: () => {}, ...heard });
+  return new ModelCaller(context, { ...ignored, onDiscarded: () => {}, ...heard });
 }
 
-function answered(state: RunState, answer: Awaited<ReturnType<ModelAsker["ask"]>>): RunState {
+function answered(state: RunState, answer: Awaited<ReturnType<ModelCaller["ask"]>>): RunState {
   const { at } = state.started;
   return applyEntry(state, { kind: "model-responded", at, step: 1, durationMs: 1, ...answer });
 }

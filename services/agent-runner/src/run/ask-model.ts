@@ -60,7 +60,7 @@ const ANSWER_TOKENS = 1_000;
  * Asks the models of one run. A model that cannot answer is replaced by the next of the models file's
  * fallbacks, and the run stays with the one that did: the journal says which.
  */
-export class ModelAsker {
+export class ModelCaller {
   readonly #context: AskContext;
   readonly #listener: AskListener;
   readonly #opened = new Map<string, LanguageModelV4>();

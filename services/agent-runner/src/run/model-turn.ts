@@ -4,7 +4,7 @@ import { runToolsOf } from "../core/run-tools.ts";
 import type { EntryOf } from "../core/journal-entry.ts";
 import { StepBudget, tooMuchForRun } from "./step-budget.ts";
 import { addCost, addUsage, type Spent } from "../core/model-price.ts";
-import { ModelAsker } from "./ask-model.ts";
+import { ModelCaller } from "./ask-model.ts";
 import type { CallOutcome } from "../core/call-outcome.ts";
 import type { OfferedTool, ToolCatalogue } from "../core/tool-catalogue.ts";
 import type { ToolLister } from "./tool-lister.ts";
@@ -38,14 +38,14 @@ const NOTHING_MORE = { tokens: 0, costUsd: 0 };
 export class ModelTurn {
   readonly #context: RunContext;
   readonly #parts: TurnParts;
-  readonly #asker: ModelAsker;
+  readonly #model: ModelCaller;
   readonly #budget: StepBudget;
 
   constructor(context: RunContext, parts: TurnParts) {
     this.#context = context;
     this.#parts = parts;
     const live = liveSteps(context.bus, context.run.state.started);
-    this.#asker = new ModelAsker(context, { ...live, onDiscarded: (use) => this.#discard(use) });
+    this.#model = new ModelCaller(context, { ...live, onDiscarded: (use) => this.#discard(use) });
     this.#budget = new StepBudget(context);
   }
 
@@ -55,7 +55,7 @@ export class ModelTurn {
     const tools = await this.#parts.tools.tools();
     const isCut = tools.leftOut.length > 0;
     const offered = [...runToolsOf(run.state, { isCut }), ...tools.offered];
-    const reached = await this.#budget.reserve(() => this.#asker.needOf(run.state, offered));
+    const reached = await this.#budget.reserve(() => this.#model.needOf(run.state, offered));
     if (reached !== null) return reached;
     try {
       const shown = newPrints(run.state.shownTools, offered, tools);
@@ -79,15 +79,15 @@ export class ModelTurn {
     const { run, metrics, now } = this.#context;
     const startedAt = now();
     const heard = run.state.messages.length;
-    const compaction = this.#asker.compactionFor(run.state, offered);
+    const compaction = this.#model.compactionFor(run.state, offered);
     if (compaction !== null) {
-      const summary = await this.#asker.summarise(run.state, compaction);
+      const summary = await this.#model.summarise(run.state, compaction);
       const entry = { kind: "compacted" as const, upTo: compaction.upTo, ...summary };
       await run.discarded.tell((field) => run.note({ ...entry, ...field }));
       this.#countUse(summary);
       return; // the step itself is next
     }
-    const answer = await this.#asker.ask(run.state, step, offered);
+    const answer = await this.#model.ask(run.state, step, offered);
     const durationMs = Math.max(0, now() - startedAt);
     const [provider = ""] = answer.model.split("/");
     metrics.modelSeconds.observe({ provider }, durationMs / 1_000);

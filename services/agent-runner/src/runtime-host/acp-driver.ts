@@ -27,12 +27,12 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
   const cli = await spawn(args, env);
   const cost = new SessionCost(tell);
   // What is loaded is said again, and was told before.
-  let isTold = false;
+  let isPrompted = false;
   const app = client({ name: "switchyard" })
     .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params))
     .onNotification(methods.client.session.update, ({ params: { update } }) => {
       if (update.sessionUpdate === "usage_update") return cost.hear(update.cost);
-      const event = isTold ? eventOf(update) : null;
+      const event = isPrompted ? eventOf(update) : null;
       if (event !== null) tell(event);
     });
   const connection = app.connect(
@@ -60,7 +60,7 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
     const resumed = await resume(agent, options.session, { place, agentCapabilities });
     const sessionId = resumed ?? (await begin(agent, place));
     await onSession(sessionId, resumed !== null);
-    isTold = true;
+    isPrompted = true;
     cost.begin(resumed !== null);
     const text = turnText(resumed === null ? start.firstText : start.resumeText);
     const answer = await agent.request(methods.agent.session.prompt, {

@@ -222,7 +222,7 @@ function windowOf(
   };
 }
 
-/** For the operator: what a model was not told of. */
+/** For the operator: what the model does not know of. */
 function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalogueCut"> {
   const shortened = listed.filter((skill) => skill.shortened).map(({ name }) => name);
   return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };

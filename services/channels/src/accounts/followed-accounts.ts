@@ -31,7 +31,7 @@ export interface FollowedAccountsOptions {
 export type LoginRequest = z.output<typeof loginChannelAccount.request>;
 export type Login = z.output<typeof loginChannelAccount.reply>;
 
-/** There is no file for secrets, so none can be kept. */
+/** No file for secrets is configured, so none can be stored. */
 export class NoSecretStore extends Error {
   override readonly name = "NoSecretStore";
 }
@@ -40,7 +40,7 @@ export class NoSecretStore extends Error {
 export class FollowedAccounts {
   readonly #options: FollowedAccountsOptions;
   readonly #watches: FileWatch[] = [];
-  /** Null: there is no file. */
+  /** Null when no file is configured. */
   #text: string | null = null;
   #secrets: Readonly<Record<string, string>> = {};
   #applied: Promise<unknown> = Promise.resolve();

@@ -55,7 +55,7 @@ export class ConnectionAttempt {
   #current: { link: SessionTransport; stop: () => void } | null = null;
   #isOver = false;
   /** What an answer is waited for to. */
-  #asked: "the handshake" | "tools/list" = "the handshake";
+  #awaited: "the handshake" | "tools/list" = "the handshake";
 
   constructor(own: AttemptOptions) {
     this.#own = own;
@@ -89,7 +89,7 @@ export class ConnectionAttempt {
   }
 
   get requester(): string {
-    return this.#asked;
+    return this.#awaited;
   }
 
   #afterEarlier(error: unknown, earlier: unknown): unknown {
@@ -164,7 +164,7 @@ export class ConnectionAttempt {
     this.#current = { link, stop: () => changes.stop() };
     const timeout = config.connectTimeoutMs;
     let isClosed = false;
-    this.#asked = "the handshake";
+    this.#awaited = "the handshake";
     await client.connect(link.transport, prior === null ? { timeout } : { timeout, prior });
     // Before the list is read, so that no change falls between the two.
     await changes.start();
@@ -183,7 +183,7 @@ export class ConnectionAttempt {
     client.onclose = () => {
       isClosed = true;
     };
-    this.#asked = "tools/list";
+    this.#awaited = "tools/list";
     const read = await readTools();
     // What is known from before proves nothing about now, and without tools nothing was asked yet.
     if (prior?.kind === "modern" && client.getServerCapabilities()?.tools === undefined)

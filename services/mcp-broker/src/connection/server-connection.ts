@@ -184,7 +184,7 @@ export class ServerConnection {
     await this.#options.after;
   }
 
-  /** Takes over an entry that makes the same connection. The server is told of other roots where it listens. */
+  /** Takes over an entry that makes the same connection. The server is notified of other roots when it asked for that. */
   async amend(entry: ServerEntry): Promise<void> {
     const { config } = this.#entry;
     if (config === null || entry.config === null) return;
@@ -196,7 +196,7 @@ export class ServerConnection {
     try {
       await this.session?.rootsChanged();
     } catch (error) {
-      this.#report({ kind: "trouble", reason: `changed roots not told: ${String(error)}` });
+      this.#report({ kind: "trouble", reason: `changed roots not sent: ${String(error)}` });
     }
   }
 

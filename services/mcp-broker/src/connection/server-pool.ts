@@ -34,7 +34,7 @@ export interface ServerPool {
 }
 
 export interface PoolChange {
-  /** Told to those whose calls end with the predecessor. */
+  /** The error of calls that end with the predecessor. */
   readonly reason: string;
   /** Why the server is to stay unconnected; null when it may connect. */
   readonly heldBecause: string | null;
@@ -50,7 +50,7 @@ export interface PoolOptions extends Omit<
   ServerConnectionOptions,
   "entry" | "heldBecause" | "after" | "stderrBefore"
 > {
-  /** Of the connections of instances, which the outside is not told of. */
+  /** Of the connections of instances, which are not reported to the outside. */
   readonly onInstanceChange: ServerConnectionOptions["onChange"];
   readonly onFault: (error: unknown) => void;
 }

@@ -48,9 +48,9 @@ export async function readServerFile(
  */
 export function parseServerFile(text: string, fileName: string): ServerFile {
   const taken = new Set<string>();
-  const entryOf = ({ key, value, warnings: told = [] }: RawEntry): ServerEntry => {
+  const entryOf = ({ key, value, warnings: ofFile = [] }: RawEntry): ServerEntry => {
     const { problems, ...read } = readDeclaration(key, value, "file");
-    const entry = { ...read, warnings: [...told, ...read.warnings] };
+    const entry = { ...read, warnings: [...ofFile, ...read.warnings] };
     const id = freeId(entry.id, taken);
     taken.add(id);
     if (id !== entry.id && problems.length === 0) return duplicate(entry, id, fileName);

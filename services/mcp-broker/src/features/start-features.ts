@@ -48,7 +48,7 @@ export interface FeatureOptions {
 export interface Features {
   readonly hooksOf: SessionHooksOf;
   /**
-   * To be told of every change of a connection, also of an instance's: a new one gets the
+   * Has to be called for every change of a connection, also of an instance's: a new one gets the
    * subscriptions and the log level of the one before.
    */
   changed(change: ConnectionChange, connection: ServerConnection): void;
@@ -78,13 +78,13 @@ export function startFeatures(options: FeatureOptions): Features {
   });
   const levels = createLogLevels(onTrouble);
   const notifications = createFeatureNotifications({ bus, subscriptions, now, onTrouble });
-  const tell = createQuestionTeller(bus, onTrouble);
+  const report = createQuestionReporter(bus, onTrouble);
   const store = createQuestionStore(redis);
   const questions = createOpenQuestions({
     store,
     holder: randomUUID(),
     now,
-    onEnded: tell.ended,
+    onEnded: report.ended,
     onTrouble: (err) => log.warn({ err }, "mcp questions trouble"),
   });
   const memories = createMemories(options.env, now);
@@ -96,7 +96,7 @@ export function startFeatures(options: FeatureOptions): Features {
     questionMs,
     now,
     newId: () => `q-${randomBytes(8).toString("hex")}`,
-    onAsked: tell.asked,
+    onRequested: report.requested,
     onTrouble,
     notifications,
     rootsOf: (config) =>
@@ -104,7 +104,7 @@ export function startFeatures(options: FeatureOptions): Features {
   };
   const askToOpen = createAskToOpen(deps);
   // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
-  const keeping: QuestionKeeping = { store, now, onLost: tell.ended };
+  const keeping: QuestionKeeping = { store, now, onLost: report.ended };
   const lookForLost = (): void =>
     void currentQuestions(keeping).catch((err: unknown) =>
       log.warn({ err }, "mcp questions trouble"),
@@ -140,7 +140,7 @@ export function startFeatures(options: FeatureOptions): Features {
   };
 }
 
-function createQuestionTeller(bus: Bus, onTrouble: (server: string, error: unknown) => void) {
+function createQuestionReporter(bus: Bus, onTrouble: (server: string, error: unknown) => void) {
   const tell = (contract: typeof questionRequested | typeof questionEnded, question: Question) => {
     const { server, id, state, askedFor } = question;
     for (const owner of new Set(askedFor.map(({ user }) => user))) {
@@ -151,7 +151,7 @@ function createQuestionTeller(bus: Bus, onTrouble: (server: string, error: unkno
     }
   };
   return {
-    asked: (question: Question) => tell(questionRequested, question),
+    requested: (question: Question) => tell(questionRequested, question),
     ended: (question: Question) => tell(questionEnded, question),
   };
 }

@@ -1,5 +1,5 @@
 import { isAdmin } from "@switchyard/contracts/user-roles";
-import type { Asker } from "@switchyard/bus/asker";
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
@@ -52,9 +52,9 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
       { setting: TOKEN_KEY_SETTING },
     );
   };
-  const target = (server: string, asker: Asker): LoginTarget => {
-    checkAdmin(deps.admins, asker);
-    return { server, caller: asker.caller, launch: launchOf(deps, server) };
+  const target = (server: string, verified: VerifiedCaller): LoginTarget => {
+    checkAdmin(deps.admins, verified);
+    return { server, caller: verified.caller, launch: launchOf(deps, server) };
   };
 
   service.handle(beginLogin, ({ server, redirectUri }, context) => {
@@ -115,9 +115,9 @@ function unreachable({ message }: StoreError) {
   );
 }
 
-function checkAdmin(admins: readonly string[], asker: Asker): void {
-  if (isAdmin(admins, asker)) return;
-  const { caller } = asker;
+function checkAdmin(admins: readonly string[], verified: VerifiedCaller): void {
+  if (isAdmin(admins, verified)) return;
+  const { caller } = verified;
   const setting = "YARD_MCP_ADMINS";
   throw fail.forbidden_admin(
     `NATS user ${caller} may not log in to MCP servers. Who may is in the broker's setting ${setting}.`,

@@ -1,5 +1,5 @@
 import { isAdmin } from "@switchyard/contracts/user-roles";
-import type { Asker } from "@switchyard/bus/asker";
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { approvePins, blockPins, diffPin, listPins } from "@switchyard/contracts/mcp-pins";
@@ -19,9 +19,9 @@ export function handlePins(
   service: Service,
   { pins, admins }: { pins: PinBook; admins: readonly string[] },
 ): void {
-  const adminOf = (asker: Asker): string => {
-    const { caller } = asker;
-    if (!isAdmin(admins, asker)) throw forbidden(caller);
+  const adminOf = (verified: VerifiedCaller): string => {
+    const { caller } = verified;
+    if (!isAdmin(admins, verified)) throw forbidden(caller);
     return caller;
   };
 

@@ -1,4 +1,4 @@
-import type { Asker } from "@switchyard/bus/asker";
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
@@ -28,25 +28,25 @@ const ENDS = { accept: "accepted", decline: "declined", cancel: "cancelled" } as
 /** Answers `mcp.questions` and `mcp.answer`, in any broker: the questions are in Redis. */
 export function handleQuestions(service: Service, deps: QuestionHandlerDeps): void {
   const { store, open, admins, now, onLost } = deps;
-  const mayAnswer = (asker: Asker, { askedFor }: Question): boolean =>
-    isAdmin(admins, asker) ||
-    (askedFor.length > 0 && askedFor.every(({ user }) => user === asker.caller));
+  const mayAnswer = (verified: VerifiedCaller, { askedFor }: Question): boolean =>
+    isAdmin(admins, verified) ||
+    (askedFor.length > 0 && askedFor.every(({ user }) => user === verified.caller));
 
-  service.handle(listQuestions, async ({ server, pendingOnly }, asker) => {
+  service.handle(listQuestions, async ({ server, pendingOnly }, verified) => {
     const all = await orUnavailable(() => currentQuestions({ store, now, onLost }));
     const shown = all
       .map(({ question }) => question)
       .filter((question) => server === undefined || question.server === server)
       .filter(({ state }) => !pendingOnly || state === "pending")
-      .filter((question) => mayAnswer(asker, question))
+      .filter((question) => mayAnswer(verified, question))
       .toSorted((a, b) => (a.askedAt < b.askedAt ? 1 : -1));
     return { questions: shown.slice(0, LISTED) };
   });
 
-  service.handle(answerQuestion, async ({ id, action, content }, asker) => {
-    const { caller } = asker;
+  service.handle(answerQuestion, async ({ id, action, content }, verified) => {
+    const { caller } = verified;
     const [stored] = await orUnavailable(() => store.read([id]));
-    if (stored === null || stored === undefined || !mayAnswer(asker, stored.question))
+    if (stored === null || stored === undefined || !mayAnswer(verified, stored.question))
       throw fail.unknown_question(`There is no question ${id} for ${caller}.`, { id });
     const { question, holder } = stored;
     if (question.state !== "pending") throw ended(question);

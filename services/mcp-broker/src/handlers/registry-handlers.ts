@@ -1,5 +1,5 @@
 import { isAdmin } from "@switchyard/contracts/user-roles";
-import type { Asker } from "@switchyard/bus/asker";
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
@@ -36,9 +36,9 @@ const REPLY_MARGIN_MS = 250;
 /** Answers the contracts of the registry. Reading is for every client, changes are for admins. */
 export function handleRegistry(service: Service, deps: RegistryDeps): void {
   const { pool, registry, owner } = deps;
-  const adminOf = (asker: Asker): string => {
-    const { caller } = asker;
-    if (!isAdmin(deps.admins, asker)) throw forbidden(caller);
+  const adminOf = (verified: VerifiedCaller): string => {
+    const { caller } = verified;
+    if (!isAdmin(deps.admins, verified)) throw forbidden(caller);
     return caller;
   };
   /** The server file of another broker may name servers that this one has no declaration of. */

@@ -34,7 +34,7 @@ export type RegistryChange = { readonly by: string | null } & (
   | { readonly kind: "added" | "updated"; readonly server: ServerInfo }
   | { readonly kind: "removed"; readonly serverId: string }
 ) & {
-    /** True for a change that another broker made and told of. */
+    /** True for a change that another broker made and reported. */
     readonly isEcho?: boolean;
   };
 

@@ -19,7 +19,7 @@ export interface AskPersonDeps {
   readonly questionMs: number;
   readonly now: () => number;
   readonly newId: () => string;
-  readonly onAsked: (question: Question) => void;
+  readonly onRequested: (question: Question) => void;
   readonly onTrouble: (server: string, error: unknown) => void;
 }
 
@@ -68,7 +68,7 @@ export async function askPerson(
   const { elicitationId } = asks;
   const lost = lostSignal(request.signal, origins);
   const asking = questions.ask(question, { lost, elicitationId });
-  deps.onAsked(question);
+  deps.onRequested(question);
   try {
     return resultOf(await asking);
   } catch (error) {

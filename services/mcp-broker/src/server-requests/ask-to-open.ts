@@ -45,7 +45,7 @@ export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
         deps.onTrouble(server, error);
         break;
       }
-      deps.onAsked(question);
+      deps.onRequested(question);
       made.push(question);
     }
     return made;

@@ -4,7 +4,7 @@ import type { QuestionStore, StoredQuestion } from "./question-store.ts";
 export interface QuestionKeeping {
   readonly store: QuestionStore;
   readonly now: () => number;
-  /** Told of a question that the broker which waited for it has left behind. */
+  /** Called with a question that the broker which waited for it has left behind. */
   readonly onLost: (question: Question) => void;
 }
 

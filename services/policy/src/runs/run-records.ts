@@ -6,7 +6,7 @@ import { z } from "zod";
 
 /**
  * What runners keep of their runs in Redis. The policy may read it and write none of it, so what it says about a run is not
- * the word of whoever asks. Methods reject with StoreError.
+ * what the requester says. Methods reject with StoreError.
  */
 export interface RunRecords {
   /** The user that a run works for; null when there is no such run. */

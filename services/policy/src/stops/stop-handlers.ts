@@ -70,8 +70,8 @@ export function createStopHandlers(parts: {
       const { all } = stops;
       const seesAll = isAdmin(admins, { caller, roles });
       if (SERVICES.has(caller) || seesAll) return { stops: [...all] };
-      const isTold = await Promise.all(all.map(({ scope }) => concerns(runs, scope, caller)));
-      return { stops: all.filter((_stop, index) => isTold[index]) };
+      const isShown = await Promise.all(all.map(({ scope }) => concerns(runs, scope, caller)));
+      return { stops: all.filter((_stop, index) => isShown[index]) };
     },
   };
 }

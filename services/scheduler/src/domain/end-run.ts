@@ -9,7 +9,7 @@ import {
   type RunEnd,
 } from "./job-record.ts";
 
-export interface Told {
+export interface DeliveryResult {
   readonly status: z.output<typeof DeliveryStatus>;
   readonly error?: string;
 }
@@ -35,7 +35,7 @@ export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfte
   return closeRun(
     record,
     { ...run, end },
-    { told: { status: "not-requested" }, now: end.endedAtMs, alertAfter },
+    { delivered: { status: "not-requested" }, now: end.endedAtMs, alertAfter },
   );
 }
 
@@ -55,10 +55,10 @@ function isToBeTold(
 export function closeRun(
   record: JobRecord,
   run: ActiveRun & { readonly end: RunEnd },
-  { told, now, alertAfter }: { told: Told; now: number; alertAfter: number },
+  { delivered, now, alertAfter }: { delivered: DeliveryResult; now: number; alertAfter: number },
 ): Change {
   const { job } = record;
-  const { status, error } = outcomeOf(run.end, told, job.delivery?.bestEffort === true);
+  const { status, error } = outcomeOf(run.end, delivered, job.delivery?.bestEffort === true);
   const active = record.active.filter(({ runId }) => runId !== run.runId);
   const consecutiveErrors = status === "ok" ? 0 : job.state.consecutiveErrors + 1;
   const { runningAtMs: _, lastError: _error, lastDeliveryError: _told, ...state } = job.state;
@@ -75,10 +75,10 @@ export function closeRun(
         lastRunStatus: status,
         lastDurationMs: Math.max(0, run.end.endedAtMs - run.runAtMs),
         consecutiveErrors,
-        lastDelivered: told.status === "delivered",
-        lastDeliveryStatus: told.status,
+        lastDelivered: delivered.status === "delivered",
+        lastDeliveryStatus: delivered.status,
         ...(error !== undefined && { lastError: error }),
-        ...(told.error !== undefined && { lastDeliveryError: told.error }),
+        ...(delivered.error !== undefined && { lastDeliveryError: delivered.error }),
       },
     },
   };
@@ -93,7 +93,7 @@ export function closeRun(
   if (consecutiveErrors > 0 && consecutiveErrors % alertAfter === 0)
     events.push({ kind: "failing", facts: { consecutiveErrors, error: error ?? "" } });
   if (after === null) events.push({ kind: "removed", facts: { by: null } });
-  const entry = entryOf(after ?? closed, run, { status, error, told, now });
+  const entry = entryOf(after ?? closed, run, { status, error, delivered, now });
   return { record: after, entries: [entry], events };
 }
 
@@ -116,12 +116,16 @@ function afterOneShot(
 
 function outcomeOf(
   end: RunEnd,
-  told: Told,
+  delivered: DeliveryResult,
   bestEffort: boolean,
 ): { status: RunEnd["status"]; error: string | undefined } {
-  const isTold = told.status === "delivered" || told.status === "not-requested";
-  if (end.status !== "ok" || isTold || bestEffort) return { status: end.status, error: end.error };
-  return { status: "error", error: `the answer was not delivered: ${told.error ?? told.status}` };
+  const isDelivered = delivered.status === "delivered" || delivered.status === "not-requested";
+  if (end.status !== "ok" || isDelivered || bestEffort)
+    return { status: end.status, error: end.error };
+  return {
+    status: "error",
+    error: `the answer was not delivered: ${delivered.error ?? delivered.status}`,
+  };
 }
 
 // oxlint-disable-next-line max-params -- the record, the run and what became of it
@@ -131,9 +135,14 @@ function entryOf(
   {
     status,
     error,
-    told,
+    delivered,
     now,
-  }: { status: RunEnd["status"]; error: string | undefined; told: Told; now: number },
+  }: {
+    status: RunEnd["status"];
+    error: string | undefined;
+    delivered: DeliveryResult;
+    now: number;
+  },
 ): ScheduleRun {
   const { end } = run;
   return {
@@ -145,9 +154,9 @@ function entryOf(
     dueAtMs: run.dueAtMs,
     ...(error !== undefined && { error }),
     ...(end.output !== undefined && { summary: end.output.slice(0, SUMMARY_CHARS) }),
-    delivered: told.status === "delivered",
-    deliveryStatus: told.status,
-    ...(told.error !== undefined && { deliveryError: told.error }),
+    delivered: delivered.status === "delivered",
+    deliveryStatus: delivered.status,
+    ...(delivered.error !== undefined && { deliveryError: delivered.error }),
     runId: run.runId,
     ...(run.start.session !== undefined && { sessionKey: run.start.session }),
     runAtMs: run.runAtMs,

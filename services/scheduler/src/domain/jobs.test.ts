@@ -159,11 +159,11 @@ test("an answer that could not be delivered is an error unless the job says best
     const change = ended(takeDue(record, NOW + MINUTE, settings), "ok", NOW + MINUTE + 5);
     const [run] = recordOf(change).active;
     assert.ok(run?.end && run.phase === "delivering");
-    const told = { status: "not-delivered", error: "404" } as const;
+    const delivered = { status: "not-delivered", error: "404" } as const;
     const closed = closeRun(
       recordOf(change),
       { ...run, end: run.end },
-      { told, now: NOW, alertAfter: 3 },
+      { delivered, now: NOW, alertAfter: 3 },
     );
     return closed.entries[0]?.status;
   };

@@ -21,8 +21,8 @@ export async function findJob(
   return maySee && (owner === undefined || owner === job.owner) ? stored : null;
 }
 
-/** Whose jobs are asked about; another owner's are none to whoever may not see them. */
-export function ownerAsked(caller: string, owner: string | undefined): string | null {
+/** Whose jobs the request is about; another owner's are none to whoever may not see them. */
+export function requestedOwner(caller: string, owner: string | undefined): string | null {
   if (owner === undefined || owner === caller) return caller;
   return isAdmin(caller) ? owner : null;
 }

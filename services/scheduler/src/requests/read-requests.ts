@@ -8,7 +8,7 @@ import {
   type ScheduleRun,
 } from "@switchyard/contracts/schedules";
 import type { JobStore } from "../store/job-store.ts";
-import { findJob, isAdmin, ownerAsked } from "./find-job.ts";
+import { findJob, isAdmin, requestedOwner } from "./find-job.ts";
 import { pageOf } from "./page.ts";
 
 export interface ReadParts {
@@ -20,8 +20,8 @@ export interface ReadParts {
 /** Answers what is asked about jobs. Another owner's job is as unknown as one that is not there. */
 export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: ReadParts): void {
   service.handle(scheduleStatus, async ({ owner }, { caller }) => {
-    const asked = ownerAsked(caller, owner);
-    const jobs = asked === null ? [] : await jobsOf(store, asked);
+    const whose = requestedOwner(caller, owner);
+    const jobs = whose === null ? [] : await jobsOf(store, whose);
     const next = jobs.flatMap(({ enabled, state }) => (enabled ? (state.nextRunAtMs ?? []) : []));
     return {
       enabled: true,
@@ -36,8 +36,8 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
     const { owner, all, query = "", sortBy, sortDir, includeDisabled } = request;
     const enabled = request.enabled ?? (includeDisabled ? "all" : "enabled");
     const isAll = all && owner === undefined && isAdmin(caller);
-    const asked = isAll ? null : ownerAsked(caller, owner);
-    const jobs = asked === null && !isAll ? [] : await jobsOf(store, asked);
+    const whose = isAll ? null : requestedOwner(caller, owner);
+    const jobs = whose === null && !isAll ? [] : await jobsOf(store, whose);
     const wanted = jobs
       .filter((job) => enabled === "all" || job.enabled === (enabled === "enabled"))
       .filter(({ name, description = "" }) => includes([name, description], query))
@@ -66,10 +66,10 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
       const problem = "jobId required (id accepted for backward compatibility)";
       throw fail.invalid_job(problem, { problem });
     }
-    const asked = ownerAsked(caller, owner);
+    const whose = requestedOwner(caller, owner);
     const ids = isOne
       ? await idOf(store, { jobId: jobId ?? "", caller, owner })
-      : await idsOf(store, asked);
+      : await idsOf(store, whose);
     if (ids === null) throw unknown();
     const logs = await Promise.all(ids.map((id) => store.log(id)));
     const wanted = logs
@@ -97,12 +97,12 @@ async function jobsOf(store: JobStore, owner: string | null): Promise<ScheduleJo
 /** A job that has run once is gone, and its log is still there for its owner. */
 async function idOf(
   store: JobStore,
-  asked: { jobId: string; caller: string; owner: string | undefined },
+  query: { jobId: string; caller: string; owner: string | undefined },
 ): Promise<string[] | null> {
-  if ((await findJob(store, asked)) !== null) return [asked.jobId];
-  const owner = ownerAsked(asked.caller, asked.owner);
+  if ((await findJob(store, query)) !== null) return [query.jobId];
+  const owner = requestedOwner(query.caller, query.owner);
   const removed = owner === null ? [] : await store.removedJobs(owner);
-  return removed.includes(asked.jobId) ? [asked.jobId] : null;
+  return removed.includes(query.jobId) ? [query.jobId] : null;
 }
 
 async function idsOf(store: JobStore, owner: string | null): Promise<string[]> {

@@ -67,11 +67,11 @@ function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
   const skipped = (reason: string): void => void skips.set(reason, (skips.get(reason) ?? 0) + 1);
   /** Until Redis answers, or the process stops. */
   const surely = async <T>(step: () => Promise<T>): Promise<T | null> => {
-    for (let isTold = false; ; isTold = true) {
+    for (let isLogged = false; ; isLogged = true) {
       try {
         return await step();
       } catch (err) {
-        if (!isTold) log.warn({ err, trigger: trigger.id }, "message cannot be taken; trying on");
+        if (!isLogged) log.warn({ err, trigger: trigger.id }, "message cannot be taken; trying on");
         if (stopping.signal.aborted) return null;
         await delay(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => {}); // stopped
       }
@@ -86,9 +86,9 @@ function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
   const workOff = async (): Promise<void> => {
     while (waiting.length > 0 || skips.size > 0) {
       for (const message of waiting.splice(0)) await receive(message);
-      const told = [...skips];
+      const counts = [...skips];
       skips.clear();
-      for (const [reason, count] of told)
+      for (const [reason, count] of counts)
         await surely(() => skipMessages(trigger, { count, reason }, parts));
     }
   };

@@ -152,7 +152,7 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
       return closeRun(
         record,
         { ...current, end },
-        { told: { status: "delivered" }, now: now(), alertAfter },
+        { delivered: { status: "delivered" }, now: now(), alertAfter },
       );
     const { isFinal = outcome.outcome === "refused", isUnsent = false } = outcome;
     if (!isFinal && retryMs !== undefined) {
@@ -163,7 +163,7 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
     return closeRun(
       record,
       { ...current, end },
-      { told: { status, error: outcome.error }, now: now(), alertAfter },
+      { delivered: { status, error: outcome.error }, now: now(), alertAfter },
     );
   });
 }

@@ -17,7 +17,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Told of each further one of equal keys, of which the last counts; null: they are refused. */
+/** Called with each further one of equal keys, of which the last counts; null: they are refused. */
 export type DuplicateReport = ((key: string, offset: number) => void) | null;
 
 /** The values of a whole document. Throws a {@link Refusal}. */

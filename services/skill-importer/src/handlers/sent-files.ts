@@ -1,5 +1,5 @@
 import { isAdmin } from "@switchyard/contracts/user-roles";
-import type { Asker } from "@switchyard/bus/asker";
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { SentFile, sentArchive } from "@switchyard/contracts/definition-store";
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { z } from "zod";
@@ -19,7 +19,7 @@ export function requireAdmin(
     caller,
     roles,
     fail,
-  }: Asker & {
+  }: VerifiedCaller & {
     fail: { forbidden_admin: Refuse<{ caller: string; setting: string }> };
   },
   admins: readonly string[],

@@ -6,9 +6,9 @@ import { AgentName } from "@switchyard/contracts/ids";
 import { withYamlChanges, type YamlChange } from "@switchyard/service/yaml-edit";
 import { MAX_FILE_BYTES, problemLine, readYaml } from "@switchyard/service/yaml-file";
 import { systemErrorCode, ToolError } from "../tool-error.ts";
-import { openForReading } from "../workspace/open-place.ts";
+import { openForReading } from "../workspace/open-path.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
-import { openWorkspace, placeOf, type Workspace } from "../workspace/workspace.ts";
+import { openWorkspace, workspacePath, type Workspace } from "../workspace/workspace.ts";
 import { withChange, type ConfigChange } from "./config-changes.ts";
 import { isList, isObject, redacted, type Json, type JsonObject } from "./config-value.ts";
 
@@ -52,8 +52,8 @@ export function configFiles(directory: string): ConfigFiles {
         if (own.length === 0) continue;
         const inFile = own.map(({ path, value }) => ({ path: path.slice(file.at.length), value }));
         try {
-          const place = await placeOf(workspace, file.name);
-          await replaceFile(place, Buffer.from(changedText(file, inFile)), { read: file.stats });
+          const target = await workspacePath(workspace, file.name);
+          await replaceFile(target, Buffer.from(changedText(file, inFile)), { read: file.stats });
         } catch (error) {
           throw notWritten(error, file.name, written);
         }
@@ -100,7 +100,7 @@ async function readAll(directory: string): Promise<ConfigSnapshot> {
 
 /** Files of the folder `agents` that can be one; of two with the same name the first. */
 async function agentFiles(workspace: Workspace) {
-  const { base, names } = await placeOf(workspace, "agents");
+  const { base, names } = await workspacePath(workspace, "agents");
   const entries = await readdir(join(base, ...names)).catch((error: unknown) => {
     if (["ENOENT", "ENOTDIR"].includes(systemErrorCode(error) ?? "")) return [];
     throw error;
@@ -115,13 +115,13 @@ async function agentFiles(workspace: Workspace) {
 }
 
 async function readOne(workspace: Workspace, name: string) {
-  const place = await placeOf(workspace, name);
-  const exists = await lstat(join(place.base, ...place.names)).catch((error: unknown) => {
+  const target = await workspacePath(workspace, name);
+  const exists = await lstat(join(target.base, ...target.names)).catch((error: unknown) => {
     if (systemErrorCode(error) === "ENOENT") return null;
     throw error;
   });
   if (exists === null) return null;
-  const file = await openForReading(place);
+  const file = await openForReading(target);
   try {
     const stats = await file.stat({ bigint: true });
     if (stats.size > MAX_FILE_BYTES)

@@ -78,11 +78,11 @@ export function createRestartDesk(options: {
       const late = later(context.timeLeftMs - ANSWER_MS, context.signal);
       const first = await Promise.race([work, late.promise]).finally(late.end);
       if (first === null || wish.continuation !== null) {
-        const told = tell(options, { wish, context, work }).catch((err: unknown) =>
-          log.warn({ err, caller: context.caller }, "result of a restart not told"),
+        const sending = tell(options, { wish, context, work }).catch((err: unknown) =>
+          log.warn({ err, caller: context.caller }, "result of a restart not sent"),
         );
-        telling.add(told);
-        void told.finally(() => telling.delete(told));
+        telling.add(sending);
+        void sending.finally(() => telling.delete(sending));
       }
       return first;
     },

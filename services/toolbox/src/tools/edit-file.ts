@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { defineTool, type ToolResult } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { openForReading } from "../workspace/open-place.ts";
+import { openForReading } from "../workspace/open-path.ts";
 import { inTurn } from "../workspace/in-turn.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
 import { refuseWhenFull } from "../workspace/workspace-size.ts";
-import { pathOf, placeOf, type Place } from "../workspace/workspace.ts";
+import { pathOf, workspacePath, type WorkspacePath } from "../workspace/workspace.ts";
 import { decodeText, readBytes } from "./read-text.ts";
 import { WRITE_LIMIT_BYTES } from "./write-file.ts";
 
@@ -21,10 +21,10 @@ export const editFile = defineTool({
     replaceAll: z.boolean().default(false).describe("Replace every occurrence"),
   }),
   async run(args, { workspace }) {
-    const place = await placeOf(workspace, args.path);
+    const target = await workspacePath(workspace, args.path);
     await refuseWhenFull(workspace, 0);
     // Two edits of one file are often asked for at once, and the second must see what the first has done.
-    return inTurn(pathOf(place), () => edit(place, args));
+    return inTurn(pathOf(target), () => edit(target, args));
   },
 });
 
@@ -36,10 +36,10 @@ interface Edit {
 }
 
 async function edit(
-  place: Place,
+  target: WorkspacePath,
   { path, oldText, newText, replaceAll }: Edit,
 ): Promise<ToolResult> {
-  const { text: before, stats } = await readWhole(place, path);
+  const { text: before, stats } = await readWhole(target, path);
   const occurrences = countOf(before, { oldText, replaceAll });
   if (occurrences === 0) throw notFound(before, { path, oldText });
   if (occurrences > 1 && !replaceAll)
@@ -57,7 +57,7 @@ async function edit(
   const literal = newText.replaceAll("$", "$$$$");
   const after = replaceAll ? before.replaceAll(oldText, literal) : before.replace(oldText, literal);
   const bytes = Buffer.from(after, "utf8");
-  await replaceFile(place, bytes, { read: stats });
+  await replaceFile(target, bytes, { read: stats });
   return {
     text: `Replaced ${occurrences} ${occurrences === 1 ? "occurrence" : "occurrences"} in ${path}; it has ${bytes.length} bytes now.`,
     structured: { path, occurrences, bytesWritten: bytes.length },
@@ -84,8 +84,8 @@ function notFound(before: string, { path, oldText }: Pick<Edit, "path" | "oldTex
   );
 }
 
-async function readWhole(place: Place, shown: string) {
-  const file = await openForReading(place);
+async function readWhole(target: WorkspacePath, shown: string) {
+  const file = await openForReading(target);
   try {
     const stats = await file.stat({ bigint: true });
     if (stats.size > WRITE_LIMIT_BYTES)

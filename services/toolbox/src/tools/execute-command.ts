@@ -6,8 +6,8 @@ import type { CommandCage, CommandSandbox } from "../command/command-sandbox.ts"
 import { isExceeded, runCommand, type CommandEnd } from "../command/run-command.ts";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { holdDirectory } from "../workspace/open-place.ts";
-import { pathOf, placeOf, type Workspace } from "../workspace/workspace.ts";
+import { holdDirectory } from "../workspace/open-path.ts";
+import { pathOf, workspacePath, type Workspace } from "../workspace/workspace.ts";
 import { roomOf, type WorkspaceRoom } from "../workspace/workspace-size.ts";
 import { commandWords } from "./command-words.ts";
 
@@ -55,11 +55,11 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
       if (words.length === 0 || words[0] === "")
         throw new ToolError("The command is empty; name a program.");
       const timeoutMs = Math.max(1, Math.min(timeout, timeLeftMs - END_MARGIN_MS));
-      const place = await placeOf(workspace, cwd);
+      const target = await workspacePath(workspace, cwd);
       // Held, so that the command starts in the very directory that was checked.
-      const directory = await holdDirectory(place, place.names);
+      const directory = await holdDirectory(target, target.names);
       try {
-        const inside = pathOf(place);
+        const inside = pathOf(target);
         const room = await roomOf(workspace);
         const end = await runCommand({
           words: sandbox?.wrap({ words, workspace: workspace.root, cwd: inside }) ?? words,

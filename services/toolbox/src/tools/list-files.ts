@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineTool } from "../tool.ts";
-import { placeOf } from "../workspace/workspace.ts";
+import { workspacePath } from "../workspace/workspace.ts";
 import { walkFiles, type FoundEntry } from "./walk-files.ts";
 
 export const LIST_LIMIT = 2_000;
@@ -23,11 +23,11 @@ export const listFiles = defineTool({
     recursive: z.boolean().default(false).describe("List the directories in it too"),
   }),
   async run({ directory, recursive }, { workspace, signal }) {
-    const place = await placeOf(workspace, directory);
+    const target = await workspacePath(workspace, directory);
     const entries: FoundEntry[] = [];
     let truncated = false;
     let sizeBytes = 0;
-    for await (const entry of walkFiles(place, { recursive, signal })) {
+    for await (const entry of walkFiles(target, { recursive, signal })) {
       sizeBytes += Buffer.byteLength(entry.path);
       truncated = entries.length === LIST_LIMIT || sizeBytes > LIST_LIMIT_BYTES;
       if (truncated) break;

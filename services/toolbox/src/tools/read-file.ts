@@ -3,8 +3,8 @@ import { z } from "zod";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
-import { openForReading } from "../workspace/open-place.ts";
-import { placeOf } from "../workspace/workspace.ts";
+import { openForReading } from "../workspace/open-path.ts";
+import { workspacePath } from "../workspace/workspace.ts";
 import { decodeText, readBytes } from "./read-text.ts";
 
 /** What one call returns at most, in bytes [E8]. */
@@ -29,24 +29,24 @@ export const readFile = defineTool({
     offset: z.int().nonnegative().default(0).describe("Byte to begin at"),
   }),
   async run({ path, offset }, { workspace }) {
-    const file = await openForReading(await placeOf(workspace, path));
+    const file = await openForReading(await workspacePath(workspace, path));
     try {
-      const { size: told } = await file.stat();
+      const { size: statSize } = await file.stat();
       const length = READ_LIMIT_BYTES + LOOK_AHEAD_BYTES;
       const found = await readBytes(file, { position: offset, length });
-      if (offset > told && found.length === 0)
-        throw new ToolError(`'${path}' has ${told} bytes; offset ${offset} is behind its end.`);
+      if (offset > statSize && found.length === 0)
+        throw new ToolError(`'${path}' has ${statSize} bytes; offset ${offset} is behind its end.`);
       const bytes = cutBytes(found, READ_LIMIT_BYTES);
       const end = offset + bytes.length;
       // A file of /proc says 0, and others grow while they are read.
-      const size = Math.max(told, offset + found.length);
+      const size = Math.max(statSize, offset + found.length);
       const truncated = end < size;
       const text = decodeText(bytes, path);
       const notes = [
         ...(isText(bytes, offset) ? [] : ["[not UTF-8: what could not be read became U+FFFD]"]),
         ...(truncated
           ? [
-              `[truncated: bytes ${offset} to ${end} of ${size > told ? "more" : size}; read on with offset ${end}]`,
+              `[truncated: bytes ${offset} to ${end} of ${size > statSize ? "more" : size}; read on with offset ${end}]`,
             ]
           : []),
       ];

@@ -3,8 +3,8 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
-import { openForReading } from "../workspace/open-place.ts";
-import { placeOf, type Place } from "../workspace/workspace.ts";
+import { openForReading } from "../workspace/open-path.ts";
+import { workspacePath, type WorkspacePath } from "../workspace/workspace.ts";
 import { readBytes } from "./read-text.ts";
 import { walkFiles } from "./walk-files.ts";
 
@@ -36,17 +36,17 @@ export const searchFiles = defineTool({
   async run({ text, directory, files, ignoreCase }, { workspace, signal }) {
     if (/\{[^}]*,/.test(files))
       throw new ToolError("'files' knows * and ? and no braces; search once for each ending.");
-    const place = await placeOf(workspace, directory);
+    const target = await workspacePath(workspace, directory);
     const find: Find = { wanted: ignoreCase ? text.toLowerCase() : text, ignoreCase };
     const matches: Match[] = [];
     let passedOver = 0;
     let seen = 0;
-    for await (const { path, kind } of walkFiles(place, { recursive: true, signal })) {
+    for await (const { path, kind } of walkFiles(target, { recursive: true, signal })) {
       if (kind === "unread") passedOver += 1;
       if (kind !== "file" || !isWanted(files, path)) continue;
       seen += 1;
       if (matches.length > MATCH_LIMIT || seen > FILE_LIMIT) break;
-      const content = await textOf(place, path);
+      const content = await textOf(target, path);
       if (content === null) passedOver += 1;
       else addMatches(matches, { path, content, find });
     }
@@ -94,9 +94,9 @@ function cutLine(line: string): string {
 }
 
 /** The text of a file; null when it is too large, not text, or went away during the search. */
-async function textOf(place: Place, below: string): Promise<string | null> {
+async function textOf(target: WorkspacePath, below: string): Promise<string | null> {
   try {
-    const file = await openForReading({ ...place, names: [...place.names, ...below.split("/")] });
+    const file = await openForReading({ ...target, names: [...target.names, ...below.split("/")] });
     try {
       const { size } = await file.stat();
       if (size > FILE_LIMIT_BYTES) return null;

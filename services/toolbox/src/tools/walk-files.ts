@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { ToolError } from "../tool-error.ts";
-import { holdDirectory, explained } from "../workspace/open-place.ts";
-import type { Place } from "../workspace/workspace.ts";
+import { holdDirectory, explained } from "../workspace/open-path.ts";
+import type { WorkspacePath } from "../workspace/workspace.ts";
 
 export interface FoundEntry {
   /** Path below the directory that the walk began at, with `/` between names. */
@@ -19,21 +19,21 @@ const MAX_DEPTH = 32;
  * Links are named and never followed. A directory in it that cannot be read, or went away, is named once more, as `unread`.
  */
 export async function* walkFiles(
-  place: Place,
+  target: WorkspacePath,
   { recursive, signal }: { recursive: boolean; signal: AbortSignal },
 ): AsyncGenerator<FoundEntry> {
-  yield* walk({ place, below: [], recursive, signal });
+  yield* walk({ target, below: [], recursive, signal });
 }
 
 interface Walk {
-  readonly place: Place;
+  readonly target: WorkspacePath;
   readonly below: readonly string[];
   readonly recursive: boolean;
   readonly signal: AbortSignal;
 }
 
-async function* walk({ place, below, recursive, signal }: Walk): AsyncGenerator<FoundEntry> {
-  const entries = await entriesOf(place, below);
+async function* walk({ target, below, recursive, signal }: Walk): AsyncGenerator<FoundEntry> {
+  const entries = await entriesOf(target, below);
   if (entries === null) yield { path: below.join("/"), kind: "unread" };
   for (const entry of entries ?? []) {
     signal.throwIfAborted();
@@ -42,27 +42,30 @@ async function* walk({ place, below, recursive, signal }: Walk): AsyncGenerator<
     const entered =
       kind === "directory" && !NOT_ENTERED.has(entry.name) && below.length < MAX_DEPTH;
     if (recursive && entered)
-      yield* walk({ place, below: [...below, entry.name], recursive, signal });
+      yield* walk({ target, below: [...below, entry.name], recursive, signal });
   }
 }
 
 /** Null when it cannot be read and is not the one that was asked for. */
-async function entriesOf(place: Place, below: readonly string[]): Promise<Dirent[] | null> {
+async function entriesOf(
+  target: WorkspacePath,
+  below: readonly string[],
+): Promise<Dirent[] | null> {
   try {
-    return await namesOf(place, below);
+    return await namesOf(target, below);
   } catch (error) {
     if (below.length > 0 && error instanceof ToolError) return null;
     throw error;
   }
 }
 
-async function namesOf(place: Place, below: readonly string[]): Promise<Dirent[]> {
-  const directory = await holdDirectory(place, [...place.names, ...below]);
+async function namesOf(target: WorkspacePath, below: readonly string[]): Promise<Dirent[]> {
+  const directory = await holdDirectory(target, [...target.names, ...below]);
   try {
     const entries = await readdir(directory.path(), { withFileTypes: true });
     return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
-    throw explained(error, place.asked);
+    throw explained(error, target.requested);
   } finally {
     await directory.close();
   }

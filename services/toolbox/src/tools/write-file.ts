@@ -4,7 +4,7 @@ import { ToolError } from "../tool-error.ts";
 import { inTurn } from "../workspace/in-turn.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
 import { refuseWhenFull } from "../workspace/workspace-size.ts";
-import { pathOf, placeOf } from "../workspace/workspace.ts";
+import { pathOf, workspacePath } from "../workspace/workspace.ts";
 
 export const WRITE_LIMIT_BYTES = 10 * 1024 * 1024;
 
@@ -22,9 +22,9 @@ export const writeFile = defineTool({
       throw new ToolError(
         `The content has ${bytes.length} bytes; write_file takes up to ${WRITE_LIMIT_BYTES}.`,
       );
-    const place = await placeOf(workspace, path);
+    const target = await workspacePath(workspace, path);
     await refuseWhenFull(workspace, bytes.length);
-    const { isNew } = await inTurn(pathOf(place), () => replaceFile(place, bytes));
+    const { isNew } = await inTurn(pathOf(target), () => replaceFile(target, bytes));
     return {
       text: `Wrote ${bytes.length} bytes to ${path}${isNew ? " (new file)" : ""}.`,
       structured: { path, bytesWritten: bytes.length, isNew },

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { constants, type BigIntStats } from "node:fs";
 import { lstat, open, rename, unlink } from "node:fs/promises";
 import { systemErrorCode, ToolError } from "../tool-error.ts";
-import { explained, holdDirectory, type HeldDirectory } from "./open-place.ts";
-import type { Place } from "./workspace.ts";
+import { explained, holdDirectory, type HeldDirectory } from "./open-path.ts";
+import type { WorkspacePath } from "./workspace.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 const NEW_FILE_MODE = 0o644;
@@ -16,35 +16,36 @@ const PERMISSIONS = 0o777;
  * when the file is another one since. Resolves to whether the file is new.
  */
 export async function replaceFile(
-  place: Place,
+  target: WorkspacePath,
   bytes: Uint8Array,
   { read }: { read?: BigIntStats } = {},
 ): Promise<{ isNew: boolean }> {
-  const name = place.names.at(-1);
-  if (name === undefined) throw new ToolError(`'${place.asked}' is a directory.`);
-  const directory = await holdDirectory(place, place.names.slice(0, -1), { create: true });
+  const name = target.names.at(-1);
+  if (name === undefined) throw new ToolError(`'${target.requested}' is a directory.`);
+  const directory = await holdDirectory(target, target.names.slice(0, -1), { create: true });
   try {
-    const stats = await statsOfExisting(directory.path(name), place.asked);
+    const stats = await statsOfExisting(directory.path(name), target.requested);
     if (read !== undefined && !isSame(read, stats))
       throw new ToolError(
-        `'${place.asked}' was changed by somebody else at the same moment; nothing was done. Read it again.`,
+        `'${target.requested}' was changed by somebody else at the same moment; nothing was done. Read it again.`,
       );
     const mode = stats?.isFile() === true ? Number(stats.mode) & PERMISSIONS : null;
     await writeBeside({ directory, name, bytes, mode: mode ?? NEW_FILE_MODE });
     return { isNew: mode === null };
   } catch (error) {
-    throw explained(error, place.asked);
+    throw explained(error, target.requested);
   } finally {
     await directory.close();
   }
 }
 
-async function statsOfExisting(path: string, asked: string): Promise<BigIntStats | null> {
+async function statsOfExisting(path: string, requested: string): Promise<BigIntStats | null> {
   try {
     const stats = await lstat(path, { bigint: true });
-    if (stats.isDirectory()) throw new ToolError(`'${asked}' is a directory; name a file in it.`);
+    if (stats.isDirectory())
+      throw new ToolError(`'${requested}' is a directory; name a file in it.`);
     if (!stats.isFile() && !stats.isSymbolicLink())
-      throw new ToolError(`'${asked}' is not a regular file.`);
+      throw new ToolError(`'${requested}' is not a regular file.`);
     return stats;
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return null;

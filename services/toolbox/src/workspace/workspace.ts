@@ -13,14 +13,14 @@ export interface Workspace {
   readonly limitBytes?: number | undefined;
 }
 
-/** A place in the file system that a tool may touch: its real path, below a directory to start from. */
-export interface Place {
+/** A path that a tool may use: resolved, below a directory to start from. */
+export interface WorkspacePath {
   /** The real directory that the walk to the file begins at: the workspace, or `/`. */
   readonly base: string;
   /** Names from the base to the file; none of them is `.` or `..`. Empty for the base itself. */
   readonly names: readonly string[];
   /** What the caller called it; for messages. */
-  readonly asked: string;
+  readonly requested: string;
 }
 
 const MAX_PATH_BYTES = 4_096;
@@ -44,36 +44,39 @@ export async function openWorkspace(
  * not exist yet, those of its nearest existing parent [ER4]. In limited-control the real path has to lie in
  * the workspace. Relative paths begin at the workspace.
  */
-export async function placeOf(workspace: Workspace, asked: string): Promise<Place> {
-  checkText(asked);
+export async function workspacePath(
+  workspace: Workspace,
+  requested: string,
+): Promise<WorkspacePath> {
+  checkText(requested);
   const base = workspace.mode === "limited-control" ? workspace.root : sep;
-  const real = await realPathOf({ path: resolve(workspace.root, asked), base, asked });
+  const real = await realPathOf({ path: resolve(workspace.root, requested), base, requested });
   if (!isWithin(base, real))
     throw new ToolError(
-      `Path '${asked}' is outside the allowed workspace '${workspace.root}'; use a path inside it.`,
+      `Path '${requested}' is outside the allowed workspace '${workspace.root}'; use a path inside it.`,
     );
   const inside = relative(base, real);
-  return { base, names: inside === "" ? [] : inside.split(sep), asked };
+  return { base, names: inside === "" ? [] : inside.split(sep), requested };
 }
 
-/** The path of a place, for a message or a command's working directory. */
-export function pathOf({ base, names }: Place): string {
+/** The path as text, for a message or a command's working directory. */
+export function pathOf({ base, names }: WorkspacePath): string {
   return resolve(base, ...names);
 }
 
-function checkText(asked: string): void {
-  if (asked === "") throw new ToolError("The path is empty; use '.' for the workspace itself.");
-  if (asked.includes("\0")) throw new ToolError("The path has a zero byte in it.");
-  if (Buffer.byteLength(asked) > MAX_PATH_BYTES)
+function checkText(requested: string): void {
+  if (requested === "") throw new ToolError("The path is empty; use '.' for the workspace itself.");
+  if (requested.includes("\0")) throw new ToolError("The path has a zero byte in it.");
+  if (Buffer.byteLength(requested) > MAX_PATH_BYTES)
     throw new ToolError(`The path is longer than ${MAX_PATH_BYTES} bytes.`);
 }
 
 /**
  * The real path of the nearest part that exists, with the rest as it was written. A link that leads to nothing is read
  * here, so that one out of the workspace is told as such whether or not there is something behind it: the answer says
- * nothing about places outside.
+ * nothing about paths outside.
  */
-async function realPathOf({ path, base, asked }: PathToResolve): Promise<string> {
+async function realPathOf({ path, base, requested }: PathToResolve): Promise<string> {
   const missing: string[] = [];
   let links = 0;
   for (let existing = path; ;) {
@@ -90,7 +93,8 @@ async function realPathOf({ path, base, asked }: PathToResolve): Promise<string>
     // Where a link outside leads is nobody's business here.
     if (!isWithin(base, directory)) return join(directory, ...missing);
     links += 1;
-    if (links > MAX_LINKS) throw new ToolError(`Path '${asked}' is a circle of symbolic links.`);
+    if (links > MAX_LINKS)
+      throw new ToolError(`Path '${requested}' is a circle of symbolic links.`);
     existing = resolve(directory, target);
   }
 }
@@ -99,7 +103,7 @@ interface PathToResolve {
   readonly path: string;
   /** Links below it may be read. */
   readonly base: string;
-  readonly asked: string;
+  readonly requested: string;
 }
 
 /** Null when the path does not exist, or cannot be walked to its end; any other error is one of the machine. */

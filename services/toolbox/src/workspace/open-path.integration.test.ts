@@ -15,15 +15,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { ToolError } from "../tool-error.ts";
-import { openForReading } from "./open-place.ts";
+import { openForReading } from "./open-path.ts";
 import { replaceFile } from "./replace-file.ts";
-import { openWorkspace, placeOf } from "./workspace.ts";
+import { openWorkspace, workspacePath } from "./workspace.ts";
 
 const { root, outside, context, put } = await testWorkspace();
 const { workspace } = context;
 
 async function read(path: string): Promise<string> {
-  const file = await openForReading(await placeOf(workspace, path));
+  const file = await openForReading(await workspacePath(workspace, path));
   try {
     return (await file.readFile()).toString("utf8");
   } finally {
@@ -32,7 +32,7 @@ async function read(path: string): Promise<string> {
 }
 
 async function write(path: string, text: string): Promise<void> {
-  await replaceFile(await placeOf(workspace, path), Buffer.from(text));
+  await replaceFile(await workspacePath(workspace, path), Buffer.from(text));
 }
 
 test("paths out of the workspace are refused, however they are written [E12]", async () => {
@@ -42,7 +42,7 @@ test("paths out of the workspace are refused, however they are written [E12]", a
     "a/../../outside/x",
     "/",
   ])
-    await assert.rejects(placeOf(workspace, path), (error) => {
+    await assert.rejects(workspacePath(workspace, path), (error) => {
       assert.ok(error instanceof ToolError);
       assert.equal(
         error.message,
@@ -78,7 +78,7 @@ test("a file that does not exist yet below a link out of the workspace is refuse
   assert.deepEqual(await readdir(outside), ["secret.txt"]);
 });
 
-test("an error tells nothing of a place outside: what exists, what does not and what cannot be read look alike [E12]", async () => {
+test("an error tells nothing of a target outside: what exists, what does not and what cannot be read look alike [E12]", async () => {
   await mkdir(join(outside, "closed", "in"), { recursive: true });
   await chmod(join(outside, "closed"), 0);
   await symlink("circle", join(outside, "circle"));
@@ -86,11 +86,11 @@ test("an error tells nothing of a place outside: what exists, what does not and 
   const places = ["secret.txt", "missing", "secret.txt/x", "missing/x", "closed/in", "closed/no"];
   places.push("circle", "circle/x", "dangling", "x".repeat(300), `missing/${"x".repeat(300)}`);
   const told = new Set<string>();
-  for (const [index, place] of places.entries()) {
-    await symlink(join(outside, place).slice(0, 4_000), join(root, `oracle-${index}`));
+  for (const [index, target] of places.entries()) {
+    await symlink(join(outside, target).slice(0, 4_000), join(root, `oracle-${index}`));
     await symlink(`oracle-${index}`, join(root, `oracle-chain-${index}`));
     const ways = [`oracle-${index}`, `oracle-chain-${index}`, `oracle-${index}/below`];
-    ways.push(join(outside, place), join("..", "outside", place));
+    ways.push(join(outside, target), join("..", "outside", target));
     for (const path of ways)
       for (const attempt of [() => read(path), () => write(path, "x")])
         await assert.rejects(attempt, (error) => {
@@ -111,10 +111,10 @@ test("an error tells nothing of a place outside: what exists, what does not and 
 test("circles of links, zero bytes and endless paths are clear errors", async () => {
   await symlink("round", join(root, "round"));
   await assert.rejects(read("round"), /circle of symbolic links/);
-  await assert.rejects(placeOf(workspace, "a\0b"), /zero byte/);
-  await assert.rejects(placeOf(workspace, "a/".repeat(4_000)), /longer than 4096 bytes/);
+  await assert.rejects(workspacePath(workspace, "a\0b"), /zero byte/);
+  await assert.rejects(workspacePath(workspace, "a/".repeat(4_000)), /longer than 4096 bytes/);
   await assert.rejects(read("x".repeat(300)), /too long/);
-  await assert.rejects(placeOf(workspace, ""), /is empty/);
+  await assert.rejects(workspacePath(workspace, ""), /is empty/);
 });
 
 test("a pipe is refused and does not make the call wait", async () => {
@@ -125,23 +125,23 @@ test("a pipe is refused and does not make the call wait", async () => {
 
 test("a link that takes a directory's place after the check reaches nothing", async () => {
   await put("swap/file.txt", "harmless");
-  const place = await placeOf(workspace, "swap/file.txt");
+  const target = await workspacePath(workspace, "swap/file.txt");
   await rename(join(root, "swap"), join(root, "swapped-away"));
   await symlink(outside, join(root, "swap"));
   await writeFile(join(outside, "file.txt"), "out of reach");
-  await assert.rejects(openForReading(place), ToolError);
-  await assert.rejects(replaceFile(place, Buffer.from("overwritten")), ToolError);
+  await assert.rejects(openForReading(target), ToolError);
+  await assert.rejects(replaceFile(target, Buffer.from("overwritten")), ToolError);
   assert.equal(await readFile(join(outside, "file.txt"), "utf8"), "out of reach");
   await rm(join(outside, "file.txt"));
 });
 
 test("a link that takes a file's place after the check is not followed", async () => {
   await put("swapped.txt", "harmless");
-  const place = await placeOf(workspace, "swapped.txt");
+  const target = await workspacePath(workspace, "swapped.txt");
   await rm(join(root, "swapped.txt"));
   await symlink(join(outside, "secret.txt"), join(root, "swapped.txt"));
-  await assert.rejects(openForReading(place), ToolError);
-  await replaceFile(place, Buffer.from("kept inside"));
+  await assert.rejects(openForReading(target), ToolError);
+  await replaceFile(target, Buffer.from("kept inside"));
   assert.equal(await readFile(join(outside, "secret.txt"), "utf8"), "top secret");
 });
 
@@ -196,19 +196,19 @@ test("a file that somebody else has changed since it was read is not replaced", 
   await put("shared.txt", "read");
   const before = await stat(join(root, "shared.txt"), { bigint: true });
   await write("shared.txt", "of somebody else");
-  const place = await placeOf(workspace, "shared.txt");
+  const target = await workspacePath(workspace, "shared.txt");
   await assert.rejects(
-    replaceFile(place, Buffer.from("edited"), { read: before }),
+    replaceFile(target, Buffer.from("edited"), { read: before }),
     /changed by somebody else .* Read it again/,
   );
   await rm(join(root, "shared.txt"));
-  await assert.rejects(replaceFile(place, Buffer.from("edited"), { read: before }), ToolError);
+  await assert.rejects(replaceFile(target, Buffer.from("edited"), { read: before }), ToolError);
   assert.equal((await readdir(root)).includes("shared.txt"), false);
 });
 
 test("full-control reaches files outside the workspace [E12]", async () => {
   const free = await openWorkspace(root, "full-control");
-  const file = await openForReading(await placeOf(free, "../outside/secret.txt"));
+  const file = await openForReading(await workspacePath(free, "../outside/secret.txt"));
   try {
     assert.equal((await file.readFile()).toString("utf8"), "top secret");
   } finally {

@@ -10,8 +10,8 @@ import type { Bus } from "./connect.ts";
 import { headerOf } from "./message-headers.ts";
 import type { QueueMessage } from "./delivery.ts";
 
-/** Who asks. */
-export interface Asker {
+/** Whom a message is from, as far as it could be verified. */
+export interface VerifiedCaller {
   /** The NATS user that sent the message, or for whom the gateway did. */
   readonly caller: string;
   /** Of whom the gateway sent it for; a NATS user has none, its permissions say what it may. */
@@ -34,8 +34,8 @@ export interface Sender {
 
 const KEPT = 10_000;
 
-/** The asker of each message, as the policy service verifies the gateway's user tokens; each token is asked about once. */
-export class Askers {
+/** The caller of each message, as the policy service verifies the gateway's user tokens; each token is verified once. */
+export class VerifiedCallers {
   readonly #verify: VerifyUser;
   /** In the order of arrival. */
   readonly #kept = new Map<string, Verified>();
@@ -46,9 +46,14 @@ export class Askers {
 
   /**
    * Rejects with a ServiceError: `forbidden` for a token from anybody but the gateway, for the gateway without a good one, and
-   * for a user without the contract's role; `overloaded` when nobody can say now who asks. Nothing was done then.
+   * for a user without the contract's role; `overloaded` when it cannot be verified now. Nothing was done then.
    */
-  find({ message, natsUser, contract, storedAt }: Sender): Asker | Promise<Asker> {
+  find({
+    message,
+    natsUser,
+    contract,
+    storedAt,
+  }: Sender): VerifiedCaller | Promise<VerifiedCaller> {
     const token = headerOf(message, HEADERS.user);
     if (!SPEAKERS.has(natsUser)) {
       if (token === undefined) return { caller: natsUser, roles: [] };
@@ -65,7 +70,7 @@ export class Askers {
     return this.#user(token, contract, storedAt);
   }
 
-  async #user(token: string, contract: Rpc | Command, storedAt?: number): Promise<Asker> {
+  async #user(token: string, contract: Rpc | Command, storedAt?: number): Promise<VerifiedCaller> {
     const user = await this.#verified(token, storedAt);
     const refusal = refusalOf(contract, user);
     if (refusal !== null) throw forbidden(refusal);
@@ -89,16 +94,16 @@ export class Askers {
   }
 }
 
-const askers = new WeakMap<Bus, Askers>();
+const callers = new WeakMap<Bus, VerifiedCallers>();
 
 /** Those of a bus, which asks the policy service; its permissions must let it. */
-export function askersOf(bus: Bus): Askers {
-  const known = askers.get(bus);
+export function verifiedCallersOf(bus: Bus): VerifiedCallers {
+  const known = callers.get(bus);
   if (known !== undefined) return known;
-  const made = new Askers((token, storedAt) =>
+  const made = new VerifiedCallers((token, storedAt) =>
     call(bus, verifyUserToken, storedAt === undefined ? { token } : { token, storedAt }),
   );
-  askers.set(bus, made);
+  callers.set(bus, made);
   return made;
 }
 

@@ -2,10 +2,10 @@ import { constants } from "node:fs";
 import { mkdir, open, type FileHandle } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { systemErrorCode, ToolError } from "../tool-error.ts";
-import type { Place } from "./workspace.ts";
+import type { WorkspacePath } from "./workspace.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
-/** open(2): only a place in the tree, for directories that may be entered and not listed. Node has no name for it. */
+/** open(2): only a position in the tree, for directories that may be entered and not listed. Node has no name for it. */
 const O_PATH = 0o10000000;
 
 /** A directory that stays the same one whatever happens to its name. */
@@ -16,29 +16,29 @@ export interface HeldDirectory {
 }
 
 /**
- * Opens the directory of a place, step by step and never through a symbolic link: the links were
- * resolved when the place was found, so one that is met here was put there since, and the call
+ * Opens the directory of a path, step by step and never through a symbolic link: the links were
+ * resolved when the path was checked, so one that is met here was put there since, and the call
  * fails. There is nothing between the check of a directory and its use, since the open directory is
  * what is used. With `create`, missing directories are made.
  */
 export async function holdDirectory(
-  { base, asked }: Place,
+  { base, requested }: WorkspacePath,
   names: readonly string[],
   { create = false } = {},
 ): Promise<HeldDirectory> {
-  let held = await openDirectory(base, asked);
+  let held = await openDirectory(base, requested);
   let directory = base;
   for (const name of names) {
     const at = entry(held, directory, name);
     try {
       if (create) await mkdir(at).catch(ignoreExisting);
-      const next = await openDirectory(at, asked);
+      const next = await openDirectory(at, requested);
       await held.close();
       held = next;
       directory = join(directory, name);
     } catch (error) {
       await held.close();
-      throw explained(error, asked);
+      throw explained(error, requested);
     }
   }
   return {
@@ -48,66 +48,67 @@ export async function holdDirectory(
 }
 
 /**
- * Opens the regular file of a place to read it. Throws ToolError for everything else that a name
+ * Opens the regular file of a path to read it. Throws ToolError for everything else that a name
  * can stand for; opening a pipe or a device is given up before it blocks.
  */
-export async function openForReading(place: Place): Promise<FileHandle> {
-  const name = place.names.at(-1);
-  if (name === undefined) throw new ToolError(`'${place.asked}' is a directory; use list_files.`);
-  const directory = await holdDirectory(place, place.names.slice(0, -1));
+export async function openForReading(target: WorkspacePath): Promise<FileHandle> {
+  const name = target.names.at(-1);
+  if (name === undefined)
+    throw new ToolError(`'${target.requested}' is a directory; use list_files.`);
+  const directory = await holdDirectory(target, target.names.slice(0, -1));
   try {
     const file = await open(directory.path(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       const stats = await file.stat();
       if (stats.isDirectory())
-        throw new ToolError(`'${place.asked}' is a directory; use list_files.`);
-      if (!stats.isFile()) throw new ToolError(`'${place.asked}' is not a regular file.`);
+        throw new ToolError(`'${target.requested}' is a directory; use list_files.`);
+      if (!stats.isFile()) throw new ToolError(`'${target.requested}' is not a regular file.`);
       return file;
     } catch (error) {
       await file.close();
       throw error;
     }
   } catch (error) {
-    throw explained(error, place.asked);
+    throw explained(error, target.requested);
   } finally {
     await directory.close();
   }
 }
 
 /** The ToolError that a system error on a path of the caller's is; any other error as it is. */
-export function explained(error: unknown, asked: string): unknown {
+export function explained(error: unknown, requested: string): unknown {
   switch (systemErrorCode(error)) {
     case "ENOENT":
-      return new ToolError(`'${asked}' does not exist; list_files shows what does.`);
+      return new ToolError(`'${requested}' does not exist; list_files shows what does.`);
     case "ENOTDIR":
-      return new ToolError(`'${asked}' is not a directory, or goes through a file.`);
+      return new ToolError(`'${requested}' is not a directory, or goes through a file.`);
     case "ELOOP":
       return new ToolError(
-        `'${asked}' became a symbolic link while it was opened; nothing was done.`,
+        `'${requested}' became a symbolic link while it was opened; nothing was done.`,
       );
     case "EACCES":
     case "EPERM":
-      return new ToolError(`'${asked}' may not be opened by this service.`);
+      return new ToolError(`'${requested}' may not be opened by this service.`);
     case "ENAMETOOLONG":
-      return new ToolError(`'${asked}' has a name that is too long.`);
+      return new ToolError(`'${requested}' has a name that is too long.`);
     case "EISDIR":
-      return new ToolError(`'${asked}' is a directory.`);
+      return new ToolError(`'${requested}' is a directory.`);
     case "ENOSPC":
     case "EDQUOT":
-      return new ToolError(`No space is left for '${asked}'.`);
+      return new ToolError(`No space is left for '${requested}'.`);
     case "EROFS":
-      return new ToolError(`'${asked}' is on a file system that cannot be written.`);
+      return new ToolError(`'${requested}' is on a file system that cannot be written.`);
     default:
       return error;
   }
 }
 
-async function openDirectory(path: string, asked: string): Promise<FileHandle> {
+async function openDirectory(path: string, requested: string): Promise<FileHandle> {
   const flags = process.platform === "linux" ? O_PATH : O_RDONLY;
   try {
     return await open(path, flags | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
-    throw explained(error, asked);
+    throw explained(error, requested);
   }
 }
 
