@@ -21,6 +21,7 @@ const ROUTES = [
   "/channels",
   "/channels/loopback/default",
   "/channels/loopback/default?to=ann",
+  "/webhooks",
   "/policy?tool=files.write_file&agent=reader",
   "/policy?view=draft",
   "/policy?view=versions",
@@ -47,8 +48,12 @@ const paths = async (): Promise<readonly string[]> => {
     },
   })) as { job: { id: string } };
   await there().send(`/schedules/${added.job.id}/run`, { mode: "force" });
+  // Nobody listens there.
+  const target = { url: "http://127.0.0.1:9/", events: ["run.*"] };
+  const { webhook } = (await there().send("/webhooks", target)) as { webhook: { id: string } };
   return [
     ...ROUTES,
+    `/webhooks/${webhook.id}`,
     `/schedules/${added.job.id}`,
     ...["", "?view=compact", "?view=conversation", "?view=raw"].map(
       (view) => `/runs/${one}${view}`,
@@ -96,6 +101,7 @@ const DIALOGS = [
   ["/servers", "add-server"],
   ["/skills", "import-skills"],
   ["/schedules", "add-job"],
+  ["/webhooks", "add-webhook"],
   ["/approvals", "deny"],
   ["/", "open-palette"],
 ] as const;

@@ -28,6 +28,7 @@ test(
       "check-account",
       "choose-target",
       "send-message",
+      "add-webhook",
     ];
     for (const path of [
       "/runs",
@@ -36,6 +37,7 @@ test(
       "/agents/reader",
       "/skills",
       "/schedules",
+      "/webhooks",
       "/tools/mcp__everything__echo",
     ]) {
       await go(path);
@@ -255,5 +257,31 @@ test(
     );
     await go("/");
     for (const hasText of names) await links.filter({ hasText }).waitFor({ state: "detached" });
+  },
+);
+
+test(
+  "a webhook is made, shows its secret once, says why it fails, and is removed",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/webhooks");
+    await page.getByTestId("hooks").or(page.getByText("There is none.")).waitFor();
+    await page.getByTestId("add-webhook").click();
+    await page.getByLabel("URL").fill("http://127.0.0.1:9/govern");
+    await page.getByRole("button", { name: "Add the webhook" }).click();
+    await page.getByText(/whsec_/).waitFor();
+    await page.getByRole("button", { name: "I have it" }).click();
+    assert.equal(await page.getByText(/whsec_/).count(), 0);
+    await there().send("/runs", { agent: "reader", input: "for a webhook" });
+    await page.getByTestId("row").filter({ hasText: "/govern" }).getByRole("link").first().click();
+    await page
+      .getByTestId("webhook-error")
+      .getByText(/ECONNREFUSED/)
+      .waitFor();
+    await page.getByTestId("remove-webhook").click();
+    await page.getByTestId("confirm").getByRole("button", { name: "Remove the webhook" }).click();
+    await page.waitForURL(/\/webhooks$/);
+    assert.equal(await page.getByTestId("row").filter({ hasText: "/govern" }).count(), 0);
   },
 );

@@ -69,6 +69,14 @@ export const views: readonly View[] = [
     load: async () => (await import("./pages/channel.tsx")).ChannelPage,
   },
   {
+    path: "/webhooks",
+    title: "Webhooks",
+    group: "work",
+    needs: "GET /webhooks",
+    load: async () => (await import("./pages/webhooks.tsx")).Webhooks,
+  },
+  { path: "/webhooks/{id}", load: async () => (await import("./pages/webhook.tsx")).WebhookPage },
+  {
     path: "/agents",
     title: "Agents",
     group: "build",
