@@ -4,14 +4,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { installedCli } from "../../services/agent-runner/test-fixtures/installed-cli.ts";
+import {
+  INSPECTOR,
+  installedCli,
+} from "../../services/agent-runner/test-fixtures/installed-cli.ts";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
 
-const inspector = await installedCli({
-  name: "@modelcontextprotocol/inspector",
-  version: "2.12.0",
-  file: "@modelcontextprotocol/inspector/clients/launcher/build/index.js",
-});
+const inspector = await installedCli(INSPECTOR);
 const skip = "skip" in inspector ? inspector.skip : false;
 const world = skip === false ? await startProtocolsWorld() : null;
 const home = await mkdtemp(join(tmpdir(), "yard-inspector-"));

@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { until } from "@switchyard/local-servers/until";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { readSideEffects } from "@switchyard/service/side-effects";
+import { findCodingClis } from "../../services/agent-runner/test-fixtures/coding-clis.ts";
+import {
+  INSPECTOR,
+  installedCli,
+} from "../../services/agent-runner/test-fixtures/installed-cli.ts";
+import { startModelServer } from "../../services/agent-runner/test-fixtures/model-server.ts";
+import { runOutsideClient } from "../lib/outside-client.ts";
 import { callOf, errorOf, startStdioWorld, type Called, type Json } from "../lib/stdio-world.ts";
 import { yardCommand } from "../lib/yard-command.ts";
 
@@ -14,6 +23,7 @@ const { dev, stateDir, token, basics, seed, bridge, paramsOf, connectV1, connect
   await startStdioWorld();
 const natsEnv = bridge(dev.natsUrl, seed);
 const { client: nats } = await connectV2({ env: natsEnv });
+const inspector = await installedCli(INSPECTOR);
 const open = PLATFORM_TOOLS.filter((name) => !/^(?:cron|gateway)_/.test(name));
 const namesOf = async (client: Pick<ClientV2, "listTools">) =>
   (await client.listTools()).tools.map(({ name }) => name).toSorted();
@@ -72,6 +82,29 @@ test("no schema has a union, and each tool says what it does [F42]", async () =>
     assert.doesNotMatch(JSON.stringify(inputSchema), /callerSession|"refused"/, name);
   }
 });
+
+test(
+  "the MCP Inspector finds nothing wrong with the 29 tools, its strict check on [F42]",
+  { skip: "skip" in inspector ? inspector.skip : false },
+  async () => {
+    assert.ok("path" in inspector);
+    const { command, args, env } = paramsOf({
+      env: { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" },
+    });
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      inspector.path,
+      "--cli",
+      command,
+      ...args,
+      ...Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]),
+      "--method",
+      "tools/list",
+      "--strict",
+    ]);
+    const { tools } = JSON.parse(stdout) as { tools: unknown[] };
+    assert.equal(tools.length, PLATFORM_TOOLS.length);
+  },
+);
 
 test("sessions_send waits for the answer, and sessions_list and _history show it [F6] [F7] [F8]", async () => {
   const sent = await callOf(nats, "sessions_send", {
@@ -323,14 +356,57 @@ test("a call that waits for a person is made once it is approved, and --tools al
     assert.ok(names.includes(name), names.join(" "));
   assert.equal((await callOf(client, "agent__helper", { input: "hi" })).text, "You said hi");
   const call = callOf(client, "memory_read", { name: "x" });
-  const pending = async () =>
-    ((await yardCommand(stateDir, "approvals", "list")) as { approvals?: { id: string }[] })
-      .approvals?.[0]?.id;
-  await until(async () => (await pending()) !== undefined);
-  await yardCommand(stateDir, "approvals", "approve", String(await pending()));
+  await yardCommand(stateDir, "approvals", "approve", await until(pendingApproval));
   // It was made: memory belongs to runs.
   assert.match((await call).text, /Memory belongs to an agent/);
 });
+
+for (const { tried, program } of await findCodingClis())
+  test(
+    `${tried.name} calls a tool, sees a denied call as denied, and goes on after an approval`,
+    { skip: "skip" in program ? program.skip : false },
+    async () => {
+      assert.ok("path" in program);
+      const model = await startModelServer();
+      const wantsApproval = Promise.withResolvers<void>();
+      model.answerBy((body) => {
+        const said = JSON.stringify(body);
+        const asks = (name: string, args = "{}") => ({
+          calls: [{ id: `call_${name}`, args, ...tried.toolName(name) }],
+        });
+        if (!said.includes("sessions_history")) return { text: ["A title"] };
+        if (said.includes("Memory belongs to an agent")) return { text: ["All done."] };
+        if (said.includes("this one is closed")) {
+          wantsApproval.resolve();
+          return asks("memory_read", '{"name":"x"}');
+        }
+        if (said.includes("allowAny")) return asks("sessions_history", '{"sessionKey":"secret"}');
+        return asks("agents_list");
+      });
+      const home = await testDirectory();
+      const { command, args, env } = paramsOf({ env: natsEnv, args: ["--tools", "all"] });
+      const running = runOutsideClient(tried.cli, program.path, {
+        url: tried.baseURL(model.url),
+        server: { command, args, env },
+        home,
+      });
+      await Promise.race([
+        wantsApproval.promise,
+        running.then(({ stdout, stderr }) => assert.fail(`it has ended: ${stdout}\n${stderr}`)),
+      ]);
+      await yardCommand(stateDir, "approvals", "approve", await until(pendingApproval));
+      const { code, stdout, stderr } = await running;
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /All done\./);
+    },
+  );
+
+async function pendingApproval(): Promise<string | undefined> {
+  const { approvals } = (await yardCommand(stateDir, "approvals", "list")) as {
+    approvals?: { id: string }[];
+  };
+  return approvals?.[0]?.id;
+}
 
 async function ended(env: Record<string, string>, input = "") {
   const { command, args } = paramsOf({});

@@ -13,6 +13,12 @@ export interface CliPackage {
 
 export type FoundCli = { readonly path: string } | { readonly skip: string };
 
+export const INSPECTOR: CliPackage = {
+  name: "@modelcontextprotocol/inspector",
+  version: "2.12.0",
+  file: "@modelcontextprotocol/inspector/clients/launcher/build/index.js",
+};
+
 const INSTALL_MS = 240_000;
 
 /**

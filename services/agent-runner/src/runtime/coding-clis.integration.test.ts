@@ -6,7 +6,8 @@ import { call } from "@switchyard/bus/call";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
-import { installedCli, type CliPackage, type FoundCli } from "../../test-fixtures/installed-cli.ts";
+import { findCodingClis, type CodingCli } from "../../test-fixtures/coding-clis.ts";
+import type { FoundCli } from "../../test-fixtures/installed-cli.ts";
 import {
   startModelServer,
   type ModelServer,
@@ -15,75 +16,24 @@ import {
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/peers.ts";
 import { startLab, type Lab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
-import type { Cli } from "../runtime-host/host-protocol.ts";
 
-interface Tried extends CliPackage {
-  readonly cli: Cli;
-  /** Where its model is, on a server that speaks the CLI's protocol. */
-  readonly baseURL: (url: string) => string;
-  /** How the model calls a tool of ours. */
-  readonly toolName: (tool: string) => { readonly name: string; readonly namespace?: string };
-  /** Tools of the CLI that its model is offered all the same. */
-  readonly offered: readonly string[];
-  /** False for one that keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
-  readonly keepsCutTurns: boolean;
-}
-
-const machine = `${process.platform}-${process.arch}`;
-const CLIS: readonly Tried[] = [
-  {
-    cli: "codex",
-    name: "@openai/codex",
-    version: "0.169.0",
-    file: ".bin/codex",
-    baseURL: (url) => `${url}/v1`,
-    toolName: (name) => ({ name, namespace: "mcp__switchyard" }),
-    offered: [
-      "list_mcp_resource_templates",
-      "list_mcp_resources",
-      "read_mcp_resource",
-      "request_user_input",
-    ],
-    keepsCutTurns: true,
-  },
-  {
-    cli: "claude",
-    name: "@anthropic-ai/claude-code",
-    version: "2.1.330",
-    file: `@anthropic-ai/claude-code-${machine}/claude`,
-    baseURL: (url) => url,
-    toolName: (name) => ({ name: `mcp__switchyard__${name}` }),
-    offered: [],
-    keepsCutTurns: true,
-  },
-  {
-    cli: "gemini",
-    name: "@google/gemini-cli",
-    version: "0.61.0",
-    file: ".bin/gemini",
-    baseURL: (url) => url,
-    toolName: (name) => ({ name: `mcp_switchyard_${name}` }),
-    offered: [],
-    keepsCutTurns: false,
-  },
-  {
-    cli: "opencode",
-    name: "opencode-ai",
-    version: "1.18.33",
-    file: `opencode-${machine}/bin/opencode`,
-    baseURL: (url) => `${url}/v1`,
-    toolName: (name) => ({ name: `switchyard_${name}` }),
-    offered: [],
-    keepsCutTurns: true,
-  },
-];
+/** Beside what all of them have: tools of the CLI that its model is offered all the same. */
+const OFFERED: Partial<Record<CodingCli["cli"], readonly string[]>> = {
+  codex: [
+    "list_mcp_resource_templates",
+    "list_mcp_resources",
+    "read_mcp_resource",
+    "request_user_input",
+  ],
+};
+/** Keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
+const FORGETFUL: CodingCli["cli"] = "gemini";
 
 /** What no prompt or tool of a CLI says. */
 const WRITTEN = "plugh";
-const wanted = (process.env["YARD_TEST_CLIS"] ?? "codex").split(",");
 /** As an operator has it by default, where this machine can. */
 const sandbox = await testSandbox();
-const found = await Promise.all(CLIS.map(find));
+const found = await findCodingClis();
 
 for (const { tried, program } of found) {
   const skip = "skip" in program ? program.skip : false;
@@ -101,7 +51,11 @@ for (const { tried, program } of found) {
       assert.equal(events.at(-1)?.payload["output"], "All done.", whatWasAsked(events, model));
       assert.equal(countOf(events, "tool-requested"), 2);
       assert.equal(countOf(events, "tool-denied"), 1);
-      assert.deepEqual(foreignTools(model), [...tried.offered], "what is offered beside our tools");
+      assert.deepEqual(
+        foreignTools(model),
+        [...(OFFERED[tried.cli] ?? [])],
+        "what is offered beside our tools",
+      );
       const seen = JSON.stringify(model.requests.map(({ body }) => body));
       assert.match(seen, /\/Read it and write it/);
       assert.doesNotMatch(seen, /canary-key/);
@@ -142,13 +96,13 @@ for (const { tried, program } of found) {
       assert.equal(countOf(events, "tool-requested"), 2, "no call is made again");
       const later = JSON.stringify(model.requests.slice(before).map(({ body }) => body));
       assert.match(later, /contents of xyzzy/, "it knows what was before");
-      assert.equal(later.includes("You were interrupted"), tried.keepsCutTurns);
-      assert.equal(later.includes("This is the conversation so far"), !tried.keepsCutTurns);
+      assert.equal(later.includes("You were interrupted"), tried.cli !== FORGETFUL);
+      assert.equal(later.includes("This is the conversation so far"), tried.cli === FORGETFUL);
     },
   );
 }
 
-async function prepare(tried: Tried, program: FoundCli) {
+async function prepare(tried: CodingCli, program: FoundCli) {
   assert.ok("path" in program);
   const model = await startModelServer();
   model.answerBy((body) => thinking(tried, body));
@@ -189,16 +143,8 @@ function countOf(events: readonly RunEventRecord[], name: string): number {
   return events.filter((event) => event.name === name).length;
 }
 
-async function find(tried: Tried): Promise<{ readonly tried: Tried; readonly program: FoundCli }> {
-  const isWanted = wanted.includes(tried.cli);
-  const program = isWanted
-    ? await installedCli(tried)
-    : { skip: `YARD_TEST_CLIS does not name ${tried.cli}` };
-  return { tried, program };
-}
-
 /** Reads, then writes, then says so; some CLIs ask for a title, too, without offering tools. */
-function thinking({ toolName }: Tried, body: Record<string, unknown>): ScriptedAnswer {
+function thinking({ toolName }: CodingCli, body: Record<string, unknown>): ScriptedAnswer {
   const said = JSON.stringify(body);
   if (!said.includes(labTool("read"))) return { text: ["A title"] };
   if (said.includes("rule no-writes denies it") || said.includes(WRITTEN))
