@@ -57,7 +57,7 @@ export function createA2aEndpoint(parts: A2aParts): {
       return c.json(json as object, 200, { etag });
     },
     async rpc(c) {
-      const body = await readBody(c.req.raw, BODY_LIMIT);
+      const body = await readBody(c.env.incoming, BODY_LIMIT);
       const card = await cardOf(c);
       const asker = askerOf(c, parts);
       const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;

@@ -32,7 +32,7 @@ export function createAgUiEndpoint(
 ): (c: Context<GatewayEnv>) => Promise<Response> {
   const places = openPlaces("AG-UI runs", STREAMS);
   return async (c) => {
-    const parsed = RunAgentInputSchema.safeParse(await readBody(c.req.raw, BODY_LIMIT));
+    const parsed = RunAgentInputSchema.safeParse(await readBody(c.env.incoming, BODY_LIMIT));
     const [issue] = parsed.error?.issues ?? [];
     if (!parsed.success)
       throw invalid(`${issue?.path.join(".") ?? "(body)"}: ${issue?.message ?? "is not valid"}`);

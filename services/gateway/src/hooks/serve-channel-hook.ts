@@ -28,7 +28,7 @@ export function createChannelHookEndpoint(
       await refused(c, "unknown hook");
       throw unknown();
     }
-    const body = await readBytes(c.req.raw, MAX_PROVIDER_REQUEST);
+    const body = await readBytes(c.env.incoming, MAX_PROVIDER_REQUEST);
     const name = `${channel.data}/${accountId.data}`;
     // A session of a browser is nobody's business there.
     const { cookie: _, ...headers } = Object.fromEntries(c.req.raw.headers);

@@ -49,6 +49,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   app.use(async (c, next) => {
     const given = c.req.header("x-request-id") ?? "";
     c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
+    setHeaders(c, parts.publicUrl);
     checkOrigin(c, isKnownHost);
     const leave = await parts.hub.attend();
     try {
@@ -56,7 +57,6 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     } finally {
       leave();
     }
-    finish(c, parts.publicUrl);
   });
   addSignIn(app, parts);
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
@@ -164,11 +164,13 @@ function answer(c: Context<GatewayEnv>, problem: Problem): Response {
   return c.body(problemBody(problem, c.get("requestId")), status, headers);
 }
 
-function finish(c: Context<GatewayEnv>, publicUrl: URL | null): void {
-  c.header("x-request-id", c.get("requestId"));
+/** Headers of every answer, under those of its own. Set behind it, each would make the framework build the answer anew. */
+function setHeaders(c: Context<GatewayEnv>, publicUrl: URL | null): void {
+  const { outgoing } = c.env;
+  for (const [name, value] of Object.entries(SAFETY)) outgoing.setHeader(name, value);
+  outgoing.setHeader("x-request-id", c.get("requestId"));
   const { protocol, hostname } = addressOf(c, publicUrl);
   // Of a laptop's own name it would bind every other program at that name, too.
-  if (protocol === "https:" && !isLoopback(hostname)) c.header("strict-transport-security", HSTS);
-  for (const [name, value] of Object.entries(SAFETY))
-    if (!c.res.headers.has(name)) c.header(name, value);
+  if (protocol === "https:" && !isLoopback(hostname))
+    outgoing.setHeader("strict-transport-security", HSTS);
 }

@@ -74,7 +74,7 @@ export async function listenHttp(
   const secure = texts === null ? null : createTlsServer({ ...limits, ...texts });
   const server = secure ?? createServer(limits);
   server.maxHeadersCount = 100;
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const answer = getRequestListener(app.fetch);
   server.on("request", (request, response) => void answer(request, response));
   server.listen(port, host);
   await once(server, "listening").catch((cause: unknown) => {

@@ -38,7 +38,7 @@ export function serveRoute(
       access.refused(c, user, { operation: contract.name, status: 403, code: "forbidden" });
       throw new Problem({ status: 403, code: "forbidden", detail: refusal });
     }
-    const body = await readBody(c.req.raw, route.bodyLimit ?? BODY_LIMIT);
+    const body = await readBody(c.env.incoming, route.bodyLimit ?? BODY_LIMIT);
     const { tokens, request } = readRequest(route, shape, {
       path: c.req.param(),
       query: new URL(c.req.url).searchParams,

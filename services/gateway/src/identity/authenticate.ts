@@ -49,7 +49,7 @@ export async function countRequest(
   user: User,
 ): Promise<void> {
   const taken = await rateLimit.take(`${user.caller} ${user.credential}`, requestsPerMinute);
-  for (const [name, value] of Object.entries(taken.headers)) c.header(name, value);
+  for (const [name, value] of Object.entries(taken.headers)) c.env.outgoing.setHeader(name, value);
   if (taken.isOver) throw tooMany(taken.headers);
 }
 

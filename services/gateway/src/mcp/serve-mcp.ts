@@ -51,48 +51,20 @@ export function createMcpEndpoint(
 
   return async (c) => {
     const scope = scopeOf(c);
-    const body = await readBody(c.req.raw, BODY_LIMIT);
+    const body = await readBody(c.env.incoming, BODY_LIMIT);
     const asker = askerOf(c, parts);
     const authInfo = authInfoOf(asker, scope);
     const request = c.req.raw;
     const release = streams.take(asker.caller);
-    try {
-      const { caller } = asker;
-      const response = (await isLegacyRequest(request, body))
-        ? await sessions.answer({ request, body, caller, scope, authInfo })
-        : await modern.fetch(request, { authInfo, parsedBody: body });
-      return whenSent(response, release);
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const { outgoing } = c.env;
+    // Its answer has been sent, or nobody is there any more to send it to.
+    if (outgoing.closed) release();
+    else outgoing.once("close", release);
+    const { caller } = asker;
+    return (await isLegacyRequest(request, body))
+      ? sessions.answer({ request, body, caller, scope, authInfo })
+      : modern.fetch(request, { authInfo, parsedBody: body });
   };
-}
-
-/** The same answer; `onEnd` hears when its body has ended or its reader has gone. */
-function whenSent(response: Response, onEnd: () => void): Response {
-  if (response.body === null) {
-    onEnd();
-    return response;
-  }
-  const reader = response.body.getReader();
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
-        onEnd();
-        throw error;
-      });
-      if (!done) return controller.enqueue(value);
-      onEnd();
-      controller.close();
-    },
-    async cancel(reason) {
-      onEnd();
-      await reader.cancel(reason);
-    },
-  });
-  const { status, headers } = response;
-  return new Response(body, { status, headers });
 }
 
 function scopeOf(c: Context<GatewayEnv>): string | null {

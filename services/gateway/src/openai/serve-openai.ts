@@ -27,7 +27,7 @@ export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
   const starts =
     (serve: (c: Context<GatewayEnv>, served: Served) => Promise<Response>): Handler =>
     async (c) => {
-      const body = await readBody(c.req.raw, BODY_LIMIT);
+      const body = await readBody(c.env.incoming, BODY_LIMIT);
       const asker = askerOf(c, parts);
       const release = places.take(asker.caller);
       try {

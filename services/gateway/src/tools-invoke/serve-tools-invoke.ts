@@ -36,7 +36,7 @@ export async function serveToolsInvoke(
     c.header("allow", "POST");
     return c.json(failed("method_not_allowed", "POST is the only method here"), 405);
   }
-  const body = await readBody(c.req.raw, BODY_LIMIT);
+  const body = await readBody(c.env.incoming, BODY_LIMIT);
   const parsed = Invocation.safeParse(body);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
