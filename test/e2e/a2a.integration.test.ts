@@ -158,3 +158,136 @@ test("a task is followed again, cancelled and listed, and is nobody else's", asy
   });
   assert.ok(tasks.some(({ id }) => id === begun.id));
 });
+
+// The mandatory checks of the A2A TCK (its branch 1.0-dev of May 2026), which needs Python packages, by their names there.
+
+interface RpcAnswer {
+  readonly jsonrpc: string;
+  readonly id: unknown;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { code: number; message: string; data?: Record<string, unknown>[] };
+}
+
+async function rpc(
+  method: string,
+  params: object,
+  { agent = "helper", version = "1.0" }: { agent?: string; version?: string } = {},
+): Promise<RpcAnswer> {
+  const response = await fetch(`${world.url}/a2a/${agent}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${world.token}`,
+      "content-type": "application/json",
+      "a2a-version": version,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 7, method, params }),
+  });
+  assert.match(response.headers.get("content-type") ?? "", /^application\/json/);
+  const answer = (await response.json()) as RpcAnswer;
+  assert.deepEqual([answer.jsonrpc, answer.id], ["2.0", 7]);
+  return answer;
+}
+interface RawTask {
+  id: string;
+  contextId: string;
+  status: { state: string; timestamp: string };
+  artifacts?: unknown[];
+}
+const message = (text: string, more: object = {}) => ({
+  message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...more },
+});
+async function taskFor(text: string, more: object = {}, agent = "helper"): Promise<RawTask> {
+  const { result, error } = await rpc("SendMessage", message(text, more), { agent });
+  assert.equal(error, undefined);
+  return result?.["task"] as RawTask;
+}
+
+test("each error has the code and reason that A2A gives it [JSONRPC-ERR-001..003, CORE-SEND-002..003, CORE-CANCEL-002..003, CORE-CAP-001, CORE-CAP-003, CORE-MULTI-004, CORE-MULTI-006, STREAM-SUB-003..004, VER-SERVER-002..003]", async () => {
+  const { id, contextId } = await taskFor("hello");
+  const raw = { parts: [{ raw: "dGNr", mediaType: "application/x-unsupported-tck-type" }] };
+  const push = { taskId: id, id: "1", url: "https://example.com/" };
+  const file = message("", raw);
+  const checks: [string, object, number, string, { version?: string }?][] = [
+    ["GetTask", { id: "none" }, -32_001, "TASK_NOT_FOUND"],
+    ["CancelTask", { id: "none" }, -32_001, "TASK_NOT_FOUND"],
+    ["SubscribeToTask", { id: "none" }, -32_001, "TASK_NOT_FOUND"],
+    ["SendMessage", message("x", { taskId: "none" }), -32_001, "TASK_NOT_FOUND"],
+    ["CancelTask", { id }, -32_002, "TASK_NOT_CANCELABLE"],
+    ["CreateTaskPushNotificationConfig", push, -32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED"],
+    ["GetTaskPushNotificationConfig", push, -32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED"],
+    ["ListTaskPushNotificationConfigs", { taskId: id }, -32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED"],
+    ["DeleteTaskPushNotificationConfig", push, -32_003, "PUSH_NOTIFICATION_NOT_SUPPORTED"],
+    ["SendMessage", message("x", { taskId: id }), -32_004, "UNSUPPORTED_OPERATION"],
+    ["SubscribeToTask", { id }, -32_004, "UNSUPPORTED_OPERATION"],
+    ["SendMessage", file, -32_005, "CONTENT_TYPE_NOT_SUPPORTED"],
+    ["SendStreamingMessage", file, -32_005, "CONTENT_TYPE_NOT_SUPPORTED"],
+    ["GetExtendedAgentCard", {}, -32_007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED"],
+    ["SendMessage", message("x"), -32_009, "VERSION_NOT_SUPPORTED", { version: "99.0" }],
+    ["SendMessage", message("x"), -32_009, "VERSION_NOT_SUPPORTED", { version: "" }],
+  ];
+  for (const [method, params, code, reason, options] of checks) {
+    const { error } = await rpc(method, params, options);
+    const [info] = error?.data ?? [];
+    assert.deepEqual(
+      [error?.code, info?.["reason"], info?.["domain"], info?.["@type"]],
+      [code, reason, "a2a-protocol.org", "type.googleapis.com/google.rpc.ErrorInfo"],
+      `${method}: ${JSON.stringify(error)}`,
+    );
+  }
+  for (const [method, params, code] of [
+    ["NoSuchMethod", {}, -32_601],
+    ["SendMessage", {}, -32_602],
+    ["ListTasks", { pageToken: "none" }, -32_602],
+  ] as const)
+    assert.equal((await rpc(method, params)).error?.code, code, method);
+  const waiting = await taskFor("x", {}, "curious");
+  const other = message("y", { taskId: waiting.id, contextId });
+  assert.equal((await rpc("SendMessage", other, { agent: "curious" })).error?.code, -32_602);
+  const told = await taskFor("green", { taskId: waiting.id }, "curious");
+  assert.equal(told.contextId, waiting.contextId, "the context is that of the task");
+});
+
+test("tasks are listed in pages, the last changed first, without artifacts [CORE-LIST-001..005, DM-SERIAL-001..003, CORE-MULTI-001a, CORE-MULTI-003, VER-CLIENT-002]", async () => {
+  const talk = `pages-${randomUUID()}`;
+  const made = [];
+  for (let n = 0; n < 3; n += 1) made.push(await taskFor(`${n}`, { contextId: talk }));
+  assert.equal(new Set(made.map(({ id }) => id)).size, 3);
+  for (const { status } of made) {
+    assert.equal(status.state, "TASK_STATE_COMPLETED");
+    assert.equal(new Date(status.timestamp).toISOString(), status.timestamp);
+  }
+  assert.notEqual((await taskFor("alone")).contextId, "");
+  const page = async (pageToken: string) => {
+    const params = { contextId: talk, pageSize: 2, pageToken };
+    const { result } = await rpc("ListTasks", params, { version: "1.0.7" });
+    return result as { tasks: RawTask[]; nextPageToken: string; totalSize: number };
+  };
+  const first = await page("");
+  const second = await page(first.nextPageToken);
+  assert.deepEqual([first.tasks.length, second.tasks.length, first.totalSize], [2, 1, 3]);
+  assert.equal(second.nextPageToken, "");
+  const listed = [...first.tasks, ...second.tasks];
+  assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set(made.map(({ id }) => id)));
+  const times = listed.map(({ status }) => status.timestamp);
+  assert.deepEqual(times, times.toSorted().toReversed());
+  assert.ok(listed.every(({ artifacts = [] }) => artifacts.length === 0));
+});
+
+test("who follows a task hears the same in the same order, whether or not another one has left [STREAM-ORDER-001..004, STREAM-SUB-001..002]", async () => {
+  const client = await clientOf("patient");
+  const begun = isTask(await client.sendMessage(request("x", { returnImmediately: true })));
+  const follow = async (heard: string[], most = Infinity) => {
+    for await (const event of client.resubscribeTask({ tenant: "", id: begun.id })) {
+      heard.push(JSON.stringify(event.payload?.$case === "task" ? "task" : event));
+      if (heard.length >= most) return;
+    }
+  };
+  const [first, second, left]: [string[], string[], string[]] = [[], [], []];
+  const both = Promise.all([follow(first), follow(second), follow(left, 1)]);
+  await until(() => Promise.resolve(first.length > 0 && second.length > 0 && left.length > 0));
+  await client.cancelTask({ tenant: "", id: begun.id, metadata: undefined });
+  await both;
+  assert.equal(first[0], '"task"');
+  assert.deepEqual(second, first);
+  assert.match(first.at(-1) ?? "", /statusUpdate/);
+});

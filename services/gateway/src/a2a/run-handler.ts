@@ -125,8 +125,9 @@ export class RunHandler implements A2ARequestHandler {
     }
   }
 
-  /** The newest 200 runs of the agent that came over this protocol, in one page. */
-  async listTasks({ contextId, status, pageSize }: ListTasksRequest): Promise<ListTasksResponse> {
+  /** Of the newest 200 runs of the agent that came over this protocol, the last changed first. A page goes on behind the task that its token names. */
+  async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
+    const { contextId, status, pageToken } = request;
     const { runs } = await this.#asker.ask(listRuns, { agent: this.#agent, limit: 200 });
     const own = runs.filter(
       ({ labels, requester }) =>
@@ -135,12 +136,19 @@ export class RunHandler implements A2ARequestHandler {
         (contextId === "" || labels[CONTEXT] === contextId),
     );
     const tasks = own
+      .toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
       .map(taskOf)
       .filter(
         (task) => status === TaskState.TASK_STATE_UNSPECIFIED || task.status?.state === status,
       );
-    const shown = tasks.slice(0, Math.min(pageSize ?? 50, 100));
-    return { tasks: shown, nextPageToken: "", pageSize: shown.length, totalSize: tasks.length };
+    const before = pageToken === "" ? -1 : tasks.findIndex(({ id }) => id === pageToken);
+    if (pageToken !== "" && before < 0)
+      throw new RequestMalformedError({ message: "pageToken is not one of these tasks any more" });
+    const pageSize = Math.min(request.pageSize || 50, 100);
+    const shown = tasks.slice(before + 1, before + 1 + pageSize);
+    const hasMore = before + 1 + shown.length < tasks.length;
+    const nextPageToken = hasMore ? (shown.at(-1)?.id ?? "") : "";
+    return { tasks: shown, nextPageToken, pageSize, totalSize: tasks.length };
   }
 
   getAuthenticatedExtendedAgentCard(): Promise<never> {
@@ -187,6 +195,11 @@ export class RunHandler implements A2ARequestHandler {
       throw new UnsupportedOperationError({
         message: `task ${message.taskId} has ended: send the message with its contextId alone`,
       });
+    const { contextId } = taskOf(run);
+    if (message.contextId !== "" && message.contextId !== contextId)
+      throw new RequestMalformedError({
+        message: `task ${message.taskId} is of another context: leave contextId out`,
+      });
     const follow = followRun(this.#parts, this.#asker, { runId });
     try {
       await this.#tell(run, message);
@@ -194,7 +207,7 @@ export class RunHandler implements A2ARequestHandler {
       follow.stop();
       throw error;
     }
-    return { follow, contextId: taskOf(run).contextId };
+    return { follow, contextId };
   }
 
   async #tell({ runId, waits = [] }: RunDetail, message: Message): Promise<void> {

@@ -69,7 +69,8 @@ export function createA2aEndpoint(parts: A2aParts): {
       const release = places.take(asker.caller);
       try {
         const headers = Object.fromEntries(c.req.raw.headers);
-        const requestedVersion = c.req.header("a2a-version");
+        // Which patch of it, has no part in what is agreed on.
+        const requestedVersion = c.req.header("a2a-version")?.replace(/^(\d+\.\d+)\.\d+$/, "$1");
         const context = defaultServerCallContextBuilder({
           headers,
           user: undefined,
