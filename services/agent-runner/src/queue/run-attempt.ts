@@ -1,7 +1,6 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import { runIdOfMessage } from "../commands/control-command.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
-import { firstLook } from "../core/look-at.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { ClaimResult, Hold } from "../journal/run-claim.ts";
@@ -11,7 +10,7 @@ import { listForNewRun } from "../run/list-for-new-run.ts";
 import { workOnRun, type Created } from "../run/work-on-run.ts";
 import { enterSession } from "../sessions/run-place.ts";
 import { prepareRun } from "../start/prepare-run.ts";
-import { DeathMarks } from "./death-marks.ts";
+import { turnOf, type DeliveryTurn } from "./delivery-turn.ts";
 import { leaveRun, type Beginning } from "./leave-run.ts";
 import { listAsDead, refuse, reject } from "./refusal.ts";
 import { keptOf, receivedOf, takeMessage, type Taken } from "./take-message.ts";
@@ -36,7 +35,7 @@ const AGAIN: Outcome = { outcome: "retry", delayMs: 1_000 };
 export class RunAttempt {
   readonly #options: RunnerParts;
   readonly #delivery: Delivery;
-  readonly #marks: DeathMarks;
+  readonly #turn: DeliveryTurn;
   /** The command's own message, which may be another one than brought it here. */
   #message: MessageFacts;
   /** The command that is to become a run. */
@@ -58,7 +57,7 @@ export class RunAttempt {
     this.#options = options;
     this.#delivery = delivery;
     this.#message = delivery;
-    this.#marks = new DeathMarks(options.letters, delivery);
+    this.#turn = turnOf(delivery, options);
   }
 
   async renew(): Promise<boolean> {
@@ -72,12 +71,12 @@ export class RunAttempt {
 
   async perform(): Promise<Outcome> {
     const { metrics, now } = this.#options;
-    metrics.active.inc();
-    if (this.#delivery.isEarly) metrics.early.inc();
-    const { deliveryCount, publishedAt } = this.#delivery;
+    const { deliveryCount, publishedAt, isEarly } = this.#delivery;
     const lagMs = Math.max(0, now() - publishedAt.getTime());
+    metrics.active.inc();
+    if (isEarly) metrics.early.inc();
     try {
-      return this.#delivery.isEarly ? await this.#performEarly() : await this.#performInTurn();
+      return await this.#perform();
     } catch (error) {
       return await this.#leave(error);
     } finally {
@@ -87,31 +86,23 @@ export class RunAttempt {
     }
   }
 
-  async #performInTurn(): Promise<Outcome> {
-    this.#deaths = await this.#marks.count();
+  async #perform(): Promise<Outcome> {
+    const deaths = await this.#turn.begin();
+    if (deaths === null) return this.#leaveForItsTurn();
+    this.#deaths = deaths;
     // One more than what is given up below: even to read it may be deadly.
-    if (this.#deaths > this.#options.maxAttempts) {
+    if (deaths > this.#options.maxAttempts) {
       const runId = runIdOfMessage(this.#delivery);
       return this.#reject(await this.#listAsDead(runId), runId);
     }
-    const outcome = await this.#perform();
-    await this.#marks.forget();
-    return outcome;
-  }
-
-  async #performEarly(): Promise<Outcome> {
-    const { letters } = this.#options;
-    if (!(await letters.beginEarly(this.#delivery))) return this.#leaveForItsTurn();
     try {
-      return await this.#perform();
+      const outcome = await this.#act(await takeMessage(this.#delivery, this.#options));
+      await this.#turn.done();
+      return outcome;
     } catch (error) {
-      await letters.forgetEarly(this.#delivery);
+      await this.#turn.failed();
       throw error;
     }
-  }
-
-  async #perform(): Promise<Outcome> {
-    return this.#act(await takeMessage(this.#delivery, this.#options));
   }
 
   async #act(taken: Taken): Promise<Outcome> {
@@ -157,7 +148,7 @@ export class RunAttempt {
   ): Promise<Outcome> {
     const received = receivedOf(command, this.#delivery);
     if (received === null) return DONE;
-    if (this.#delivery.isEarly) return this.#leaveForItsTurn();
+    if (!this.#turn.mayRefuse) return this.#leaveForItsTurn();
     this.#rests = rests;
     this.#keptRun = runId;
     const outcome = await this.#act(await takeMessage(received, this.#options));
@@ -210,13 +201,10 @@ export class RunAttempt {
   }
 
   async #claim({ runId, digest }: Claimable, started?: StartedEntry): Promise<ClaimResult> {
-    const { store, parked, now } = this.#options;
-    const { isEarly, holder } = this.#delivery;
-    // The queue does not miss who took a message early and died, and its turn may be far. So the sweeper gets to know of
-    // the run, as of one that waits.
-    if (isEarly) await parked.lookAgain(runId, firstLook(0, now()));
+    await this.#turn.claiming(runId);
     const first = started === undefined ? {} : { started };
-    return store.claim({ runId, commandDigest: digest, delivery: holder, ...first });
+    const delivery = this.#delivery.holder;
+    return this.#options.store.claim({ runId, commandDigest: digest, delivery, ...first });
   }
 
   async #begin(run: Claimable, claimed: ClaimResult, created: Created | null): Promise<Outcome> {
@@ -238,7 +226,7 @@ export class RunAttempt {
         this.#hold = claimed.hold;
         this.#rests = claimed.rests;
         await this.#forgetKept();
-        if (!this.#delivery.isEarly) await this.#marks.forget(); // the run counts from here on
+        await this.#turn.claimed();
         return workOnRun({ claimed, created, delivery: this.#delivery }, this.#options);
       case "absent": // made and removed between two reads; the next delivery makes it anew
         return { outcome: "retry", delayMs: 0 };
@@ -264,24 +252,22 @@ export class RunAttempt {
       isFault = false;
       return outcome;
     } finally {
-      if (!this.#delivery.isEarly) await this.#marks.noteLeaving(isFault);
+      await this.#turn.left(isFault);
     }
   }
 
-  /** The queue is told nothing of an early delivery that comes to nothing. */
   #leaveForItsTurn(): Outcome {
     this.#isNews = false;
     return { outcome: "retry", delayMs: 0 };
   }
 
   async #reject(rejection: Rejection, runId: string | null): Promise<Outcome> {
-    // What it is about may come first when it has its turn; and it would be refused twice.
-    if (this.#delivery.isEarly) return this.#leaveForItsTurn();
+    if (!this.#turn.mayRefuse) return this.#leaveForItsTurn();
     return reject({ runId, ...this.#refusalFacts }, rejection, this.#options);
   }
 
   async #refuse({ runId, parent }: Claimable, rejection: Rejection): Promise<Outcome> {
-    if (this.#delivery.isEarly) return this.#leaveForItsTurn();
+    if (!this.#turn.mayRefuse) return this.#leaveForItsTurn();
     const refused = { runId, parent, sessionId: this.#sessionId, ...this.#refusalFacts };
     return refuse(refused, rejection, this.#options);
   }
