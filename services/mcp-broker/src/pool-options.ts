@@ -18,8 +18,8 @@ import { paceStarts } from "./connection/pace-starts.ts";
 import type { PoolOptions } from "./connection/server-pool.ts";
 import { createVerdictStore } from "./connection/verdict-store.ts";
 
-/** What the connections of a broker need of it. */
-export interface PoolParts {
+/** What the connections of a broker need of its process. */
+export interface PoolSurroundings {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly log: Log;
@@ -27,6 +27,10 @@ export interface PoolParts {
   readonly version: string;
   readonly stateDir: string;
   readonly tokenKeys: TokenCipher | null;
+}
+
+/** What they need of its other parts. */
+export interface PoolParts {
   readonly records: ChildRecords;
   readonly guard: EgressGuard;
   readonly logins: LoginStore | null;
@@ -38,9 +42,9 @@ export interface PoolParts {
 /** Starting a process keeps a processor busy for a good part of a second; what hangs is not waited for. */
 const START_PACE = { atOnce: 4 * availableParallelism(), holdMs: 2_000 };
 
-/** Connects the pool with the other parts: who may connect, what is listed, who is told. */
-export function poolOptions(parts: PoolParts): PoolOptions {
-  const { bus, redis, log, env, version, stateDir, tokenKeys } = parts;
+/** Connects the pool with the other parts: who may connect, what is listed, who is notified. */
+export function poolOptions(surroundings: PoolSurroundings, parts: PoolParts): PoolOptions {
+  const { bus, redis, log, env, version, stateDir, tokenKeys } = surroundings;
   const { records, guard, logins, owner, features, pinning } = parts;
   const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
   const open = createSessionOpener({

@@ -119,13 +119,11 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const guard = guardOf(options);
   const logins = options.tokenKeys === null ? null : createLoginStore(redis, options.tokenKeys);
   const { records } = children;
-  pool.begin(
-    entries,
-    poolOptions({ ...options, records, guard, logins, owner, features, pinning }),
-  );
+  pool.begin(entries, poolOptions(options, { records, guard, logins, owner, features, pinning }));
   metrics.watch(pool, children, owner);
 
-  const calls = { ...path, pool, origins, askToOpen: features.askToOpen };
+  const sender = { origins, askToOpen: features.askToOpen };
+  const calls = { ...path, pool, sender };
   handle(service, { pool, owner, endpoints, calls, features, metrics, admins });
   handlePins(service, { pins: pinning.pins, admins });
   handleQuestions(service, { ...features.questions, admins });

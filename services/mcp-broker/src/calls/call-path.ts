@@ -20,8 +20,7 @@ import type { CallDeps } from "./call-tool.ts";
 import { createCancelPasser } from "./pass-cancel.ts";
 
 /** What every call passes on its way to any server. */
-export type CallPath = CancelDeps &
-  Omit<CallDeps, "pool" | "origins" | "askToOpen"> & { stop(): void };
+export type CallPath = CancelDeps & Omit<CallDeps, "pool" | "sender"> & { stop(): void };
 
 export interface CallPathOptions {
   readonly bus: Bus;
@@ -53,10 +52,13 @@ export function createCallPath(options: CallPathOptions): CallPath {
       onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
     }),
     store,
-    once: createCallOnce({
+    claims: {
       store,
-      onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
-    }),
+      once: createCallOnce({
+        store,
+        onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
+      }),
+    },
     gate: createPolicyGate(bus, { cache, rolesOf, factsOf, onChecked }),
     holder,
     passOn: createCancelPasser(bus),

@@ -35,14 +35,14 @@ type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
 
 /** What every request passes on its way, whatever its server. */
-export interface CallDeps extends SendDeps {
+export interface CallDeps {
   readonly pool: Pick<ServerPool, "route">;
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
   readonly executions: ExecutionAudit;
   readonly calls: CallsInWork;
-  readonly once: CallOnce;
-  readonly store: CallStore;
+  readonly claims: { readonly once: CallOnce; readonly store: CallStore };
+  readonly sender: SendDeps;
   /** Tells how far a call is to whom it is made for. */
   readonly tellProgress: (
     to: { readonly owner: string; readonly progressId: string },
@@ -78,7 +78,11 @@ export async function callTool(
   try {
     await connection.start();
     call.refuseCancelled();
-    const ref = await findTool(deps, { connection, request }, call.requester);
+    const ref = await findTool(
+      { gate: deps.gate, store: deps.claims.store },
+      { connection, request },
+      call.requester,
+    );
     const pin = connection.catalogue.find(ref.name)?.inspected.pin;
 
     const question = pin === undefined ? { ref, args } : { ref, args, pin };
@@ -87,7 +91,7 @@ export async function callTool(
     if (decision.effect === "deny") throw denied(ref, decision);
     call.refuseCancelled();
 
-    const claimed = await claimCall(deps, { request, ref, args }, { requester, decided });
+    const claimed = await claimCall(deps.claims, { request, ref, args }, { requester, decided });
     if (claimed.earlier !== null)
       return outcomeReply(claimed.earlier, { decision: asAllowed(decision), replayed: true });
     turn = claimed.turn;
@@ -161,7 +165,7 @@ async function sendTool(
         });
   const { callId } = request;
   try {
-    return await sendRequest(deps, member, {
+    return await sendRequest(deps.sender, member, {
       call,
       what: "call tool",
       async send(session, limits) {

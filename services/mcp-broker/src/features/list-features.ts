@@ -69,7 +69,7 @@ async function readPages<S extends z.ZodType>(
   let cursor: string | null = null;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const params = cursor === null ? {} : { cursor };
-    const result = await requestFeature(deps, member, { method, params, needs, call });
+    const result = await requestFeature(deps.sender, member, { method, params, needs, call });
     bytes += Buffer.byteLength(JSON.stringify(result));
     if (bytes > limitBytes) throw tooLarge(bytes, limitBytes);
     const found = Array.isArray(result[key]) ? (result[key] as unknown[]) : []; // each is checked below

@@ -30,7 +30,7 @@ export function createLogLevels(onTrouble: (server: string, error: unknown) => v
         await connection.start();
         const session = supportingSession(connection, "logging");
         const request = { method, params: { level }, needs: "logging", call } as const;
-        if (!session.wantLogs(level)) await requestFeature(deps, member, request);
+        if (!session.wantLogs(level)) await requestFeature(deps.sender, member, request);
         levels.set(server, level);
       });
     },

@@ -10,10 +10,7 @@ import type { CallDeps } from "../calls/call-tool.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { requestFeature, type FeatureRequest } from "./request-feature.ts";
 
-export type FeatureDeps = Pick<
-  CallDeps,
-  "gate" | "executions" | "calls" | "pool" | "origins" | "askToOpen"
->;
+export type FeatureDeps = Pick<CallDeps, "gate" | "executions" | "calls" | "pool" | "sender">;
 
 /** What is asked for: a resource by its URI, a prompt by its name, the rest by its kind. */
 export interface Feature {
@@ -65,7 +62,7 @@ export async function sendFeature(
 ): Promise<Readonly<Record<string, unknown>>> {
   if (call.work === null) throw new TypeError("a request is decided before it is sent");
   const routed = await deps.pool.route(member, call.work.principal);
-  return requestFeature(deps, routed, { ...request, call });
+  return requestFeature(deps.sender, routed, { ...request, call });
 }
 
 /** Throws `denied` when the policy says no. */

@@ -32,7 +32,7 @@ const fail = failuresOf(featureErrors);
  * says and at most `maxResultBytes`. Throws the errors of the contract, or NotSentError.
  */
 export async function requestFeature(
-  deps: SendDeps,
+  sender: SendDeps,
   member: PoolMember,
   request: FeatureRequest & { readonly call: CallInWork },
 ): Promise<Readonly<Record<string, unknown>>> {
@@ -45,7 +45,7 @@ export async function requestFeature(
   try {
     const send = (session: McpSession, limits: { timeoutMs: number; signal: AbortSignal }) =>
       session.request({ method, params, ...limits });
-    result = await sendRequest(deps, member, { call, what: `send ${method}`, send });
+    result = await sendRequest(sender, member, { call, what: `send ${method}`, send });
   } catch (error) {
     throw failureOf(error, connection);
   }
