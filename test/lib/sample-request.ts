@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-interface JsonSchema {
+export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -33,6 +33,7 @@ const TEXTS = [
   "text/plain",
   `job-${"0".repeat(16)}`,
   "00000000-0000-0000-0000-000000000000",
+  "1:files",
   "aaaa",
   "",
 ];
@@ -46,32 +47,41 @@ export function sampleRequest(
   values: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const json = z.toJSONSchema(schema, { io: "input" }) as JsonSchema; // its own kind of JSON Schema
-  return sampleOf(json, json.$defs ?? {}, values) as Record<string, unknown>; // requests are objects
+  return sampleOf(json, { defs: json.$defs ?? {}, values }) as Record<string, unknown>; // requests are objects
 }
 
-// oxlint-disable-next-line max-params -- the part, and twice what all of its parts share
-function sampleOf(
-  schema: JsonSchema,
-  defs: Readonly<Record<string, JsonSchema>>,
-  values: Readonly<Record<string, unknown>>,
-): unknown {
-  const next = (part: JsonSchema) => sampleOf(part, defs, values);
+/** What all parts of a sample share. */
+export interface SampleOptions {
+  /** By the last word of `$ref`. */
+  readonly defs: Readonly<Record<string, JsonSchema>>;
+  /** By the names of properties. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** With all that a schema knows, not only with what it asks for. */
+  readonly isFull?: boolean;
+}
+
+/** As {@link sampleRequest}, from a JSON Schema. */
+export function sampleOf(schema: JsonSchema, options: SampleOptions): unknown {
+  const { defs, values = {}, isFull = false } = options;
+  const next = (part: JsonSchema) => sampleOf(part, options);
   const [choice] = schema.anyOf ?? schema.oneOf ?? schema.allOf ?? [];
   if (choice !== undefined) return next(choice);
-  if (schema.$ref !== undefined) return next(defs[schema.$ref.slice("#/$defs/".length)] ?? {});
+  if (schema.$ref !== undefined) return next(defs[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   if ("const" in schema) return schema.const;
   if (schema.enum !== undefined) return schema.enum[0];
   switch (typesOf(schema)[0]) {
     case "object": {
       const { properties = {}, required = [] } = schema;
-      const parts = required.map((name) => {
+      const parts = (isFull ? Object.keys(properties) : required).map((name) => {
         const part = properties[name] ?? {};
         return [name, fits(part, values[name]) ? values[name] : next(part)];
       });
       return Object.fromEntries(parts);
     }
     case "array":
-      return Array.from({ length: schema.minItems ?? 0 }, () => next(schema.items ?? {}));
+      return Array.from({ length: schema.minItems ?? Number(isFull) }, () =>
+        next(schema.items ?? {}),
+      );
     case "string": {
       const pattern = new RegExp(schema.pattern ?? "");
       const { minLength = 0 } = schema;

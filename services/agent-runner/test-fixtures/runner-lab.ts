@@ -24,7 +24,8 @@ export interface Lab {
   readonly peers: Peers;
   /** A bus as the command line has it. */
   readonly bus: Bus;
-  runner(env?: Record<string, string>): Promise<RunnerProcess>;
+  /** `main` is that of another version. */
+  runner(env?: Record<string, string>, main?: string): Promise<RunnerProcess>;
   /** Publishes a command with a plain NATS client, as any program may. */
   command(agent: string, body: unknown, options?: { messageId?: string }): Promise<void>;
   /** Publishes raw bytes on any subject. */
@@ -70,8 +71,8 @@ export async function startLab(servers?: {
     peers,
     bus,
     publish,
-    runner: (env = {}) =>
-      startRunner({ YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url, ...env }),
+    runner: (env = {}, main) =>
+      startRunner({ YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url, ...env }, main),
     command: (agent, body, options) =>
       publish(
         subjectOf(startRun, { caller: "cli", agent }),

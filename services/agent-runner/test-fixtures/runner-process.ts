@@ -22,8 +22,11 @@ export interface RunnerProcess {
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
 /** Starts the runner's own `main.ts`; it is killed when the test ends. Resolves when it is ready. */
-export async function startRunner(env: Record<string, string>): Promise<RunnerProcess> {
-  const child = spawn(process.execPath, [MAIN], {
+export async function startRunner(
+  env: Record<string, string>,
+  main = MAIN,
+): Promise<RunnerProcess> {
+  const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env["PATH"],
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],

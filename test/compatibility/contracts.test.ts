@@ -1,0 +1,142 @@
+// Messages of the last version and of this one: each has to be understood by the other, since both run while pods are replaced.
+//
+// Only what changed is looked at: a schema that is the same takes the same messages. Whoever may not send a property to an older service,
+// because it refuses what it does not know, has to leave it out until all are new: a request with no more than it asks for is tried.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
+import type { Contract } from "@switchyard/contracts/define";
+import { allContracts, eventOfSubject } from "@switchyard/contracts/registry";
+import { Ajv } from "ajv";
+import { z } from "zod";
+import type { JournalEntry } from "../../services/agent-runner/src/core/journal-entry.ts";
+import { replay } from "../../services/agent-runner/src/core/replay.ts";
+import { eventsOf } from "../../services/agent-runner/src/core/run-events.ts";
+import { assertFits } from "../../services/agent-runner/test-fixtures/journal-checker.ts";
+import { sampleOf, type JsonSchema } from "../lib/sample-request.ts";
+import { readRecording } from "./recording.ts";
+import { LAST_VERSION } from "./versions.ts";
+
+/** What of docs/asyncapi.json is needed. */
+const Document = z.object({
+  channels: z.record(
+    z.string(),
+    z.object({
+      address: z.string().nullable(),
+      messages: z.record(z.string(), z.object({ payload: z.record(z.string(), z.unknown()) })),
+    }),
+  ),
+  components: z.object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) }),
+});
+const read = async (path: string) =>
+  Document.parse(JSON.parse(await readFile(join(import.meta.dirname, path), "utf8")));
+const last = await read(`recorded/${LAST_VERSION}.asyncapi.json`);
+const now = await read("../../docs/asyncapi.json");
+const ajv = new Ajv({ strict: false, validateFormats: false });
+
+test("every subject of the last version is there", () => {
+  for (const [name, { address }] of Object.entries(last.channels))
+    assert.equal(now.channels[name]?.address, address, name);
+});
+
+test("events and journals of the last version are read", async () => {
+  const { redis, streams } = await readRecording(
+    join(import.meta.dirname, `recorded/${LAST_VERSION}.json`),
+  );
+  const events = streams.flatMap(({ messages }) =>
+    messages.filter(({ subject }) => subject.startsWith("yard.evt.")),
+  );
+  assert.ok(events.length > 50);
+  for (const { subject, text } of events) {
+    const event = eventOfSubject(subject);
+    assert.ok(event !== null, subject);
+    assert.equal(event.payload.safeParse(JSON.parse(text)).error, undefined, subject);
+  }
+  const journals = redis.filter(({ key }) => key.endsWith(":journal"));
+  assert.ok(journals.length > 5);
+  for (const { key, value } of journals) {
+    // As the runner that wrote them.
+    const entries = value.map((entry) => JSON.parse(entry) as JournalEntry);
+    const { events: count } = replay(entries);
+    assert.equal(eventsOf(entries).length, count, key);
+    for (const { contract, payload } of eventsOf(entries)) assertFits(contract, payload);
+  }
+});
+
+for (const contract of allContracts)
+  for (const { name, schema, isAnswer } of messagesOf(contract)) {
+    const before = payloadOf(last, name, isAnswer);
+    const after = payloadOf(now, name, isAnswer);
+    if (before === null || after === null || isDeepStrictEqual(before, after)) continue;
+
+    test(`${name}: what the last version sends is understood`, () => {
+      for (const isFull of [true, false])
+        for (const sample of samplesOf(before, isFull)) {
+          assert.ok(ajv.validate(before, sample), JSON.stringify(sample));
+          const { error } = schema.safeParse(sample);
+          assert.equal(error, undefined, `${JSON.stringify(sample)}: ${error?.message}`);
+        }
+    });
+    test(`${name}: the last version understands what is sent with no more than has to be`, () => {
+      // Answers and events may have more, which a reader leaves out.
+      const reader = ajv.compile(isAnswer ? withoutRefusals(before) : before);
+      for (const sample of samplesOf(after, false)) {
+        assert.ok(ajv.validate(after, sample), JSON.stringify(sample));
+        assert.ok(reader(sample), `${JSON.stringify(sample)}: ${ajv.errorsText(reader.errors)}`);
+      }
+    });
+  }
+
+/** The kinds of messages of a contract, as this version reads them. */
+function messagesOf(contract: Contract) {
+  const channel = `${contract.kind}.${contract.name}`;
+  if (contract.kind !== "rpc")
+    return [{ name: channel, schema: contract.payload, isAnswer: contract.kind !== "command" }];
+  return [
+    { name: channel, schema: contract.request, isAnswer: false },
+    { name: `${channel}.reply`, schema: contract.reply, isAnswer: true },
+  ];
+}
+
+/** The schema of a message with what it refers to; null where a version has no such message. */
+function payloadOf(
+  { channels, components }: z.infer<typeof Document>,
+  name: string,
+  isAnswer: boolean,
+): JsonSchema | null {
+  const [message] = Object.values(channels[name]?.messages ?? {});
+  if (message === undefined) return null;
+  const whole = resolved(message.payload, components.schemas) as JsonSchema; // a schema stays one
+  return isAnswer && name.startsWith("rpc.")
+    ? (whole.anyOf?.[0]?.properties?.["value"] ?? null)
+    : whole;
+}
+
+/** Without texts for people, which change nothing. */
+function resolved(value: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((each) => resolved(each, schemas));
+  if (typeof value !== "object" || value === null) return value;
+  const ref = "$ref" in value && typeof value.$ref === "string" ? value.$ref : null;
+  if (ref?.startsWith("#/components/schemas/"))
+    return resolved(schemas[ref.slice("#/components/schemas/".length)], schemas);
+  const kept = Object.entries(value).filter(
+    ([key, inner]) => key !== "description" || typeof inner !== "string",
+  );
+  return Object.fromEntries(kept.map(([key, inner]) => [key, resolved(inner, schemas)]));
+}
+
+function withoutRefusals(value: JsonSchema): JsonSchema {
+  const text = JSON.stringify(value, (key, inner: unknown) =>
+    key === "additionalProperties" && inner === false ? undefined : inner,
+  );
+  return JSON.parse(text) as JsonSchema;
+}
+
+/** One of each kind that a schema has at its top. */
+function samplesOf(schema: JsonSchema, isFull: boolean): unknown[] {
+  const kinds = schema.anyOf ?? schema.oneOf ?? [schema];
+  return kinds.map((kind) => sampleOf(kind, { defs: {}, isFull }));
+}
