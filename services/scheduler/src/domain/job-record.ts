@@ -22,7 +22,7 @@ export interface ActiveRun {
   readonly runId: string;
   readonly dueAtMs: number;
   readonly runAtMs: number;
-  /** `starting`: its command may not be in the queue. `delivering`: it has ended, and its end is to be told. */
+  /** `starting`: its command is not in the queue yet, or waits for its time. `running`: it may have been lost. `delivering`: it has ended, and its end is to be told. */
   readonly phase: "starting" | "running" | "delivering";
   /** When it is looked at next. */
   readonly checkAtMs: number;

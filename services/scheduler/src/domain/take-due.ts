@@ -17,6 +17,8 @@ export interface DueSettings {
   readonly agent: string | undefined;
 }
 
+/** A run is looked at for the first time after so long, unless an event says that it has ended. */
+export const FIRST_LOOK_MS = 15_000;
 /** A due time that is seen later than this was missed: nobody looked. */
 export const GRACE_MS = 60_000;
 const MOST_PARALLEL = 10;
@@ -152,9 +154,11 @@ function dueRun(
   about: { due: number; now: number; settings: DueSettings },
 ): ActiveRun {
   const { owner, sessionTarget, wakeMode } = record.job;
-  const run = newRun(record, { ...about, isForced: false });
-  if (sessionTarget !== "main" || wakeMode !== "next-heartbeat") return run;
   const { now, settings } = about;
+  const run = newRun(record, { ...about, isForced: false });
+  // Whoever takes the due time sends its command at once; if that dies before, the first look at the run does.
+  if (sessionTarget !== "main" || wakeMode !== "next-heartbeat")
+    return { ...run, phase: "running", checkAtMs: now + FIRST_LOOK_MS };
   return waitingRun(run, { owner, heartbeatMs: settings.heartbeatMs, now });
 }
 

@@ -5,9 +5,15 @@ import type { ScheduleJob } from "@switchyard/contracts/schedules";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { closeRun, endRun } from "../domain/end-run.ts";
 import { heartbeatTurn, isHeartbeat, waitOn, type HeartbeatTurn } from "../domain/heartbeat.ts";
-import { withRun, type ActiveRun, type Change, type RunEnd } from "../domain/job-record.ts";
+import {
+  wakeTime,
+  withRun,
+  type ActiveRun,
+  type Change,
+  type RunEnd,
+} from "../domain/job-record.ts";
 import { LAST_CHANNEL } from "../domain/make-job.ts";
-import { takeDue, type DueSettings } from "../domain/take-due.ts";
+import { FIRST_LOOK_MS, takeDue, type DueSettings } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
 import { announce, findLastPlace } from "./announce.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
@@ -23,7 +29,7 @@ export interface CareParts extends DueSettings {
 }
 
 /** A run is looked at so often, unless an event says that it has ended. */
-const CHECK_MS = { first: 15_000, most: 60_000 };
+const CHECK_MS = { first: FIRST_LOOK_MS, most: 60_000 };
 /** A run that is on record for so long is given up, whatever became of it. */
 const MARKER_MS = 2 * 3_600_000;
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000];
@@ -40,8 +46,16 @@ type Step = (stored: Stored, run: ActiveRun) => Change | null;
  */
 export async function careForJob(id: string, parts: CareParts): Promise<void> {
   const { store, now } = parts;
-  const stored = await update(id, parts, ({ record }) => takeDue(record, now(), parts));
+  let begun: ActiveRun | undefined;
+  const stored = await update(id, parts, ({ record }) => {
+    const change = takeDue(record, now(), parts);
+    begun = change?.record?.active.find((run) => !record.active.includes(run));
+    return change;
+  });
   if (stored === null) return;
+  if (begun?.phase === "running") await begin(id, begun, parts);
+  // The write has said when somebody has to look at the job again.
+  if (begun !== undefined && (wakeTime(stored.record) ?? 0) > now()) return;
   for (const run of stored.record.active)
     if (run.checkAtMs <= now()) await careForRun(id, run, parts);
   const last = await store.load(id);
