@@ -43,7 +43,7 @@ for (const [how, connect] of [
   });
 }
 
-test("an owner has all of them, under older names of the variables, too [F42] [X42]", async () => {
+test("an owner has all of them, under older names of the variables, too [F42] [X42] [complaint-9]", async () => {
   const env = Object.fromEntries(
     Object.entries({ ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" }).map(([name, value]) => [
       name.replace("SWITCHYARD_", "REMOTECLAW_"),

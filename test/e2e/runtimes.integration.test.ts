@@ -49,7 +49,7 @@ after(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test("a coding CLI works for the real services: the policy decides, a person approves, and the tool writes", async () => {
+test("a coding CLI works for the real services: the policy decides, a person approves, and the tool writes [complaint-5]", async () => {
   const input = [
     'call read_file {"path":"a.txt"}',
     'call list_files {"path":"."}',

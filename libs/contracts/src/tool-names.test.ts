@@ -23,7 +23,7 @@ test("prefixes the description with the server [A11]", () => {
   assert.equal(mcpToolDescription("github", undefined), "[MCP: github]");
 });
 
-test("makes a name that every provider accepts from any tool name [X1]", () => {
+test("makes a name that every provider accepts from any tool name [X1] [complaint-10]", () => {
   fc.assert(
     fc.property(serverId, toolName, (server, tool) => {
       assert.match(canonicalToolName(server, tool), /^mcp__[a-z0-9-]+__[a-zA-Z0-9_-]+$/);

@@ -16,7 +16,7 @@ peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 peers.agents.set("helper", answering("helper", "helped", { tools: ["mcp__lab__count"] }));
 peers.agents.set("broken", agent("broken", { model: "nowhere/model" }));
 
-test("works through runs of its own, waits for them without a runner and takes each result once", async () => {
+test("works through runs of its own, waits for them without a runner and takes each result once [complaint-3]", async () => {
   peers.agents.set("boss", planned("boss", [task("helper", "a"), task("helper", "b")]));
   await lab.command("boss", { runId: "boss", input: "x", labels: { team: "t" } });
   const events = await lab.eventsUntil("boss", "finished");

@@ -282,7 +282,7 @@ test("an agent's tools count for its own runs: back with the agent of before, a 
   assert.deepEqual([...granted.values()], [[], [[labTool("gate")]], []]);
 });
 
-test("waits for the answer as long as the sender wants, by key or by label [F8]", async () => {
+test("waits for the answer as long as the sender wants, by key or by label [F8] [complaint-2]", async () => {
   const ok = await say("quick", "hi", { agent: "echo", timeoutSeconds: 30 });
   assert.deepEqual([ok.status, ok.reply], ["ok", "you said hi"]);
   await call(team, patchSession, { session: "quick", label: "Ada's", kind: "main" });

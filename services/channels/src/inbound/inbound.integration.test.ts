@@ -106,7 +106,7 @@ test("a failure says something short, and nothing of the inside", async () => {
   ]);
 });
 
-test("an answer that its run has sent already to the same place is not said again; to another place it is", async () => {
+test("an answer that its run has sent already to the same place is not said again; to another place it is [complaint-4]", async () => {
   for (const [id, sentTo] of [
     ["same", "same"],
     ["differs", "elsewhere"],

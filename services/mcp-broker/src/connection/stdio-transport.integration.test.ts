@@ -140,7 +140,7 @@ test("a child that ignores the end of stdin and SIGTERM is killed [A23]", async 
   assert.equal(await isGroupAlive(pid), false);
 });
 
-test("closing reports the end at once and takes the grandchildren along [A20, A23]", async () => {
+test("closing reports the end at once and takes the grandchildren along [A20, A23] [complaint-6]", async () => {
   const gone = Promise.withResolvers<void>();
   const transport = transportOf([fixture("fixture-server.ts")], { onGone: gone.resolve });
   const client = new Client({ name: "test", version: "0" });

@@ -58,7 +58,7 @@ async function orphan(
 
 const filesIn = (directory: string) => readdir(join(directory, "mcp-children"));
 
-test("ends the child that a dead broker left behind, and forgets it [A23]", async () => {
+test("ends the child that a dead broker left behind, and forgets it [A23] [complaint-6]", async () => {
   const directory = await testDirectory();
   const child = await startSleeper();
   const exited = once(child, "exit");

@@ -61,7 +61,7 @@ test("an allowance names its rule, and why the others did not match", () => {
   ]);
 });
 
-test("a denial names the allow rule that needs the fewest changes, and all of them", () => {
+test("a denial names the allow rule that needs the fewest changes, and all of them [complaint-5]", () => {
   const { decision, nearest } = ask({ path: "reports/a", count: "many" }, { user: "team-b" });
   assert.deepEqual([decision.effect, decision.rule], ["deny", null]);
   assert.deepEqual(nearest, {

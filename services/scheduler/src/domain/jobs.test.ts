@@ -31,7 +31,7 @@ function ended(change: Change | null, status: "ok" | "error", at: number): Chang
   return endRun(record, run, end, 3);
 }
 
-test("a due time moves on only together with its run or a skip entry, whatever the clock does [F25]", () => {
+test("a due time moves on only together with its run or a skip entry, whatever the clock does [F25] [complaint-1]", () => {
   for (const overlap of ["skip", "queue", "parallel"])
     for (const catchUp of ["once", "skip"]) {
       let record = job({ overlap, catchUp });

@@ -84,7 +84,7 @@ test("counts lines from the start of the file", () => {
   assert.equal(parsed.problem.line, 3);
 });
 
-test("says what to do about an unquoted colon [BR6]", () => {
+test("says what to do about an unquoted colon [BR6] [complaint-8]", () => {
   assert.match(problemOf("description: Use this when: it rains").message, /quotes/);
 });
 

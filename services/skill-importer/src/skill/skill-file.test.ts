@@ -128,7 +128,7 @@ test("skips an unterminated frontmatter [D9, D58]", () => {
   assert.match(findings[0]?.message ?? "", /^skill\/my-skill: unterminated YAML frontmatter/);
 });
 
-test("tells the same of a broken file each time it is parsed [BR5]", () => {
+test("tells the same of a broken file each time it is parsed [BR5] [complaint-8]", () => {
   const text = "---\nk: x\n- [\n---\nbody";
   assert.deepEqual(parse(text), parse(text));
   assert.equal(parse(text).skill, null);
@@ -225,7 +225,7 @@ for (const [text, expected] of [
   });
 }
 
-test("takes the restrictive reading of authority that it cannot read", () => {
+test("takes the restrictive reading of authority that it cannot read [complaint-8]", () => {
   const { skill, codes } = load(
     "---\ndescription: d\nuser-invocable: maybe\ndisable-model-invocation: [x]\nallowed-tools: { a: b }\n---\nx",
   );

@@ -173,7 +173,7 @@ test("a patch changes its values and nothing else, keeps secrets and comments, a
   assert.equal((await ok("gateway_config_get"))["hash"], patched["hash"]);
 });
 
-test("apply takes the configuration as it was shown; what is the same writes nothing [F32]", async () => {
+test("apply takes the configuration as it was shown; what is the same writes nothing [F32] [complaint-7]", async () => {
   const { hash, config } = await ok("gateway_config_get");
   const before = await textOf("channels.json");
   assert.deepEqual(await ok("gateway_config_apply", { config, baseHash: hash }), {
@@ -256,7 +256,7 @@ test("what is protected, dangerous, not valid or secret is refused, and nothing 
   assert.deepEqual(await Promise.all(names.map(textOf)), before);
 });
 
-test("a change on the base of an older one is refused [F33]", async () => {
+test("a change on the base of an older one is refused [F33] [complaint-7]", async () => {
   const { hash } = await ok("gateway_config_get");
   await writeFile(place("models.json"), JSON.stringify({ ...MODELS, sampling: [] }));
   const patches = { models: { default: "openai/gpt-4.1" } };
