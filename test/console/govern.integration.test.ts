@@ -93,12 +93,32 @@ test(
       Array.from({ length: 110 }, () => page.request.get(`${there().dev.httpUrl}/api/v1/keys`)),
     );
     await go("/audit?kind=access");
+    assert.equal(await page.getByLabel("Kind").inputValue(), "access");
     const table = page.locator('[data-testid="audit"][data-count="200"]');
     await table.waitFor();
     await page.getByTestId("load-more").click();
     await table.waitFor({ state: "detached" });
     const kinds = await page.getByTestId("audit").locator("tbody td:first-child").allInnerTexts();
     assert.deepEqual([...new Set(kinds.filter((kind) => kind !== ""))], ["access"]);
+  },
+);
+
+test(
+  "the rules in force are told in words: for whom, about what, and who is asked",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/policy");
+    const rule = (id: string) => page.getByTestId("rule").filter({ hasText: id });
+    assert.match(
+      await rule("careful-info").innerText(),
+      /allow[\s\S]*agent careful[\s\S]*files\.get_file_info[\s\S]*whatever the arguments[\s\S]*asked each time/,
+    );
+    assert.match(
+      await rule("no-writes").innerText(),
+      /deny[\s\S]*everybody[\s\S]*files\.write_file/,
+    );
+    assert.deepEqual(await axeViolations(page), []);
   },
 );
 

@@ -416,6 +416,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "policy.who-can": [{ method: "POST", path: "/policy/who-can" }],
 
+  "policy.rules": [{ method: "GET", path: "/policy/rules" }],
+
   "policy.versions": [{ method: "GET", path: "/policy/versions" }],
 
   "policy.activate": [{ method: "POST", path: "/policy/activate" }],

@@ -486,6 +486,16 @@ export type PolicyProblem = {
   message: string;
 };
 
+export type PolicyRule = {
+  id: string;
+  effect: "allow" | "deny";
+  tier?: ApprovalTier;
+  who: string;
+  what: string;
+  when: string[];
+  note: string | null;
+};
+
 export type PolicyTestResult = {
   name: string;
   file?: string;
@@ -2425,6 +2435,11 @@ export interface Operations {
       deniedBy: string[];
       omitted: number;
     };
+  };
+
+  "GET /policy/rules": {
+    request: { query?: { after?: string; limit?: number } };
+    reply: { policyDigest: Digest; rules: PolicyRule[]; next: string | null };
   };
 
   "GET /policy/versions": {

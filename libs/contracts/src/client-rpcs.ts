@@ -26,6 +26,7 @@ const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   explainPolicy,
   validatePolicy,
   policyBundles.listPolicyVersions,
+  policyBundles.listPolicyRules,
   policyBundles.whoCanCall,
   policyBudgets.listStops,
   listTokenKeys,

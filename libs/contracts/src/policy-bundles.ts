@@ -109,6 +109,44 @@ export const listPolicyVersions = rpc({
   timeoutMs: 5_000,
 });
 
+/** Longer words of a rule are cut. */
+export const MAX_RULE_WORDS = 300;
+const RuleWords = z.string().max(MAX_RULE_WORDS);
+
+/** One rule in force, in words for people. */
+export const PolicyRule = z.object({
+  id: z.string(),
+  effect: z.enum(["allow", "deny"]),
+  /** What a person has to do with a call; absent for deny rules, and where the tool itself says it. */
+  tier: ApprovalTier.optional(),
+  /** Such as `agent reviewer, and user ann`. */
+  who: RuleWords,
+  /** Such as `files.read_*`. */
+  what: RuleWords,
+  /** What all of the arguments have to be; empty when any will do. */
+  when: z.array(RuleWords).max(50),
+  note: z.string().nullable(),
+});
+export type PolicyRule = z.infer<typeof PolicyRule>;
+
+export const listPolicyRules = rpc({
+  subject: "yard.rpc.{caller}.policy.rules",
+  summary: "Lists the rules in force in words, in the order of their ids.",
+  role: "viewer",
+  request: z.strictObject({
+    /** Those behind the rule of this id. */
+    after: z.string().max(64).optional(),
+    limit: z.int().min(1).max(50).default(50),
+  }),
+  reply: z.object({
+    policyDigest: Digest,
+    rules: z.array(PolicyRule).max(50),
+    /** For `after`; null when there are no more. */
+    next: z.string().nullable(),
+  }),
+  timeoutMs: 5_000,
+});
+
 /** Who can call a tool, as far as rules and layers say: exact, and for all arguments. */
 export const ToolReach = z.object({
   rule: z.string(),

@@ -5,7 +5,7 @@ import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { grantRun, listTokenKeys } from "@switchyard/contracts/policy-grants";
 import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { releaseCall } from "@switchyard/contracts/policy-budgets";
-import { whoCanCall } from "@switchyard/contracts/policy-bundles";
+import { listPolicyRules, whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { replayDecisions } from "@switchyard/contracts/policy-replay";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { z } from "zod";
@@ -18,6 +18,7 @@ import { mayEverAllow } from "./engine/evaluate.ts";
 import { mayEverAllowFeature } from "./engine/evaluate-feature.ts";
 import { createExplain } from "./calls/explain-handler.ts";
 import { judgeCall } from "./calls/judge-call.ts";
+import { rulesInWords } from "./engine/rule-words.ts";
 import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
 import { STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
@@ -38,6 +39,7 @@ export interface PolicyHandlers {
   readonly validate: Handler<typeof validatePolicy>;
   readonly release: Handler<typeof releaseCall>;
   readonly whoCan: Handler<typeof whoCanCall>;
+  readonly rules: Handler<typeof listPolicyRules>;
   readonly replay: Handler<typeof replayDecisions>;
 }
 
@@ -50,6 +52,7 @@ export function serveHandlers(service: Service, handlers: PolicyHandlers): void 
   service.handle(validatePolicy, handlers.validate);
   service.handle(releaseCall, handlers.release);
   service.handle(whoCanCall, handlers.whoCan);
+  service.handle(listPolicyRules, handlers.rules);
   service.handle(replayDecisions, handlers.replay);
 }
 
@@ -129,6 +132,8 @@ export function createHandlers(parts: {
       return { ...whoCan(bundle, tool, known), tool, policyDigest: bundle.digest };
     },
 
+    rules: (query) => listRules(parts.bundle(), query),
+
     replay: createReplayHandler(parts.texts),
 
     async validate(request, { caller, fail, signal }) {
@@ -143,6 +148,10 @@ export function createHandlers(parts: {
       );
     },
   };
+}
+
+function listRules(bundle: CompiledBundle, query: z.output<typeof listPolicyRules.request>) {
+  return { ...rulesInWords(bundle, query), policyDigest: bundle.digest };
 }
 
 /** Names the tools of a list that some arguments could pass for. */

@@ -41,6 +41,7 @@ export const installationRows: Rows = {
   "policy.explain": RULES,
   "policy.validate": "it keeps nothing; that it has places of its own is tested in services/policy",
   "policy.versions": RULES,
+  "policy.rules": RULES,
   "policy.who-can": RULES,
   [listStops.name]: [
     {

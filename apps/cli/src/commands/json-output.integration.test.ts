@@ -303,6 +303,7 @@ test("the policy, approvals and the audit", async () => {
   const tool = "files.read_text_file";
   await data("policy", "explain", tool, '{"path":"README.md"}');
   await data("policy", "check", tool, '{"path":"README.md"}');
+  await data("policy", "rules");
   await data("policy", "who-can", tool);
   await data("policy", "test", policy);
   await data("policy", "test");

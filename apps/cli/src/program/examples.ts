@@ -105,6 +105,7 @@ const EXAMPLES: readonly string[] = [
   `policy explain files.write_file '{"path":"a.txt"}' --agent demo`,
   `policy explain files.read_text_file '{"path":"docs/a.md"}' --agent reviewer --file policies`,
   `policy check files.read_text_file '{"path":"README.md"}'`,
+  `policy rules`,
   `policy who-can files.write_file`,
   `policy activate policies/ --note "reviewers read the docs"`,
   `policy rollback`,

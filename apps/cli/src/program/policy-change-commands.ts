@@ -16,6 +16,16 @@ export function addPolicyChangeCommands(policy: Command, perform: Perform): void
       ),
     );
   policy
+    .command("rules")
+    .description("the rules in force in words: for whom, about what, with which arguments")
+    .option("--wide", WIDE_TEXT)
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/policy-rules.ts")).rules(terminal, options),
+      ),
+    );
+  policy
     .command("activate [path]")
     .description("bring a policy file, a directory or an earlier version into force everywhere")
     .option("--version <number>", "a version of yard policy versions")

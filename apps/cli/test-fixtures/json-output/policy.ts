@@ -94,6 +94,7 @@ const verified = strict({
 export const POLICY_OUTPUTS: JsonOutputs = {
   "policy explain": { document: explainPolicy.reply },
   "policy check": { document: Decision },
+  "policy rules": { document: bundles.listPolicyRules.reply.omit({ next: true }) },
   "policy who-can": { document: bundles.whoCanCall.reply },
   "policy activate": { document: bundles.activatePolicy.reply },
   "policy rollback": { document: bundles.rollbackPolicy.reply },

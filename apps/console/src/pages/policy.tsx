@@ -7,11 +7,13 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { PolicyDraft } from "./policy-draft.tsx";
 import { Explain } from "./policy-explain.tsx";
+import { Rules } from "./policy-rules.tsx";
 import { Stops } from "./policy-stops.tsx";
 import { Versions } from "./policy-versions.tsx";
 import { ToolField, toolRefOf } from "./tool-field.tsx";
 
 const TABS = [
+  { id: "rules", title: "Rules" },
   { id: "explain", title: "Explain" },
   { id: "who", title: "Who can" },
   { id: "draft", title: "Check a draft" },
@@ -20,21 +22,23 @@ const TABS = [
 ];
 
 export function Policy() {
-  const view = filterOf("view") || "explain";
+  // A link to a tool is a question about it.
+  const view = filterOf("view") || (filterOf("tool") === "" ? "rules" : "explain");
   return (
     <Page
       title="Policy"
       about="What may be called, by whom, and when a person is asked. What no rule allows is denied."
-      cli="yard policy explain files.write_file --agent demo"
-      nats={`nats req yard.rpc.${callerName()}.policy.versions '{}'`}
+      cli="yard policy rules"
+      nats={`nats req yard.rpc.${callerName()}.policy.rules '{}'`}
     >
       <Tabs
         label="Parts of the policy"
         tabs={TABS}
         chosen={view}
-        onChoose={(id) => setFilter("view", id === "explain" ? "" : id)}
+        onChoose={(id) => setFilter("view", id)}
       />
       <div role="tabpanel" aria-label={view} class="side">
+        {view === "rules" && <Rules />}
         {view === "explain" && <Explain />}
         {view === "who" && <WhoCan />}
         {view === "draft" && <PolicyDraft />}

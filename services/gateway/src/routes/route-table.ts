@@ -226,6 +226,7 @@ export const routes: readonly Route[] = [
   post("/policy/validate", validatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/replay", replayDecisions, { bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/who-can", bundles.whoCanCall),
+  get("/policy/rules", bundles.listPolicyRules),
   get("/policy/versions", bundles.listPolicyVersions, { version: "versions.0.version" }),
   post("/policy/activate", bundles.activatePolicy, { ...ACTIVE, bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/rollback", bundles.rollbackPolicy, ACTIVE),

@@ -1,0 +1,36 @@
+import { client } from "@switchyard/bus/call";
+import { listPolicyRules, type PolicyRule } from "@switchyard/contracts/policy-bundles";
+import { findBus, withBus } from "../bus-session.ts";
+import { tableLines } from "../table.ts";
+import { writeJson, type Terminal } from "../terminal.ts";
+
+/** The rules in force, in words. */
+export async function rules(
+  terminal: Terminal,
+  { json, wide }: { json?: true; wide?: true },
+): Promise<void> {
+  const found = await withBus(await findBus(process.env), async (bus) => {
+    const { listPolicyRules: list } = client(bus, { listPolicyRules });
+    let page = await list({});
+    const all = [...page.rules];
+    while (page.next !== null) {
+      page = await list({ after: page.next });
+      all.push(...page.rules);
+    }
+    return { policyDigest: page.policyDigest, rules: all };
+  });
+  if (json) return writeJson(terminal, found);
+  const most = wide ? {} : { maxWidth: 40 };
+  const lines = tableLines<PolicyRule>(
+    [
+      { title: "RULE", value: ({ id }) => id },
+      { title: "SAYS", value: ({ effect }) => effect },
+      { title: "WHO", value: ({ who }) => who, ...most },
+      { title: "WHAT", value: ({ what }) => what, ...most },
+      { title: "WHEN", value: ({ when }) => when.join("; "), ...most },
+      { title: "APPROVAL", value: ({ tier }) => tier ?? "" },
+    ],
+    found.rules,
+  );
+  for (const line of lines) terminal.out(line);
+}

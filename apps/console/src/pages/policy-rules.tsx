@@ -1,0 +1,64 @@
+import type { PolicyRule } from "@switchyard/client/operations";
+import { joined, useMoreRows } from "../core/more-rows.ts";
+import { useResource } from "../core/resource.ts";
+import { client } from "../core/session.ts";
+import { LoadMore } from "../ui/load-more.tsx";
+import { ResourceView } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Fact } from "../run/run-facts.tsx";
+
+const TIERS = {
+  auto: "nobody is asked",
+  session: "a person is asked once for calls like it",
+  always: "a person is asked each time",
+} as const;
+
+/** The rules in force, each in words: for whom, about what, with which arguments. */
+export function Rules() {
+  const list = useResource("GET /policy/rules", {});
+  const more = useMoreRows("", list.data?.next ?? null, async (after) => {
+    const page = await client.request("GET /policy/rules", { query: { after } });
+    return { rows: page.rules, next: page.next };
+  });
+  return (
+    <ResourceView
+      of={list}
+      empty={(data) =>
+        data.rules.length > 0 ? null : <p>There is no rule: every call is denied.</p>
+      }
+    >
+      {(data) => (
+        <>
+          <ul class="cards plain-list" data-testid="rules">
+            {joined(data.rules, more.rows, ({ id }) => id).map((rule) => (
+              <RuleCard key={rule.id} {...rule} />
+            ))}
+          </ul>
+          <LoadMore of={more} />
+        </>
+      )}
+    </ResourceView>
+  );
+}
+
+function RuleCard({ id, effect, tier, who, what, when, note }: PolicyRule) {
+  return (
+    <li class="card" data-testid="rule" data-status={effect}>
+      <div class="card-head">
+        <h2>{id}</h2>
+        <Status is={effect} />
+      </div>
+      <dl class="facts">
+        <Fact name="Who">{who}</Fact>
+        <Fact name="What">{what}</Fact>
+        <Fact name="When">{when.length === 0 ? "whatever the arguments" : when.join("; ")}</Fact>
+        {effect === "allow" && (
+          <Fact name="Approval">
+            {tier === undefined ? "as the tool itself says" : TIERS[tier]}
+          </Fact>
+        )}
+      </dl>
+      {note !== null && <p class="quiet">{note}</p>}
+    </li>
+  );
+}

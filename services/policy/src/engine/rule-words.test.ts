@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compileBundle } from "../bundle/compile-bundle.ts";
+import { BundleFile } from "../schema/bundle.ts";
+import { rulesInWords } from "./rule-words.ts";
+
+const { rules = [], ...file } = BundleFile.parse({
+  version: 1,
+  rules: [
+    {
+      id: "docs",
+      effect: "allow",
+      approval: "session",
+      who: { agents: ["reviewer", "writer-*"], users: ["ann"] },
+      what: { tools: ["files.read_*"], labels: { not: ["secret"] } },
+      when: [
+        { arg: "/path", op: "pathWithin", value: "docs" },
+        { arg: "/limit", op: "lte", value: 10, required: true },
+        { arg: "/force", op: "absent" },
+      ],
+    },
+    { id: "any", effect: "allow" },
+    { id: "closed", effect: "deny", note: "for now" },
+    { id: "notes", effect: "allow", what: { resources: ["docs.file:///notes/*"] } },
+  ],
+});
+const bundle = compileBundle({ ...file, rules });
+
+test("rules are told in words: for whom, about what, with which arguments", () => {
+  const all = rulesInWords(bundle, { limit: 10 });
+  assert.equal(all.next, null);
+  assert.deepEqual(all.rules, [
+    { id: "any", effect: "allow", who: "everybody", what: "every tool", when: [], note: null },
+    {
+      id: "closed",
+      effect: "deny",
+      who: "everybody",
+      what: "everything",
+      when: [],
+      note: "for now",
+    },
+    {
+      id: "docs",
+      effect: "allow",
+      tier: "session",
+      who: "agent reviewer or writer-*, and user ann",
+      what: "files.read_* without the label secret",
+      when: [
+        '/path lies within "docs"',
+        "/limit is at most 10, and it is given",
+        "/force is not given",
+      ],
+      note: null,
+    },
+    {
+      id: "notes",
+      effect: "allow",
+      who: "everybody",
+      what: "resource docs.file:///notes/*",
+      when: [],
+      note: null,
+    },
+  ]);
+});
+
+test("a long list of rules comes in pages", () => {
+  const first = rulesInWords(bundle, { limit: 3 });
+  assert.deepEqual(
+    [first.rules.map(({ id }) => id), first.next],
+    [["any", "closed", "docs"], "docs"],
+  );
+  const second = rulesInWords(bundle, { after: "docs", limit: 3 });
+  assert.deepEqual([second.rules.map(({ id }) => id), second.next], [["notes"], null]);
+});

@@ -1,0 +1,87 @@
+import type { PolicyRule } from "@switchyard/contracts/policy-bundles";
+import { MAX_RULE_WORDS } from "@switchyard/contracts/policy-bundles";
+import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
+
+/** The rules in force, each in words for people; in the order of ids, from the one after `after` on. */
+export function rulesInWords(
+  bundle: Pick<CompiledBundle, "rules" | "defaultTier">,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+): { readonly rules: PolicyRule[]; readonly next: string | null } {
+  const behind = after === undefined ? bundle.rules : bundle.rules.filter(({ id }) => id > after);
+  const rules = behind.slice(0, limit).map((rule) => inWords(rule, bundle.defaultTier));
+  return { rules, next: behind.length > limit ? (rules.at(-1)?.id ?? null) : null };
+}
+
+function inWords(rule: CompiledRule, defaultTier: CompiledBundle["defaultTier"]): PolicyRule {
+  const { id, effect, tier, note, conditions } = rule;
+  const decided = tier ?? defaultTier;
+  return {
+    id,
+    effect,
+    ...(effect === "allow" && decided !== null && { tier: decided }),
+    who: cut(whoOf(rule)),
+    what: cut(whatOf(rule)),
+    when: conditions.map(({ arg, wanted, required }) =>
+      cut(`${arg} ${wordsFor(wanted)}${required ? ", and it is given" : ""}`),
+    ),
+    note,
+  };
+}
+
+function whoOf(rule: CompiledRule): string {
+  const { agents, users, roles, channels, groups, replayed } = rule;
+  const parts = [
+    part("agent", agents),
+    part("user", users),
+    part("role", roles),
+    part("channel", channels),
+    part("group", groups),
+    replayed ? "also while a recording is played" : null,
+  ].filter((one) => one !== null);
+  return parts.length === 0 ? "everybody" : parts.join(", and ");
+}
+
+function part(name: string, globs: readonly string[] | null): string | null {
+  return globs === null ? null : `${name} ${either(globs)}`;
+}
+
+function whatOf({ tools, features, anyLabel, notLabels, isAboutEverything }: CompiledRule): string {
+  const named = [
+    tools === null ? (isAboutEverything ? "everything" : "every tool") : either(tools),
+    ...features.map(({ kind, server, name }) => `${kind} ${server}.${name}`),
+  ].filter((one) => one !== "");
+  const labels = [
+    anyLabel === null ? "" : ` with the label ${either(anyLabel)}`,
+    notLabels.length === 0 ? "" : ` without the label ${either(notLabels)}`,
+  ];
+  return `${named.join(", ")}${labels.join("")}`;
+}
+
+/** `lte 10` as people say it. */
+function wordsFor(wanted: string): string {
+  const [, op = "", value = ""] = /^(\w+) ?(.*)$/s.exec(wanted) ?? [];
+  return `${OPERATORS[op] ?? op} ${value}`.trimEnd();
+}
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  eq: "is",
+  in: "is one of",
+  prefix: "begins with",
+  glob: "looks like",
+  lte: "is at most",
+  gte: "is at least",
+  maxLength: "is no longer than",
+  pathWithin: "lies within",
+  hostIn: "is on a host of",
+  absent: "is not given",
+};
+
+function either(globs: readonly string[]): string {
+  return globs.length < 2
+    ? (globs[0] ?? "")
+    : `${globs.slice(0, -1).join(", ")} or ${globs.at(-1)}`;
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_RULE_WORDS ? text : `${text.slice(0, MAX_RULE_WORDS - 1)}…`;
+}
