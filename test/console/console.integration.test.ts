@@ -283,6 +283,11 @@ test(
     await page.waitForURL(/\/agents\/reader$/);
     // The new view has the focus.
     await page.locator("h1:focus").getByText("reader").waitFor();
+    await page.getByRole("button", { name: "Try it" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Agent").waitFor();
+    assert.equal(await form.getByLabel("Agent").inputValue(), "reader");
+    await page.keyboard.press("Escape");
     await go("/no/such/view");
     await page.getByText("There is no view under this address").waitFor();
     await go("/runs/cli~nothing-of-this-name");

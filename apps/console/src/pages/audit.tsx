@@ -126,10 +126,10 @@ function Filters({ kind }: { kind: string }) {
       ))}
       <label>
         <span class="label">Kind</span>
-        <select name="kind" defaultValue={kind}>
+        <select name="kind">
           <option value="">all</option>
           {KINDS.map((one) => (
-            <option key={one} value={one}>
+            <option key={one} value={one} selected={one === kind}>
               {one}
             </option>
           ))}

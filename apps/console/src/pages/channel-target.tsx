@@ -41,9 +41,9 @@ export function ChannelTarget({ addressOf, canRead, canSend }: Props) {
         </label>
         <label>
           <span class="label">Kind</span>
-          <select name="kind" defaultValue={kind}>
+          <select name="kind">
             {KINDS.map((one) => (
-              <option key={one} value={one}>
+              <option key={one} value={one} selected={one === kind}>
                 {one}
               </option>
             ))}

@@ -183,13 +183,14 @@ export function StartRun({ agent = "", onClose }: { agent?: string; onClose: () 
           <form onSubmit={(event) => void submit(event)}>
             <label class="field">
               <span>Agent</span>
-              <select
-                name="agent"
-                required
-                defaultValue={agent === "" ? firstOf(data.agents) : agent}
-              >
+              <select name="agent" required>
                 {data.agents.map(({ name, description }) => (
-                  <option key={name} value={name} title={description}>
+                  <option
+                    key={name}
+                    value={name}
+                    title={description}
+                    selected={name === (agent === "" ? firstOf(data.agents) : agent)}
+                  >
                     {name}
                   </option>
                 ))}

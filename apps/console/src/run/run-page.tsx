@@ -61,12 +61,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
       {!isKnown && detail.isLoading && <Loading />}
       {run !== null && <RunFacts run={run} story={story} />}
       {run !== null && <RunWaits run={run} story={story} />}
-      {run !== null && run.failure !== null && isOver(status) && (
-        <section class="note bad" data-testid="failure" data-status={run.failure.code}>
-          <strong>{run.failure.code}</strong>
-          <p class="text">{run.failure.message}</p>
-        </section>
-      )}
+      <Failure run={run} story={story} />
       <RunApprovals approvals={approvals} />
       {isKnown && (
         <>
@@ -87,6 +82,18 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
         </>
       )}
     </Page>
+  );
+}
+
+/** Why it ended badly, while it has. */
+function Failure({ run, story }: { run: RunDetail | null; story: StorySoFar }) {
+  const failure = story.status === "rejected" ? story.rejection : run?.failure;
+  if (failure === undefined || failure === null || !isOver(story.status)) return null;
+  return (
+    <section class="note bad" data-testid="failure" data-status={failure.code}>
+      <strong>{failure.code}</strong>
+      <p class="text">{failure.message}</p>
+    </section>
   );
 }
 

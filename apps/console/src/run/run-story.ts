@@ -58,6 +58,8 @@ export class RunStory {
   /** Null when a price is not known. */
   costUsd: number | null = 0;
   output: string | null = null;
+  /** Why it was never begun. */
+  rejection: { readonly code: string; readonly message: string } | null = null;
   waits: readonly RunWait[] = [];
   unavailable: readonly UnavailableServer[] = [];
   readonly #open = new Map<string, Span>();
@@ -263,6 +265,10 @@ export class RunStory {
     this.status = message.event === "finished" ? "succeeded" : message.event;
     this.endMs = ms;
     if (message.event === "finished") this.output = message.data.output;
+    if (message.event === "rejected") {
+      const { code, problems } = message.data;
+      this.rejection = { code, message: [message.data.message, ...problems].join("\n") };
+    }
     if ("costUsd" in message.data && message.data.costUsd !== undefined)
       this.costUsd = message.data.costUsd;
     for (const turn of this.#live.values()) turn.isLive = false;
