@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BrowserContext, Page } from "playwright-core";
+import { startYardDev } from "../lib/yard-dev.ts";
+import { launchChromium, watchedPage } from "./chromium.ts";
+
+export interface LookOptions {
+  readonly token?: string;
+  readonly theme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+  /** 2: as wide as somebody sees it who has made everything twice as large. */
+  readonly zoom?: number;
+  /** What the browser lets the page do. */
+  readonly permissions?: readonly string[];
+  /** Where the gateway is reached in place of its own address. */
+  readonly at?: string;
+}
+
+export interface Look {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the page did that it should not have. */
+  readonly faults: readonly string[];
+  /** Goes to a path of the console and waits until the view is there. */
+  readonly go: (path: string) => Promise<void>;
+}
+
+/** A whole Switchyard on a project, with a browser to look at it. */
+export async function startConsole(executable: string, project = "test/console/project") {
+  const directory = await mkdtemp(join(tmpdir(), "yard-console-"));
+  const workspace = join(directory, "workspace");
+  await mkdir(workspace);
+  await writeFile(join(workspace, "notes.md"), "# Notes\n");
+  const dev = await startYardDev({
+    project,
+    stateDir: join(directory, "state"),
+    workspace,
+    // The end of one is no end of runs.
+    runners: 2,
+    // Everybody here is one caller.
+    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000" },
+  });
+  const browser = await launchChromium(executable);
+  const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
+  const send = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
+    const response = await fetch(`${dev.httpUrl}/api/v1${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    assert.ok(response.ok, `${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  /** A person who signs in with a browser of its own. */
+  const look = async (options: LookOptions = {}): Promise<Look> => {
+    const { theme = "light", width = 1280, height = 900, zoom = 1, at = dev.httpUrl } = options;
+    const context = await browser.newContext({
+      viewport: { width: width / zoom, height: height / zoom },
+      deviceScaleFactor: zoom,
+      permissions: [...(options.permissions ?? [])],
+      colorScheme: theme,
+      reducedMotion: "reduce",
+    });
+    const { page, faults } = await watchedPage(context);
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${at}/#token=${options.token ?? token}`);
+    await page.getByTestId("page").waitFor();
+    const go = async (path: string): Promise<void> => {
+      await page.goto(`${at}${path}`);
+      await page.getByTestId("page").waitFor();
+    };
+    return { page, context, faults, go };
+  };
+  /** A key of somebody else. */
+  const keyOf = async (caller: string, roles: readonly string[]): Promise<string> =>
+    String((await send("/keys", { caller, roles }))["key"]);
+  const stop = async (): Promise<void> => {
+    await browser.close();
+    await dev.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { dev, directory, browser, send, keyOf, look, stop };
+}
