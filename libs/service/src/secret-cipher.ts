@@ -28,6 +28,7 @@ const ALGORITHM = "aes-256-gcm";
 const VERSION = "v1";
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
+const TAG_BYTES = 16;
 const HOW_TO = "make one with: openssl rand -base64 32";
 
 /**
@@ -67,9 +68,11 @@ export function createSecretCipher(keys: readonly Uint8Array[]): SecretCipher | 
       if (key === undefined) throw new SealError("unknown_key");
       const [iv, tag, text] = parts.map((part) => Buffer.from(part, "base64url"));
       try {
-        const decipher = createDecipheriv(ALGORITHM, key.bytes, iv ?? Buffer.alloc(IV_BYTES))
+        // Otherwise Node.js takes shorter tags, too, which are easier to guess.
+        const whole = { authTagLength: TAG_BYTES };
+        const decipher = createDecipheriv(ALGORITHM, key.bytes, iv ?? Buffer.alloc(IV_BYTES), whole)
           .setAAD(Buffer.from(place))
-          .setAuthTag(tag ?? Buffer.alloc(16));
+          .setAuthTag(tag ?? Buffer.alloc(TAG_BYTES));
         return Buffer.concat([
           decipher.update(text ?? Buffer.alloc(0)),
           decipher.final(),
