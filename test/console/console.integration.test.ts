@@ -177,7 +177,11 @@ test(
     await go("/skills");
     await page.getByTestId("import-skills").click();
     await page.getByTestId("skill-folder").setInputFiles(folder);
-    await page.getByTestId("scan-counts").waitFor();
+    assert.equal(
+      await page.getByTestId("scan-counts").innerText(),
+      "Found 3, ready 3, visible 2; repaired 0, withheld 1, skipped 0.",
+      "what is withheld is not visible",
+    );
     const rows = page.getByTestId("found-skill");
     assert.equal(await rows.count(), 3);
     const evil = page.getByTestId("found-skill").filter({ hasText: "evil" });

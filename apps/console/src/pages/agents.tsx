@@ -2,7 +2,7 @@ import type { AgentSummary } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { durationText, numberText } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
-import { may } from "../core/session.ts";
+import { callerName, may } from "../core/session.ts";
 import { Id, Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
@@ -24,6 +24,7 @@ export function Agents() {
       title="Agents"
       about="Who can be given work: a prompt, a model, and the tools that it may use."
       cli="yard agents list"
+      nats={`nats req yard.rpc.${callerName()}.agents.list '{}'`}
     >
       <ResourceView
         of={agents}
@@ -63,6 +64,7 @@ export function AgentPage({ params }: { params: Readonly<Record<string, string>>
       title={name}
       about={agent.data?.agent.description ?? "An agent"}
       cli={`yard agents show ${name}`}
+      nats={`nats req yard.rpc.${callerName()}.agents.get '${JSON.stringify({ name })}'`}
       actions={
         <>
           <a class="button" href={`/runs?agent=${encodeURIComponent(name)}`}>

@@ -57,9 +57,9 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
       {report !== null && (
         <>
           <p data-testid="scan-counts">
-            Found {report.counts.found}, would load {report.counts.loaded}, repaired{" "}
-            {report.counts.repaired}, withheld {report.counts.withheld}, skipped{" "}
-            {report.counts.skipped}.
+            Found {report.counts.found}, ready {report.skills.filter(isReady).length}, visible{" "}
+            {report.skills.filter(isVisible).length}; repaired {report.counts.repaired}, withheld{" "}
+            {report.counts.withheld}, skipped {report.counts.skipped}.
           </p>
           <div class="table-box half" tabIndex={0} role="region" aria-label="Found skills">
             <table class="plain">
@@ -68,6 +68,8 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
                   <th scope="col">Import</th>
                   <th scope="col">Skill</th>
                   <th scope="col">Status</th>
+                  <th scope="col">Ready</th>
+                  <th scope="col">Visible</th>
                   <th scope="col">Findings</th>
                 </tr>
               </thead>
@@ -128,6 +130,8 @@ function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: 
         </Status>
         {skill.change !== null && <p class="quiet">{skill.change}</p>}
       </td>
+      <td>{isReady(skill) ? "yes" : "no"}</td>
+      <td>{isVisible(skill) ? "yes" : "no"}</td>
       <td>
         {[
           ...(skill.scan?.findings ?? []).map(({ severity, message }) => `${severity}: ${message}`),
@@ -147,6 +151,16 @@ function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: 
       </td>
     </tr>
   );
+}
+
+/** What it needs is there. */
+function isReady({ outcome, dependenciesMet }: ImportedSkill): boolean {
+  return outcome !== "skipped" && dependenciesMet !== false;
+}
+
+/** Agents and people would find it. */
+function isVisible({ outcome, withheld, change }: ImportedSkill): boolean {
+  return outcome !== "skipped" && withheld === null && change !== "hidden";
 }
 
 /** What a person need not think about first. */

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { count } from "../core/format.ts";
 import { act, useResource } from "../core/resource.ts";
 import { filterOf, navigate, setFilter } from "../core/router.ts";
-import { client, may } from "../core/session.ts";
+import { callerName, client, may } from "../core/session.ts";
 import { Id } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { ask } from "../ui/dialog.tsx";
@@ -59,6 +59,7 @@ export function Skills() {
       title="Skills"
       about="Instructions that an agent reads when it needs them: folders with a SKILL.md."
       cli="yard skills list"
+      nats={`nats req yard.rpc.${callerName()}.skills.list '{}'`}
       actions={
         may("POST /skills") && (
           <button
@@ -186,6 +187,7 @@ export function SkillPage({ params }: { params: Readonly<Record<string, string>>
       title={name}
       about={skill.data?.skill.description ?? "A skill"}
       cli={`yard skills show ${name}`}
+      nats={`nats req yard.rpc.${callerName()}.skills.get '${JSON.stringify({ name })}'`}
       actions={
         may("DELETE /skills/{name}") &&
         skill.data?.skill.scope !== undefined && (
