@@ -66,8 +66,8 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
     listed.catch(() => {}); // told below, unless the run is left before
     const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
     const isWoken = isTakeover && hasWaitedLast(entries);
-    const isTold = isTakeover && hasResumed(entries, run.state);
-    await begun(run, { claimed, isTakeover, isWoken, isTold }, options);
+    const isReported = isTakeover && hasResumed(entries, run.state);
+    await begun(run, { claimed, isTakeover, isWoken, isReported }, options);
     // What was prepared for a run that exists is not what that run is pinned to.
     const initial = isNew ? created.token : null;
     const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
@@ -145,7 +145,7 @@ async function begun(
     readonly isTakeover: boolean;
     readonly isWoken: boolean;
     /** The journal says already that the run was taken over where it stands. */
-    readonly isTold: boolean;
+    readonly isReported: boolean;
   },
   { bus, maxAttempts, log }: RunnerParts,
 ): Promise<void> {
@@ -158,7 +158,7 @@ async function begun(
   if (cancellation !== null) return; // there is nothing to resume
   if (isWoken) {
     await run.note({ kind: "woken", attempt: attempts });
-  } else if (isTakeover && how.isTold) {
+  } else if (isTakeover && how.isReported) {
     // Whoever reads along learns from it that what the model wrote so far is void, where an entry tells it else.
     const step = run.state.turns.length + 1;
     const to = runTokens(runId, requester);
