@@ -223,6 +223,15 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
     await errorOf(nats, "sessions_spawn", { task: "x", agentId: "no agent" }),
     /Invalid agentId "no agent"\. Agent IDs must match/,
   );
+  for (const [kind, problem] of [
+    [{ mode: "session" }, /mode="session" requires thread=true/],
+    [{ mode: "session", thread: true }, /thread=true is unavailable because/],
+    [{ cleanup: "delete" }, /cleanup="delete" is unavailable because/],
+  ] as const)
+    assert.match(
+      await errorOf(nats, "sessions_spawn", { task: "x", agentId: "helper", ...kind }),
+      problem,
+    );
   const env = { ...natsEnv, SWITCHYARD_SESSION_KEY: "agent:helper:subagent:1" };
   const { client } = await connectV2({ env });
   const { json } = await callOf(client, "sessions_spawn", { task: "x", agentId: "helper" });

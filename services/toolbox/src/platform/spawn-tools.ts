@@ -50,10 +50,14 @@ function spawnTool(asCaller: AsCaller) {
       label: z.string().max(128).optional(),
       agentId: z.string().max(64).optional().describe("Left out: the agent of your session"),
       model: z.string().max(170).optional(),
+      mode: z.enum(["run", "session"]).default("run"),
+      thread: z.boolean().default(false).describe("Not available here"),
+      cleanup: z.enum(["keep", "delete"]).default("keep").describe("Only keep is available here"),
       callerSession: CallerSession,
       ...refusedShape,
     }),
     async run(args, context) {
+      checkKind(args);
       const { task, label, agentId, model, callerSession } = args;
       const refused = REFUSED_KEYS.find((key) => Object.hasOwn(args, key));
       if (refused !== undefined)
@@ -96,6 +100,23 @@ function spawnTool(asCaller: AsCaller) {
       });
     },
   });
+}
+
+/** What other systems bind to a thread of a chat, or delete at its end. */
+function checkKind(wanted: { mode: string; thread: boolean; cleanup: string }): void {
+  const { mode, thread, cleanup } = wanted;
+  if (mode === "session" && !thread)
+    throw new ToolError(
+      'mode="session" requires thread=true, which is not available here; leave mode out.',
+    );
+  if (thread)
+    throw new ToolError(
+      "thread=true is unavailable because a spawned session has no place in a chat; its result is read with subagents and sessions_history.",
+    );
+  if (cleanup === "delete")
+    throw new ToolError(
+      'cleanup="delete" is unavailable because its result could not be read then; a session that nobody uses ends by itself.',
+    );
 }
 
 /** A label that another session has is no reason to undo what was started. */
