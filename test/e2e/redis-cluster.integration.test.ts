@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { createUserKey } from "@switchyard/contracts/user-tokens";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { testRedisCluster } from "@switchyard/local-servers/test-redis-group";
+import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { primariesOf } from "@switchyard/service/redis-cluster";
@@ -18,7 +21,7 @@ const admin = { probeUser: "admin", probePassword: password("admin") };
 const cluster = await testRedisCluster({ access: { acl, ...admin } });
 const urlOf = (user: string, secret = ""): string =>
   cluster.url.replace("//", `//${user}${secret}@`);
-const { rpcs, outcomeOf, services } = await everyRequest({
+const { rpcs, outcomeOf, services, cli } = await everyRequest({
   directory,
   keys,
   redis: (user) => ({
@@ -35,6 +38,23 @@ for (const [service, some] of rpcs)
       assert.doesNotMatch(outcome, /: internal|Redis|CROSSSLOT|NOPERM/, outcome);
     }
   });
+
+test("the gateway lets a key in and keeps a webhook on a Redis Cluster", async () => {
+  const ready = await until(() =>
+    services.flatMap(({ lines }) => lines).find((line) => line.includes('"msg":"http ready"')),
+  );
+  const { url } = JSON.parse(ready) as { url: string }; // as the gateway logs it
+  const { key } = await call(cli, createUserKey, { caller: "person", roles: ["operator"] });
+  const ask = (path: string, body?: object) =>
+    fetch(new URL(`/api/v1${path}`, url), {
+      method: body === undefined ? "GET" : "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const made = await ask("/webhooks", { url: "https://example.com/hook", events: ["run.*"] });
+  assert.equal(made.status, 201, await made.text());
+  assert.match(await (await ask("/webhooks")).text(), /example\.com/);
+});
 
 test("nothing that services sent was refused, and each primary has keys", async () => {
   const log = createLog({ service: "test", level: "silent" });

@@ -23,6 +23,8 @@ import { startServiceProcess, type TestService } from "./service-process.ts";
 /** All services of an installation that works, and their requests by service. */
 export interface EveryRequest {
   readonly services: readonly TestService[];
+  /** A connection as the command line has it. */
+  readonly cli: Bus;
   readonly rpcs: ReadonlyMap<string, readonly Rpc[]>;
   /** What comes of a request that is made from its contract: `answered`, or the code of the error and its message. */
   readonly outcomeOf: (rpc: Rpc) => Promise<string>;
@@ -117,6 +119,8 @@ export async function everyRequest(options: {
     start("toolbox", "toolbox", { YARD_WORKSPACE: workspace }),
     start("agent-runner", "runner", { YARD_MODELS_FILE: modelsFile }),
     start("scheduler", "scheduler", { YARD_SCHEDULES_AGENT: "demo" }),
+    start("channels", "channels", { YARD_CHANNELS_LOOPBACK: "cli" }),
+    start("gateway", "gateway", { YARD_WEBHOOKS_KEY_FILE: join(keys.path, "webhooks.key") }),
   ]);
   const busOf = (user: string): Bus => {
     const bus = buses.get(user);
@@ -162,6 +166,7 @@ export async function everyRequest(options: {
   );
   return {
     services: [policy, ...others],
+    cli: busOf("cli"),
     rpcs: new Map(rpcs.filter(([, some]) => some.length > 0)),
     outcomeOf,
   };
@@ -174,6 +179,8 @@ const ABOUT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   // The other requests find the server connected.
   "mcp.disconnect": { server: "remote" },
   "mcp.add": { server: { id: "added", command: "node" } },
+  "channels.send": { text: "hello" },
+  "channels.broadcast": { text: "hello" },
   "mcp.answer": { id: "q-00000000" },
   "policy.activate": { version: 1 },
   "sessions.send": { label: "mine" },

@@ -125,9 +125,14 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
     return { accounts, problems: isAdmin(context.caller) ? [...book.problems] : [] };
   });
 
-  service.handle(channels.lastAddress, async (request, context) => ({
-    address: await lastOf(callerOf(request, context)),
-  }));
+  service.handle(channels.lastAddress, async (request, context) => {
+    try {
+      return { address: await lastOf(callerOf(request, context)) };
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw context.fail.store_unavailable("where one wrote last cannot be read now", { cause });
+    }
+  });
 
   service.handle(channels.channelCapabilities, (request, context) => {
     const { channel, accountId } = request;
