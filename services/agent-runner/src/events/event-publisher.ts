@@ -18,8 +18,8 @@ const SURE_MS = eventStream.duplicateWindowMs / 2;
 /**
  * Publishes the events of one run in their order, behind the run's back: the journal already has
  * the facts, so a run need not wait. The message id is the event's number, so an event that two
- * runners publish is stored once while the stream remembers ids; before anything is sent later than that, the
- * publisher looks at what the stream has.
+ * runners publish is stored once while the stream remembers ids. Before anything is sent later than that, and before
+ * anything is sent again, the publisher looks at what the stream has.
  */
 export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly signal: AbortSignal;
@@ -31,6 +31,8 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   #published: number;
   /** Events up to this one are in the stream, as it said when it was asked. */
   #found = 0;
+  /** The last event that was sent since then: one up to this may be in the stream although nobody said so. */
+  #sent = 0;
   /** When it was known last what the stream has, by a clock that does not go back. */
   #sureAt: number;
   #failure: { readonly error: unknown } | null = null;
@@ -90,8 +92,9 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   }
 
   isStored({ seq }: RelayedRunEvent): boolean | Promise<boolean> {
-    if (performance.now() - this.#sureAt < SURE_MS) return seq <= this.#found;
-    return this.#look(seq);
+    const isSure = seq > this.#sent && performance.now() - this.#sureAt < SURE_MS;
+    this.#sent = seq;
+    return isSure ? seq <= this.#found : this.#look(seq);
   }
 
   async #look(seq: number): Promise<boolean> {
