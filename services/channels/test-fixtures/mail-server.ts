@@ -5,7 +5,15 @@ import { SMTPServer } from "smtp-server";
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
 
 /** `lost`: the message is taken and the connection is lost before the answer. `hang`: taken, and no answer comes. */
-export type SmtpFault = "lost" | "hang" | "busy" | "no-such-user" | "refused-content";
+export type SmtpFault =
+  | "lost"
+  | "hang"
+  | "too-many-connections"
+  | "sign-in-later"
+  | "busy"
+  | "full"
+  | "no-such-user"
+  | "refused-content";
 
 interface Mail {
   uid: number;
@@ -23,6 +31,8 @@ export async function startMailServer(
   const mailbox: Mail[] = [];
   const received: { from: string; to: string[]; source: string }[] = [];
   const faults: SmtpFault[] = [];
+  const takeFault = (fault: SmtpFault): boolean =>
+    faults[0] === fault && faults.shift() !== undefined;
   const sockets = new Set<Socket>();
   const idle = new Set<() => void>();
 
@@ -31,15 +41,19 @@ export async function startMailServer(
     allowInsecureAuth: true,
     logger: false,
     size: 200_000,
+    onConnect: (_session, done) =>
+      takeFault("too-many-connections")
+        ? done(smtpError(421, "4.7.0 Too many connections"))
+        : done(),
     onAuth: (auth, _session, done) =>
-      !expired && auth.username === account.user && auth.password === account.password
-        ? done(null, { user: account.user })
-        : done(smtpError(535, "5.7.8 Authentication credentials invalid")),
+      takeFault("sign-in-later")
+        ? done(smtpError(454, "4.7.0 Temporary authentication failure"))
+        : !expired && auth.username === account.user && auth.password === account.password
+          ? done(null, { user: account.user })
+          : done(smtpError(535, "5.7.8 Authentication credentials invalid")),
     onRcptTo: (_address, _session, done) => {
-      if (faults[0] === "no-such-user")
-        return (faults.shift(), done(smtpError(550, "5.1.1 No such user")));
-      if (faults[0] === "busy")
-        return (faults.shift(), done(smtpError(451, "4.7.1 Try again later")));
+      if (takeFault("no-such-user")) return done(smtpError(550, "5.1.1 No such user"));
+      if (takeFault("busy")) return done(smtpError(451, "4.7.1 Try again later"));
       done();
     },
     onData: (stream, session, done) => {
@@ -47,6 +61,7 @@ export async function startMailServer(
       stream.on("data", (chunk: Buffer) => chunks.push(chunk));
       stream.on("end", () => {
         const fault = faults.shift();
+        if (fault === "full") return done(smtpError(452, "4.3.1 Insufficient system storage"));
         if (fault === "refused-content") return done(smtpError(554, "5.6.0 Message refused"));
         received.push({
           from: session.envelope.mailFrom === false ? "" : session.envelope.mailFrom.address,

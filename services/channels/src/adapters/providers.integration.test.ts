@@ -64,6 +64,15 @@ test("a lost answer is looked up in Slack and repeated to Discord, and each has 
   assert.equal(telegram.calls.filter(({ fields }) => fields["text"] === "once").length, 1);
 });
 
+test("mail that the server does not take now is sent again, and mail that it never takes is not [N6]", async () => {
+  mail.faults.push("busy");
+  await send("email", "ada@example.test", "later");
+  mail.faults.push("refused-content", "refused-content");
+  await assert.rejects(send("email", "ada@example.test", "never"), { code: "not_allowed" });
+  assert.equal(mail.faults.length, 1, "it was handed over once");
+  assert.equal(mail.received.filter(({ source }) => /later|never/.test(source)).length, 1);
+});
+
 test("no secret is in the log or in an error", async () => {
   telegram.expireToken();
   const error = await send("telegram", "42", "x").catch((reason: unknown) => reason);

@@ -182,8 +182,12 @@ suite("email", () => {
       return adapter.send(outgoing("email", "ada@example.test"), adapterCall(timeoutMs));
     };
     await assert.rejects(send("no-such-user"), { code: "invalid_target", message: /No such user/ });
-    await assert.rejects(send("busy"), { code: "provider_error" });
-    await assert.rejects(send("refused-content"), { code: "provider_error" });
+    for (const fault of ["too-many-connections", "sign-in-later", "busy", "full"] as const)
+      await assert.rejects(send(fault), { code: "rate_limited", retryAfterMs: 3_000 }, fault);
+    await assert.rejects(send("refused-content"), {
+      code: "not_allowed",
+      message: /now and later; nothing was sent: 554 5\.6\.0/,
+    });
     assert.equal(server.received.length, 0);
     await assert.rejects(send("lost"), { code: "timeout_unknown" });
     await assert.rejects(send("hang", 1_000), { code: "timeout_unknown" });

@@ -5,6 +5,8 @@ import type { EmailConfig } from "./email-config.ts";
 
 const CONNECT_MS = 20_000;
 const SILENT_MS = 60_000;
+/** After a refusal that may pass. */
+const RETRY_MS = 3_000;
 
 /** Asks the SMTP server for something over a connection of its own. Its errors are of ours. */
 export async function withSmtp<T>(
@@ -49,28 +51,37 @@ async function transport(server: EmailConfig["smtp"]): Promise<Transporter> {
 
 function smtpError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
-  const { code, responseCode, response } = error as {
+  const { code, command, responseCode, response } = error as {
     code?: string;
+    command?: string;
     responseCode?: number;
     response?: string;
   };
   const answer = response === undefined ? "" : `: ${response}`;
+  const isRefused = responseCode !== undefined && responseCode >= 400;
+  // 4xx is "not now" (RFC 5321, 4.2.1), at every step; for how long, SMTP cannot say.
+  if (isRefused && responseCode < 500)
+    return new ChannelError(
+      "rate_limited",
+      `The mail server takes no mail for now; nothing was sent${answer}`,
+      { retryAfterMs: RETRY_MS },
+    );
   if (code === "EAUTH")
     return new ChannelError(
       "not_allowed",
       "The mail server refuses user or password (SMTP). Many providers want a password made for this program.",
     );
-  if (code === "EENVELOPE" && responseCode !== undefined && responseCode >= 500)
+  if (isRefused && command === "RCPT TO")
     return new ChannelError("invalid_target", `The mail server refuses the recipient${answer}`);
-  if (code === "EENVELOPE" || (code === "EMESSAGE" && responseCode !== undefined))
+  if (isRefused)
     return new ChannelError(
-      "provider_error",
-      `The mail server refuses the mail; nothing was sent${answer}`,
+      "not_allowed",
+      `The mail server refuses the mail, now and later; nothing was sent${answer}`,
     );
-  if (code === "EDNS" || code === "ETLS" || wasNeverConnected(error))
+  if (code === "EENVELOPE" || code === "EDNS" || code === "ETLS" || wasNeverConnected(error))
     return new ChannelError(
       "provider_error",
-      "The mail server (SMTP) was not reached; nothing was sent.",
+      "The mail did not get to the mail server (SMTP); nothing was sent.",
     );
   return new ChannelError("timeout_unknown", "The answer of the mail server (SMTP) was lost.");
 }
