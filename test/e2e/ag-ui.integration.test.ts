@@ -3,14 +3,17 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { HttpAgent } from "@ag-ui/client";
 import { EventType, type Event, type Interrupt, type RunAgentInput } from "@ag-ui/core";
+import { HttpAgent as OldHttpAgent } from "ag-ui-client-0";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
 
 const world = await startProtocolsWorld();
 
-function agentOf(name: string, threadId: string = randomUUID()): HttpAgent {
-  const headers = { authorization: `Bearer ${world.token}` };
-  return new HttpAgent({ url: `${world.url}/ag-ui/${name}`, headers, threadId });
-}
+/** CopilotKit's runtime has a client of before 1.0, which sends no version of the protocol and throws on what it does not know. */
+const clients = [
+  { version: "1.0.0", Agent: HttpAgent },
+  // What is used of it here has the same shape in both.
+  { version: "0.0.57", Agent: OldHttpAgent as unknown as typeof HttpAgent },
+];
 
 /** Runs the agent with what a person says, or with answers to its interrupts, and tells the events that its client accepted. */
 async function run(
@@ -41,66 +44,73 @@ function interruptOf(events: readonly Event[]): Interrupt {
   return (outcome?.type === "interrupt" && outcome.interrupts[0]) || assert.fail("no interrupt");
 }
 
-test("a run is told with its steps, texts, tool calls and state, in an order that the client accepts", async () => {
-  const agent = agentOf("helper");
-  const events = await run(agent, { say: "hello" });
-  const types = typesOf(events);
-  assert.equal(types[0], EventType.RUN_STARTED);
-  assert.equal(types.at(-1), EventType.RUN_FINISHED);
-  for (const type of [
-    EventType.STEP_STARTED,
-    EventType.TEXT_MESSAGE_CONTENT,
-    EventType.TOOL_CALL_START,
-    EventType.TOOL_CALL_RESULT,
-    EventType.STATE_SNAPSHOT,
-  ])
-    assert.ok(types.includes(type), type);
-  assert.match(lastOf(agent), /^You said hello\. The tool said: This is a simple text/);
-});
-
-test("the same run id again is the same run, and a thread is a session", async () => {
-  const threadId = randomUUID();
-  const runId = randomUUID();
-  const idOf = (events: readonly Event[]) => {
-    const last = events.at(-1);
-    return last?.type === EventType.RUN_FINISHED && (last.result as { runId: string }).runId;
+for (const { version, Agent } of clients) {
+  const agentOf = (name: string, threadId: string = randomUUID()): HttpAgent => {
+    const headers = { authorization: `Bearer ${world.token}` };
+    return new Agent({ url: `${world.url}/ag-ui/${name}`, headers, threadId });
   };
-  const first = idOf(await run(agentOf("helper", threadId), { say: "hello", runId }));
-  const again = idOf(await run(agentOf("helper", threadId), { say: "hello", runId }));
-  const other = idOf(await run(agentOf("helper", threadId), { say: "more" }));
-  assert.equal(again, first);
-  assert.notEqual(other, first);
-  const keys = await Promise.all(
-    [first, other].map(async (id) => {
-      const { run: shown } = (await world.send(`/runs/${String(id)}`)) as {
-        run: { session: { key: string } };
-      };
-      return shown.session.key;
-    }),
-  );
-  assert.equal(keys[0], keys[1]);
-});
 
-test("an approval is an interrupt that the next run resolves, and so is a question", async () => {
-  const careful = agentOf("careful");
-  const asked = await run(careful, { say: "paint" });
-  const { id: interruptId, reason } = interruptOf(asked);
-  assert.equal(reason, "tool_call");
-  const status = "resolved" as const;
-  const yes = [{ interruptId, status, payload: { approved: true } }];
-  const done = await run(careful, { resume: yes });
-  assert.ok(typesOf(done).includes(EventType.TOOL_CALL_RESULT));
-  assert.match(lastOf(careful), /Done: guarded \{"what":"paint"\}/);
+  test(`a run is told with its steps, texts, tool calls and state, in an order that client ${version} accepts`, async () => {
+    const agent = agentOf("helper");
+    const events = await run(agent, { say: "hello" });
+    const types = typesOf(events);
+    assert.equal(types[0], EventType.RUN_STARTED);
+    assert.equal(types.at(-1), EventType.RUN_FINISHED);
+    for (const type of [
+      EventType.STEP_STARTED,
+      EventType.TEXT_MESSAGE_CONTENT,
+      EventType.TOOL_CALL_START,
+      EventType.TOOL_CALL_RESULT,
+      EventType.STATE_SNAPSHOT,
+    ])
+      assert.ok(types.includes(type), type);
+    assert.match(lastOf(agent), /^You said hello\. The tool said: This is a simple text/);
+  });
 
-  const curious = agentOf("curious");
-  const question = interruptOf(await run(curious, { say: "x" }));
-  assert.equal(question.message, "Which colour?");
-  const green = [{ interruptId: question.id, status, payload: { answer: "green" } }];
-  await run(curious, { resume: green });
-  assert.match(lastOf(curious), /The colour is .*green/);
-});
+  test(`the same run id again is the same run, and a thread is a session, with client ${version}`, async () => {
+    const threadId = randomUUID();
+    const runId = randomUUID();
+    const idOf = (events: readonly Event[]) => {
+      const last = events.at(-1);
+      return last?.type === EventType.RUN_FINISHED && (last.result as { runId: string }).runId;
+    };
+    const first = idOf(await run(agentOf("helper", threadId), { say: "hello", runId }));
+    const again = idOf(await run(agentOf("helper", threadId), { say: "hello", runId }));
+    const other = idOf(await run(agentOf("helper", threadId), { say: "more" }));
+    assert.equal(again, first);
+    assert.notEqual(other, first);
+    const keys = await Promise.all(
+      [first, other].map(async (id) => {
+        const { run: shown } = (await world.send(`/runs/${String(id)}`)) as {
+          run: { session: { key: string } };
+        };
+        return shown.session.key;
+      }),
+    );
+    assert.equal(keys[0], keys[1]);
+  });
 
-test("what a run cannot be is refused before there is a stream", async () => {
-  const agent = agentOf("nobody");
-  await assert.rejects(run(agent, { say: "hello" }), /404/);
-});
+  test(`an approval is an interrupt that the next run resolves, and so is a question, with client ${version}`, async () => {
+    const careful = agentOf("careful");
+    const asked = await run(careful, { say: "paint" });
+    const { id: interruptId, reason } = interruptOf(asked);
+    assert.equal(reason, "tool_call");
+    const status = "resolved" as const;
+    const yes = [{ interruptId, status, payload: { approved: true } }];
+    const done = await run(careful, { resume: yes });
+    assert.ok(typesOf(done).includes(EventType.TOOL_CALL_RESULT));
+    assert.match(lastOf(careful), /Done: guarded \{"what":"paint"\}/);
+
+    const curious = agentOf("curious");
+    const question = interruptOf(await run(curious, { say: "x" }));
+    assert.equal(question.message, "Which colour?");
+    const green = [{ interruptId: question.id, status, payload: { answer: "green" } }];
+    await run(curious, { resume: green });
+    assert.match(lastOf(curious), /The colour is .*green/);
+  });
+
+  test(`what a run cannot be is refused before there is a stream, with client ${version}`, async () => {
+    const agent = agentOf("nobody");
+    await assert.rejects(run(agent, { say: "hello" }), /404/);
+  });
+}
