@@ -147,6 +147,23 @@ test("rules are activated from a draft, found wrong, and rolled back", { skip },
   await page.locator('[data-testid="explained"][data-status="allow"]').waitFor();
 });
 
+test(
+  "an agent's page says of each tool what the policy answers, and by which rule",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/agents/careful");
+    await page.getByLabel("Search its tools").fill("mcp__files__");
+    const line = (tool: string) => page.getByTestId("agent-tool").filter({ hasText: tool });
+    const asked = line("mcp__files__get_file_info");
+    await asked.locator('[data-status="ask"]').waitFor();
+    assert.match(await asked.innerText(), /a person is asked[\s\S]*careful-info/);
+    await line("mcp__files__write_file").locator('[data-status="deny"]').waitFor();
+    assert.match(await line("mcp__files__write_file").innerText(), /denied[\s\S]*no-writes/);
+    await line("mcp__files__read_text_file").locator('[data-status="allow"]').waitFor();
+  },
+);
+
 test("who may call a tool is said rule by rule", { skip }, async (t) => {
   const { page, go } = await there().look(t);
   await go("/policy?view=who&tool=files.get_file_info");

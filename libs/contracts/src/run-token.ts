@@ -3,7 +3,8 @@ import { ApprovalTier } from "./approval-tier.ts";
 import { commandLimit, runsCommands } from "./command-limit.ts";
 import { AgentName, CallerName, RunId } from "./ids.ts";
 import { RunContext } from "./run-context.ts";
-import { matchesTool, type ToolRef } from "./tool-names.ts";
+import type { ToolRef } from "./tool-names.ts";
+import { matchesTool } from "./tool-patterns.ts";
 
 /** `iss` and `aud` of every run token. */
 export const RUN_TOKEN_ISSUER = "switchyard/policy";

@@ -5,10 +5,10 @@ import {
   builtinToolRef,
   canonicalToolName,
   foldedToolName,
-  matchesTool,
   mcpToolDescription,
   mcpToolRef,
 } from "./tool-names.ts";
+import { matchesTool } from "./tool-patterns.ts";
 
 const serverId = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,23}$/);
 const toolName = fc.string({ minLength: 1, maxLength: 300, unit: "binary" });

@@ -8,6 +8,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Fact } from "../run/run-facts.tsx";
+import { AgentTools } from "./agent-tools.tsx";
 import { StartRun } from "./runs.tsx";
 
 const COLUMNS: readonly Column<AgentSummary>[] = [
@@ -57,7 +58,6 @@ export function Agents() {
 export function AgentPage({ params }: { params: Readonly<Record<string, string>> }) {
   const name = params["name"] ?? "";
   const agent = useResource("GET /agents/{name}", { path: { name } });
-  const tools = useResource("GET /tools", may("GET /tools") ? {} : null, ["server"]);
   const [isStarting, setStarting] = useState(false);
   return (
     <Page
@@ -111,15 +111,7 @@ export function AgentPage({ params }: { params: Readonly<Record<string, string>>
               </section>
               <section class="card">
                 <h2>Tools</h2>
-                <p class="quiet">
-                  A tool needs a pattern of the agent and a rule of the policy. Follow one to see
-                  what the policy says.
-                </p>
-                <ToolReasons
-                  patterns={found.tools}
-                  agent={name}
-                  names={(tools.data?.tools ?? []).map((tool) => tool.name)}
-                />
+                <AgentTools agent={found} />
               </section>
             </div>
           </>
@@ -127,59 +119,5 @@ export function AgentPage({ params }: { params: Readonly<Record<string, string>>
       </ResourceView>
       {isStarting && <StartRun agent={name} onClose={() => setStarting(false)} />}
     </Page>
-  );
-}
-
-/** Each tool that you may call, with the agent's pattern that lets it through or the lack of one. */
-function ToolReasons(props: {
-  patterns: readonly string[] | null;
-  agent: string;
-  names: readonly string[];
-}) {
-  const { patterns, agent, names } = props;
-  const [isAll, setAll] = useState(false);
-  const rows = names.map((name) => ({
-    name,
-    by: patterns === null ? "the agent names none, so all" : patternFor(name, patterns),
-  }));
-  const shown = isAll ? rows : rows.filter(({ by }) => by !== null);
-  return (
-    <>
-      <p>
-        {patterns === null ? "No pattern: every tool that the policy allows." : "Patterns: "}
-        {patterns?.map((pattern) => (
-          <code key={pattern} class="tag">
-            {pattern}
-          </code>
-        ))}
-      </p>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={isAll}
-          onChange={(event) => setAll(event.currentTarget.checked)}
-        />
-        Tools that it does not get, too
-      </label>
-      <ul class="lines" data-testid="agent-tools">
-        {shown.map(({ name, by }) => (
-          <li key={name}>
-            <a href={`/policy?tool=${encodeURIComponent(name)}&agent=${encodeURIComponent(agent)}`}>
-              {name}
-            </a>
-            <span class="quiet">{by ?? "no pattern fits"}</span>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
-}
-
-function patternFor(name: string, patterns: readonly string[]): string | null {
-  return (
-    patterns.find((pattern) => {
-      const escaped = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`);
-      return new RegExp(`^${escaped.replaceAll("*", ".*")}$`).test(name);
-    }) ?? null
   );
 }

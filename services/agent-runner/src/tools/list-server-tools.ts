@@ -3,7 +3,7 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import type { ServerStatus } from "@switchyard/contracts/mcp-servers";
 import type { UnavailableServer } from "@switchyard/contracts/runs";
-import { parseToolPattern } from "@switchyard/contracts/tool-names";
+import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Peers } from "../peers/peers.ts";
 import { pause } from "../signals/interruption.ts";
 import { cutText } from "../core/cut-text.ts";

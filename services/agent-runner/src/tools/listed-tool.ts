@@ -1,6 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { UnavailableServer } from "@switchyard/contracts/runs";
-import { parseToolPattern } from "@switchyard/contracts/tool-names";
+import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { ListedTool } from "../core/tool-catalogue.ts";
 import type { Peers } from "../peers/peers.ts";
 import { listServerTools } from "./list-server-tools.ts";

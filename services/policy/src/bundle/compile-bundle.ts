@@ -1,5 +1,6 @@
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import { compileBudgets, type CompiledBudget } from "../budgets/compile-budgets.ts";
 import { compileLabels, labelsOf, type LabelRule } from "../layers/labels.ts";
 import { compileNarrowings, type Narrowing } from "../layers/narrowing.ts";

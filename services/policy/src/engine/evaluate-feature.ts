@@ -7,7 +7,7 @@ import {
   type CompiledBundle,
   type CompiledRule,
 } from "../bundle/compile-bundle.ts";
-import type { ToolPattern } from "@switchyard/contracts/tool-names";
+import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import { labelsOf } from "../layers/labels.ts";
 import { firstRefusal, nameOf } from "../layers/narrowing.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { builtinToolRef, matchesTool, mcpToolRef } from "@switchyard/contracts/tool-names";
+import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
+import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import fc from "fast-check";
 import { Rule } from "../schema/bundle.ts";
 import { compileBundle } from "../bundle/compile-bundle.ts";

@@ -1,5 +1,6 @@
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
-import { builtinToolRef, matchesTool } from "@switchyard/contracts/tool-names";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import type { Rule } from "../schema/bundle.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";
 

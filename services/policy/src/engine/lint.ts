@@ -1,7 +1,7 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy-texts";
-import type { ToolPattern } from "@switchyard/contracts/tool-names";
+import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle, Rule } from "../schema/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";

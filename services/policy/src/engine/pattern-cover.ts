@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ToolPattern } from "@switchyard/contracts/tool-names";
+import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 
 /** True only when every tool that `other` selects is selected by `pattern`. See {@link coversGlob}. */
 export function coversTool(pattern: ToolPattern, other: ToolPattern): boolean {

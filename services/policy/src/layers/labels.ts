@@ -1,4 +1,5 @@
-import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";
 import { expandToolPattern } from "../schema/tool-groups.ts";
 

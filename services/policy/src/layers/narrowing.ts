@@ -1,7 +1,8 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { Principal, ServerFacts } from "@switchyard/contracts/policy";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
-import { matchesTool, type ToolPattern, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";
 import { refusingLayer, type ToolLayers } from "./tool-layers.ts";
 import { isAbout } from "./audience.ts";

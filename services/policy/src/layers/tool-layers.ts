@@ -4,12 +4,12 @@ import {
   runsCommands,
   type CommandLimit,
 } from "@switchyard/contracts/command-limit";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
 import {
   matchesTool,
   parseToolPattern,
   type ToolPattern,
-  type ToolRef,
-} from "@switchyard/contracts/tool-names";
+} from "@switchyard/contracts/tool-patterns";
 
 /**
  * The tool patterns of a run token, parsed once. A tool passes when every layer has a pattern for it, and

@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ToolPattern } from "@switchyard/contracts/tool-names";
+import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";
 import { expandToolPattern } from "../schema/tool-groups.ts";
 

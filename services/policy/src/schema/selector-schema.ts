@@ -1,5 +1,5 @@
 import { ToolLabel } from "@switchyard/contracts/policy";
-import { parseToolPattern } from "@switchyard/contracts/tool-names";
+import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { z } from "zod";
 import { TOOL_GROUPS, toolGroupOf } from "./tool-groups.ts";
 

@@ -1,4 +1,4 @@
-import { parseToolPattern, type ToolPattern } from "@switchyard/contracts/tool-names";
+import { parseToolPattern, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 
 /**
  * Names for tools that belong together, for rules, profiles and layers. Their entries are tools

@@ -1,4 +1,4 @@
-import type { ToolPattern } from "@switchyard/contracts/tool-names";
+import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import { expandToolPattern } from "./tool-groups.ts";
 import type { What } from "./selector-schema.ts";
 

@@ -1,5 +1,5 @@
 import { commandLimit, commandPattern } from "@switchyard/contracts/command-limit";
-import { parseToolPattern } from "@switchyard/contracts/tool-names";
+import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { infoFinding, warningFinding, type Finding, type Place } from "../finding.ts";
 
