@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
@@ -31,6 +31,13 @@ const FORGETFUL: CodingCli["cli"] = "gemini";
 
 /** What no prompt or tool of a CLI says. */
 const WRITTEN = "plugh";
+/** What a user of these CLIs has in the home directory, comments and a broken file with it. */
+const OWN_FILES = [
+  [".codex/config.toml", '# mine\nmodel = "mine"\n\n[mcp_servers.mine]\ncommand = "true"\n'],
+  [".claude.json", '{ "mcpServers": { "mine": { "command": "true" } } }'],
+  [".gemini/settings.json", '{ "mcpServers": { "mine": '],
+  [".config/opencode/opencode.json", '{ // mine\n  "mcp": {} }\n'],
+] as const;
 /** As an operator has it by default, where this machine can. */
 const sandbox = await testSandbox();
 const found = await findCodingClis();
@@ -61,6 +68,34 @@ for (const { tried, program } of found) {
       assert.doesNotMatch(seen, /canary-key/);
       const { run } = await call(lab.bus, getRun, { runId: "tried" });
       assert.ok(run.usage.inputTokens > 0 && run.usage.outputTokens > 0, "tokens are counted");
+    },
+  );
+
+  test(
+    `two runs of ${name} beside each other leave everybody's configuration as it was, byte by byte`,
+    { skip },
+    async () => {
+      const { lab, start, directory } = await prepare(tried, program);
+      const home = join(directory, "home");
+      for (const [place, text] of OWN_FILES) {
+        await mkdir(join(home, place, ".."), { recursive: true });
+        await writeFile(join(home, place), text);
+      }
+      const before = await filesIn(home);
+      assert.equal(before.size, OWN_FILES.length);
+      const both = Promise.withResolvers<void>();
+      let reading = 0;
+      lab.peers.tools.set("read", async ({ path }) => {
+        reading += 1;
+        if (reading === 2) both.resolve();
+        await both.promise; // so neither has ended when the other begins
+        return `contents of ${String(path)}`;
+      });
+      lab.peers.tools.set("write", () => `written: ${WRITTEN}`);
+      await start({ HOME: home });
+      const ends = await Promise.all(["one", "two"].map((runId) => runToEnd(lab, "Go on.", runId)));
+      for (const events of ends) assert.equal(events.at(-1)?.payload["output"], "All done.");
+      assert.deepEqual(await filesIn(home), before);
     },
   );
 
@@ -127,12 +162,23 @@ async function prepare(tried: CodingCli, program: FoundCli) {
     TEST_MODEL_KEY: "canary-key",
     YARD_BWRAP_BIN: sandbox.program,
   };
-  return { lab, model, start: () => lab.runner(env) };
+  const start = (more: Record<string, string> = {}) => lab.runner({ ...env, ...more });
+  return { lab, model, directory, start };
 }
 
-async function runToEnd(lab: Lab, input: string): Promise<RunEventRecord[]> {
-  await lab.command("coder", { runId: "tried", input });
-  return lab.eventsUntil("tried", isEnd);
+async function runToEnd(lab: Lab, input: string, runId = "tried"): Promise<RunEventRecord[]> {
+  await lab.command("coder", { runId, input });
+  return lab.eventsUntil(runId, isEnd);
+}
+
+/** All files below a directory, with what is in them. */
+async function filesIn(directory: string): Promise<Map<string, string>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name)).toSorted();
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(path, "utf8")] as const)),
+  );
 }
 
 function isEnd({ name }: RunEventRecord): boolean {
