@@ -40,10 +40,12 @@ test("an owner reads and changes the project's configuration, over NATS and over
       /config changed since last load/,
     );
     const { json: all } = await callOf(client, "gateway_config_get");
-    const { json: same } = await callOf(client, "gateway_config_apply", { config: all["config"] });
+    const base = { baseHash: all["hash"] };
+    const applied = { config: all["config"], ...base };
+    const { json: same } = await callOf(client, "gateway_config_apply", applied);
     assert.equal(same["noop"], true);
     assert.match(
-      await errorOf(client, "gateway_config_patch", { patches: { policies: {} } }),
+      await errorOf(client, "gateway_config_patch", { patches: { policies: {} }, ...base }),
       /cannot change protected config paths: policies/,
     );
     await client.close();

@@ -74,6 +74,7 @@ async function ok(tool: string, args: Data = {}): Promise<Data> {
   assert.ok(!text.includes(SECRET), tool);
   return structuredContent as Data;
 }
+const hashNow = async () => (await ok("gateway_config_get"))["hash"];
 async function refused(tool: string, args: Data): Promise<string> {
   const { isError: failed, text } = await world.call({ tool, args });
   assert.equal(failed, true, text);
@@ -183,13 +184,13 @@ test("apply takes the configuration as it was shown; what is the same writes not
   });
   const { models } = config as { models: Data };
   const wanted = { ...(config as Data), models: { ...models, sampling: ["openai/gpt-4.1"] } };
-  const { changed } = await ok("gateway_config_apply", { config: wanted });
+  const { changed } = await ok("gateway_config_apply", { config: wanted, baseHash: hash });
   assert.deepEqual(changed, ["models.sampling"]);
   assert.equal(await textOf("channels.json"), before);
   assert.ok((await textOf("models.json")).includes(SECRET));
   // What is left out would be taken away.
   assert.match(
-    await refused("gateway_config_apply", { config: { models } }),
+    await refused("gateway_config_apply", { config: { models }, baseHash: await hashNow() }),
     /gateway config\.apply cannot change protected config paths: .*channels, triggers, agents/,
   );
 });
@@ -197,6 +198,7 @@ test("apply takes the configuration as it was shown; what is the same writes not
 test("what is protected, dangerous, not valid or secret is refused, and nothing is written [F32] [F33]", async () => {
   const names = ["models.json", "channels.json", "triggers.yaml", "agents/helper.yaml"];
   const before = await Promise.all(names.map(textOf));
+  const baseHash = await hashNow();
   const account = (change: Data) => ({ channels: { accounts: { telegram: { main: change } } } });
   for (const [patches, text] of [
     [
@@ -244,24 +246,37 @@ test("what is protected, dangerous, not valid or secret is refused, and nothing 
   ] as const) {
     const { text: said, structuredContent } = await world.call({
       tool: "gateway_config_patch",
-      args: { patches },
+      args: { patches, baseHash },
     });
     const noop = (structuredContent as Data | undefined)?.["noop"] === true;
     assert.match(noop ? "noop" : said, text);
   }
   // A wrong one beside a right one.
   await refused("gateway_config_patch", {
+    baseHash,
     patches: { models: { default: "openai/gpt-4.1" }, policies: {} },
   });
   assert.deepEqual(await Promise.all(names.map(textOf)), before);
 });
 
-test("a change on the base of an older one is refused [F33] [complaint-7]", async () => {
-  const { hash } = await ok("gateway_config_get");
+test("a change without a base or on the base of an older one is refused, and a change restarts nothing [F32] [F33] [complaint-7]", async () => {
+  const before = await textOf("models.json");
+  const { hash, config } = await ok("gateway_config_get");
+  const wanted = { models: { default: "openai/gpt-4.1" } };
+  for (const [tool, args, text] of [
+    ["patch", { patches: wanted }, /Missing baseHash from config snapshot\. /],
+    ["apply", { config }, /Missing baseHash from config snapshot\. /],
+    [
+      "patch",
+      { patches: wanted, baseHash: hash, restartDelayMs: 0 },
+      /gateway_config_patch restarts nothing, so restartDelayMs is not taken/,
+    ],
+  ] as const)
+    assert.match(await refused(`gateway_config_${tool}`, args), text);
+  assert.equal(await textOf("models.json"), before);
   await writeFile(place("models.json"), JSON.stringify({ ...MODELS, sampling: [] }));
-  const patches = { models: { default: "openai/gpt-4.1" } };
   assert.match(
-    await refused("gateway_config_patch", { patches, baseHash: hash }),
+    await refused("gateway_config_patch", { patches: wanted, baseHash: hash }),
     /config changed since last load/,
   );
   // Two at the same moment: one after the other, and the second is told.

@@ -33,7 +33,8 @@ const BaseHash = z
   .optional()
   .describe("hash of gateway_config_get: refused when the configuration is another one since");
 const Config = z.record(z.string(), z.unknown());
-const writeShape = { baseHash: BaseHash, note: Note };
+const NotTaken = z.unknown().optional().describe("Not taken: gateway_restart has delayMs");
+const writeShape = { baseHash: BaseHash, note: Note, restartDelayMs: NotTaken };
 
 /**
  * The tools for the configuration files of a project [F30-F34]; for owners alone. Without a directory they are not listed, and a call says
@@ -113,8 +114,8 @@ function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
     description:
       "Makes the configuration what config says, which is all of it as gateway_config_get shows it, with changes.",
     input: z.strictObject({ config: Config, ...writeShape }),
-    run: ({ config, baseHash }) =>
-      write({ files, turn, action: "apply", baseHash, wanted: () => config as Json }), // it came as JSON
+    run: ({ config, ...about }) =>
+      write({ files, turn, action: "apply", about, wanted: () => config as Json }), // it came as JSON
   });
   const patch = defineTool({
     name: "gateway_config_patch",
@@ -122,12 +123,12 @@ function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
     description:
       "Changes parts of the configuration by a merge patch: null takes a value away, lists of objects are merged by id.",
     input: z.strictObject({ patches: Config, ...writeShape }),
-    run: ({ patches, baseHash }) =>
+    run: ({ patches, ...about }) =>
       write({
         files,
         turn,
         action: "patch",
-        baseHash,
+        about,
         wanted: (before) => mergePatch(before, patches as Json), // as above
       }),
   });
@@ -139,13 +140,27 @@ function write(options: {
   readonly files: ConfigFiles;
   readonly turn: string;
   readonly action: "apply" | "patch";
-  readonly baseHash: string | undefined;
+  readonly about: { readonly baseHash?: string | undefined; readonly restartDelayMs?: unknown };
   readonly wanted: (before: Json) => Json;
 }) {
-  const { files, turn, action, baseHash, wanted } = options;
+  const { files, turn, action, about, wanted } = options;
+  const { baseHash, restartDelayMs } = about;
+  if (baseHash === undefined)
+    return Promise.reject(
+      new ToolError(
+        "Missing baseHash from config snapshot. Give the hash that gateway_config_get shows. Nothing was changed.",
+      ),
+    );
+  // Who may change a file need not be allowed to restart a service.
+  if (restartDelayMs !== undefined)
+    return Promise.reject(
+      new ToolError(
+        `gateway_config_${action} restarts nothing, so restartDelayMs is not taken: the answer says what needs a restart, and gateway_restart has delayMs. Nothing was changed.`,
+      ),
+    );
   return inTurn(turn, async () => {
     const snapshot = await files.read();
-    if (baseHash !== undefined && baseHash !== snapshot.hash)
+    if (baseHash !== snapshot.hash)
       throw new ToolError(
         "config changed since last load; call gateway_config_get again and retry. Nothing was changed.",
       );
