@@ -202,6 +202,8 @@ test("sessions_spawn starts, subagents lists, steers and kills [F9] [F12]", asyn
   });
   assert.deepEqual([steered.json["status"], steered.json["mode"]], ["accepted", "restart"]);
   assert.notEqual(steered.json["runId"], runId);
+  const soon = await callOf(nats, "subagents", { action: "steer", target: "1", message: "red" });
+  assert.deepEqual([soon.json["status"], soon.json["label"]], ["rate_limited", "colours"]);
   await until(async () => (await entries("active"))[0]?.["runId"] === steered.json["runId"]);
   const { json: killed } = await callOf(nats, "subagents", { action: "kill", target: "colours" });
   assert.deepEqual([killed["status"], killed["labels"]], ["ok", ["colours"]]);
@@ -212,6 +214,26 @@ test("sessions_spawn starts, subagents lists, steers and kills [F9] [F12]", asyn
     await errorOf(nats, "subagents", { action: "steer", target: "nobody", message: "x" }),
     /Unknown subagent target: nobody/,
   );
+});
+
+test("runTimeoutSeconds ends what sessions_spawn started [F9]", async () => {
+  for (const [name, seconds] of [
+    ["runTimeoutSeconds", 0.5],
+    ["timeoutSeconds", 1],
+  ] as const) {
+    const label = `short ${name}`;
+    const timed = { task: "x", agentId: "slow", label, [name]: seconds };
+    const { json } = await callOf(nats, "sessions_spawn", timed);
+    assert.equal(json["status"], "accepted");
+  }
+  const failed = await until(
+    async () =>
+      ((await callOf(nats, "subagents", {})).json["recent"] as Json[]).filter(
+        ({ label, status }) => String(label).startsWith("short ") && status === "failed",
+      ),
+    ({ length }) => length === 2,
+  );
+  assert.ok(failed.every(({ runtimeMs }) => Number(runtimeMs) >= 1_000));
 });
 
 test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
@@ -227,6 +249,9 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
     [{ mode: "session" }, /mode="session" requires thread=true/],
     [{ mode: "session", thread: true }, /thread=true is unavailable because/],
     [{ cleanup: "delete" }, /cleanup="delete" is unavailable because/],
+    [{ sandbox: "require" }, /sandbox="require" is unavailable because/],
+    [{ attachments: [{ name: "a", content: "b" }] }, /attachments is unavailable because/],
+    [{ thinking: "high" }, /thinking is unavailable because/],
   ] as const)
     assert.match(
       await errorOf(nats, "sessions_spawn", { task: "x", agentId: "helper", ...kind }),

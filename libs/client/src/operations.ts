@@ -1594,6 +1594,7 @@ export interface Operations {
         agent?: string;
         model?: ModelName;
         skill?: string;
+        limits?: RunLimits;
         skillsOff?: string[];
         onBusy?: BusyPolicy;
         timeoutSeconds?: number;

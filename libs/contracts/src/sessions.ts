@@ -4,7 +4,7 @@ import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
 import { IfVersion, versionChanged } from "./if-version.ts";
 import { SteerMessage } from "./run-commands.ts";
-import { RunFailure } from "./runs.ts";
+import { RunFailure, RunLimits } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 
@@ -158,6 +158,8 @@ export const sendToSession = rpc({
        * message would be given to the run that is under way, this one waits.
        */
       skill: SkillName.optional(),
+      /** Of the run; with them it is one of its own, too. */
+      limits: RunLimits.optional(),
       /** What the session does without from now on, all of it; left out: as before. */
       skillsOff: SkillsOff.optional(),
       onBusy: BusyPolicy.optional(),

@@ -94,7 +94,7 @@ async function refOf(
 }
 
 function commandOf(
-  { message, model, skill, onBusy, runId }: Request,
+  { message, model, skill, limits, onBusy, runId }: Request,
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
@@ -103,6 +103,7 @@ function commandOf(
     session,
     ...(model === undefined ? {} : { model }),
     ...(skill === undefined ? {} : { skill }),
+    ...(limits === undefined ? {} : { limits }),
     ...(onBusy === undefined ? {} : { onBusy }),
   };
   const id = fullRunId(caller, runId ?? `run-${randomBytes(13).toString("hex")}`);

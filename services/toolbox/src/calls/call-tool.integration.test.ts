@@ -304,6 +304,14 @@ test("workspaces that nobody used for long are removed, and nothing else", async
   assert.equal(existsSync(file("notes.txt")), true);
 });
 
+test("a run that sends without a target is told to name one [F14]", async () => {
+  const reply = { tool: "message_reply", args: { message: "x" } };
+  const { text, isError: failed } = await world.call({ ...reply, token: runToken("cron-1") });
+  assert.equal(failed, true);
+  assert.match(text, /Explicit message target required for this run\. Give target/);
+  assert.match((await world.call(reply)).text, /Action reply requires a target\./);
+});
+
 test("counts calls by tool and outcome, and logs nothing of what they say", async () => {
   await write("secret-canary.txt", { token: runToken("canary") });
   const text = await toolbox.metrics.metrics();

@@ -36,7 +36,12 @@ export async function addressOf(
 ): Promise<AddressInput> {
   const { place, action } = wanted;
   const target = wanted.target ?? place.originTo;
-  if (target === undefined) throw new ToolError(`Action ${action} requires a target.`);
+  if (target === undefined)
+    throw new ToolError(
+      context.runId === null
+        ? `Action ${action} requires a target.`
+        : `Explicit message target required for this run. Give target, and channel where there are several: action ${action} does not know a chat that the run works in.`,
+    );
   const channel = place.channel ?? (await onlyChannel(asCaller, context));
   const account = place.accountId === undefined ? {} : { accountId: place.accountId };
   // What is said to the chat that one works in stays in its thread.

@@ -16,6 +16,10 @@ import { agentOfSession, CallerSession, checkAgentId } from "./session-tools.ts"
 
 const MAX_ACTIVE = 5;
 const MAX_DEPTH = 1;
+const MAX_RUN_SECONDS = 86_400;
+/** So much time is between two messages of steer to the same session [F12]. */
+const STEER_MS = 2_000;
+const KEPT_STEERS = 1_000;
 const DEFAULT_RECENT_MINUTES = 30;
 /** Where somebody without a session of its own starts children from. */
 const NO_SESSION = "main";
@@ -31,12 +35,23 @@ const REFUSED_KEYS = [
   "reply_to",
 ] as const;
 
+const RunSeconds = z.number().min(0).max(MAX_RUN_SECONDS).optional();
 const Refused = z.unknown().optional().meta({ refused: true });
 const refusedShape = Object.fromEntries(REFUSED_KEYS.map((key) => [key, Refused]));
 
+const FILES =
+  "files get to an agent through the workspace, where the rules of the file tools decide about them";
+/** Parameters that OpenClaw's takes, and why this one does not. */
+const UNAVAILABLE = {
+  attachments: FILES,
+  attachAs: FILES,
+  thinking: "runs have no such setting; give another model instead",
+} as const;
+const unavailableShape = Object.fromEntries(Object.keys(UNAVAILABLE).map((key) => [key, Refused]));
+
 /** The tools that start sessions for others to work in, and look after them [F9, F12]. */
-export function createSpawnTools(asCaller: AsCaller): readonly Tool[] {
-  return [spawnTool(asCaller), subagentsTool(asCaller)] as readonly Tool[]; // each is a Tool of its own arguments
+export function createSpawnTools(asCaller: AsCaller, now: () => number): readonly Tool[] {
+  return [spawnTool(asCaller), subagentsTool(asCaller, now)] as readonly Tool[]; // each is a Tool of its own arguments
 }
 
 function spawnTool(asCaller: AsCaller) {
@@ -53,7 +68,14 @@ function spawnTool(asCaller: AsCaller) {
       mode: z.enum(["run", "session"]).default("run"),
       thread: z.boolean().default(false).describe("Not available here"),
       cleanup: z.enum(["keep", "delete"]).default("keep").describe("Only keep is available here"),
+      runTimeoutSeconds: RunSeconds.describe("It fails after so long; 0: the agent's own limit"),
+      timeoutSeconds: RunSeconds.describe("The same as runTimeoutSeconds"),
+      sandbox: z
+        .enum(["inherit", "require"])
+        .default("inherit")
+        .describe("Only inherit is available here"),
       callerSession: CallerSession,
+      ...unavailableShape,
       ...refusedShape,
     }),
     async run(args, context) {
@@ -64,6 +86,10 @@ function spawnTool(asCaller: AsCaller) {
         throw new ToolError(
           `sessions_spawn does not support "${refused}". Use "message" or "sessions_send" for channel delivery.`,
         );
+      for (const [name, reason] of Object.entries(UNAVAILABLE))
+        if (Object.hasOwn(args, name))
+          throw new ToolError(`${name} is unavailable because ${reason}.`);
+      const seconds = args.runTimeoutSeconds ?? args.timeoutSeconds ?? 0;
       const parent = callerSession ?? NO_SESSION;
       const depth = depthOfKey(parent);
       if (depth >= MAX_DEPTH)
@@ -87,6 +113,12 @@ function spawnTool(asCaller: AsCaller) {
         agent,
         message: task,
         ...(model !== undefined && { model }),
+        ...(seconds > 0 && {
+          limits: {
+            timeoutMs: Math.max(1_000, Math.ceil(seconds * 1_000)),
+            onLimit: "fail" as const,
+          },
+        }),
       }).catch(asToolError);
       const warning = await labelled(asCaller, context, { session: key, label });
       return jsonResult({
@@ -102,9 +134,14 @@ function spawnTool(asCaller: AsCaller) {
   });
 }
 
-/** What other systems bind to a thread of a chat, or delete at its end. */
-function checkKind(wanted: { mode: string; thread: boolean; cleanup: string }): void {
-  const { mode, thread, cleanup } = wanted;
+/** What other systems bind to a thread of a chat, delete at its end, or confine. */
+function checkKind(wanted: {
+  mode: string;
+  thread: boolean;
+  cleanup: string;
+  sandbox: string;
+}): void {
+  const { mode, thread, cleanup, sandbox } = wanted;
   if (mode === "session" && !thread)
     throw new ToolError(
       'mode="session" requires thread=true, which is not available here; leave mode out.',
@@ -116,6 +153,10 @@ function checkKind(wanted: { mode: string; thread: boolean; cleanup: string }): 
   if (cleanup === "delete")
     throw new ToolError(
       'cleanup="delete" is unavailable because its result could not be read then; a session that nobody uses ends by itself.',
+    );
+  if (sandbox === "require")
+    throw new ToolError(
+      'sandbox="require" is unavailable because whether commands are confined is one setting of the toolbox, for all runs.',
     );
 }
 
@@ -135,7 +176,8 @@ async function labelled(
   }
 }
 
-function subagentsTool(asCaller: AsCaller) {
+function subagentsTool(asCaller: AsCaller, now: () => number) {
+  const steers = createPauses(now);
   return defineTool({
     name: "subagents",
     notForRuns: true,
@@ -163,6 +205,13 @@ function subagentsTool(asCaller: AsCaller) {
         throw new ToolError(`Message too long (${message.length} chars, max 4000).`);
       if (target === callerSession) throw new ToolError("Subagents cannot steer themselves.");
       const child = oneOf(children, target);
+      const waitMs = steers.take(`${context.caller} ${child.sessionId}`);
+      if (waitMs > 0)
+        return jsonResult({
+          status: "rate_limited",
+          error: `It was steered less than ${STEER_MS / 1_000} s ago; steer it again in ${waitMs} ms.`,
+          ...named(child),
+        });
       const { runId } = await asCaller(context, sendToSession, {
         session: child.sessionId,
         message,
@@ -171,6 +220,23 @@ function subagentsTool(asCaller: AsCaller) {
       return jsonResult({ status: "accepted", mode: "restart", runId, ...named(child) });
     },
   });
+}
+
+/** Of this process: another toolbox knows nothing of it, so several permit as many. */
+function createPauses(now: () => number) {
+  const ends = new Map<string, number>();
+  return {
+    /** 0 and a new pause, or what is left of the last one. */
+    take(key: string): number {
+      const left = (ends.get(key) ?? 0) - now();
+      if (left > 0) return left;
+      ends.delete(key);
+      ends.set(key, now() + STEER_MS);
+      const [oldest] = ends.keys();
+      if (ends.size > KEPT_STEERS && oldest !== undefined) ends.delete(oldest);
+      return 0;
+    },
+  };
 }
 
 async function kill(

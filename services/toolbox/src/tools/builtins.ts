@@ -47,7 +47,7 @@ export function createBuiltins({
     createWebFetch(guard),
     ...createMemoryTools(memory),
     ...createSessionTools(asCaller),
-    ...createSpawnTools(asCaller),
+    ...createSpawnTools(asCaller, Date.now),
     ...createMessageTools(asCaller),
     ...createCronTools(asCaller),
     ...createGatewayTools({
