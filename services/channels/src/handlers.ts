@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
+import { answersFromStore } from "@switchyard/service/answers-from-store";
 import type { Account } from "./accounts/account-book.ts";
 import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
@@ -20,7 +21,7 @@ export interface HandlerParts extends SendParts {
     readonly outcome: "stored" | "known" | "ignored";
     readonly reason: string | null;
   }>;
-  /** Null: there is no such account in the file. */
+  /** Null when the file has no such account. */
   readonly login: (asked: LoginRequest & { readonly signal: AbortSignal }) => Promise<Login | null>;
   /** Where the user's own people wrote last. */
   readonly lastOf: (caller: string) => Promise<Address | null>;
@@ -34,7 +35,8 @@ export interface HandlerParts extends SendParts {
 const SPEAKERS = new Set(["scheduler"]);
 
 /** Answers the contracts of channels. */
-export function handleChannels(service: Service, parts: HandlerParts): void {
+export function handleChannels(answering: Service, parts: HandlerParts): void {
+  const service = answersFromStore(answering);
   service.handle(channels.sendChannelMessage, (request, context) =>
     sendMessage(parts, request, {
       fail: context.fail,
@@ -125,14 +127,9 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
     return { accounts, problems: isAdmin(context.caller) ? [...book.problems] : [] };
   });
 
-  service.handle(channels.lastAddress, async (request, context) => {
-    try {
-      return { address: await lastOf(callerOf(request, context)) };
-    } catch (error) {
-      const cause = error instanceof Error ? error.message : String(error);
-      throw context.fail.store_unavailable("where one wrote last cannot be read now", { cause });
-    }
-  });
+  service.handle(channels.lastAddress, async (request, context) => ({
+    address: await lastOf(callerOf(request, context)),
+  }));
 
   service.handle(channels.channelCapabilities, (request, context) => {
     const { channel, accountId } = request;

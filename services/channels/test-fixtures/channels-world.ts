@@ -9,11 +9,13 @@ import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
+import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 
 export interface ChannelsWorld {
   readonly natsUrl: string;
   readonly redisUrl: string;
+  readonly redis: RunningServer;
   readonly file: string;
   readonly cli: Bus;
   bus(user: string): Promise<Bus>;
@@ -51,7 +53,7 @@ export async function channelsWorld(accounts: Record<string, unknown>): Promise<
       YARD_CHANNELS_SEND_MS: "1000",
       ...env,
     });
-  return { natsUrl: nats.url, redisUrl: redis.url, file, cli, bus, write, start };
+  return { natsUrl: nats.url, redisUrl: redis.url, redis, file, cli, bus, write, start };
 }
 
 async function startProcess(env: Record<string, string>): Promise<ChannelsProcess> {

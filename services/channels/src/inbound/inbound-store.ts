@@ -3,6 +3,7 @@ import { InboundId, Sender } from "@switchyard/contracts/channel-events";
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { leaseKey, type AccountLease } from "../accounts/account-leases.ts";
 
@@ -101,13 +102,13 @@ export interface InboundStore {
 
 export function createInboundStore(redis: Redis): InboundStore {
   const write = async (record: InboundRecord): Promise<void> => {
-    await redis.set(recordKey(record.inboundId), JSON.stringify(record), "PX", KEEP_MS);
+    await fromRedis(redis.set(recordKey(record.inboundId), JSON.stringify(record), "PX", KEEP_MS));
   };
   return {
     async add(record, lease, isLast) {
       const { inboundId, address } = record;
       const conversation = conversationOf(record);
-      const answer = await redis.eval(
+      const answer = redis.eval(
         ADD,
         5,
         recordKey(inboundId),
@@ -123,29 +124,29 @@ export function createInboundStore(redis: Redis): InboundStore {
         lease?.epoch ?? "",
         isLast ? JSON.stringify({ address, senderId: record.sender.id } satisfies LastPlace) : "",
       );
-      return answer as "stored" | "known" | "lost"; // what the script returns
+      return (await fromRedis(answer)) as "stored" | "known" | "lost"; // what the script returns
     },
     async last(caller) {
-      const text = await redis.get(lastKey(caller));
+      const text = await fromRedis(redis.get(lastKey(caller)));
       return text === null ? null : LastPlace.parse(JSON.parse(text));
     },
     async claim(limit, claimMs) {
-      return (await redis.eval(CLAIM, 1, WORK, limit, claimMs)) as string[]; // members of a sorted set
+      return (await fromRedis(redis.eval(CLAIM, 1, WORK, limit, claimMs))) as string[]; // members of a sorted set
     },
     async open(conversation) {
-      const ids = await redis.lrange(listKey(conversation), 0, OPEN_AT_ONCE - 1);
+      const ids = await fromRedis(redis.lrange(listKey(conversation), 0, OPEN_AT_ONCE - 1));
       if (ids.length === 0) return [];
-      const texts = await redis.mget(ids.map(recordKey));
+      const texts = await fromRedis(redis.mget(ids.map(recordKey)));
       const found = texts.filter((text) => text !== null);
       return found.map((text) => InboundRecord.parse(JSON.parse(text)));
     },
     write,
     async finish(conversation, record) {
       await write({ ...record, state: "done" });
-      await redis.lrem(listKey(conversation), 1, record.inboundId);
+      await fromRedis(redis.lrem(listKey(conversation), 1, record.inboundId));
     },
     async rest(conversation, delayMs) {
-      await redis.eval(REST, 2, listKey(conversation), WORK, conversation, delayMs);
+      await fromRedis(redis.eval(REST, 2, listKey(conversation), WORK, conversation, delayMs));
     },
   };
 }

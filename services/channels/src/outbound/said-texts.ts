@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Address } from "@switchyard/contracts/channel-address";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { SendRecord } from "./send-record.ts";
 
 const KEEP_MS = 86_400_000;
@@ -22,10 +23,12 @@ export function createSaidTexts(redis: Redis): SaidTexts {
       // A run of somebody else is not to be silenced.
       if (ownerOfRun(runId) !== caller) return;
       const key = keyOf(runId);
-      await redis.multi().sadd(key, printOf(address, text)).pexpire(key, KEEP_MS).exec();
+      await allFromRedis(
+        redis.multi().sadd(key, printOf(address, text)).pexpire(key, KEEP_MS).exec(),
+      );
     },
     async has(runId, address, text) {
-      return (await redis.sismember(keyOf(runId), printOf(address, text))) === 1;
+      return (await fromRedis(redis.sismember(keyOf(runId), printOf(address, text)))) === 1;
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { SendRecord, type StoredSend } from "./send-record.ts";
 
 const KEEP_MS = 86_400_000;
@@ -51,14 +52,15 @@ export function createSendStore(redis: Redis): SendStore {
     async create(record, lookMs) {
       const { sendId } = record;
       const json = JSON.stringify(record);
-      return stored(await redis.eval(CREATE, 2, keyOf(sendId), OPEN, sendId, json, lookMs));
+      const made = redis.eval(CREATE, 2, keyOf(sendId), OPEN, sendId, json, lookMs);
+      return stored(await fromRedis(made));
     },
     async read(sendId) {
-      return stored(await redis.hmget(keyOf(sendId), "revision", "json"));
+      return stored(await fromRedis(redis.hmget(keyOf(sendId), "revision", "json")));
     },
     async change({ revision }, record, lookMs) {
       const { sendId } = record;
-      const done = await redis.eval(
+      const done = redis.eval(
         CHANGE,
         2,
         keyOf(sendId),
@@ -69,10 +71,10 @@ export function createSendStore(redis: Redis): SendStore {
         revision,
         KEEP_MS,
       );
-      return done === 1 ? { revision: revision + 1, record } : null;
+      return (await fromRedis(done)) === 1 ? { revision: revision + 1, record } : null;
     },
     async due(limit) {
-      return (await redis.eval(DUE, 1, OPEN, limit)) as string[]; // members of a sorted set
+      return (await fromRedis(redis.eval(DUE, 1, OPEN, limit))) as string[]; // members of a sorted set
     },
   };
 }

@@ -5,6 +5,7 @@ import { readEvents } from "@switchyard/bus/events";
 import {
   broadcastChannelMessage,
   deleteChannelMessage,
+  lastAddress,
   listChannelAccounts,
   pinMessage,
   reactToMessage,
@@ -41,7 +42,7 @@ const world = await channelsWorld({
     },
   },
 });
-await world.start();
+const service = await world.start();
 const [teamA, teamB] = await Promise.all([world.bus("team-a"), world.bus("team-b")]);
 const to = (id: string, accountId = "main", threadId?: string) => ({
   channel: "loopback",
@@ -206,4 +207,27 @@ test("an account is for its caller and those that channels.json names; for other
   const posing = await refused(send({ to: to("eve"), text: "x", onBehalfOf: "cli" }, teamB));
   assert.equal(posing.code, "unknown_account", "only services speak for others");
   assert.deepEqual((await call(teamB, listChannelAccounts, {})).accounts, []);
+});
+
+// The last one: nothing works after it.
+test("what needs Redis says that it is away, and that is no fault of the service", async () => {
+  await world.redis.stop();
+  const attempts = {
+    send: send({ to: to("ann"), text: "hello" }),
+    last: call(world.cli, lastAddress, {}),
+  };
+  for (const [name, attempt] of Object.entries(attempts))
+    await assert.rejects(
+      attempt,
+      (error) => {
+        assert.ok(error instanceof ServiceError);
+        assert.equal(error.code, "store_unavailable", error.message);
+        return true;
+      },
+      name,
+    );
+  assert.deepEqual(
+    service.lines.filter((line) => line.includes("handler fault")),
+    [],
+  );
 });
