@@ -32,6 +32,8 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "deploy/redis/users.acl": () => redisUsersFile(),
   "deploy/k8s/base/switchyard.yaml": (current) => kustomizeFile("base", current),
   "deploy/k8s/components/keda/scaled-object.yaml": (current) => kustomizeFile("keda", current),
+  "deploy/k8s/components/hpa/horizontal-pod-autoscaler.yaml": (current) =>
+    kustomizeFile("hpa", current),
   "deploy/k8s/overlays/dev/single-nodes.yaml": (current) => kustomizeFile("single-nodes", current),
   "docs/kubernetes.md": (current) =>
     format("kubernetes.md", replaceSection(current, { values: valuesTable() })),

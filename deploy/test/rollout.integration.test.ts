@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { runCommands } from "@switchyard/contracts/streams";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { containersOf, deploymentOf, dig, keysOf, ofKind, variable } from "./read-manifests.ts";
 import { kubernetesTool } from "./kubernetes-tools.ts";
 import { renderManifests, type Manifest } from "./render-manifests.ts";
@@ -56,6 +59,37 @@ test(
       periodSeconds: 120,
     });
     assert.equal(dig(scaled, "spec.fallback.behavior"), "currentReplicasIfHigher");
+  },
+);
+
+/** The base with components, as somebody's own overlay has them. */
+async function withComponents(...components: readonly string[]): Promise<Manifest[]> {
+  const overlay = await testDirectory();
+  const from = (path: string) => relative(overlay, join(import.meta.dirname, "../k8s", path));
+  const all = components.map((name) => from(`components/${name}`));
+  const text = JSON.stringify({ resources: [from("base")], components: all });
+  await writeFile(join(overlay, "kustomization.yaml"), text);
+  return renderManifests(kubectl, relative(join(import.meta.dirname, "../k8s"), overlay));
+}
+
+test(
+  "components/hpa: scales the runners by the share of their slots, and never beside KEDA",
+  { skip },
+  async () => {
+    const manifests = await withComponents("hpa");
+    const [scaler, ...others] = ofKind(manifests, "HorizontalPodAutoscaler");
+    assert.equal(others.length, 0);
+    const runner = deploymentOf(manifests, "agent-runner");
+    assert.equal(dig(runner, "spec.replicas"), undefined);
+    const container = dig(runner, "spec.template.spec.containers.0");
+    const slots = Number(variable(container, "YARD_RUNNER_SLOTS"));
+    const { metric, target } = dig(scaler, "spec.metrics.0.pods") as {
+      metric: { name: string };
+      target: { averageValue: string };
+    };
+    assert.equal(metric.name, "yard_runs_active");
+    assert.equal(target.averageValue, `${slots * 800}m`);
+    await assert.rejects(withComponents("hpa", "keda"), /spec\/replicas/);
   },
 );
 

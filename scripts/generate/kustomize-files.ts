@@ -5,6 +5,7 @@ import { format } from "./format.ts";
 const parts = {
   base: { values: "base" },
   keda: { sets: ["agentRunner.autoscaling.by=keda"], only: "autoscaling.yaml" },
+  hpa: { sets: ["agentRunner.autoscaling.by=hpa"], only: "autoscaling.yaml" },
   "single-nodes": { sets: ["singleNodes.enabled=true"], only: "single-nodes.yaml" },
 } as const;
 
