@@ -185,6 +185,7 @@ test("sessions_spawn starts, subagents lists, steers and kills [F9] [F12]", asyn
     task: "wait",
     agentId: "asker",
     label: "colours",
+    runtime: "subagent",
   });
   const { status, childSessionKey, runId, mode } = json;
   assert.deepEqual([status, mode], ["accepted", "run"]);

@@ -271,6 +271,7 @@ test("a change without a base or on the base of an older one is refused, and a c
       { patches: wanted, baseHash: hash, restartDelayMs: 0 },
       /gateway_config_patch restarts nothing, so restartDelayMs is not taken/,
     ],
+    ["apply", { config, baseHash: hash, sessionKey: "desk" }, /so sessionKey is not taken/],
   ] as const)
     assert.match(await refused(`gateway_config_${tool}`, args), text);
   assert.equal(await textOf("models.json"), before);

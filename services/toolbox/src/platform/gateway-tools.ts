@@ -33,8 +33,13 @@ const BaseHash = z
   .optional()
   .describe("hash of gateway_config_get: refused when the configuration is another one since");
 const Config = z.record(z.string(), z.unknown());
-const NotTaken = z.unknown().optional().describe("Not taken: gateway_restart has delayMs");
-const writeShape = { baseHash: BaseHash, note: Note, restartDelayMs: NotTaken };
+const NotTaken = z.unknown().optional().describe("Not taken: gateway_restart has it");
+const writeShape = {
+  baseHash: BaseHash,
+  note: Note,
+  restartDelayMs: NotTaken,
+  sessionKey: NotTaken,
+};
 
 /**
  * The tools for the configuration files of a project [F30-F34]; for owners alone. Without a directory they are not listed, and a call says
@@ -140,11 +145,15 @@ function write(options: {
   readonly files: ConfigFiles;
   readonly turn: string;
   readonly action: "apply" | "patch";
-  readonly about: { readonly baseHash?: string | undefined; readonly restartDelayMs?: unknown };
+  readonly about: {
+    readonly baseHash?: string | undefined;
+    readonly restartDelayMs?: unknown;
+    readonly sessionKey?: unknown;
+  };
   readonly wanted: (before: Json) => Json;
 }) {
   const { files, turn, action, about, wanted } = options;
-  const { baseHash, restartDelayMs } = about;
+  const { baseHash } = about;
   if (baseHash === undefined)
     return Promise.reject(
       new ToolError(
@@ -152,12 +161,13 @@ function write(options: {
       ),
     );
   // Who may change a file need not be allowed to restart a service.
-  if (restartDelayMs !== undefined)
-    return Promise.reject(
-      new ToolError(
-        `gateway_config_${action} restarts nothing, so restartDelayMs is not taken: the answer says what needs a restart, and gateway_restart has delayMs. Nothing was changed.`,
-      ),
-    );
+  for (const name of ["restartDelayMs", "sessionKey"] as const)
+    if (about[name] !== undefined)
+      return Promise.reject(
+        new ToolError(
+          `gateway_config_${action} restarts nothing, so ${name} is not taken: the answer says what needs a restart, and gateway_restart has delayMs and sessionKey. Nothing was changed.`,
+        ),
+      );
   return inTurn(turn, async () => {
     const snapshot = await files.read();
     if (baseHash !== snapshot.hash)

@@ -65,6 +65,7 @@ function spawnTool(asCaller: AsCaller) {
       label: z.string().max(128).optional(),
       agentId: z.string().max(64).optional().describe("Left out: the agent of your session"),
       model: z.string().max(170).optional(),
+      runtime: z.literal("subagent").optional().describe("There is no other one"),
       mode: z.enum(["run", "session"]).default("run"),
       thread: z.boolean().default(false).describe("Not available here"),
       cleanup: z.enum(["keep", "delete"]).default("keep").describe("Only keep is available here"),
