@@ -17,7 +17,8 @@ import type { World } from "./world.ts";
 
 const UNKNOWN = `apr-${"0".repeat(32)}`;
 
-async function ownApproval({ teamB }: World, callId: string): Promise<string> {
+/** An approval that a call of team-b's own waits for. */
+export async function ownApproval({ teamB }: World, callId: string): Promise<string> {
   const asked = { tool: "write_file", args: { path: "b.txt", content: callId }, callId };
   const error: unknown = await call(teamB, callBuiltin, asked).catch((reason: unknown) => reason);
   assert.ok(error instanceof ServiceError && error.code === "approval_required", String(error));

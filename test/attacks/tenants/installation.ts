@@ -21,6 +21,8 @@ export interface Installation {
   readonly teamB: Bus;
   readonly cli: Bus;
   readonly admin: Bus;
+  /** Resolves to its address. */
+  readonly startGateway: () => Promise<string>;
   /** What Redis answers to these commands, to who may do everything there. */
   readonly redisAnswer: (...commands: string[][]) => Promise<string>;
 }
@@ -96,7 +98,12 @@ export async function startInstallation(
   const speaker = { user: adminRedisUserName, password: passwordOf(adminRedisUserName) };
   const redisAnswer = (...commands: string[][]): Promise<string> =>
     redisWords(redis.url, speaker, commands);
-  return { teamA, teamB, cli, admin, redisAnswer };
+  const startGateway = async (): Promise<string> => {
+    const { lines } = await startServiceProcess("gateway", envOf("gateway"));
+    const ready = lines.find((line) => line.includes('"msg":"http ready"')) ?? "{}";
+    return String((JSON.parse(ready) as { url?: string }).url); // as the gateway logs it
+  };
+  return { teamA, teamB, cli, admin, startGateway, redisAnswer };
 }
 
 async function writeFiles(directory: string) {

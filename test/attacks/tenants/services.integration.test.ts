@@ -8,6 +8,7 @@ import { getSession } from "@switchyard/contracts/sessions";
 import { OTHERS, reachableContracts, TEAM_A, TEAM_B } from "./reachable.ts";
 import { isOfFamily, redisPatterns, redisRows } from "./redis-rows.ts";
 import { attacksByContract } from "./attacks-by-contract.ts";
+import { attacksOverHttp, startHttp } from "./attacks-over-http.ts";
 import { startWorld } from "./world.ts";
 
 // What services answer to team-b about things of team-a: one test for each row of the table. `open:` is an attack that still
@@ -31,6 +32,14 @@ test("each family of keys that a service may write has a row, and no row is abou
 
 const world = await startWorld();
 
+// First, as the others use up what team-b may ask people for.
+const http = await startHttp(world, await world.startGateway());
+
+for (const { title, run } of attacksOverHttp)
+  test(`team-b's ${title}`, async () => {
+    await run(http.ask, http.victim, world);
+  });
+
 for (const [name, row] of Object.entries(attacksByContract)) {
   if (typeof row === "string") continue;
   for (const { title, run, open } of row) {
@@ -41,6 +50,11 @@ for (const [name, row] of Object.entries(attacksByContract)) {
     });
   }
 }
+
+test("after all attacks team-a's key is as good as before, and its session is there over HTTP", async () => {
+  const { status, text } = await http.askAsVictim(`GET /sessions/${http.victim.session}`);
+  assert.equal(status, 200, text);
+});
 
 test("after all attacks team-a's runs, questions, approval and session are as they were", async () => {
   const { teamA, victim } = world;
