@@ -14,8 +14,7 @@ import {
   INSPECTOR,
   installedCli,
 } from "../../services/agent-runner/test-fixtures/installed-cli.ts";
-import { startModelServer } from "../../services/agent-runner/test-fixtures/model-server.ts";
-import { runOutsideClient } from "../lib/outside-client.ts";
+import { runOutsideClient, startToolUser, type OutsideServer } from "../lib/outside-client.ts";
 import { callOf, errorOf, startStdioWorld, type Called, type Json } from "../lib/stdio-world.ts";
 import { yardCommand } from "../lib/yard-command.ts";
 
@@ -391,50 +390,53 @@ test("a call that waits for a person is made once it is approved, and --tools al
     assert.ok(names.includes(name), names.join(" "));
   assert.equal((await callOf(client, "agent__helper", { input: "hi" })).text, "You said hi");
   const call = callOf(client, "memory_read", { name: "x" });
-  await yardCommand(stateDir, "approvals", "approve", await until(pendingApproval));
+  await approvePending();
   // It was made: memory belongs to runs.
   assert.match((await call).text, /Memory belongs to an agent/);
 });
 
+const ways: readonly { readonly way: string; readonly server: OutsideServer }[] = [
+  { way: "over stdio", server: started() },
+  { way: "at /mcp with an API key", server: { url: `${dev.httpUrl}/mcp`, key: await apiKey() } },
+];
+
 for (const { tried, program } of await findCodingClis())
-  test(
-    `${tried.name} calls a tool, sees a denied call as denied, and goes on after an approval`,
-    { skip: "skip" in program ? program.skip : false },
-    async () => {
-      assert.ok("path" in program);
-      const model = await startModelServer();
-      const wantsApproval = Promise.withResolvers<void>();
-      model.answerBy((body) => {
-        const said = JSON.stringify(body);
-        const asks = (name: string, args = "{}") => ({
-          calls: [{ id: `call_${name}`, args, ...tried.toolName(name) }],
+  for (const { way, server } of ways)
+    test(
+      `${tried.name} ${way} calls a tool, sees a denied call as denied, and goes on after an approval`,
+      { skip: "skip" in program ? program.skip : false },
+      async () => {
+        assert.ok("path" in program);
+        const model = await startToolUser(tried, approvePending);
+        const { code, stdout, stderr } = await runOutsideClient(tried.cli, program.path, {
+          url: tried.baseURL(model.url),
+          server,
+          home: await testDirectory(),
         });
-        if (!said.includes("sessions_history")) return { text: ["A title"] };
-        if (said.includes("Memory belongs to an agent")) return { text: ["All done."] };
-        if (said.includes("this one is closed")) {
-          wantsApproval.resolve();
-          return asks("memory_read", '{"name":"x"}');
-        }
-        if (said.includes("allowAny")) return asks("sessions_history", '{"sessionKey":"secret"}');
-        return asks("agents_list");
-      });
-      const home = await testDirectory();
-      const { command, args, env } = paramsOf({ env: natsEnv, args: ["--tools", "all"] });
-      const running = runOutsideClient(tried.cli, program.path, {
-        url: tried.baseURL(model.url),
-        server: { command, args, env },
-        home,
-      });
-      await Promise.race([
-        wantsApproval.promise,
-        running.then(({ stdout, stderr }) => assert.fail(`it has ended: ${stdout}\n${stderr}`)),
-      ]);
-      await yardCommand(stateDir, "approvals", "approve", await until(pendingApproval));
-      const { code, stdout, stderr } = await running;
-      assert.equal(code, 0, stderr);
-      assert.match(stdout, /All done\./);
-    },
-  );
+        assert.equal(code, 0, stderr);
+        assert.match(stdout, /All done\./);
+      },
+    );
+
+function started(): OutsideServer {
+  const { command, args, env } = paramsOf({ env: natsEnv, args: ["--tools", "all"] });
+  return { command, args, env };
+}
+
+/** Of somebody who runs tools and decides nothing. */
+async function apiKey(): Promise<string> {
+  const response = await fetch(`${dev.httpUrl}/api/v1/keys`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ caller: "team-a", roles: ["operator"] }),
+  });
+  const { key } = (await response.json()) as { key?: string };
+  return key ?? assert.fail(`no key: ${response.status}`);
+}
+
+async function approvePending(): Promise<void> {
+  await yardCommand(stateDir, "approvals", "approve", await until(pendingApproval));
+}
 
 async function pendingApproval(): Promise<string | undefined> {
   const { approvals } = (await yardCommand(stateDir, "approvals", "list")) as {

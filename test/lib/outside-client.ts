@@ -2,13 +2,19 @@ import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CodingCli } from "../../services/agent-runner/test-fixtures/coding-clis.ts";
+import {
+  startModelServer,
+  type ModelServer,
+} from "../../services/agent-runner/test-fixtures/model-server.ts";
 
-/** How an MCP server is started. */
-interface Server {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
+/** How an MCP server is started, or where it is. */
+export type OutsideServer =
+  | {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    }
+  | { readonly url: string; readonly key: string };
 
 interface Client {
   /** Below an empty home directory. */
@@ -19,15 +25,24 @@ interface Client {
 
 const PROMPT = "Use the tools.";
 const SERVER = "switchyard";
+/** For the configurations that name a variable, and have the key from there. */
+const KEY_VARIABLE = "SWITCHYARD_KEY";
 const TIMEOUT_MS = 180_000;
 
 /** Each client with its own model at `url`, and our server in its own configuration. */
 const CLIENTS: Readonly<
-  Record<CodingCli["cli"], (about: { url: string; server: Server; home: string }) => Client>
+  Record<CodingCli["cli"], (about: { url: string; server: OutsideServer; home: string }) => Client>
 > = {
   claude: ({ url, server, home }) => ({
     files: {
-      "mcp.json": JSON.stringify({ mcpServers: { [SERVER]: { type: "stdio", ...server } } }),
+      "mcp.json": JSON.stringify({
+        mcpServers: {
+          [SERVER]:
+            "url" in server
+              ? { type: "http", url: server.url, headers: headersOf(server) }
+              : { type: "stdio", ...server },
+        },
+      }),
     },
     args: [
       "--mcp-config",
@@ -51,14 +66,25 @@ const CLIENTS: Readonly<
         'model = "fake"\nmodel_provider = "fake"\napproval_policy = "never"\nsandbox_mode = "read-only"',
         "analytics.enabled = false\ncheck_for_update_on_startup = false",
         `[model_providers.fake]\nname = "fake"\nbase_url = "${url}"\nenv_key = "FAKE_KEY"\nwire_api = "responses"`,
-        `[mcp_servers.${SERVER}]\ncommand = ${JSON.stringify(server.command)}\nargs = ${JSON.stringify(server.args)}`,
+        `[mcp_servers.${SERVER}]`,
         'default_tools_approval_mode = "approve"\nrequired = true\nstartup_timeout_sec = 60',
-        `[mcp_servers.${SERVER}.env]`,
-        ...Object.entries(server.env).map(([name, value]) => `${name} = ${JSON.stringify(value)}`),
+        ...("url" in server
+          ? [`url = "${server.url}"\nbearer_token_env_var = "${KEY_VARIABLE}"`]
+          : [
+              `command = ${JSON.stringify(server.command)}\nargs = ${JSON.stringify(server.args)}`,
+              `[mcp_servers.${SERVER}.env]`,
+              ...Object.entries(server.env).map(
+                ([name, value]) => `${name} = ${JSON.stringify(value)}`,
+              ),
+            ]),
       ].join("\n"),
     },
     args: ["exec", "--json", "--skip-git-repo-check", PROMPT],
-    env: { CODEX_HOME: join(home, "codex"), FAKE_KEY: "sk-fake" },
+    env: {
+      CODEX_HOME: join(home, "codex"),
+      FAKE_KEY: "sk-fake",
+      ...("url" in server && { [KEY_VARIABLE]: server.key }),
+    },
   }),
   gemini: ({ url, server }) => ({
     files: {
@@ -67,7 +93,12 @@ const CLIENTS: Readonly<
         general: { enableAutoUpdate: false },
         telemetry: { enabled: false },
         privacy: { usageStatisticsEnabled: false },
-        mcpServers: { [SERVER]: { ...server, trust: true } },
+        mcpServers: {
+          [SERVER]: {
+            ...("url" in server ? { httpUrl: server.url, headers: headersOf(server) } : server),
+            trust: true,
+          },
+        },
       }),
     },
     args: ["-p", PROMPT, "-m", "gemini-2.5-flash", "--output-format", "stream-json"],
@@ -77,7 +108,7 @@ const CLIENTS: Readonly<
       GOOGLE_GEMINI_BASE_URL: url,
     },
   }),
-  opencode: ({ url, server: { command, args, env } }) => ({
+  opencode: ({ url, server }) => ({
     files: {
       "opencode.json": JSON.stringify({
         model: "fake/fake",
@@ -92,7 +123,15 @@ const CLIENTS: Readonly<
           },
         },
         mcp: {
-          [SERVER]: { type: "local", command: [command, ...args], environment: env, enabled: true },
+          [SERVER]:
+            "url" in server
+              ? { type: "remote", url: server.url, headers: headersOf(server), enabled: true }
+              : {
+                  type: "local",
+                  command: [server.command, ...server.args],
+                  environment: server.env,
+                  enabled: true,
+                },
         },
       }),
     },
@@ -101,11 +140,15 @@ const CLIENTS: Readonly<
   }),
 };
 
+function headersOf({ key }: { readonly key: string }): Readonly<Record<string, string>> {
+  return { Authorization: `Bearer ${key}` };
+}
+
 /** Runs a coding CLI once, as somebody has it who has added our server to its configuration. */
 export async function runOutsideClient(
   cli: CodingCli["cli"],
   program: string,
-  about: { readonly url: string; readonly server: Server; readonly home: string },
+  about: { readonly url: string; readonly server: OutsideServer; readonly home: string },
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
   const { files, args, env } = CLIENTS[cli](about);
   const { home } = about;
@@ -123,4 +166,35 @@ export async function runOutsideClient(
     );
     child.stdin?.end();
   });
+}
+
+/**
+ * A model that lists agents, asks for a history that is denied, and then for a call that needs an approval, which `approve` gives. It says "All done."
+ * when that call was made.
+ */
+export async function startToolUser(
+  { toolName }: Pick<CodingCli, "toolName">,
+  approve: () => Promise<void>,
+): Promise<ModelServer> {
+  const model = await startModelServer();
+  let approving: Promise<void> | undefined;
+  let calls = 0;
+  const asks = (name: string, args = "{}") => {
+    calls += 1;
+    return { calls: [{ id: `call_${calls}`, args, ...toolName(name) }] };
+  };
+  model.answerBy(async (body) => {
+    const said = JSON.stringify(body);
+    if (!said.includes("sessions_history")) return { text: ["A title"] };
+    if (said.includes("Memory belongs to an agent")) return { text: ["All done."] };
+    if (said.includes("this one is closed")) {
+      // Over HTTP the call does not wait: it is made again after the approval.
+      await approving;
+      approving ??= approve();
+      return asks("memory_read", '{"name":"x"}');
+    }
+    if (said.includes("allowAny")) return asks("sessions_history", '{"sessionKey":"secret"}');
+    return asks("agents_list");
+  });
+  return model;
 }

@@ -30,6 +30,10 @@ export interface ScriptedRefusal {
   readonly message: string;
 }
 
+type Think = (
+  body: Record<string, unknown>,
+) => ScriptedAnswer | ScriptedRefusal | Promise<ScriptedAnswer>;
+
 export interface ModelServer {
   readonly url: string;
   /** Bodies of the requests so far, with the protocol that they came in. */
@@ -37,7 +41,7 @@ export interface ModelServer {
   /** Gives the answers of the next requests, in turn. */
   answer(...answers: (ScriptedAnswer | ScriptedRefusal)[]): void;
   /** Answers what no answer was prepared for from the request itself. */
-  answerBy(think: (body: Record<string, unknown>) => ScriptedAnswer | ScriptedRefusal): void;
+  answerBy(think: Think): void;
 }
 
 /**
@@ -47,7 +51,7 @@ export interface ModelServer {
 export async function startModelServer(): Promise<ModelServer> {
   const answers: (ScriptedAnswer | ScriptedRefusal)[] = [];
   const requests: ModelServer["requests"] = [];
-  let thinking: Parameters<ModelServer["answerBy"]>[0] = () => {
+  let thinking: Think = () => {
     return { status: 500, message: "no answer is prepared" };
   };
   const server = createServer((request, response) => {
@@ -56,7 +60,7 @@ export async function startModelServer(): Promise<ModelServer> {
       const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
       if (protocol === null) return refuse(response, { status: 404, message: "no such path" });
       requests.push({ protocol, body });
-      const answer = answers.shift() ?? thinking(body);
+      const answer = answers.shift() ?? (await thinking(body));
       if ("status" in answer) return refuse(response, answer);
       respond(response, protocol, answer);
     })();
