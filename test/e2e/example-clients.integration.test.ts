@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { seedFile } from "../../apps/cli/src/nkey-seed.ts";
+import { clientPackage } from "../../scripts/release/client-package.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const keys = join(directory, "state", "keys");
@@ -69,6 +74,64 @@ test("a team with a key of its own starts runs under its own name, and under no 
   assert.equal(posing.exitCode, 1);
 });
 
+const curl = lacks("curl", ["--version"], "curl is not installed");
+
+test(
+  "the curl lines of docs/http.md start a run, follow it to its end and show it",
+  { skip: curl },
+  async () => {
+    const text = await readFile(join(root, "docs/http.md"), "utf8");
+    const lines = [...text.matchAll(/```sh\n([^`]*)```/g)].map(([, block = ""]) => block);
+    const aboutRun = lines.filter((block) => block.includes("order-4711"));
+    assert.equal(aboutRun.length, 3);
+    const script = aboutRun.join("\n").replace('"agent":"demo"', '"agent":"troubled"');
+    const { stdout } = await promisify(execFile)("sh", ["-ec", script], {
+      env: { ...process.env, ...http },
+      timeout: 60_000,
+    });
+    assert.match(stdout, /"sequence":\d+/);
+    assert.match(stdout, /^event: finished$/m);
+    assert.match(stdout, /"status":"succeeded"/);
+  },
+);
+
+const PROGRAM = `import { createClient } from "@switchyard/client/client";
+declare const process: { readonly env: Record<string, string> };
+const { YARD_HTTP, YARD_HTTP_TOKEN } = process.env;
+const client = createClient({ baseUrl: YARD_HTTP ?? "", token: YARD_HTTP_TOKEN ?? "" });
+const body = { agent: "troubled", input: "go" };
+const { runId } = await client.request("POST /runs", { body, idempotencyKey: "packed" });
+const names: string[] = [];
+for await (const { event } of client.followRun(runId)) names.push(event);
+const { status } = await client.waitForRun(runId);
+console.log(names.at(0), names.at(-1), status);
+`;
+
+test("the packed client is one that plain Node.js and the compiler take, without anything else of ours", async () => {
+  const packed = join(directory, "packed");
+  await clientPackage(root, packed);
+  const execute = promisify(execFile);
+  const { stdout: report } = await execute("npm", ["pack", "--json"], { cwd: packed });
+  const [{ filename, size } = { filename: "", size: 0 }] = JSON.parse(report) as {
+    filename: string;
+    size: number;
+  }[];
+  assert.ok(size < 40_000, `${filename} has ${size} bytes`);
+  const project = join(directory, "user");
+  const home = join(project, "node_modules/@switchyard/client");
+  await mkdir(home, { recursive: true });
+  await execute("tar", ["-xzf", join(packed, filename), "-C", home, "--strip-components=1"]);
+  await writeFile(join(project, "package.json"), '{ "type": "module" }');
+  await writeFile(join(project, "use.ts"), PROGRAM);
+  const checks = "--ignoreConfig --strict --noEmit --module nodenext --target es2022".split(" ");
+  const types = ["--lib", "es2024,dom,dom.asynciterable", "--types", ""];
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  await execute(process.execPath, [tsc, ...checks, ...types, "use.ts"], { cwd: project });
+  const env = { ...process.env, ...http };
+  const { stdout } = await execute(process.execPath, ["use.ts"], { cwd: project, env });
+  assert.equal(stdout, "started finished succeeded\n");
+});
+
 function run(
   command: string,
   file: string,
@@ -85,10 +148,14 @@ function run(
 }
 
 function pythonLacks(module: string, name: string): string | false {
+  return lacks("python3", ["-c", `import ${module}`], `python3 with ${name} is not installed`);
+}
+
+function lacks(command: string, args: readonly string[], why: string): string | false {
   try {
-    execFileSync("python3", ["-c", `import ${module}`], { stdio: "ignore" });
+    execFileSync(command, args, { stdio: "ignore" });
     return false;
   } catch {
-    return `python3 with ${name} is not installed`;
+    return why;
   }
 }
