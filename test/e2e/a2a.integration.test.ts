@@ -104,6 +104,20 @@ test("a stream begins with the task, tells tools and text, and ends with its sta
   assert.match(text, /^You said hello\. The tool said:/);
 });
 
+test("the metadata of a stream has tools and runs of other agents, and at the end what was used", async () => {
+  const client = await clientOf("boss");
+  const told: Record<string, unknown>[] = [];
+  for await (const { payload } of client.sendMessageStream(request("hello")))
+    if (payload?.$case === "statusUpdate" && payload.value.metadata)
+      told.push(payload.value.metadata);
+  assert.deepEqual(
+    told.slice(0, -1).map(({ what }) => what),
+    ["requested", "child-started", "child-ended", "completed"],
+  );
+  const [usage] = told.slice(-1).map((metadata) => metadata["usage"] as { inputTokens?: number });
+  assert.equal(typeof usage?.inputTokens, "number");
+});
+
 test("a question makes the task wait for input, an approval for a decision, and a message to it is either", async () => {
   const curious = await clientOf("curious");
   const asked = isTask(await curious.sendMessage(request("x")));

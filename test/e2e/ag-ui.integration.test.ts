@@ -67,6 +67,33 @@ for (const { version, Agent } of clients) {
     assert.match(lastOf(agent), /^You said hello\. The tool said: This is a simple text/);
   });
 
+  test(`a run of another agent is a subagent for those that know them, and use is told, with client ${version}`, async () => {
+    const isOld = version.startsWith("0.");
+    const agent = agentOf("boss");
+    const events = await run(agent, { say: "hello" });
+    const subagents = events.filter(({ type }) => type.startsWith("SUBAGENT_"));
+    assert.deepEqual(
+      typesOf(subagents),
+      isOld ? [] : [EventType.SUBAGENT_STARTED, EventType.SUBAGENT_FINISHED],
+    );
+    const [started] = subagents;
+    if (started?.type === EventType.SUBAGENT_STARTED) {
+      const calls = events.filter((event) => event.type === EventType.TOOL_CALL_START);
+      assert.equal(started.name, "helper");
+      assert.deepEqual(
+        calls.map(({ toolCallId }) => toolCallId),
+        [started.parentToolCallId],
+      );
+    }
+    const last = events.at(-1);
+    const usage = last?.type === EventType.RUN_FINISHED ? last.usage : undefined;
+    assert.deepEqual(
+      usage?.map(({ model }) => model),
+      isOld ? undefined : ["scripted/plan"],
+    );
+    assert.match(lastOf(agent), /^It said: .*You said hello/);
+  });
+
   test(`the same run id again is the same run, and a thread is a session, with client ${version}`, async () => {
     const threadId = randomUUID();
     const runId = randomUUID();

@@ -75,6 +75,12 @@ class TaskTeller {
         const what = event.name.slice("tool-".length);
         return [this.#status(TaskState.TASK_STATE_WORKING, { metadata: { tool, callId, what } })];
       }
+      case "child-started":
+      case "child-ended": {
+        const { callId, childRunId } = event.facts;
+        const metadata = { callId, childRunId, what: event.name };
+        return [this.#status(TaskState.TASK_STATE_WORKING, { metadata })];
+      }
       case "waiting": {
         const waits = event.facts.waits.filter(needsPerson);
         if (waits.length === 0) return [];
@@ -88,11 +94,11 @@ class TaskTeller {
     }
   }
 
-  #end({ status, output, failure }: RunEnd): StreamResponse[] {
+  #end({ status, output, failure, usage }: RunEnd): StreamResponse[] {
     if (failure === null)
       return [
         this.#artifact(output, { append: false, lastChunk: true }),
-        this.#status(TaskState.TASK_STATE_COMPLETED),
+        this.#status(TaskState.TASK_STATE_COMPLETED, usage === null ? {} : { metadata: { usage } }),
       ];
     const message = agentMessage(this.#task, `${failure.code}: ${failure.message}`);
     const states = {

@@ -1,5 +1,12 @@
-import { EventType, type Interrupt, type Message, type RunAgentInput } from "@ag-ui/core";
+import {
+  EventType,
+  type Interrupt,
+  type Message,
+  type RunAgentInput,
+  type TokenUsage,
+} from "@ag-ui/core";
 import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { Usage } from "@switchyard/contracts/runs";
 import type { RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
 import { describeWait } from "../agent-runs/run-wait.ts";
@@ -43,7 +50,12 @@ export class AgUiTeller implements RunTeller {
   readonly #stream: EventStream;
   readonly #runId: string;
   readonly #input: RunAgentInput;
+  /** Clients of before 1.0 do not send a version, and throw on what they do not know. */
+  readonly #isOld: boolean;
   readonly #messages: Message[];
+  /** Runs that this one has started, and whether they go on. Each is told once, as clients refuse an id that comes again. */
+  readonly #children = new Map<string, boolean>();
+  readonly #usage = new Map<string, TokenUsage>();
   #message: { id: string; step: number; text: string } | null = null;
   /** Counts messages of a step whose text began anew, as an id that is used again goes on with the old one. */
   #version = 0;
@@ -53,11 +65,11 @@ export class AgUiTeller implements RunTeller {
     this.#stream = stream;
     this.#runId = runId;
     this.#input = input;
+    this.#isOld = input.protocolVersion === undefined;
     this.#messages = [...input.messages];
     this.#send(EventType.RUN_STARTED, {
       ...this.#ids(),
-      // Clients of earlier versions do not send theirs, and know no other.
-      ...(input.protocolVersion !== undefined && { protocolVersion: "1.0" }),
+      ...(!this.#isOld && { protocolVersion: "1.0" }),
     });
     this.#state("running");
   }
@@ -88,6 +100,7 @@ export class AgUiTeller implements RunTeller {
     switch (event.name) {
       case "model-responded":
         this.#closeMessage();
+        this.#count(event.facts.model, event.facts.usage);
         return false;
       case "tool-requested":
         this.#call(event.facts);
@@ -100,6 +113,12 @@ export class AgUiTeller implements RunTeller {
         return false;
       case "tool-failed":
         this.#result(event.facts.callId, `${event.facts.code}: ${event.facts.message}`);
+        return false;
+      case "child-started":
+        this.#childStarted(event.facts);
+        return false;
+      case "child-ended":
+        this.#childEnded(event.facts.childRunId, event.facts.status);
         return false;
       case "waiting":
         return this.#interrupt(event.facts.waits);
@@ -146,6 +165,34 @@ export class AgUiTeller implements RunTeller {
     this.#messages.push({ id: messageId, role: "tool", toolCallId, content });
   }
 
+  #childStarted(child: { callId: string; childRunId: string; agent: string }): void {
+    const { callId: parentToolCallId, childRunId: subagentRunId, agent: name } = child;
+    if (this.#isOld || this.#children.has(subagentRunId)) return;
+    this.#children.set(subagentRunId, true);
+    this.#send(EventType.SUBAGENT_STARTED, { subagentRunId, name, parentToolCallId });
+  }
+
+  /** One that an earlier stream has begun is not known here. */
+  #childEnded(subagentRunId: string, status: string): void {
+    if (this.#children.get(subagentRunId) !== true) return;
+    this.#children.set(subagentRunId, false);
+    const message = `run ${subagentRunId} has ended: ${status}`;
+    if (status === "succeeded") this.#send(EventType.SUBAGENT_FINISHED, { subagentRunId });
+    else this.#send(EventType.SUBAGENT_ERROR, { subagentRunId, message, code: status });
+  }
+
+  #count(model: string, used: Usage): void {
+    const sum = this.#usage.get(model) ?? {};
+    const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = used;
+    this.#usage.set(model, {
+      model,
+      inputTokens: (sum.inputTokens ?? 0) + inputTokens,
+      outputTokens: (sum.outputTokens ?? 0) + outputTokens,
+      cachedInputTokens: (sum.cachedInputTokens ?? 0) + cacheReadTokens,
+      cacheWriteInputTokens: (sum.cacheWriteInputTokens ?? 0) + cacheWriteTokens,
+    });
+  }
+
   /** A step is a call of the model and the tools that it asks for. */
   #enterStep(step: number): void {
     if (this.#step === step) return;
@@ -167,28 +214,43 @@ export class AgUiTeller implements RunTeller {
       .filter((one) => one !== null);
     if (interrupts.length === 0) return false;
     this.#leaveStep();
+    for (const [subagentRunId, goesOn] of this.#children)
+      if (goesOn)
+        this.#send(EventType.SUBAGENT_FINISHED, { subagentRunId, outcome: { type: "suspended" } });
     this.#state("waiting");
     this.#send(EventType.MESSAGES_SNAPSHOT, { messages: this.#messages });
     const outcome = { type: "interrupt", interrupts };
-    this.#send(EventType.RUN_FINISHED, { ...this.#ids(), outcome });
+    this.#finished({ outcome });
     return true;
   }
 
   #end({ status, output, failure }: RunEnd): boolean {
     this.#leaveStep();
     this.#state(status);
+    for (const child of this.#children.keys()) this.#childEnded(child, status);
     const result = { runId: this.#runId, status, output };
-    const isOld = this.#input.protocolVersion === undefined;
-    if (failure === null)
-      this.#send(EventType.RUN_FINISHED, { ...this.#ids(), outcome: { type: "success" }, result });
-    else if (status === "cancelled" && !isOld)
-      this.#send(EventType.RUN_FINISHED, { ...this.#ids(), outcome: { type: "cancelled" } });
-    else this.#send(EventType.RUN_ERROR, { message: failure.message, code: failure.code });
+    if (failure === null) this.#finished({ outcome: { type: "success" }, result });
+    else if (status === "cancelled" && !this.#isOld)
+      this.#finished({ outcome: { type: "cancelled" } });
+    else
+      this.#send(EventType.RUN_ERROR, {
+        message: failure.message,
+        code: failure.code,
+        ...this.#used(),
+      });
     return true;
   }
 
   #state(status: string): void {
     this.#send(EventType.STATE_SNAPSHOT, { snapshot: { runId: this.#runId, status } });
+  }
+
+  #finished(facts: Record<string, unknown>): void {
+    this.#send(EventType.RUN_FINISHED, { ...this.#ids(), ...facts, ...this.#used() });
+  }
+
+  #used(): { usage?: TokenUsage[] } {
+    return this.#isOld || this.#usage.size === 0 ? {} : { usage: [...this.#usage.values()] };
   }
 
   #ids(): { threadId: string; runId: string } {
