@@ -155,6 +155,10 @@ test("services that answer and the queues of the bus are seen", { skip }, async 
   const services = page.getByTestId("services");
   for (const name of ["broker", "importer", "policy", "runner", "toolbox"])
     await services.getByText(name, { exact: true }).waitFor();
+  const checks = page.getByTestId("checks").getByTestId("check");
+  for (const name of ["services", "versions", "streams", "redis", "mcp", "stops", "rules", "model"])
+    await checks.filter({ has: page.getByText(name, { exact: true }) }).waitFor();
+  await until(async () => (await checks.and(page.locator('[data-status="failed"]')).count()) === 0);
   const streams = await page.getByTestId("streams").innerText();
   assert.match(streams, /YARD_COMMANDS[\s\S]*agent-runner: \d+ waiting, \d+ in work/);
 });

@@ -99,8 +99,14 @@ function SessionActions({ session }: { session: Session }) {
     );
   return (
     <>
-      {activeRun !== null && may("POST /runs/{runId}/cancel") && (
-        <button type="button" class="button danger" data-testid="stop" onClick={() => void stop()}>
+      {may("POST /runs/{runId}/cancel") && (
+        <button
+          type="button"
+          class="button danger"
+          data-testid="stop"
+          disabled={activeRun === null}
+          onClick={() => void stop()}
+        >
           Stop
         </button>
       )}
@@ -124,6 +130,9 @@ interface Props {
   readonly session: Session | null;
 }
 
+/** Whoever reads further up is left there when something is said. */
+const NEAR_END_PX = 60;
+
 function Conversation({ sessionKey, session }: Props) {
   const history = useResource(
     "GET /sessions/{session}/history",
@@ -138,13 +147,25 @@ function Conversation({ sessionKey, session }: Props) {
   const isInHistory = messages.some(
     (message) => message.runId === active && message.role !== "user",
   );
-  const bottom = useRef<HTMLDivElement>(null);
+  const isUnderWay = story !== null && !isInHistory;
+  const box = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
   useEffect(() => {
-    bottom.current?.scrollIntoView({ block: "nearest" });
-  }, [messages.length, story?.turns.length]);
+    if (isAtEnd.current) box.current?.scrollTo(0, box.current.scrollHeight);
+  });
   return (
     <section class="chat" aria-label="Conversation">
-      <div class="conversation" data-testid="conversation">
+      <div
+        ref={box}
+        class="conversation"
+        data-testid="conversation"
+        role="log"
+        aria-label="What was said"
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          isAtEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+        }}
+      >
         {history.problem !== null && <p class="note bad">{history.problem.detail}</p>}
         {history.data?.truncated === true && <p class="quiet">Earlier messages are left out.</p>}
         {messages.map((message, index) => (
@@ -156,25 +177,25 @@ function Conversation({ sessionKey, session }: Props) {
             <p class="text">{said}</p>
           </article>
         )}
-        {story !== null && !isInHistory && (
-          <>
-            {story.turns.map((turn) => (
-              <TurnCard key={turn.id} turn={turn} name={session?.agent ?? "agent"} />
-            ))}
-            <p class="quiet">
-              <Status is={story.status} />{" "}
-              <a href={`/runs/${encodeURIComponent(active ?? "")}`}>the run</a>
-              {story.waits.length > 0 && " waits: look at the run"}
-            </p>
-          </>
-        )}
+        {isUnderWay &&
+          story.turns.map((turn) => (
+            <TurnCard key={turn.id} turn={turn} name={session?.agent ?? "agent"} />
+          ))}
         {messages.length === 0 && story === null && said === null && (
           <Empty>
             <p>Say something below. A slash shows what else a line can do, skills among it.</p>
           </Empty>
         )}
-        <div ref={bottom} />
       </div>
+      <p class="quiet chat-state">
+        {isUnderWay && (
+          <>
+            <Status is={story.status} />{" "}
+            <a href={`/runs/${encodeURIComponent(active ?? "")}`}>the run</a>
+            {story.waits.length > 0 && " waits: look at the run"}
+          </>
+        )}
+      </p>
       {may("POST /sessions/{session}/messages") ? (
         <Say
           sessionKey={sessionKey}

@@ -1,18 +1,13 @@
 import type { Reply } from "@switchyard/client/client";
 import { bytesText, count, numberText } from "../core/format.ts";
-import { useAgainEvery, useResource } from "../core/resource.ts";
+import type { Resource } from "../core/resource.ts";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 
 type Service = Reply<"GET /system">["services"][number];
 
-/** No event tells how long a queue is; it is read again that often. */
-const AGAIN_EVERY_MS = 5_000;
-
 /** Which services answer, and how long streams and queues are. */
-export function Services() {
-  const system = useResource("GET /system", {});
-  useAgainEvery(system, AGAIN_EVERY_MS);
+export function Services({ system }: { system: Resource<Reply<"GET /system">> }) {
   return (
     <ResourceView of={system}>
       {({ services, streams, readers }) => (

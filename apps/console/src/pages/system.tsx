@@ -1,15 +1,25 @@
+import type { Reply } from "@switchyard/client/client";
 import { joined, useMoreRows } from "../core/more-rows.ts";
-import { act, useResource } from "../core/resource.ts";
+import { act, useAgainEvery, useResource, type Resource } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
+import { ask } from "../ui/dialog.tsx";
 import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { Keys } from "./system-keys.tsx";
+import { Doctor } from "./system-doctor.tsx";
 import { Services } from "./system-services.tsx";
 
+/** No event tells how long a queue is; it is read again that often. */
+const AGAIN_EVERY_MS = 5_000;
+
 export function System() {
+  const system = useResource("GET /system", {});
+  useAgainEvery(system, AGAIN_EVERY_MS);
+  const dead = useResource("GET /runs/dead", {}, ["run"]);
+  const isAsked = dead.data !== null || dead.problem !== null;
   return (
     <Page
       title="System"
@@ -17,21 +27,43 @@ export function System() {
       cli="yard doctor"
       nats="nats req '$SRV.INFO' ''"
     >
-      <Services />
-      <DeadRuns />
+      <Doctor system={system} store={isAsked ? { problem: dead.problem } : null} />
+      <Services system={system} />
+      <GivenUp dead={dead} />
       {may("GET /keys") && <Keys />}
       <Models />
     </Page>
   );
 }
 
-function DeadRuns() {
-  const dead = useResource("GET /runs/dead", {}, ["run"]);
+function GivenUp({ dead }: { dead: Resource<Reply<"GET /runs/dead">> }) {
   const more = useMoreRows("", dead.data?.next ?? null, async (cursor) => {
-    const page = await client.request("GET /runs/dead", { query: { cursor } });
-    return { rows: page.runs, next: page.next };
+    const {
+      runs,
+      letters = [],
+      next,
+    } = await client.request("GET /runs/dead", {
+      query: { cursor },
+    });
+    return { rows: [{ runs, letters }], next };
   });
-  const retry = async (runId: string): Promise<void> => {
+  const runs = joined(
+    dead.data?.runs ?? [],
+    more.rows.flatMap((page) => page.runs),
+    ({ runId }) => runId,
+  );
+  const letters = joined(
+    dead.data?.letters ?? [],
+    more.rows.flatMap((page) => page.letters),
+    ({ subject, streamSequence }) => `${subject} ${streamSequence}`,
+  );
+  const retry = async (runId: string, agent: string): Promise<void> => {
+    const answer = await ask({
+      title: `Retry the run of ${agent}?`,
+      text: `${runId} goes on at the first step without a result. Runners died of it: it may kill them again unless the cause is fixed.`,
+      action: "Retry the run",
+    });
+    if (answer === null) return;
     await act("The run goes on", () =>
       client.request("POST /runs/{runId}/retry", { path: { runId }, body: {} }),
     );
@@ -48,15 +80,19 @@ function DeadRuns() {
           )
         }
       >
-        {(data) => (
+        {() => (
           <ul class="lines" data-testid="dead">
-            {joined(data.runs, more.rows, ({ runId }) => runId).map(({ runId, agent, failure }) => (
+            {runs.map(({ runId, agent, failure }) => (
               <li key={runId}>
                 <Status is="dead" />
                 <a href={`/runs/${encodeURIComponent(runId)}`}>{agent}</a>
                 <span class="text">{failure.message}</span>
                 {may("POST /runs/{runId}/retry") ? (
-                  <button type="button" class="button small" onClick={() => void retry(runId)}>
+                  <button
+                    type="button"
+                    class="button small"
+                    onClick={() => void retry(runId, agent)}
+                  >
                     Retry
                   </button>
                 ) : (
@@ -64,7 +100,7 @@ function DeadRuns() {
                 )}
               </li>
             ))}
-            {data.letters?.map(({ runId, subject, failure, sentAt }) => (
+            {letters.map(({ runId, subject, failure, sentAt }) => (
               <li key={subject + runId}>
                 <Status is="dead">command</Status>
                 <code>{subject}</code>
@@ -75,6 +111,12 @@ function DeadRuns() {
           </ul>
         )}
       </ResourceView>
+      {letters.length > 0 && (
+        <p class="quiet">
+          The text of a command is not kept once it was given up, so it cannot be sent again from
+          here. Its sender was told, and sends it again when the cause is fixed.
+        </p>
+      )}
       <LoadMore of={more} />
     </section>
   );

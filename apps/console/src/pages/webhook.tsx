@@ -90,6 +90,7 @@ export function WebhookPage({ params }: { params: Readonly<Record<string, string
         </>
       }
       cli={`yard webhooks deliveries ${id}`}
+      nats="nats sub 'yard.evt.>'"
       actions={actions}
     >
       <ResourceView of={shown}>

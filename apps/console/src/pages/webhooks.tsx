@@ -58,6 +58,7 @@ export function Webhooks() {
       title="Webhooks"
       about="Your own events, sent to URLs of yours and signed."
       cli="yard webhooks list"
+      nats="nats sub 'yard.evt.>'"
       actions={add}
     >
       <ResourceView

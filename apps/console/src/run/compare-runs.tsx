@@ -11,6 +11,7 @@ import {
 } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
+import { callerName } from "../core/session.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
@@ -33,6 +34,9 @@ export function CompareRuns({ params }: { params: Readonly<Record<string, string
       title={a === null ? "Two runs" : `${a.agent}: two runs`}
       about="What two runs were given, what they did, and where they went different ways."
       cli={`yard runs show ${left}; yard runs show ${right}`}
+      nats={[left, right]
+        .map((runId) => `nats req yard.rpc.${callerName()}.runs.get '${JSON.stringify({ runId })}'`)
+        .join("; ")}
       actions={
         <a
           class="button"

@@ -46,9 +46,11 @@ export function TurnCard({ turn, name }: { turn: Turn; name: string }) {
   if (text === "") return null;
   return (
     <article class={`turn ${who}`} data-status={isLive ? "live" : "done"}>
-      <h3>{who === "person" ? "You" : name}</h3>
+      <h3>
+        {who === "person" ? "You" : name}
+        {isLive && <span class="caret" aria-hidden="true" />}
+      </h3>
       {who === "model" && !isLive ? <Markdown text={text} /> : <p class="text">{text}</p>}
-      {isLive && <span class="caret" aria-hidden="true" />}
     </article>
   );
 }

@@ -26,13 +26,15 @@ export function drawBars(
     {
       width: element.clientWidth,
       height,
+      // Half of the last time's text stands behind the last bar.
+      padding: [8, 28, 0, 0],
       cursor: { show: false },
       legend: { show: false },
       scales: {
         y: { range: (_plot, _min, max) => [0, isMoney ? max * 1.1 || 1 : Math.max(4, max)] },
       },
       axes: [
-        { ...axis, values: (_plot, splits) => splits.map(clockText) },
+        { ...axis, size: 24, values: (_plot, splits) => splits.map(clockText) },
         isMoney
           ? { ...axis, size: 56, values: (_plot, splits) => splits.map(usdText) }
           : { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100] },

@@ -1,0 +1,41 @@
+import type { Reply } from "@switchyard/client/client";
+import { useResource, type Resource } from "../core/resource.ts";
+import { may } from "../core/session.ts";
+import { Loading } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { checksOf, type Looked } from "./system-checks.ts";
+
+/** What `yard doctor` checks, as far as it is seen from a browser: what is well, what is not, and what to do. */
+export function Doctor(props: { system: Resource<Reply<"GET /system">>; store: Looked["store"] }) {
+  const servers = useResource("GET /mcp/servers", may("GET /mcp/servers") ? {} : null, ["server"]);
+  const stops = useResource("GET /policy/stops", may("GET /policy/stops") ? {} : null);
+  const versions = useResource("GET /policy/versions", may("GET /policy/versions") ? {} : null);
+  const models = useResource("GET /models", {});
+  const checks = checksOf({
+    system: props.system.data,
+    store: props.store,
+    servers: servers.data,
+    stops: stops.data,
+    versions: versions.data,
+    models: models.data,
+  });
+  if (props.system.data === null && props.system.isLoading) return <Loading />;
+  return (
+    <section class="card">
+      <h2>Checks</h2>
+      <ul class="lines checks" data-testid="checks">
+        {checks.map(({ name, isOk, says, next }) => (
+          <li key={name} data-testid="check" data-status={isOk ? "ok" : "failed"}>
+            <Status is={isOk ? "ok" : "failed"} />
+            <strong>{name}</strong>
+            <span class="text">{says}</span>
+            {next !== null && <span class="queue">→ {next}</span>}
+          </li>
+        ))}
+      </ul>
+      <p class="quiet">
+        What only the machine knows, as its disk and its keys: <code>yard doctor</code> there.
+      </p>
+    </section>
+  );
+}
