@@ -137,7 +137,12 @@ function Spend({ runs }: { runs: readonly RunSummary[] }) {
     0,
   );
   return (
-    <Figure title="Spend" href="/runs" value={runs.length === 0 ? null : usdText(known)} id="spend">
+    <Figure
+      title="Spend"
+      href="/runs"
+      value={runs.length === 0 ? null : usdText(known)}
+      testId="spend"
+    >
       {numberText(tokens)} tokens of the last {count(runs.length, "run")}
       {unpriced > 0 && `; ${numberText(unpriced)} of them without a known price`}
     </Figure>
@@ -148,12 +153,12 @@ function Figure(props: {
   title: string;
   href: string;
   value: number | string | null | undefined;
-  id?: string;
+  testId?: string;
   children: ComponentChildren;
 }) {
-  const { title, href, value, id, children } = props;
+  const { title, href, value, testId, children } = props;
   return (
-    <a class="card figure-card" href={href} data-testid={id}>
+    <a class="card figure-card" href={href} data-testid={testId}>
       <span class="label">{title}</span>
       <span class="figure">{value ?? "–"}</span>
       <span class="quiet">{children}</span>
