@@ -307,10 +307,7 @@ test("runtimes.yml gives the runner alone another image, more room and sandboxes
 });
 
 test("the image of runtimes has the versions of the CLIs that are tried, each where it is linked from", async () => {
-  const tried = await readFile(
-    `${root}services/agent-runner/src/runtime/coding-clis.integration.test.ts`,
-    "utf8",
-  );
+  const tried = await readFile(`${root}services/agent-runner/test-fixtures/coding-clis.ts`, "utf8");
   const dockerfile = await readFile(`${root}deploy/docker/runtimes.Dockerfile`, "utf8");
   const packages = [
     ...tried.matchAll(/name: "([^"]+)",\n\s+version: "([^"]+)",\n\s+file: [`"](.+)[`"]/g),

@@ -77,6 +77,15 @@ test("a message is a run whose task has the answer, and the same message again i
   assert.equal(task.contextId, "talk-1");
   assert.match(answerOf(task), /^You said hello\. The tool said: This is a simple text/);
   assert.equal(isTask(await client.sendMessage(sent)).id, task.id);
+  const alone = request("hello");
+  const first = isTask(await client.sendMessage(alone));
+  for (const repeat of [1, 2]) {
+    const again = isTask(await client.sendMessage(alone));
+    assert.deepEqual([again.id, again.contextId], [first.id, first.contextId], `${repeat}`);
+  }
+  const { messageId = "" } = alone.message ?? {};
+  const other = isTask(await client.sendMessage(request("something else", { messageId })));
+  assert.notEqual(other.id, first.id, "another message with the id of an earlier one");
   const got = await client.getTask({ tenant: "", id: task.id });
   assert.equal(answerOf(got), answerOf(task));
   const next = isTask(await client.sendMessage(request("again", { contextId: "talk-1" })));

@@ -20,7 +20,7 @@ const dev = yardDev(["--project", join(HOME, "examples")], env);
 
 /** What an example names and this instance does not have; its command is tested with what it needs elsewhere. */
 const NOT_RUN: readonly (readonly [example: RegExp, why: string])[] = [
-  [/[0-9A-Z]{26}|(?:apr|grt|key|q)-[0-9a-f]{8}/, "an id of another installation"],
+  [/[0-9A-Z]{26}|(?:apr|grt|key|q|whk)-[0-9a-f]{8}/, "an id of another installation"],
   [/^(?:dev|demo|chat|init|doctor|completion|acp|schedules|channels)\b/, "has a test of its own"],
   [/^mcp serve|^approvals watch|--follow$|^mcp resources subscribe/, "goes on until it is stopped"],
   [/anthropic|\bresearcher\b|\breviewer\b/, "another model or agent"],

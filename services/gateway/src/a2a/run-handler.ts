@@ -31,7 +31,7 @@ import { getRun, listRuns, requestCancel, type RunDetail } from "@switchyard/con
 import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
 import { needsPerson } from "../agent-runs/run-wait.ts";
-import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { digestOf, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { checkRights, type Asker } from "../identity/asker.ts";
 import { CONTEXT, isOver, taskIdOf, taskOf, textOf } from "./task.ts";
 import { tellRun } from "./tell-run.ts";
@@ -175,13 +175,20 @@ export class RunHandler implements A2ARequestHandler {
   async #begin({ message }: SendMessageRequest): Promise<{ follow: RunFollow; contextId: string }> {
     if (message === undefined) throw new RequestMalformedError({ message: "message is missing" });
     if (message.taskId !== "") return this.#goOn(message);
-    const contextId = message.contextId === "" ? randomUUID() : message.contextId.slice(0, 256);
+    const input = textOf(message);
+    // One message is one run, however often it is sent. Clients use the id of one for others, too, so the whole message counts.
+    const repeatKey =
+      message.messageId === ""
+        ? undefined
+        : JSON.stringify([this.#agent, message.messageId, message.contextId, input]);
+    const contextId =
+      message.contextId.slice(0, 256) ||
+      (repeatKey === undefined ? randomUUID() : digestOf(repeatKey));
     const follow = await startAgentRun(this.#parts, this.#asker, {
       agent: this.#agent,
-      input: textOf(message),
+      input,
       session: sessionKeyOf("a2a", contextId),
-      // One message is one run, however often it is sent.
-      repeatKey: message.messageId === "" ? undefined : `${this.#agent} ${message.messageId}`,
+      repeatKey,
       labels: { [CONTEXT]: contextId },
       via: "a2a",
     });

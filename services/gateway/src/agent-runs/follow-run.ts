@@ -132,6 +132,8 @@ class RunReader {
       if (event.facts.seq <= this.#last) return [];
       this.#last = event.facts.seq;
     }
+    // A later command was refused, such as another start by the same name: the run is as it was.
+    if (event.name === "rejected" && this.#last > 0) return this.end === null ? [event] : [];
     this.end = endOf(event, this.#last > 0);
     if (event.name === "question-requested") {
       const { callId, question, options, schema } = event.facts;

@@ -87,6 +87,7 @@ function nameOf(via: string, repeatKey: string): string {
   return `${via}-${digestOf(repeatKey)}`;
 }
 
-function digestOf(text: string): string {
+/** Text of any form as a part of a name. */
+export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 40);
 }
