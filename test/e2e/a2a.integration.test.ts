@@ -131,6 +131,11 @@ test("a question makes the task wait for input, an approval for a decision, and 
   const curious = await clientOf("curious");
   const asked = isTask(await curious.sendMessage(request("x")));
   assert.equal(stateOf(asked), "TASK_STATE_INPUT_REQUIRED");
+  assert.deepEqual(
+    await curious.getTask({ tenant: "", id: asked.id }),
+    asked,
+    "told the same twice",
+  );
   const told = isTask(await curious.sendMessage(request("green", { taskId: asked.id })));
   assert.match(answerOf(told), /The colour is .*green/);
 

@@ -3,6 +3,7 @@ import { ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
 import type { RunWait } from "@switchyard/contracts/run-waits";
 import type { RunDetail, RunSummary } from "@switchyard/contracts/runs";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
+import { digestOf } from "../agent-runs/start-run.ts";
 
 /** The label of a run that has the conversation's id as its client knows it. */
 export const CONTEXT = "a2a-context";
@@ -70,8 +71,10 @@ export function agentMessage(
   const approvals = waits.flatMap(({ approvalId, tool }) =>
     approvalId === undefined ? [] : [dataPart({ approvalId, tool })],
   );
+  // The same message has the same id whoever asks for it, and whenever.
+  const about = digestOf(JSON.stringify([text, waits.map(({ callId }) => callId)]));
   return {
-    messageId: `${task.id}-${Date.now()}`,
+    messageId: `${task.id}-${about.slice(0, 16)}`,
     contextId: task.contextId,
     taskId: task.id,
     role: Role.ROLE_AGENT,
