@@ -42,7 +42,7 @@ export async function add(
   const made = await withGateway((gateway) => gateway.request("POST /webhooks", { body }));
   if (json) return writeJson(terminal, made);
   terminal.note(
-    `${made.webhook.id} is told of ${events.join(", ")}; keep its secret now: it is shown once`,
+    `${made.webhook.id} gets ${events.join(", ")}; keep its secret now: it is shown only once`,
   );
   terminal.out(made.secret);
 }

@@ -71,7 +71,7 @@ export function agentMessage(
   const approvals = waits.flatMap(({ approvalId, tool }) =>
     approvalId === undefined ? [] : [dataPart({ approvalId, tool })],
   );
-  // The same message has the same id whoever asks for it, and whenever.
+  // The id depends on the content alone, so that every reader sees the same one.
   const about = digestOf(JSON.stringify([text, waits.map(({ callId }) => callId)]));
   return {
     messageId: `${task.id}-${about.slice(0, 16)}`,
