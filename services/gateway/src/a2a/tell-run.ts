@@ -37,12 +37,17 @@ class TaskTeller {
   #isNew = true;
   asksClient = false;
 
+  /** When the latest event happened: who follows later is told the same time. */
+  #at = "";
+
   constructor(runId: string, task: { readonly id: string; readonly contextId: string }) {
     this.#runId = runId;
     this.#task = task;
   }
 
   tell(item: RunItem): StreamResponse[] {
+    if (item.kind === "event") this.#at = item.facts.at;
+    if (item.kind === "end") this.#at = item.at;
     switch (item.kind) {
       case "text": {
         // The text of a later step takes the place of what was said before: the last one is the answer.
@@ -126,8 +131,7 @@ class TaskTeller {
     } = {},
   ): StreamResponse {
     const { id: taskId, contextId } = this.#task;
-    const timestamp = new Date().toISOString();
-    const status = { state, message: more.message, timestamp };
+    const status = { state, message: more.message, timestamp: this.#at };
     return {
       payload: {
         $case: "statusUpdate",

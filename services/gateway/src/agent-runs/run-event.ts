@@ -40,6 +40,7 @@ export type RunEvent = {
 /** How a run ended. */
 export interface RunEnd {
   readonly kind: "end";
+  readonly at: string;
   readonly status: "succeeded" | "failed" | "cancelled" | "dead" | "rejected";
   /** The whole answer of one that succeeded, else empty. */
   readonly output: string;
@@ -61,7 +62,8 @@ export function readRunEvent({ subject, payload }: StoredEvent): RunEvent | null
 
 /** What an event says of the end of the run; null while it goes on. `hasBegun` tells refusals of later commands from that of the start. */
 export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
-  const none = { kind: "end", output: "", failure: null, usage: null } as const;
+  const { at } = event.facts;
+  const none = { kind: "end", at, output: "", failure: null, usage: null } as const;
   switch (event.name) {
     case "finished":
       return {
