@@ -27,7 +27,7 @@ export async function benchParked({ stage, rounds }: Bench): Promise<Report> {
   await park(bus, "parked", count);
   const seconds = (performance.now() - startedAt) / 1_000;
   const after = await settledHeap(heap);
-  const { yard_runs_active: held = Number.NaN } = await readMetrics(healthUrl);
+  const { yard_runner_slots_busy: held = Number.NaN } = await readMetrics(healthUrl);
   const bytes = Math.max(0, after - before) / count;
   return {
     name: "parked",

@@ -87,7 +87,7 @@ test(
       metric: { name: string };
       target: { averageValue: string };
     };
-    assert.equal(metric.name, "yard_runs_active");
+    assert.equal(metric.name, "yard_runner_slots_busy");
     assert.equal(target.averageValue, `${slots * 800}m`);
     await assert.rejects(withComponents("hpa", "keda"), /spec\/replicas/);
   },

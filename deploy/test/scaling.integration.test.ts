@@ -169,7 +169,7 @@ async function startFleet(
       for (const runner of runners) {
         const { healthUrl } = await runner.logged("service ready");
         const text = await (await fetch(new URL("/metrics", String(healthUrl)))).text();
-        sum += Number(/^yard_runs_active\S* (\d+)$/m.exec(text)?.[1]);
+        sum += Number(/^yard_runner_slots_busy\S* (\d+)$/m.exec(text)?.[1]);
       }
       return sum;
     },

@@ -96,7 +96,7 @@ async function busyRunner(): Promise<number> {
   return until(async () => {
     for (const { healthUrl, pid } of runners) {
       const metrics = await (await fetch(new URL("/metrics", healthUrl ?? ""))).text();
-      if (/^yard_runs_active(\{[^}]*\})? [1-9]/m.test(metrics)) return pid;
+      if (/^yard_runner_slots_busy(\{[^}]*\})? [1-9]/m.test(metrics)) return pid;
     }
     return null;
   });

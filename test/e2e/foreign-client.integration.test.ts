@@ -127,7 +127,7 @@ test("nothing stays in the queue after all this", async () => {
   assert.ok(events.state.messages > 0);
   const runner = dev.processes.find((process) => process.name === "runner");
   const metrics = await (await fetch(new URL("/metrics", runner?.healthUrl ?? ""))).text();
-  assert.doesNotMatch(metrics, /yard_runs_active [1-9]/);
+  assert.doesNotMatch(metrics, /yard_runner_slots_busy [1-9]/);
 });
 
 test("a client cannot publish under another client's name", async () => {

@@ -124,7 +124,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:commands",
       ...auditKeys("runner"),
     ],
-    commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets, "zlexcount"],
+    // `wait` where an installation wants its journals copied.
+    commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets, "wait"],
   }),
   redisUser("channels", "Channels", {
     keys: ["yard:{channels}:*"],

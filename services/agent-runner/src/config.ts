@@ -13,6 +13,7 @@ export const RunnerEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  YARD_REDIS_WAIT_REPLICAS: envInteger(0, 5).default(0),
   YARD_RUNNER_SLOTS: envInteger(1, 1_000).default(16),
   YARD_RUN_MAX_ATTEMPTS: envInteger(1, 1_000).default(5),
   YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),

@@ -44,6 +44,7 @@ import { sweepSessions } from "./sessions/session-sweeper.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
+import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { createRunWaker, type WakeRun } from "./peers/run-waker.ts";
 import { startSweeper } from "./waits/start-sweeper.ts";
 import { sweep } from "./waits/sweeper.ts";
@@ -120,7 +121,8 @@ async function openParts(
   const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
   const instance = randomBytes(32).toString("base64url");
   const holder = createHash("sha256").update(instance).digest("base64url");
-  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds, holder });
+  const copies = await openCopies(kit);
+  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds, holder, copies });
   const controls = openRunControls(redis, wake);
   const parked = openParkedRuns(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
@@ -154,7 +156,7 @@ async function openParts(
     sessions,
     behind: new PublishBehind({ parked, log, now }),
     executions: createExecutionAudit(audit),
-    metrics: createRunnerMetrics(kit.metrics),
+    metrics: createRunnerMetrics(kit.metrics, config.YARD_RUNNER_SLOTS),
     turns: new FairTurns(STEPS_AT_ONCE),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
@@ -165,6 +167,15 @@ async function openParts(
     now,
     random: Math.random,
   };
+}
+
+async function openCopies(kit: ServiceKit<RunnerConfig>): Promise<ReplicaCopies | undefined> {
+  const { YARD_REDIS_WAIT_REPLICAS: replicas } = kit.config;
+  if (replicas === 0) return undefined;
+  const copies = await openReplicaCopies(kit.redis, replicas);
+  // Steps are done in reverse order: after the runs.
+  kit.onStop("copies", async () => copies.close());
+  return copies;
 }
 
 async function readModels({ YARD_MODELS_FILE: file }: RunnerConfig): Promise<ModelsConfig> {

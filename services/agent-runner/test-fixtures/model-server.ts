@@ -36,8 +36,12 @@ type Think = (
 
 export interface ModelServer {
   readonly url: string;
-  /** Bodies of the requests so far, with the protocol that they came in. */
-  readonly requests: { readonly protocol: Protocol; readonly body: Record<string, unknown> }[];
+  /** Bodies of the requests so far, with the protocol that they came in, and the `Authorization` that they had. */
+  readonly requests: {
+    readonly protocol: Protocol;
+    readonly body: Record<string, unknown>;
+    readonly authorization: string | undefined;
+  }[];
   /** Gives the answers of the next requests, in turn. */
   answer(...answers: (ScriptedAnswer | ScriptedRefusal)[]): void;
   /** Answers what no answer was prepared for from the request itself. */
@@ -48,7 +52,7 @@ export interface ModelServer {
  * A server that speaks the streaming half of OpenAI Chat Completions, OpenAI Responses, Anthropic
  * Messages and Gemini from one script; closed when the test ends.
  */
-export async function startModelServer(): Promise<ModelServer> {
+export async function startModelServer(host = "127.0.0.1"): Promise<ModelServer> {
   const answers: (ScriptedAnswer | ScriptedRefusal)[] = [];
   const requests: ModelServer["requests"] = [];
   let thinking: Think = () => {
@@ -59,13 +63,13 @@ export async function startModelServer(): Promise<ModelServer> {
       const protocol = protocolOf(request.url ?? "");
       const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
       if (protocol === null) return refuse(response, { status: 404, message: "no such path" });
-      requests.push({ protocol, body });
+      requests.push({ protocol, body, authorization: request.headers.authorization });
       const answer = answers.shift() ?? (await thinking(body));
       if ("status" in answer) return refuse(response, answer);
       respond(response, protocol, answer);
     })();
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server, "listening");
   after(async () => {
     server.closeAllConnections();
@@ -75,7 +79,7 @@ export async function startModelServer(): Promise<ModelServer> {
   // A TCP server's address is not a pipe's name.
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host}:${port}`,
     requests,
     answer: (...more) => {
       answers.push(...more);

@@ -167,7 +167,7 @@ function newWorker(
     limiter: dying(openProviderLimiter(redis), pass),
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),
     executions,
-    metrics: createRunnerMetrics(new Registry()),
+    metrics: createRunnerMetrics(new Registry(), 1),
     turns: new FairTurns(2),
     runtimes: openRuntimeHosts({ directory: join(tmpdir(), "yard-no-runtimes"), lingerMs: 0 }),
     maxAttempts: 100,

@@ -8,6 +8,7 @@ import type { JournalEntry } from "../core/journal-entry.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
+import type { ReplicaCopies } from "./replica-copies.ts";
 import {
   claimArguments,
   readClaim,
@@ -49,7 +50,7 @@ export interface RunStore {
   /**
    * Adds entries, all or none, after those that the holder knows; `after` is the state with them.
    * Resolves with what others wrote first: then nothing was written. Rejects with FenceLost when
-   * the hold is over.
+   * the hold is over, and with StoreError when Redis or too many of its replicas are away.
    */
   append(
     hold: Hold,
@@ -81,29 +82,20 @@ interface RunStoreOptions {
   readonly keepSeconds?: number;
   /** Stands for this process: SHA-256 of its secret. */
   readonly holder?: string;
+  /** Where entries have to be copied before they count as written. */
+  readonly copies?: ReplicaCopies | undefined;
 }
 
 export function openRunStore(
   redis: Redis,
-  { holdMs, keepSeconds = KEEP_SECONDS, holder = "" }: RunStoreOptions,
+  { holdMs, keepSeconds = KEEP_SECONDS, holder = "", copies }: RunStoreOptions,
 ): RunStore {
   const run = defineScripts(redis, SCRIPTS);
+  const writeEntries = copies === undefined ? run : defineScripts(copies.redis, SCRIPTS);
   /** The epochs of runs that could not be given back. */
   const unreleased = new Map<string, string>();
 
-  const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
-    const digests = blobsOf(stored);
-    const texts =
-      digests.length === 0 ? [] : await fromRedis(redis.hmget(blobsKey(runId), ...digests));
-    const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
-    return stored.map((json) => decodeEntry(json, blobs));
-  };
-
-  const readForeign = async ({ runId }: Hold, stored: readonly string[]) => {
-    const entries = await decode(runId, stored);
-    if (entries.every(isForeign)) return entries;
-    throw new FenceLost(`the journal of run ${runId} has entries of another runner`);
-  };
+  const { decode, readForeign } = journalReader(redis);
 
   return {
     async reserve({ runId, parent }) {
@@ -132,12 +124,15 @@ export function openRunStore(
     async append(hold, entries, after, published) {
       const position = after.length - entries.length;
       const keep = after.end === null ? 0 : keepSeconds;
-      const [answer, ...found] = await run("yardRunAppend", keysOf(hold.runId), [
+      const [answer, ...found] = await writeEntries("yardRunAppend", keysOf(hold.runId), [
         hold.epoch,
         position,
         ...appendArguments(entries, after, { published, keep }),
       ]);
-      if (answer === "ok") return [];
+      if (answer === "ok") {
+        await copies?.confirm();
+        return [];
+      }
       if (answer === "behind" && found.length > 0) return readForeign(hold, found);
       throw lostAt(hold, answer, position);
     },
@@ -173,6 +168,24 @@ export function openRunStore(
       return reply === "ok" && status === "running";
     },
   };
+}
+
+/** What is stored of a journal, as entries. */
+function journalReader(redis: Redis) {
+  const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
+    const digests = blobsOf(stored);
+    const texts =
+      digests.length === 0 ? [] : await fromRedis(redis.hmget(blobsKey(runId), ...digests));
+    const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
+    return stored.map((json) => decodeEntry(json, blobs));
+  };
+
+  const readForeign = async ({ runId }: Hold, stored: readonly string[]) => {
+    const entries = await decode(runId, stored);
+    if (entries.every(isForeign)) return entries;
+    throw new FenceLost(`the journal of run ${runId} has entries of another runner`);
+  };
+  return { decode, readForeign };
 }
 
 function lostAt({ runId, epoch }: Hold, answer: string | undefined, length: number): FenceLost {

@@ -73,14 +73,14 @@ export class RunAttempt {
     const { metrics, now } = this.#options;
     const { deliveryCount, publishedAt, isEarly } = this.#delivery;
     const lagMs = Math.max(0, now() - publishedAt.getTime());
-    metrics.active.inc();
+    metrics.slotsBusy.inc();
     if (isEarly) metrics.early.inc();
     try {
       return await this.#perform();
     } catch (error) {
       return await this.#leave(error);
     } finally {
-      metrics.active.dec();
+      metrics.slotsBusy.dec();
       // One that was taken early waited until then.
       if (deliveryCount === 1 && this.#isNews) metrics.lagSeconds.observe({}, lagMs / 1_000);
     }

@@ -65,8 +65,9 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
   assert.equal(at('yard_run_tool_calls_total{outcome="completed"}'), 3 + 12);
   assert.equal(at('yard_run_commands_rejected_total{code="unknown_agent"}'), 1);
   assert.ok(at("yard_run_command_lag_seconds_count") >= 5);
-  for (const name of ["yard_runs_active", "yard_model_cost_usd_total"])
+  for (const name of ["yard_runner_slots_busy", "yard_model_cost_usd_total"])
     assert.ok(metrics.has(name), name);
+  assert.equal(at("yard_runner_slots"), 16);
 });
 
 /** Values by name and labels, without the label that names the service. */

@@ -5,7 +5,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 export interface RunnerMetrics {
   readonly runs: Counter<"outcome">;
   readonly rejected: Counter<"code">;
-  readonly active: Gauge;
+  readonly slotsBusy: Gauge;
   readonly steps: Counter;
   readonly tokens: Counter<"direction">;
   readonly costUsd: Counter;
@@ -30,8 +30,13 @@ const OUTCOMES = [
   "faulted",
 ] as const;
 
-export function createRunnerMetrics(registry: Registry): RunnerMetrics {
+export function createRunnerMetrics(registry: Registry, slots: number): RunnerMetrics {
   const registers = [registry];
+  new Gauge({
+    name: "yard_runner_slots",
+    help: "Runs that this process can have in work at a time.",
+    registers,
+  }).set(slots);
   const runs = new Counter({
     name: "yard_runs_total",
     help: `Runs that left this runner: ${OUTCOMES.join(", ")}.`,
@@ -48,9 +53,9 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
       labelNames: ["code"],
       registers,
     }),
-    active: new Gauge({
-      name: "yard_runs_active",
-      help: "Runs in work in this process.",
+    slotsBusy: new Gauge({
+      name: "yard_runner_slots_busy",
+      help: "Slots of this process that a run or another command is in.",
       registers,
     }),
     steps: new Counter({

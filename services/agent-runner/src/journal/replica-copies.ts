@@ -1,0 +1,52 @@
+import { setImmediate as immediately } from "node:timers/promises";
+import type { Redis } from "@switchyard/service/redis";
+import { clusterOf } from "@switchyard/service/redis-cluster";
+import { StartError } from "@switchyard/service/start-error";
+import { fromRedis, StoreError } from "@switchyard/service/store-error";
+
+/** Makes sure that replicas have what was written, where an installation asks for it (YARD_REDIS_WAIT_REPLICAS). */
+export interface ReplicaCopies {
+  /** For what is to be copied. WAIT holds up all that comes behind it on its connection, so it is one of its own. */
+  readonly redis: Redis;
+  /** Resolves when as many replicas have all that this connection has written. Rejects with StoreError when they are too slow or too few. */
+  confirm(): Promise<void>;
+  close(): void;
+}
+
+/** A replica in the same network answers in a millisecond or two. Appends that fail are tried again, as in an outage of Redis. */
+const COPY_MS = 500;
+
+/** Rejects with a StartError when this Redis cannot be asked for copies. */
+export async function openReplicaCopies(redis: Redis, replicas: number): Promise<ReplicaCopies> {
+  if (clusterOf(redis) !== null)
+    throw new StartError("YARD_REDIS_WAIT_REPLICAS is set, and Redis is a cluster", {
+      hint: "leave it out, or take replicas with Sentinels: docs/operations.md",
+    });
+  const own = redis.duplicate({ lazyConnect: true });
+  // It tries again by itself, and the log has the outage from the other connection.
+  own.on("error", () => {});
+  try {
+    await own.connect();
+    await own.wait(0, 1);
+  } catch (error) {
+    own.disconnect();
+    throw new StartError("Redis cannot be asked to WAIT for replicas", {
+      hint: "give Redis the users.acl of this version: yard keys init",
+      cause: error,
+    });
+  }
+  let next: Promise<void> | null = null;
+  const ask = async (): Promise<void> => {
+    // Whoever has written meanwhile shares the question.
+    await immediately();
+    next = null;
+    const copies = await fromRedis(own.wait(replicas, COPY_MS));
+    if (copies < replicas)
+      throw new StoreError(`${copies} of ${replicas} replicas of Redis had it after ${COPY_MS} ms`);
+  };
+  return {
+    redis: own,
+    confirm: () => (next ??= ask()),
+    close: () => own.disconnect(),
+  };
+}
