@@ -2,6 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { describeServer } from "@switchyard/local-servers/resolve";
+import { testSource } from "@switchyard/local-servers/test-source";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
 import { runTestFile, type FileResult, type TestOutcome } from "./run-test-file.ts";
 
@@ -60,6 +62,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(root, "node_modules", ".cache", "comp
 const interrupt = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort());
 
+if (kind === "integration") await tellServers();
 const began = performance.now();
 const results = await runFiles(files, concurrency);
 print(
@@ -83,6 +86,14 @@ const ending = skipped === 0 ? "" : `, ${skipped} skipped`;
 console.log(`\n(${((performance.now() - began) / 1_000).toFixed(1)} s)`);
 console.log(`${count(({ passed }) => passed)} passed, ${failed} failed${ending}`);
 process.exitCode = interrupt.signal.aborted ? 130 : failed > 0 ? 1 : 0;
+
+/** Says where the tests take NATS and Redis from; what has to be fetched for it is fetched once, before they begin. */
+async function tellServers(): Promise<void> {
+  for (const name of ["nats", "redis"] as const) {
+    const from = await testSource(name).then(describeServer, (error: Error) => error.message);
+    console.log(`${name}: ${from}`);
+  }
+}
 
 async function lookAgain(): Promise<FileResult[]> {
   const failing = results.filter(({ failures }) => failures.length > 0);

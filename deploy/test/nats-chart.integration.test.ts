@@ -53,7 +53,7 @@ test("the values of NATS' chart are three servers with room for what the streams
   assert.ok(room > needed, `${room} for ${needed} bytes`);
   assert.ok(bytes("config.jetstream.fileStore.pvc.size") > room);
   const single = readFileSync(join(root, "deploy/helm/switchyard/values.yaml"), "utf8");
-  const image = String(dig(parse(single), "singleNodes.natsImage"));
+  const image = String(dig(parse(single), "singleNats.image"));
   assert.equal(`nats:${String(dig(values, "container.image.tag"))}`, image);
 });
 
@@ -103,6 +103,7 @@ test(
     const servers = await Promise.all(
       ports.map((port, index) =>
         testNats({
+          asProgram: true,
           dataDir: join(folder, `nats-${index}`),
           authorization: onThisMachine(conf, { folder, ports, index, port }),
         }),

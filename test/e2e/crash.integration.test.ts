@@ -13,7 +13,8 @@ const dev = await startYardDev({
   project: "test/e2e/project",
   stateDir: join(directory, "state"),
   runners: 2,
-  env: { CALLS_FILE: callsFile },
+  // NATS and Redis are killed by their pids.
+  env: { CALLS_FILE: callsFile, YARD_SERVERS: "" },
 });
 let client = await plainClient(dev.natsUrl);
 after(async () => {
@@ -53,7 +54,7 @@ function processOf(name: RegExp): DevProcess[] {
 async function busyRunner(): Promise<DevProcess> {
   for (const runner of processOf(/^runner/)) {
     const metrics = await (await fetch(new URL("/metrics", runner.healthUrl ?? ""))).text();
-    if (/^yard_runs_active(\{[^}]*\})? [1-9]/m.test(metrics)) return runner;
+    if (/^yard_runner_slots_busy(\{[^}]*\})? [1-9]/m.test(metrics)) return runner;
   }
   throw new Error("no runner says that it holds a run");
 }

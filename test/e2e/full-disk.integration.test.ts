@@ -78,7 +78,12 @@ test(
 
     disk.makeRoom();
     await nats.stop();
-    await testNats({ dataDir, port: nats.port, authorization: nats.authorization });
+    await testNats({
+      dataDir,
+      port: nats.port,
+      authorization: nats.authorization,
+      asProgram: true,
+    });
     const backAt = Date.now();
     await until(() => cli.status === "connected");
     for (const runId of runIds) {
@@ -131,7 +136,10 @@ async function installation(small: SmallDisk) {
   const keys = await ensureKeys(join(directory, "keys"));
   const authorization = keys.authorization({ anonymous: false });
   const dataDir = `${small.directory}/data`;
-  const [server, redis] = await Promise.all([testNats({ authorization, dataDir }), testRedis()]);
+  const [server, redis] = await Promise.all([
+    testNats({ authorization, dataDir, asProgram: true }),
+    testRedis(),
+  ]);
   const connect = async (user: string) => {
     const nkeySeed = await readSeed(seedFile(keys.path, user));
     const bus = await connectBus({ servers: server.url, user, nkeySeed: () => nkeySeed });

@@ -31,6 +31,7 @@ await writeFile(join(project, "mcp-servers.json"), '{"mcpServers":{}}');
 const keys = await ensureKeys(join(stateDir, "keys"), { clients: ["team-a"] });
 const port = await freePort();
 const hub = await testNats({
+  asProgram: true,
   authorization: `${keys.authorization({ anonymous: true })}
 leafnodes { listen: "127.0.0.1:${port}" }
 ${jetStreamOf("hub")}`,
@@ -44,7 +45,10 @@ for (const [kind, more] of [
   ["with a JetStream of its own", jetStreamOf("site")],
 ] as const)
   test(`behind a leaf node ${kind}: runs start and are asked about, under the name of its key alone`, async () => {
-    const leaf = await testNats({ authorization: `server_name: leaf\n${remotes}\n${more}` });
+    const leaf = await testNats({
+      asProgram: true,
+      authorization: `server_name: leaf\n${remotes}\n${more}`,
+    });
     const client = await connect({ servers: leaf.url, inboxPrefix: "_INBOX_team-a" });
     after(() => client.close());
     const runId = kind.replaceAll(" ", "-");

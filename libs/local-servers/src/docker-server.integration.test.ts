@@ -172,7 +172,7 @@ test("a configuration the server in the container refuses is an error with the s
 
 test("no container is started where a program serves the directory, or the engine does not answer", async () => {
   const dataDir = await testDirectory();
-  const redis = await testRedis({ dataDir });
+  const redis = await testRedis({ dataDir, asProgram: true });
   const options = { kind: "redis", engine: "docker", image: "none", dataDir } as const;
   const run: RunCommand = async () => ({ code: 1, stdout: "", stderr: "daemon is away" });
   await assert.rejects(

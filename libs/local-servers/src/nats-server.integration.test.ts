@@ -12,6 +12,9 @@ import { resolveServer } from "./resolve.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testNats } from "./test-servers.ts";
 
+// What is tested here are programs, also where other tests take containers.
+delete process.env["YARD_SERVERS"];
+
 async function monitor(server: RunningServer, path: string): Promise<unknown> {
   const response = await fetch(`${server.monitorUrl}${path}`);
   return response.json();

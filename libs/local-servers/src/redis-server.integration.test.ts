@@ -9,6 +9,9 @@ import { probeRedis } from "./probe.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testRedis } from "./test-servers.ts";
 
+// What is tested here are programs, also where other tests take containers.
+delete process.env["YARD_SERVERS"];
+
 /** Sends one inline command and returns the raw answer, which must end with `last`. */
 async function ask(server: RunningServer, command: string, last = "\r\n"): Promise<string> {
   const socket = connect(server.port, server.host).setEncoding("utf8");

@@ -29,7 +29,7 @@ export async function testNatsCluster(size: number): Promise<TestCluster> {
       const dataDir = await testDirectory();
       const authorization = `server_name: ${name}
 cluster { name: test, listen: "127.0.0.1:${routePort}", routes: [${routes}] }`;
-      let server = await testNats({ dataDir, authorization });
+      let server = await testNats({ dataDir, authorization, asProgram: true });
       const { port } = server;
       return {
         name,
@@ -38,7 +38,7 @@ cluster { name: test, listen: "127.0.0.1:${routePort}", routes: [${routes}] }`;
         },
         async restart() {
           await server.exited;
-          server = await testNats({ dataDir, authorization, port });
+          server = await testNats({ dataDir, authorization, port, asProgram: true });
         },
       };
     }),

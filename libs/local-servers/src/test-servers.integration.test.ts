@@ -11,8 +11,8 @@ test("when a test ends, its servers are stopped and its directories removed", as
   await t.test("a test with servers", async () => {
     left.directory = await testDirectory();
     const servers = await Promise.all([
-      testNats({ dataDir: join(left.directory, "nats") }),
-      testRedis({ dataDir: join(left.directory, "redis") }),
+      testNats({ dataDir: join(left.directory, "nats"), asProgram: true }),
+      testRedis({ dataDir: join(left.directory, "redis"), asProgram: true }),
     ]);
     left.pids = servers.map(({ pid }) => pid);
     assert.ok(

@@ -5,35 +5,38 @@ import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { after } from "node:test";
 
+import { startDockerServer } from "./docker-server.ts";
 import { startNatsServer } from "./nats-server.ts";
 import type { RedisAccess } from "./redis-access.ts";
 import { startRedisServer, startSentinel } from "./redis-server.ts";
-import { resolveServer } from "./resolve.ts";
 import type { ServerKindName } from "./server-kinds.ts";
 import type { RunningServer } from "./server-process.ts";
+import { testProgram, testSource, type TestSource } from "./test-source.ts";
 
 /**
  * A nats-server with JetStream. Without `authorization` (configuration text) everyone may do anything.
- * Give `dataDir` and `port` again to restart one with its data after a crash.
+ * Give `dataDir` and `port` again to restart one with its data after a crash. With `asProgram` it is a process of this machine
+ * also where tests take containers: for what listens on further ports, reads other files, or is looked at by its pid.
  */
 export async function testNats(
-  options: { authorization?: string; port?: number; dataDir?: string } = {},
+  options: { authorization?: string; port?: number; dataDir?: string; asProgram?: boolean } = {},
 ): Promise<RunningServer> {
-  const { authorization, ...rest } = options;
+  const { authorization: config, asProgram = false, ...rest } = options;
   const dataDir = options.dataDir ?? (await testDirectory());
-  const binary = await testBinary("nats");
+  const shared = { ...rest, dataDir, ...(config === undefined ? {} : { config }) };
+  const source = await sourceOf("nats", asProgram);
   return stoppedAfterwards(
     dataDir,
-    await startNatsServer({
-      ...rest,
-      binary,
-      dataDir,
-      ...(authorization === undefined ? {} : { config: authorization }),
-    }),
+    await (source.how === "docker"
+      ? startDockerServer({ ...shared, ...source, kind: "nats" })
+      : startNatsServer({ ...shared, binary: source.binary })),
   );
 }
 
-/** A Redis server with its append-only file (`appendfsync` default `everysec`, because tests on one disk wait for each other's fsync). */
+/**
+ * A Redis server with its append-only file (`appendfsync` default `everysec`, because tests on one disk wait for each other's fsync).
+ * With `asProgram`, or `more` of its command line, it is a process of this machine also where tests take containers.
+ */
 export async function testRedis(
   options: {
     port?: number;
@@ -41,13 +44,18 @@ export async function testRedis(
     appendfsync?: "always" | "everysec";
     access?: RedisAccess;
     more?: readonly string[];
+    asProgram?: boolean;
   } = {},
 ): Promise<RunningServer> {
+  const { asProgram = options.more !== undefined, ...rest } = options;
   const dataDir = options.dataDir ?? (await testDirectory());
-  const binary = await testBinary("redis");
+  const shared = { appendfsync: "everysec", ...rest, dataDir } as const;
+  const source = await sourceOf("redis", asProgram);
   return stoppedAfterwards(
     dataDir,
-    await startRedisServer({ appendfsync: "everysec", ...options, binary, dataDir }),
+    await (source.how === "docker"
+      ? startDockerServer({ ...shared, ...source, kind: "redis" })
+      : startRedisServer({ ...shared, binary: source.binary })),
   );
 }
 
@@ -58,7 +66,7 @@ export async function testSentinel(
   password?: string,
 ): Promise<RunningServer> {
   const dataDir = await testDirectory();
-  const options = { binary: await testBinary("redis"), dataDir, port, config, password };
+  const options = { binary: await testProgram("redis"), dataDir, port, config, password };
   return stoppedAfterwards(dataDir, await startSentinel(options));
 }
 
@@ -76,7 +84,7 @@ export async function testDirectory(): Promise<string> {
 }
 
 const running = new Map<RunningServer, string>();
-const binaries = new Map<ServerKindName, Promise<string>>();
+const sources = new Map<string, Promise<TestSource>>();
 
 function stoppedAfterwards(dataDir: string, server: RunningServer): RunningServer {
   running.set(server, dataDir);
@@ -85,25 +93,11 @@ function stoppedAfterwards(dataDir: string, server: RunningServer): RunningServe
   return server;
 }
 
-function testBinary(name: ServerKindName): Promise<string> {
-  const known = binaries.get(name);
+function sourceOf(kind: ServerKindName, asProgram: boolean): Promise<TestSource> {
+  const key = `${kind} ${asProgram}`;
+  const known = sources.get(key);
   if (known !== undefined) return known;
-  const found = findTestBinary(name);
-  binaries.set(name, found);
+  const found = testSource(kind, asProgram ? { ...process.env, YARD_SERVERS: "" } : process.env);
+  sources.set(key, found);
   return found;
-}
-
-async function findTestBinary(kind: ServerKindName): Promise<string> {
-  // Tests never use a configured server (it is somebody's data) nor a container (they signal processes).
-  const found = await resolveServer({
-    kind,
-    env: process.env,
-    log: () => {},
-    steps: ["binary", "packages"],
-  });
-  if (found.how !== "binary")
-    throw new Error(
-      `${kind}: the resolver answered ${found.how} where only programs were asked for`,
-    );
-  return found.binary;
 }

@@ -20,7 +20,7 @@ test(
   async () => {
     if (!isFillable) return;
     const dataDir = `${disk.directory}/data`;
-    const nats = await testNats({ dataDir });
+    const nats = await testNats({ dataDir, asProgram: true });
     const redis = await testRedis();
     const bus = await connectBus({ servers: nats.url, user: "caller" });
     after(() => bus.close());
@@ -52,7 +52,7 @@ test(
     disk.makeRoom();
     await nats.stop();
     const restored = service.logged("bus connection restored");
-    const again = await testNats({ dataDir, port: nats.port });
+    const again = await testNats({ dataDir, port: nats.port, asProgram: true });
     await restored;
     assert.equal(again.port, nats.port);
     // The test's own connection may come back later than the service's.
