@@ -106,8 +106,9 @@ test("both images stand on bases that are named by digest, and the chart's pods 
   assert.equal(asked.length, 3);
   const base = services.find((arg) => arg.startsWith("--build-arg=NODE_IMAGE="));
   assert.match(String(base), new RegExp(`^--build-arg=NODE_IMAGE=node:24[^@]*@${digests[0]}$`));
-  const below = `--build-arg=SWITCHYARD_IMAGE=registry.example.com/switchyard@${digests[1]}`;
+  const below = `--build-arg=SERVICES_IMAGE=registry.example.com/switchyard@${digests[1]}`;
   assert.ok(runtimes.includes(below), runtimes.join(" "));
+  assert.ok(services.includes("--target=services") && runtimes.includes("--target=mcp"));
   for (const built of [services, runtimes])
     for (const arg of ["--platform=linux/amd64,linux/arm64", "--push"])
       assert.ok(built.includes(arg));

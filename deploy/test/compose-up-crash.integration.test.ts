@@ -16,6 +16,7 @@ import {
   succeeded,
   whyNoComposition,
 } from "./composition.ts";
+import { eventsSoFar, gatewayOf, hasEnded, runOf, startRun } from "./composition-http.ts";
 
 const skip = whyNoComposition();
 const world = await composition("crash");
@@ -63,17 +64,7 @@ test(
     await writeFile(policyFile, policy.replace("\nrules:\n", `\n${RULE}`));
     world.build();
     succeeded(compose(["up", "--detach", "--wait"]));
-    const key = /yk_[\w-]+/.exec(
-      succeeded(yard("keys", "api", "create", "me", "--role", "admin", "--json")),
-    )?.[0];
-    const http: Http = async (path, { headers, ...init } = {}) => {
-      const address = succeeded(compose(["port", "gateway", "8321"])).trim();
-      return fetch(`http://${address}${path}`, {
-        signal: AbortSignal.timeout(20_000),
-        ...init,
-        headers: { authorization: `Bearer ${key}`, ...headers },
-      });
-    };
+    const http = gatewayOf(world);
 
     await t.test("every container is healthy, or has done its work", () => {
       const containers = listed(compose(["ps", "--all", "--format", "json"]).text);
@@ -90,7 +81,7 @@ test(
     });
 
     await t.test("an API key starts a run by REST, and its events come as a stream", async () => {
-      await start(http, { agent: "demo", input: "hello", runId: "first" });
+      await startRun(http, { agent: "demo", input: "hello", runId: "first" });
       const events = await (await http("/api/v1/runs/first/events")).text();
       assert.match(events, /^event: finished$/m);
       assert.match(events, /You asked: \\"hello/);
@@ -133,7 +124,7 @@ test(
     for (const service of services)
       await t.test(`a run goes on when ${service} dies during a call`, async () => {
         const runId = `dies-${service}`;
-        await start(http, { agent: "patient", input: "wait", runId });
+        await startRun(http, { agent: "patient", input: "wait", runId });
         await until(
           async () => /^event: tool-/m.test(await eventsSoFar(http, runId)),
           Boolean,
@@ -141,11 +132,7 @@ test(
         );
         const before = restarts(service);
         crash(service);
-        const run = await until(
-          () => runOf(http, runId),
-          ({ status }) => ["succeeded", "failed", "dead", "cancelled"].includes(status),
-          WAIT,
-        );
+        const run = await until(() => runOf(http, runId), hasEnded, WAIT);
         assert.equal(run.status, "succeeded", JSON.stringify(run));
         assert.match(run.output ?? "", /Duration: 4 seconds.*Duration: 1 seconds/);
         const sequence = await until(
@@ -202,54 +189,6 @@ test(
 /** Not ours: no tini is in its container, whose first process nothing inside can kill. */
 function isServer(service: string): boolean {
   return service === "nats" || service === "redis";
-}
-
-type Http = (
-  path: string,
-  init?: Omit<RequestInit, "headers"> & { headers?: Record<string, string> },
-) => Promise<Response>;
-
-async function start(http: Http, body: { agent: string; input: string; runId: string }) {
-  const response = await http("/api/v1/runs", {
-    method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": body.runId },
-    body: JSON.stringify(body),
-  });
-  assert.equal(response.status, 202, await response.clone().text());
-}
-
-interface Run {
-  readonly status: string;
-  readonly output?: string;
-}
-
-/** `away` while the gateway, or what it asks, does not answer. */
-async function runOf(http: Http, runId: string): Promise<Run> {
-  try {
-    const response = await http(`/api/v1/runs/${runId}`);
-    if (!response.ok) return { status: "away" };
-    // The gateway's answer is checked against its contract in its own tests.
-    return ((await response.json()) as { run: Run }).run;
-  } catch {
-    return { status: "away" };
-  }
-}
-
-/** What the stream of a run's events has said in two seconds, or until it ended. */
-async function eventsSoFar(http: Http, runId: string): Promise<string> {
-  let text = "";
-  try {
-    const response = await http(`/api/v1/runs/${runId}/events`, {
-      signal: AbortSignal.timeout(2_000),
-    });
-    const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-    }
-  } catch {
-    // The time is over, or the gateway is away.
-  }
-  return text;
 }
 
 function numbersIn(events: string): number[] {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, globSync, openSync, readSync, type Dirent } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
@@ -16,7 +18,7 @@ interface ComposeService {
   environment?: Record<string, string | null>;
   env_file?: { path: string; required?: boolean }[];
   entrypoint?: string[];
-  build?: unknown;
+  build?: { target?: string; args?: Record<string, string> } | null;
   image?: string;
   pull_policy?: string;
   tmpfs?: string[];
@@ -175,8 +177,8 @@ test(
     for (const [name, service] of ours) assert.equal(service.pull_policy, "never", name);
     const builders = ours.filter(([, { build }]) => build !== undefined && build !== null);
     assert.deepEqual(
-      builders.map(([name]) => name),
-      ["keys"],
+      builders.map(([name, { build }]) => [name, build?.target]),
+      [["keys", "services"]],
     );
   },
 );
@@ -298,6 +300,8 @@ test("runtimes.yml gives the runner alone another image, more room and sandboxes
   const { services } = resolvedConfig({}, ["deploy/docker/runtimes.yml"]);
   const runner = services["runner"];
   assert.equal(runner?.image, "switchyard:dev-runtimes");
+  assert.equal(runner.build?.target, "runtimes");
+  assert.equal(runner.build.args?.["SERVICES_IMAGE"], "services");
   const options = runner.security_opt ?? [];
   assert.ok(options.includes("seccomp=unconfined"));
   assert.ok(options.includes("no-new-privileges:true"));
@@ -308,7 +312,7 @@ test("runtimes.yml gives the runner alone another image, more room and sandboxes
 
 test("the image of runtimes has the versions of the CLIs that are tried, each where it is linked from", async () => {
   const tried = await readFile(`${root}services/agent-runner/test-fixtures/coding-clis.ts`, "utf8");
-  const dockerfile = await readFile(`${root}deploy/docker/runtimes.Dockerfile`, "utf8");
+  const dockerfile = await readFile(`${root}deploy/docker/Dockerfile`, "utf8");
   const packages = [
     ...tried.matchAll(/name: "([^"]+)",\n\s+version: "([^"]+)",\n\s+file: [`"](.+)[`"]/g),
   ];
@@ -350,11 +354,17 @@ test("the image copies every workspace, and runs as a user without a name", asyn
   assert.match(dockerfile, /^USER 10001:10001$/m);
 });
 
-test("the variant for MCP servers adds to the image, and keeps its user and its start", async () => {
-  const dockerfile = await readFile(`${root}deploy/docker/mcp.Dockerfile`, "utf8");
-  assert.match(dockerfile, /^FROM \$\{SWITCHYARD_IMAGE\}$/m);
-  assert.match(dockerfile, /\nUSER 10001:10001\n$/);
-  assert.doesNotMatch(dockerfile, /^(?:ENTRYPOINT|CMD)/m);
+test("the variants for MCP servers and coding CLIs add to the image, and keep its user and its start", async () => {
+  const dockerfile = await readFile(`${root}deploy/docker/Dockerfile`, "utf8");
+  assert.match(dockerfile, /^ARG SERVICES_IMAGE=services$/m);
+  const stages = dockerfile.split(/^FROM /m);
+  for (const name of ["mcp", "runtimes"]) {
+    const begin = `\${SERVICES_IMAGE} AS ${name}\n`;
+    const stage = stages.find((text) => text.startsWith(begin)) ?? assert.fail(name);
+    assert.equal(stage.match(/^USER .+$/gm)?.at(-1), "USER 10001:10001");
+    assert.doesNotMatch(stage, /^(?:ENTRYPOINT|CMD)/m);
+  }
+  assert.equal(stages.at(-1), "services\n", "what a build without a target makes");
 });
 
 test("what the image installs is for every processor: no install script and no native code", async () => {
@@ -372,7 +382,32 @@ test("what the image installs is for every processor: no install script and no n
     bound.map(([path]) => path),
     [],
   );
+  // Nor a program among the files of any of them, whatever it is called.
+  const programs = installed.flatMap(([path]) =>
+    globSync("**", { cwd: root + path, withFileTypes: true, exclude: isNested })
+      .filter((entry) => entry.isFile() && !TEXT.test(entry.name))
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .filter(isProgram),
+  );
+  assert.deepEqual(programs, []);
 });
+
+const TEXT = /\.(?:[cm]?[jt]s|json|map|md|txt|ya?ml)$/;
+/** Of Linux, macOS (two byte orders, and for several processors), Windows, and archives of any. */
+const MAGIC = ["7f454c46", "feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe", "4d5a"];
+
+function isNested({ name }: Dirent): boolean {
+  return name === "node_modules";
+}
+
+function isProgram(file: string): boolean {
+  const begin = Buffer.alloc(8);
+  const opened = openSync(file, "r");
+  readSync(opened, begin, 0, begin.length, 0);
+  closeSync(opened);
+  const hex = begin.toString("hex");
+  return hex === "213c617263683e0a" || MAGIC.some((magic) => hex.startsWith(magic));
+}
 
 interface LockedPackage {
   dev?: boolean;
@@ -386,7 +421,10 @@ test("NATS and Redis are configured to keep what they acknowledge", async () => 
   const redis = await readFile(`${root}deploy/redis/redis.conf`, "utf8");
   assert.match(redis, /^appendfsync always$/m);
   assert.match(redis, /^maxmemory-policy noeviction$/m);
-  for (const file of ["deploy/nats/nats.conf", "deploy/helm/switchyard/files/nats.conf"]) {
+  for (const file of [
+    "deploy/nats/nats.conf",
+    "deploy/helm/switchyard/charts/single-nats/files/nats.conf",
+  ]) {
     assert.match(await readFile(root + file, "utf8"), /sync_interval: always/, file);
   }
   const nodes = await readFile(`${root}deploy/k8s/overlays/dev/single-nodes.yaml`, "utf8");

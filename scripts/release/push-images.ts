@@ -15,6 +15,7 @@ export interface Images {
   readonly mcpDigest: string;
 }
 
+const DOCKERFILE = "deploy/docker/Dockerfile";
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /**
@@ -28,29 +29,27 @@ export async function pushImages(wanted: {
   platforms: string;
 }): Promise<Images> {
   const { root, repository, version } = wanted;
-  const dockerfile = await readFile(join(root, "deploy/docker/Dockerfile"), "utf8");
+  const dockerfile = await readFile(join(root, DOCKERFILE), "utf8");
   const tag = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile)?.[1];
-  if (tag === undefined) throw new Error("deploy/docker/Dockerfile has no ARG NODE_IMAGE=…");
+  if (tag === undefined) throw new Error(`${DOCKERFILE} has no ARG NODE_IMAGE=…`);
   const inspect = ["buildx", "imagetools", "inspect", tag, "--format", "{{.Manifest.Digest}}"];
   const base = `${tag}@${digestIn(await docker(root, inspect), tag)}`;
   const digest = await build(wanted, {
     tag: version,
-    file: "deploy/docker/Dockerfile",
+    target: "services",
     args: [`NODE_IMAGE=${base}`],
-    context: ".",
   });
   const mcpDigest = await build(wanted, {
     tag: `${version}-mcp`,
-    file: "deploy/docker/mcp.Dockerfile",
-    args: [`SWITCHYARD_IMAGE=${repository}@${digest}`],
-    context: "deploy/docker",
+    target: "mcp",
+    args: [`NODE_IMAGE=${base}`, `SERVICES_IMAGE=${repository}@${digest}`],
   });
   return { repository, base, digest, mcpDigest };
 }
 
 async function build(
   { root, repository, platforms }: { root: string; repository: string; platforms: string },
-  image: { tag: string; file: string; args: readonly string[]; context: string },
+  image: { tag: string; target: string; args: readonly string[] },
 ): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "release-"));
   try {
@@ -58,14 +57,15 @@ async function build(
     await docker(root, [
       "buildx",
       "build",
-      `--file=${image.file}`,
+      `--file=${DOCKERFILE}`,
+      `--target=${image.target}`,
       `--platform=${platforms}`,
       ...image.args.map((arg) => `--build-arg=${arg}`),
       `--tag=${repository}:${image.tag}`,
       `--metadata-file=${facts}`,
       "--provenance=true",
       "--push",
-      image.context,
+      ".",
     ]);
     const told: { "containerimage.digest"?: string } = JSON.parse(await readFile(facts, "utf8"));
     return digestIn(told["containerimage.digest"] ?? "", `${repository}:${image.tag}`);

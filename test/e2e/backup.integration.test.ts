@@ -1,9 +1,11 @@
 // What is there again after a restore, and what is lost with Redis or with JetStream: the table in docs/operations.md.
 
 import assert from "node:assert/strict";
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { promisify } from "node:util";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
@@ -17,7 +19,7 @@ import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const directory = await testDirectory();
 const project = join(directory, "project");
-const backup = join(directory, "backup");
+const backup = join(directory, "backup.tar.gz");
 const workspace = join(directory, "workspace");
 
 const AGENTS = {
@@ -27,7 +29,16 @@ const AGENTS = {
   answer: "you said {{/results/0/text}}"`,
 };
 
-test("an installation is stopped and its directories are copied", async (t) => {
+/** What an installation of `yard dev` is, of all that is in its state directory. */
+const FOLDERS = { keys: "keys", nats: "data/nats", redis: "data/redis" } as const;
+
+/** As people do it. */
+function script(action: "save" | "restore", ...folders: string[]): Promise<unknown> {
+  const file = join(import.meta.dirname, "../../deploy/backup.sh");
+  return promisify(execFile)("sh", [file, action, backup, ...folders]);
+}
+
+test("an installation is stopped and deploy/backup.sh keeps its folders in one file", async (t) => {
   for (const path of [workspace, join(project, "agents"), join(project, "policies")])
     await mkdir(path, { recursive: true });
   for (const [name, plan] of Object.entries(AGENTS))
@@ -47,8 +58,15 @@ test("an installation is stopped and its directories are copied", async (t) => {
   await client.waitForEvent("yard.evt.run.me.ended.finished", () => true);
   await client.waitForEvent("yard.evt.run.me.asking.waiting", () => true);
   await stop();
-  await cp(stateDir, backup, { recursive: true });
+  const folders = Object.values(FOLDERS).map((path) => join(stateDir, path));
+  await script("save", ...folders);
+  await assert.rejects(script("save", ...folders), /is there already/);
+  await assert.rejects(script("restore", ...folders), /keys is not empty/);
   await rm(stateDir, { recursive: true });
+  const whole = await readFile(backup);
+  await appendFile(backup, "x");
+  await assert.rejects(script("restore", ...folders), /is not what was saved/);
+  await writeFile(backup, whole);
 });
 
 test("Redis, JetStream and keys restored: ended runs, events and the audit are there, and a run that waited goes on", async (t) => {
@@ -78,11 +96,11 @@ test("Redis lost, JetStream kept: events and audit of before are there, the runs
   await works(client);
 });
 
-/** A copy of the backup without some of its directories, started. */
+/** What the backup has without some of its folders, started. */
 async function restored(t: TestContext, lost: readonly ("nats" | "redis")[]) {
   const stateDir = join(directory, `restored-${lost.join("-") || "all"}`);
-  await cp(backup, stateDir, { recursive: true });
-  for (const name of lost) await rm(join(stateDir, "data", name), { recursive: true });
+  const kept = Object.entries(FOLDERS).filter(([name]) => !lost.some((each) => each === name));
+  await script("restore", ...kept.map(([, path]) => join(stateDir, path)));
   return { stateDir, ...(await started(t, stateDir)) };
 }
 
