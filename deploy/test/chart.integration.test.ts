@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommands } from "@switchyard/contracts/streams";
 import { parseBundle } from "@switchyard/policy/bundle/parse-bundle";
 import { readTriggers } from "@switchyard/scheduler/triggers/triggers-file";
-import { readRedisUrl } from "@switchyard/service/redis-url";
 import { readIssuers } from "@switchyard/policy/users/issuers-file";
 import { parse } from "yaml";
 import { assertWellKept, typeErrors } from "./check-manifests.ts";
@@ -341,50 +340,6 @@ test(
   },
 );
 
-const redisUrlOf = (container: unknown): string =>
-  String(variable(container, "YARD_REDIS_URL")).replaceAll(/\$\((\w+)\)/g, (_, name: string) =>
-    String(variable(container, name)),
-  );
-
-test("a Redis that Sentinels name is told to every service as it reads it", { skip }, () => {
-  const own = ["scheme=redis+sentinel", "address=s1.redis:26379\\,s2.redis:26379/main"];
-  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
-  for (const deployment of ofKind(manifests, "Deployment")) {
-    const container = dig(deployment, "spec.template.spec.containers.0");
-    const url = redisUrlOf(container);
-    const place = readRedisUrl(url);
-    assert.equal(place?.primary, "main", url);
-    assert.equal(place.hosts.length, 2);
-    assert.notEqual(place.username, "");
-  }
-});
-
-test("the Sentinels' password is a Secret of every service", { skip }, () => {
-  const own = ["scheme=rediss+sentinel", "address=s1:26379/main", "sentinelSecret=sentinels"];
-  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
-  for (const deployment of ofKind(manifests, "Deployment")) {
-    const container = dig(deployment, "spec.template.spec.containers.0");
-    const file = String(variable(container, "YARD_REDIS_SENTINEL_PASSWORD_FILE"));
-    const mounts = JSON.stringify(container);
-    assert.match(mounts, new RegExp(`"mountPath":"${dirname(file)}"`), deployment.metadata.name);
-    const volumes = [dig(deployment, "spec.template.spec.volumes")].flat();
-    const volume = volumes.find((each) => dig(each, "name") === "sentinel");
-    assert.equal(dig(volume, "secret.secretName"), "sentinels");
-    assert.deepEqual(dig(volume, "secret.items"), [{ key: "password", path: basename(file) }]);
-  }
-});
-
-test("a Redis Cluster is told to every service by some of its nodes", { skip }, () => {
-  const own = ["scheme=rediss+cluster", "address=n1.redis:6379\\,n2.redis:6379"];
-  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
-  for (const deployment of ofKind(manifests, "Deployment")) {
-    const container = dig(deployment, "spec.template.spec.containers.0");
-    const url = redisUrlOf(container);
-    const { kind, hosts, tls } = readRedisUrl(url) ?? {};
-    assert.deepEqual([kind, hosts?.length, tls], ["cluster", 2, true], url);
-  }
-});
-
 test(
   "the gateway's own TLS is a Secret that it reads again, and its Service says so",
   { skip },
@@ -469,32 +424,4 @@ test("the policy service takes the rules and issuers of every value set", { skip
       issuers += (await readIssuers(join(folder, "issuers.yaml"))).length;
     }
   assert.equal(issuers, 1);
-});
-
-const refused: readonly [set: string, message: RegExp][] = [
-  ["natz.url=x", /additional properties 'natz' not allowed/],
-  ["gateway.replicas=two", /'\/gateway\/replicas': got string, want integer/],
-  [
-    "redis.scheme=http",
-    /'\/redis\/scheme': value must be one of 'redis', 'rediss', 'redis\+sentinel', 'rediss\+sentinel', 'redis\+cluster', 'rediss\+cluster'/,
-  ],
-  ["redis.address=redis://u:p@redis:6379", /'\/redis\/address'.* does not match pattern/],
-  ["redis.scheme=redis+sentinel", /redis\.address: the name of the primary/],
-  ["redis.address=a:6379\\,b:6379", /redis\.address: several addresses belong to/],
-  ["redis.sentinelSecret=x", /redis\.sentinelSecret: only Sentinels/],
-  ["nats.url=nats://user:pass@nats:4222", /'\/nats\/url'.* does not match pattern/],
-  ["image.digest=latest", /'\/image\/digest'.* does not match pattern/],
-  ["policy.pod.tolerantions[0]=x", /additional properties 'tolerantions' not allowed/],
-  ["agentRunner.autoscaling.by=cron", /must be one of 'none', 'keda', 'hpa'/],
-  ["agentRunner.env.OPENAI_API_KEY=k", /belong into a Secret that agentRunner\.secrets names/],
-  ["mcpServers.x.image=y", /mcpServers: mcpBroker\.privateHosts has to permit/],
-  ["mcpServers.x.port=8080", /missing property 'image'/],
-  ["toolbox.replicas=2", /toolbox\.replicas: more than one needs .*ReadWriteMany/],
-  ["gateway.ingress.enabled=true", /gateway\.ingress\.host: the Ingress needs a name/],
-  ["gateway.oidc.issuer=https://login.example.com", /gateway\.url: sign-in by OIDC needs/],
-];
-
-test("values that cannot be are refused, and the message says which and why", { skip }, () => {
-  for (const [set, message] of refused)
-    assert.throws(() => renderChart(helm, { sets: [set] }), { message }, set);
 });

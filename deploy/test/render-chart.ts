@@ -4,12 +4,16 @@ import { fileURLToPath } from "node:url";
 const folder = fileURLToPath(new URL("../helm/", import.meta.url));
 
 /**
- * Renders the chart with helm: with one of the value sets in deploy/helm/values, with `--set` values, of one template only.
+ * Renders the chart with helm: with one of the value sets in deploy/helm/values, with `--set` values, of some templates only.
  * Throws with helm's own words when the values are refused.
  */
 export function renderChart(
   helm: string,
-  { values, sets = [], only }: { values?: string; sets?: readonly string[]; only?: string } = {},
+  {
+    values,
+    sets = [],
+    only = [],
+  }: { values?: string; sets?: readonly string[]; only?: readonly string[] } = {},
 ): string {
   return runHelm(helm, [
     "template",
@@ -18,7 +22,7 @@ export function renderChart(
     "--namespace=switchyard",
     ...(values === undefined ? [] : ["--values", `values/${values}.yaml`]),
     ...sets.flatMap((set) => ["--set", set]),
-    ...(only === undefined ? [] : ["--show-only", `templates/${only}`]),
+    ...only.flatMap((path) => ["--show-only", path]),
   ]);
 }
 

@@ -4,9 +4,12 @@ import { format } from "./format.ts";
 
 const parts = {
   base: { values: "base" },
-  keda: { sets: ["agentRunner.autoscaling.by=keda"], only: "autoscaling.yaml" },
-  hpa: { sets: ["agentRunner.autoscaling.by=hpa"], only: "autoscaling.yaml" },
-  "single-nodes": { sets: ["singleNodes.enabled=true"], only: "single-nodes.yaml" },
+  keda: { sets: ["agentRunner.autoscaling.by=keda"], only: ["templates/autoscaling.yaml"] },
+  hpa: { sets: ["agentRunner.autoscaling.by=hpa"], only: ["templates/autoscaling.yaml"] },
+  "single-nodes": {
+    sets: ["singleNats.enabled=true", "singleRedis.enabled=true"],
+    only: ["charts/singleNats/templates/nats.yaml", "charts/singleRedis/templates/redis.yaml"],
+  },
 } as const;
 
 /** What the kustomize folders have of the chart. Where no helm runs, the file stays as it is. */

@@ -49,7 +49,13 @@
 {{- if gt (int $v.agentRunner.autoscaling.min) (int $v.agentRunner.autoscaling.max) }}
 {{- fail "agentRunner.autoscaling: min is greater than max" }}
 {{- end }}
-{{- if and $v.endpointsConfigMap $v.singleNodes.enabled }}
-{{- fail "singleNodes.enabled: endpointsConfigMap says where NATS and Redis are; leave one of them out" }}
+{{- range $name := list "singleNats" "singleRedis" }}
+{{- $single := index $v $name }}
+{{- if and $single.enabled $v.endpointsConfigMap }}
+{{- fail (printf "%s.enabled: endpointsConfigMap says where NATS and Redis are; leave one of them out" $name) }}
+{{- end }}
+{{- if and $single.enabled (ne $single.keysSecret $v.keys.secret) }}
+{{- fail (printf "%s.keysSecret: it has to be keys.secret, %s" $name $v.keys.secret) }}
+{{- end }}
 {{- end }}
 {{- end }}

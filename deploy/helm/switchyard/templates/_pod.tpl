@@ -34,7 +34,7 @@ app.kubernetes.io/part-of: switchyard
 {{- end }}
 
 {{- define "switchyard.natsUrl" -}}
-{{- if .Values.singleNodes.enabled }}nats://nats:4222{{ else }}{{ .Values.nats.url }}{{ end }}
+{{- if .Values.singleNats.enabled }}nats://nats:4222{{ else }}{{ .Values.nats.url }}{{ end }}
 {{- end }}
 
 {{- define "switchyard.security" -}}
@@ -43,12 +43,13 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end }}
 
+{{/* Of a user with this number, or of one that the cluster gives. */}}
 {{- define "switchyard.podSecurity" -}}
 runAsNonRoot: true
-{{- if .Values.pods.userId }}
-runAsUser: {{ .Values.pods.userId | int }}
-runAsGroup: {{ .Values.pods.userId | int }}
-fsGroup: {{ .Values.pods.userId | int }}
+{{- with . }}
+runAsUser: {{ int . }}
+runAsGroup: {{ int . }}
+fsGroup: {{ int . }}
 {{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
@@ -81,7 +82,7 @@ seccompProfile: { type: RuntimeDefault }
 {{- include "switchyard.commonEnv" .root }}
 - { name: YARD_NATS_NKEY_FILE, value: /keys/{{ .user }}.nk }
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_SCHEME" "key" "redisScheme" "value" .root.Values.redis.scheme) }}
-{{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleNodes.enabled)) }}
+{{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleRedis.enabled)) }}
 {{- /* The service's own user; its password is the file below. */}}
 - { name: YARD_REDIS_URL, value: "$(REDIS_SCHEME)://{{ .user }}@$(REDIS_ADDRESS)" }
 - { name: YARD_REDIS_PASSWORD_FILE, value: /keys/{{ .user }}.redis }

@@ -1,0 +1,131 @@
+// What single values of the chart do, and which are refused.
+import assert from "node:assert/strict";
+import { basename, dirname } from "node:path";
+import { test } from "node:test";
+import { readRedisUrl } from "@switchyard/service/redis-url";
+import { deploymentOf, dig, ofKind, variable } from "./read-manifests.ts";
+import { kubernetesTool } from "./kubernetes-tools.ts";
+import { renderChart } from "./render-chart.ts";
+import { readManifests } from "./render-manifests.ts";
+
+const helm = (await kubernetesTool("helm")) ?? "";
+const skip = helm === "" && "there is no helm on this machine";
+
+const redisUrlOf = (container: unknown): string =>
+  String(variable(container, "YARD_REDIS_URL")).replaceAll(/\$\((\w+)\)/g, (_, name: string) =>
+    String(variable(container, name)),
+  );
+
+test("a Redis that Sentinels name is told to every service as it reads it", { skip }, () => {
+  const own = ["scheme=redis+sentinel", "address=s1.redis:26379\\,s2.redis:26379/main"];
+  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
+  for (const deployment of ofKind(manifests, "Deployment")) {
+    const container = dig(deployment, "spec.template.spec.containers.0");
+    const url = redisUrlOf(container);
+    const place = readRedisUrl(url);
+    assert.equal(place?.primary, "main", url);
+    assert.equal(place.hosts.length, 2);
+    assert.notEqual(place.username, "");
+  }
+});
+
+test("the Sentinels' password is a Secret of every service", { skip }, () => {
+  const own = ["scheme=rediss+sentinel", "address=s1:26379/main", "sentinelSecret=sentinels"];
+  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
+  for (const deployment of ofKind(manifests, "Deployment")) {
+    const container = dig(deployment, "spec.template.spec.containers.0");
+    const file = String(variable(container, "YARD_REDIS_SENTINEL_PASSWORD_FILE"));
+    const mounts = JSON.stringify(container);
+    assert.match(mounts, new RegExp(`"mountPath":"${dirname(file)}"`), deployment.metadata.name);
+    const volumes = [dig(deployment, "spec.template.spec.volumes")].flat();
+    const volume = volumes.find((each) => dig(each, "name") === "sentinel");
+    assert.equal(dig(volume, "secret.secretName"), "sentinels");
+    assert.deepEqual(dig(volume, "secret.items"), [{ key: "password", path: basename(file) }]);
+  }
+});
+
+test("a Redis Cluster is told to every service by some of its nodes", { skip }, () => {
+  const own = ["scheme=rediss+cluster", "address=n1.redis:6379\\,n2.redis:6379"];
+  const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
+  for (const deployment of ofKind(manifests, "Deployment")) {
+    const container = dig(deployment, "spec.template.spec.containers.0");
+    const url = redisUrlOf(container);
+    const { kind, hosts, tls } = readRedisUrl(url) ?? {};
+    assert.deepEqual([kind, hosts?.length, tls], ["cluster", 2, true], url);
+  }
+});
+
+test("NATS and Redis of one pod are there each by itself, and services find them", { skip }, () => {
+  const endpointsWith = (set: string) => {
+    const manifests = readManifests(renderChart(helm, { sets: [set] }));
+    const policy = dig(deploymentOf(manifests, "policy"), "spec.template.spec.containers.0");
+    return {
+      sets: ofKind(manifests, "StatefulSet").map(({ metadata }) => metadata.name),
+      nats: variable(policy, "YARD_NATS_URL"),
+      redis: redisUrlOf(policy),
+    };
+  };
+  const nats = "nats://nats.nats.svc.cluster.local:4222";
+  const redis = "redis://policy@redis.redis.svc.cluster.local:6379";
+  assert.deepEqual(endpointsWith("singleNats.enabled=true"), {
+    sets: ["nats"],
+    nats: "nats://nats:4222",
+    redis,
+  });
+  assert.deepEqual(endpointsWith("singleRedis.enabled=true"), {
+    sets: ["redis"],
+    nats,
+    redis: "redis://policy@redis:6379",
+  });
+  assert.deepEqual(endpointsWith("image.tag=x"), { sets: [], nats, redis });
+});
+
+test("kinds that an operator brings are there only where they are asked for", { skip }, () => {
+  const own = /^(?:v1|(?:apps|autoscaling|policy|networking\.k8s\.io)\/v\d+)$/;
+  const brought = (set: string) => {
+    const strange = readManifests(renderChart(helm, { values: set })).filter(
+      ({ apiVersion }) => !own.test(apiVersion),
+    );
+    return [...new Set(strange.map(({ kind }) => kind))].toSorted();
+  };
+  for (const set of ["minimal", "dev", "air-gapped", "coding-agents"])
+    assert.deepEqual(brought(set), [], set);
+  assert.deepEqual(brought("external"), ["ExternalSecret"]);
+  assert.deepEqual(brought("multi-team"), ["HTTPRoute", "PodMonitor"]);
+  assert.deepEqual(brought("production"), ["PodMonitor", "PrometheusRule", "ScaledObject"]);
+});
+
+const refused: readonly [set: string, message: RegExp][] = [
+  ["singleNodes.enabled=true", /additional properties 'singleNodes' not allowed/],
+  ["natz.url=x", /additional properties 'natz' not allowed/],
+  ["gateway.replicas=two", /'\/gateway\/replicas': got string, want integer/],
+  [
+    "redis.scheme=http",
+    /'\/redis\/scheme': value must be one of 'redis', 'rediss', 'redis\+sentinel', 'rediss\+sentinel', 'redis\+cluster', 'rediss\+cluster'/,
+  ],
+  ["redis.address=redis://u:p@redis:6379", /'\/redis\/address'.* does not match pattern/],
+  ["redis.scheme=redis+sentinel", /redis\.address: the name of the primary/],
+  ["redis.address=a:6379\\,b:6379", /redis\.address: several addresses belong to/],
+  ["redis.sentinelSecret=x", /redis\.sentinelSecret: only Sentinels/],
+  ["nats.url=nats://user:pass@nats:4222", /'\/nats\/url'.* does not match pattern/],
+  ["image.digest=latest", /'\/image\/digest'.* does not match pattern/],
+  ["policy.pod.tolerantions[0]=x", /additional properties 'tolerantions' not allowed/],
+  ["agentRunner.autoscaling.by=cron", /must be one of 'none', 'keda', 'hpa'/],
+  ["agentRunner.env.OPENAI_API_KEY=k", /belong into a Secret that agentRunner\.secrets names/],
+  ["mcpServers.x.image=y", /mcpServers: mcpBroker\.privateHosts has to permit/],
+  ["mcpServers.x.port=8080", /missing property 'image'/],
+  ["toolbox.replicas=2", /toolbox\.replicas: more than one needs .*ReadWriteMany/],
+  ["gateway.ingress.enabled=true", /gateway\.ingress\.host: the Ingress needs a name/],
+  ["gateway.oidc.issuer=https://login.example.com", /gateway\.url: sign-in by OIDC needs/],
+];
+
+test("keys of bundled servers in another Secret are refused", { skip }, () => {
+  const sets = ["singleNats.enabled=true", "keys.secret=other"];
+  const message = /singleNats\.keysSecret: it has to be keys\.secret, other/;
+  assert.throws(() => renderChart(helm, { sets }), { message });
+});
+
+test("values that cannot be are refused, and the message says which and why", { skip }, () => {
+  for (const [set, message] of refused)
+    assert.throws(() => renderChart(helm, { sets: [set] }), { message }, set);
+});
