@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
@@ -108,3 +108,161 @@ test("somebody who is not an owner is not shown them and cannot call them [F39]"
     /there is no tool gateway_config_get for you/,
   );
 });
+
+const OPEN = {
+  sessions: { visibility: "all" },
+  agentToAgent: { enabled: true, maxPingPongTurns: 1 },
+  subagents: { allowAgents: ["*"] },
+};
+const speaksIn = (session: string, more: Json = {}) =>
+  connectV2({ env: { ...owners[0], SWITCHYARD_SESSION_KEY: session, ...more } });
+const setTools = (settings: Json) =>
+  writeFile(join(project, "tools.json"), JSON.stringify(settings));
+const keysOf = ({ json }: { json: Json }) =>
+  (json["sessions"] as Json[]).map(({ key }) => String(key));
+
+test("tools.json says how far an agent's session reaches, and a change of it counts at once [F6-F12] [F16] [X42]", async () => {
+  await setTools(OPEN);
+  const { client } = await speaksIn("agent:helper:narrow");
+  const { client: person } = await connectV2();
+  const hello = { sessionKey: "agent:talker:far", message: "hello" };
+  await until(async () => (await callOf(client, "sessions_send", hello)).json["status"] === "ok");
+  await callOf(client, "sessions_send", { sessionKey: "agent:helper:narrow", message: "x" });
+  const { json: child } = await callOf(client, "sessions_spawn", { task: "x" });
+  const own = ["agent:helper:narrow", String(child["childSessionKey"])];
+  await setTools({ message: { broadcast: { enabled: false } } });
+  await until(
+    async () => !keysOf(await callOf(client, "sessions_list")).includes(hello.sessionKey),
+  );
+  assert.deepEqual(keysOf(await callOf(client, "sessions_list")).toSorted(), own.toSorted());
+  // A person's own program has no session to be kept to.
+  assert.ok(keysOf(await callOf(person, "sessions_list")).includes(hello.sessionKey));
+  for (const [tool, args, error] of [
+    ["sessions_send", hello, /^Session send visibility .*current session tree/],
+    ["sessions_history", { sessionKey: "agent:talker:far" }, /^Session history visibility/],
+    [
+      "sessions_spawn",
+      { task: "x", agentId: "talker" },
+      /^agentId is not allowed for sessions_spawn \(allowed: none\)$/,
+    ],
+  ] as const) {
+    const { json } = await callOf(client, tool, args);
+    assert.equal(json["status"], "forbidden", tool);
+    assert.match(String(json["error"]), error);
+  }
+  assert.match(
+    await errorOf(client, "session_status", { sessionKey: "agent:talker:far" }),
+    /Session status visibility is restricted/,
+  );
+  const { json: agents } = await callOf(client, "agents_list");
+  assert.deepEqual(
+    [agents["allowAny"], (agents["agents"] as Json[]).map(({ id }) => id)],
+    [false, ["helper"]],
+  );
+  assert.match(
+    await errorOf(client, "message_broadcast", { targets: ["user:1"], message: "x" }),
+    /Broadcast is disabled\. Set tools\.message\.broadcast\.enabled to true\./,
+  );
+  const { client: confined } = await speaksIn("agent:helper:narrow", {
+    SWITCHYARD_SANDBOXED: "true",
+  });
+  const sandboxed = await callOf(confined, "sessions_send", hello);
+  assert.equal(sandboxed.json["error"], "Session not visible from this sandboxed agent session.");
+  const byLabel = { label: "x", agentId: "talker", message: "x" };
+  assert.equal(
+    (await callOf(confined, "sessions_send", byLabel)).json["error"],
+    "Sandboxed sessions_send label lookup is limited to this agent",
+  );
+  await setTools({ ...OPEN, agentToAgent: {}, subagents: { requireAgentId: true } });
+  await until(
+    async () => (await callOf(client, "sessions_send", hello)).json["error"],
+    (error) => String(error).startsWith("Agent-to-agent messaging is disabled."),
+  );
+  assert.match(
+    String((await callOf(client, "sessions_spawn", { task: "x" })).json["error"]),
+    /requires explicit agentId/,
+  );
+});
+
+test("what a spawned session came to is announced, and the answer goes to the chat [F9] [complaint-3]", async () => {
+  await setTools(OPEN);
+  const session = "agent:talker:loopback:direct:bob";
+  const { client } = await speaksIn(session);
+  await callOf(client, "sessions_send", { sessionKey: session, message: "hello" });
+  const task = { task: "look", agentId: "helper", label: "look", cleanup: "delete" };
+  const { json } = await until(
+    () => callOf(client, "sessions_spawn", task),
+    (spawned) => spawned.json["status"] === "accepted",
+  );
+  assert.match(String(json["note"]), /announced in your session/);
+  assert.deepEqual(await saidTo(client, "user:bob"), ["Well said."]);
+  const { text } = await callOf(client, "sessions_history", { sessionKey: session });
+  assert.match(text, /has ended: look\.[^]*Status: completed successfully[^]*You said look/);
+  await until(
+    () => callOf(client, "subagents", {}),
+    (listed) => listed.json["total"] === 0,
+  );
+});
+
+test("two sessions answer each other behind sessions_send, and the chat of the one that was asked is told [F8]", async () => {
+  await setTools(OPEN);
+  const { client } = await speaksIn("agent:quiet:desk");
+  const target = "agent:talker:loopback:direct:eve";
+  const { json } = await until(
+    () => callOf(client, "sessions_send", { sessionKey: target, message: "What is new?" }),
+    (sent) => sent.json["status"] === "ok",
+  );
+  assert.deepEqual(
+    [json["reply"], json["delivery"]],
+    ["Well said.", { status: "pending", mode: "announce" }],
+  );
+  assert.deepEqual(await saidTo(client, "user:eve"), ["Well said."]);
+  const { text } = await callOf(client, "sessions_history", { sessionKey: "agent:quiet:desk" });
+  assert.match(text, /agent talker\) answers[^]*Well said\.[^]*"REPLY_SKIP"/);
+});
+
+test("messages to another chat are refused or marked as tools.json says, and one that fails may be told as a result [F13] [F17]", async () => {
+  const inChat = (more: Json) =>
+    speaksIn("agent:helper:loopback:direct:kim", {
+      SWITCHYARD_CHANNEL: "loopback",
+      SWITCHYARD_ACCOUNT_ID: "default",
+      SWITCHYARD_TO: "user:kim",
+      ...more,
+    });
+  const { client } = await inChat({});
+  const settings = { allowWithinProvider: false, allowAcrossProviders: false };
+  await setTools({ ...OPEN, message: { crossContext: settings } });
+  const elsewhere = { target: "user:lee", message: "psst" };
+  const denied = await until(
+    () => callOf(client, "message_send", elsewhere),
+    ({ isError }) => isError,
+  );
+  assert.match(denied.text, /Cross-context messaging denied: .*target="user:lee" while bound to/);
+  assert.match(
+    await errorOf(client, "message_send", { ...elsewhere, channel: "telegram" }),
+    /target provider "telegram" while bound to "loopback"/,
+  );
+  const { json: told } = await callOf(client, "message_send", { ...elsewhere, bestEffort: true });
+  assert.deepEqual([told["ok"], /denied/.test(String(told["error"]))], [false, true]);
+  const here = await callOf(client, "message_send", { target: "user:kim", message: "here" });
+  assert.equal(here.isError, false);
+  await setTools({ ...OPEN, message: { crossContext: { prefix: "[from {channel}] " } } });
+  await until(async () => !(await callOf(client, "message_send", elsewhere)).isError);
+  assert.deepEqual((await saidTo(client, "user:lee")).at(-1), "[from loopback] psst");
+  assert.match(
+    await errorOf(client, "message_react", { emoji: "👍" }),
+    /there is no message that you answer/,
+  );
+  const [messageId] = (here.json["payload"] as { messageIds: string[] }).messageIds;
+  const { client: answering } = await inChat({ SWITCHYARD_MESSAGE_ID: String(messageId) });
+  assert.equal((await callOf(answering, "message_react", { emoji: "👍" })).isError, false);
+});
+
+/** What the loopback channel has for somebody, when it has anything. */
+async function saidTo(client: Parameters<typeof callOf>[0], channelId: string) {
+  const read = async () => {
+    const { json } = await callOf(client, "message_read", { channel: "loopback", channelId });
+    return (json["payload"] as { messages: Json[] }).messages.map(({ text }) => text);
+  };
+  return until(read, ({ length }) => length > 0);
+}

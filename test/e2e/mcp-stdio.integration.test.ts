@@ -78,7 +78,7 @@ test("no schema has a union, and each tool says what it does [F42]", async () =>
   for (const { name, description = "", inputSchema } of tools) {
     assert.ok(description.length > 10, name);
     assert.doesNotMatch(JSON.stringify(inputSchema), /"(?:anyOf|oneOf|allOf|not)"|"type":\[/, name);
-    assert.doesNotMatch(JSON.stringify(inputSchema), /callerSession|"refused"/, name);
+    assert.doesNotMatch(JSON.stringify(inputSchema), /callerS|"refused"/, name);
   }
 });
 
@@ -248,8 +248,6 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
   for (const [kind, problem] of [
     [{ mode: "session" }, /mode="session" requires thread=true/],
     [{ mode: "session", thread: true }, /thread=true is unavailable because/],
-    [{ cleanup: "delete" }, /cleanup="delete" is unavailable because/],
-    [{ sandbox: "require" }, /sandbox="require" is unavailable because/],
     [{ attachments: [{ name: "a", content: "b" }] }, /attachments is unavailable because/],
     [{ thinking: "high" }, /thinking is unavailable because/],
   ] as const)

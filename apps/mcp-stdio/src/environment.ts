@@ -3,7 +3,8 @@ export interface ServerEnvironment {
   /** Null: the installation of the command line. */
   readonly gatewayUrl: string | null;
   readonly gatewayToken: string | null;
-  readonly sessionKey: string;
+  /** Null: a person's own program, which sees all that the person sees. */
+  readonly sessionKey: string | null;
   /** Null: nobody reads what was sent. */
   readonly sideEffectsFile: string | null;
   /** Where the conversation takes place. */
@@ -11,7 +12,11 @@ export interface ServerEnvironment {
   readonly accountId: string | null;
   readonly to: string | null;
   readonly threadId: string | null;
+  /** The message that is answered. */
+  readonly messageId: string | null;
   readonly senderIsOwner: boolean;
+  /** True: whoever started it says that the agent is kept in a sandbox. */
+  readonly sandboxed: true | null;
   readonly profile: Profile;
 }
 
@@ -49,13 +54,16 @@ export function readEnvironment(env: NodeJS.ProcessEnv): ServerEnvironment {
   return {
     gatewayUrl,
     gatewayToken: read("GATEWAY_TOKEN"),
-    sessionKey: read("SESSION_KEY") ?? "main",
+    sessionKey: read("SESSION_KEY"),
     sideEffectsFile: read("SIDE_EFFECTS_FILE"),
     channel: read("CHANNEL"),
     accountId: read("ACCOUNT_ID"),
     to: read("TO"),
     threadId: read("THREAD_ID"),
+    messageId: read("MESSAGE_ID"),
     senderIsOwner: read("SENDER_IS_OWNER") === "true",
+    // Nothing is said for the other: only what narrows is passed on.
+    sandboxed: read("SANDBOXED") === "true" ? true : null,
     profile,
   };
 }

@@ -23,8 +23,12 @@ export function sideEffectsOf(
   made: MadeCall,
   { sessionKey }: Pick<ServerEnvironment, "sessionKey">,
 ): SideEffect[] {
-  const { name, args, structured, isUnknown, at: ts } = made;
+  const { name, args, structured, at: ts } = made;
   if (structured["dryRun"] === true) return [];
+  // What was asked for with bestEffort tells of a failure in its result.
+  const failure = structured["ok"] === false ? (textOr(structured["error"]) ?? "") : null;
+  const isUnknown = made.isUnknown || failure?.includes("TIMEOUT_UNKNOWN") === true;
+  if (failure !== null && !isUnknown) return [];
   const status = isUnknown ? "unknown" : "sent";
   if (name === "cron_add")
     return isUnknown ? [] : [{ type: "cron_added", jobId: textOr(structured["id"]), ts }];
@@ -33,7 +37,7 @@ export function sideEffectsOf(
     tool: name,
     text: textOr(args["message"]) ?? textOr(args["caption"]) ?? "",
     mediaUrl: textOr(args["media"]) ?? textOr(args["file"]) ?? null,
-    sessionKey,
+    sessionKey: sessionKey ?? undefined,
     status,
     ts,
   } as const;

@@ -33,15 +33,25 @@ const APPROVAL_WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 1_000;
 const MAX_WAITING = 100;
 
-/** Arguments that say where the caller is, and the fields that fill them in. A model is not shown `callerSession`. */
+/** Arguments that say where the caller is, and the fields that fill them in. A model is not shown those about the caller. */
 const FILLED = {
   callerSession: "sessionKey",
+  callerSandboxed: "sandboxed",
   channel: "channel",
   accountId: "accountId",
+  originChannel: "channel",
   originTo: "to",
+  originMessageId: "messageId",
   originThreadId: "threadId",
 } as const satisfies Record<string, keyof ServerEnvironment>;
-const HIDDEN: ReadonlySet<string> = new Set(["callerSession", "originTo", "originThreadId"]);
+const HIDDEN: ReadonlySet<string> = new Set([
+  "callerSession",
+  "callerSandboxed",
+  "originChannel",
+  "originTo",
+  "originThreadId",
+  "originMessageId",
+]);
 
 /** The MCP server of one coding agent: tools from the backend, narrowed by what its starter said. */
 export function createStdioServer(options: StdioServerOptions): Server {

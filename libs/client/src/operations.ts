@@ -803,6 +803,27 @@ export type RunDetail = {
 
 export type RunFailure = { code: string; message: string };
 
+export type RunFollowUp =
+  | {
+      kind: "announce";
+      to: { session: SessionKey; agent: string };
+      label: string | null;
+      endsSession: boolean;
+      chat?: AddressInput;
+    }
+  | {
+      kind: "converse";
+      requester: { session: SessionKey; agent: string };
+      target: { session: SessionKey; agent: string };
+      speaker: "requester" | "target";
+      turnsLeft: number;
+      question: string;
+      firstReply?: string;
+      lastReply?: string;
+      chat?: AddressInput;
+    }
+  | { kind: "tell"; chat: AddressInput };
+
 export type RunId = string;
 
 export type RunInput = string | { [name: string]: unknown };
@@ -1599,6 +1620,7 @@ export interface Operations {
         onBusy?: BusyPolicy;
         timeoutSeconds?: number;
         runId?: RunId;
+        followUp?: RunFollowUp;
       };
       idempotencyKey?: string;
     };

@@ -4,6 +4,7 @@ import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
 import { IfVersion, versionChanged } from "./if-version.ts";
 import { SteerMessage } from "./run-commands.ts";
+import { RunFollowUp } from "./run-follow-up.ts";
 import { RunFailure, RunLimits } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
@@ -166,6 +167,8 @@ export const sendToSession = rpc({
       timeoutSeconds: z.int().min(0).max(300).default(0),
       /** The run's; the same id again is the same message. */
       runId: RunId.optional(),
+      /** For the toolbox alone; with it the run is one of its own, too. */
+      followUp: RunFollowUp.optional(),
     })
     .refine(({ session, label }) => session === undefined || label === undefined, {
       error: "Provide either session or label (not both).",
@@ -197,6 +200,8 @@ export const sendToSession = rpc({
     too_many_sessions: { data: z.object({ limit: z.int() }) },
     /** The run id belongs to something else. */
     run_id_taken: { data: z.object({ runId: z.string() }) },
+    /** The toolbox alone may say what follows a run. */
+    not_allowed: { data: z.object({ field: z.string() }) },
     /** With a `runId`, the same message again is no other one. */
     store_unavailable: storeUnsure,
   },

@@ -203,6 +203,8 @@ export const serviceUsers: readonly BusUser[] = [
       skills.renderSkill,
       skillCatalogue.skillCatalogue,
       agents.getAgent,
+      // What an agent says to the people of its session behind a conversation with another one.
+      channels.sendChannelMessage,
       userTokens.verifyUserToken,
     ],
     publishes: [

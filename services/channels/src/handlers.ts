@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
+import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
 import type { Account } from "./accounts/account-book.ts";
 import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
@@ -32,7 +33,7 @@ export interface HandlerParts extends SendParts {
 }
 
 /** Services that speak for the users that they work for. */
-const SPEAKERS = new Set(["scheduler"]);
+const SPEAKERS: ReadonlySet<string> = new Set([SCHEDULER_USER, RUNNER_USER]);
 
 /** Answers the contracts of channels. */
 export function handleChannels(answering: Service, parts: HandlerParts): void {

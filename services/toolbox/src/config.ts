@@ -25,6 +25,7 @@ export const toolboxEnv = z.object({
   YARD_WORKSPACE_KEEP_HOURS: envInteger(1, 87_600).default(168),
   YARD_WORKSPACE_MB: envInteger(1, 1_073_741_824).default(2_048),
   YARD_CONFIG_DIR: z.string().min(1).optional(),
+  YARD_TOOLS_FILE: z.string().min(1).optional(),
   YARD_TOOLBOX_CONCURRENCY: envInteger(1, 4_096).default(32),
   YARD_TOOLBOX_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
   YARD_SANDBOX: z.enum(["auto", "require", "off"]).default("auto"),

@@ -27,6 +27,7 @@ import { handle } from "./handlers.ts";
 import { createMemoryStore } from "./memory/memory-store.ts";
 import { createRestartDesk } from "./platform/restart-desk.ts";
 import { createAsCaller } from "./platform/as-caller.ts";
+import { openToolSettings } from "./platform/tool-settings.ts";
 import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
 import { createBuiltins } from "./tools/builtins.ts";
 import { ToolError } from "./tool-error.ts";
@@ -92,11 +93,12 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     );
   });
   const asCaller = createAsCaller(bus, Date.now);
+  const settings = await openToolSettings(config.YARD_TOOLS_FILE, { log, now: Date.now });
   const desk = createRestartDesk({ bus, asCaller, log });
   handle(service, {
     tools: createBuiltins({
       memory,
-      asCaller,
+      access: { asCaller, settings, isConfined: cage.kind === "bubblewrap" },
       guard: createEgressGuard({
         permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
         setting: WEB_HOSTS_SETTING,

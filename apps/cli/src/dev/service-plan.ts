@@ -67,6 +67,8 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_WORKSPACE: workspace,
       // For gateway_*, which the policy gives to owners alone.
       YARD_CONFIG_DIR: project.directory,
+      // Read when it is there.
+      YARD_TOOLS_FILE: join(project.directory, "tools.json"),
       // A sandbox shows the system's own directories, and need not show those of the person.
       YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? "") + delimiter + COMMAND_PATH,
       ...pick(env, TOOLBOX_SETTINGS),

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/ids";
+import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import type { StartRun } from "@switchyard/contracts/runs";
 import { RUNNER, type RunNames } from "../journal/run-names.ts";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
@@ -15,6 +16,8 @@ export interface RunCommand {
   readonly digest: string;
   /** The service that brought it for its requester; what it says of its origin is believed. */
   readonly broughtBy?: string | undefined;
+  /** What is done in another session when it has ended. */
+  readonly followUp?: RunFollowUp | undefined;
   /** Set for a run that works for another one. */
   readonly parent?: {
     readonly runId: string;

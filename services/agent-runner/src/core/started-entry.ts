@@ -11,6 +11,7 @@ import {
 } from "@switchyard/contracts/ids";
 import { Plan } from "@switchyard/contracts/plan";
 import { SaidOrigin } from "@switchyard/contracts/run-context";
+import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { Recording } from "@switchyard/contracts/recording";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/runs";
@@ -99,6 +100,8 @@ export const StartedEntry = z.object({
   origin: SaidOrigin.optional(),
   /** The service that brought the command for its requester, and is believed about the origin. */
   broughtBy: CallerName.optional(),
+  /** What its end leads to in another session, or in a chat; missing: nothing. */
+  followUp: RunFollowUp.optional(),
   /** The conversation that the run belongs to. */
   session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
   /** What was said in it before; missing: nothing. */

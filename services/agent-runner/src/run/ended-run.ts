@@ -10,6 +10,7 @@ import type { Hold } from "../journal/run-claim.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { tellOthersOfEnd } from "../children/after-end.ts";
+import { followEnd } from "../sessions/follow-end.ts";
 import { settleInSession } from "../sessions/run-place.ts";
 
 type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
@@ -61,6 +62,7 @@ export async function spreadEnd(
   if (state.end?.status === "dead") await index.addDead(state.started.runId, state.updatedAt);
   await tellOthersOfEnd(state, controls);
   await settleInSession(sessions, state);
+  await followEnd(sessions, state);
 }
 
 /** Counts and logs that a run has ended, or was let go. */

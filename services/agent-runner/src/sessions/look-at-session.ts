@@ -36,11 +36,11 @@ export async function lookAtSession(parts: SessionParts, place: Place): Promise<
     const again = await lookAtRun(parts, place, session);
     return index.lookAgain(place, now() + again);
   }
-  const endsAt = endsAtMs(stored, limits);
+  const endsAt = endsAtMs(session, limits);
   if (now() < endsAt) return index.lookAgain(place, endsAt);
   const { sessionId } = session;
-  const may = ({ active, updatedAt }: SessionState): boolean =>
-    active === null && now() >= Date.parse(updatedAt) + limits.idleMs;
+  const may = (found: SessionState): boolean =>
+    found.active === null && now() >= endsAtMs(found, limits);
   await endSession(parts, place, { sessionId, reason: "idle", by: "runner", may });
 }
 

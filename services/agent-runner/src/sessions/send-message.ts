@@ -3,6 +3,7 @@ import type { CallContext, Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { sendToSession } from "@switchyard/contracts/sessions";
+import { TOOLBOX_USER } from "@switchyard/contracts/user-names";
 import type { z } from "zod";
 import { answerOf, type Answered } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";
@@ -52,7 +53,11 @@ export function handleSessionMessages(service: Service, parts: SessionParts): vo
 }
 
 async function send(parts: SessionParts, request: Request, context: Context): Promise<Sent> {
-  const { caller, fail } = context;
+  const { caller, fail, tokens } = context;
+  if (request.followUp !== undefined && tokens.caller !== TOOLBOX_USER)
+    throw fail.not_allowed("the toolbox alone says what follows a run; leave followUp out", {
+      field: "followUp",
+    });
   const ref = await refOf(parts, request, context);
   const found = await findSession(parts.store, { ref, caller, owner: request.owner });
   const agent = request.agent ?? found?.session.agent;
@@ -94,7 +99,7 @@ async function refOf(
 }
 
 function commandOf(
-  { message, model, skill, limits, onBusy, runId }: Request,
+  { message, model, skill, limits, onBusy, runId, followUp }: Request,
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
@@ -105,6 +110,7 @@ function commandOf(
     ...(skill === undefined ? {} : { skill }),
     ...(limits === undefined ? {} : { limits }),
     ...(onBusy === undefined ? {} : { onBusy }),
+    ...labelsOf(followUp),
   };
   const id = fullRunId(caller, runId ?? `run-${randomBytes(13).toString("hex")}`);
   return {
@@ -113,6 +119,7 @@ function commandOf(
     requester: caller,
     payload: { ...content, runId: id },
     digest: canonicalDigest({ agent, requester: caller, asked: content }),
+    ...(followUp === undefined ? {} : { followUp }),
     message: {
       subject: `yard.rpc.${caller}.sessions.send`,
       caller,
@@ -121,6 +128,14 @@ function commandOf(
       publishedAt: new Date(nowMs).toISOString(),
     },
   };
+}
+
+/** Where a message of another session comes from, for whoever looks at its run. */
+function labelsOf(followUp: Request["followUp"]): { labels?: Record<string, string> } {
+  if (followUp === undefined || followUp.kind === "tell") return {};
+  const { session } = followUp.kind === "announce" ? followUp.to : followUp.requester;
+  const tool = followUp.kind === "announce" ? "sessions_spawn" : "sessions_send";
+  return { labels: { provenance: "inter_session", sourceSession: session, sourceTool: tool } };
 }
 
 /** The same message again, of which there was a run; another one under its id is refused. */

@@ -11,8 +11,8 @@ import type { RunControls } from "../journal/run-controls.ts";
 import type { RunFacts } from "../core/look-at.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
 import type { Place, SessionIndex } from "./session-index.ts";
-import type { PendingEvent, SessionLimits } from "./session-record.ts";
-import type { SessionStore, StoredSession } from "./session-store.ts";
+import type { PendingEvent, SessionLimits, SessionState } from "./session-record.ts";
+import type { SessionStore } from "./session-store.ts";
 import type { Handover } from "./transitions.ts";
 
 /** What sessions ask about runs; null when there is none under the id. */
@@ -117,7 +117,14 @@ export async function proceed(
   }
 }
 
+/** One that `sessions_spawn` began for a task is not needed for long. */
+const SPAWNED_IDLE_MS = 3_600_000;
+
 /** When a session ends unless somebody uses it, in milliseconds since the Unix epoch. */
-export function endsAtMs({ record }: StoredSession, { idleMs }: SessionLimits): number {
-  return Date.parse(record.session?.updatedAt ?? "") + idleMs;
+export function endsAtMs(
+  { key, updatedAt }: Pick<SessionState, "key" | "updatedAt">,
+  { idleMs }: SessionLimits,
+): number {
+  const ownMs = key.includes(":subagent:") ? Math.min(idleMs, SPAWNED_IDLE_MS) : idleMs;
+  return Date.parse(updatedAt) + ownMs;
 }

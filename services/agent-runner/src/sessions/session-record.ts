@@ -1,4 +1,5 @@
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
+import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { startRun } from "@switchyard/contracts/runs";
 import { Session } from "@switchyard/contracts/sessions";
 import { z } from "zod";
@@ -64,6 +65,7 @@ export const SessionCommand = z.object({
   digest: z.string(),
   /** The service that brought it for its requester; what it says of its origin is believed. */
   broughtBy: CallerName.optional(),
+  followUp: RunFollowUp.optional(),
   /** Where it came from; no sequence: by a request. */
   message: z.object({
     subject: z.string(),

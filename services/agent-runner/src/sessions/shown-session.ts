@@ -1,5 +1,6 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Session } from "@switchyard/contracts/sessions";
+import { endsAtMs } from "./session-parts.ts";
 import type { SessionLimits, SessionState } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";
 
@@ -7,13 +8,13 @@ import type { StoredSession } from "./session-store.ts";
 export function shownSession(
   session: SessionState,
   { messages, dropped, bytes }: Omit<StoredSession, "record">,
-  { idleMs }: SessionLimits,
+  limits: SessionLimits,
 ): Session {
   const { active, queue, steered: _s, untold: _u, refused: _r, ...shown } = session;
   return {
     ...shown,
     version: versionOf(session),
-    endsAt: new Date(Date.parse(session.updatedAt) + idleMs).toISOString(),
+    endsAt: new Date(endsAtMs(session, limits)).toISOString(),
     messages,
     droppedMessages: dropped,
     bytes,

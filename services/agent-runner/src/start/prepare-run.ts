@@ -234,9 +234,12 @@ function offOf({ skillsOff = [] }: RunCommand): Pick<StartedEntry, "skillsOff"> 
 
 /** Where the run comes from, and how many runs may be below it. */
 function originOf(
-  { parent, fork, session, broughtBy, payload: { origin } }: RunCommand,
+  { parent, fork, session, broughtBy, followUp, payload: { origin } }: RunCommand,
   { limits }: AgentDefinition,
-): Pick<StartedEntry, "depthLeft" | "parent" | "fork" | "origin" | "broughtBy" | "session"> {
+): Pick<
+  StartedEntry,
+  "depthLeft" | "parent" | "fork" | "origin" | "broughtBy" | "followUp" | "session"
+> {
   const own = limits.maxDepth ?? DEFAULT_DEPTH;
   const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
   return {
@@ -245,6 +248,7 @@ function originOf(
     ...(fork === undefined ? {} : { fork }),
     ...(origin === undefined ? {} : { origin }),
     ...(broughtBy === undefined ? {} : { broughtBy }),
+    ...(followUp === undefined ? {} : { followUp }),
     ...(session === undefined ? {} : { session }),
   };
 }

@@ -8,10 +8,11 @@ import type { AsCaller } from "./as-caller.ts";
 
 const Id = z.string().min(1).max(256);
 
-/** Where a message goes: `originTo` and `originThreadId` are said by the client, for the chat that it works in, and never by a model. */
+/** Where a message goes: what begins with `origin` is said by the client, for the chat that it works in, and never by a model. */
 export const placeShape = {
   channel: z.string().max(24).optional().describe("Left out: the channel of this chat"),
   accountId: z.string().max(32).optional(),
+  originChannel: z.string().max(24).optional().describe("The channel that you work in"),
   originTo: Id.optional().describe("The chat that you work in"),
   originThreadId: Id.optional().describe("The thread that you work in"),
 };
@@ -24,6 +25,7 @@ export const Target = z
 export interface Place {
   readonly channel?: string | undefined;
   readonly accountId?: string | undefined;
+  readonly originChannel?: string | undefined;
   readonly originTo?: string | undefined;
   readonly originThreadId?: string | undefined;
 }
@@ -55,9 +57,23 @@ export async function addressOf(
   return { ...address, ...thread };
 }
 
-async function onlyChannel(asCaller: AsCaller, context: ToolContext): Promise<string> {
+/** The channels that the caller may use. */
+export async function channelsOf(asCaller: AsCaller, context: ToolContext): Promise<string[]> {
   const { accounts } = await asCaller(context, listChannelAccounts, {}).catch(channelError("send"));
-  const [only, ...others] = [...new Set(accounts.map(({ channel }) => channel))];
+  return [...new Set(accounts.map(({ channel }) => channel))];
+}
+
+/** Whether something is sent to another chat than the one that the caller works in. */
+export function crossing(place: Place, address: AddressInput): "none" | "chat" | "channel" {
+  const { originChannel, originTo } = place;
+  if (originChannel === undefined || originTo === undefined) return "none";
+  if (address.channel !== originChannel) return "channel";
+  const { kind, id } = address.target;
+  return originTo === `${kind}:${id}` || originTo === id ? "none" : "chat";
+}
+
+async function onlyChannel(asCaller: AsCaller, context: ToolContext): Promise<string> {
+  const [only, ...others] = await channelsOf(asCaller, context);
   if (only === undefined) throw new ToolError("There is no channel that you may use.");
   if (others.length === 0) return only;
   throw new ToolError(

@@ -13,7 +13,7 @@ import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
 import { restartService, type Restarted } from "./restart-service.ts";
-import { agentOfSession } from "./session-tools.ts";
+import { findSession } from "./session-access.ts";
 import { agentOfKey } from "./session-names.ts";
 
 export interface RestartDesk {
@@ -125,8 +125,8 @@ async function tell(
   const { session, continuation } = wish;
   if (session === null) return;
   const calling = { ...context, signal: AbortSignal.timeout(TELL_MS), timeLeftMs: TELL_MS };
-  const known = await agentOfSession(asCaller, calling, session);
-  const agent = known === null ? agentOfKey(session) : null;
+  const known = (await findSession(asCaller, calling, session))?.agent;
+  const agent = known === undefined ? agentOfKey(session) : null;
   const message = `[gateway_restart] ${result}${continuation === null ? "" : `\n${continuation}`}`;
   await asCaller(calling, sendToSession, {
     session,

@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { parseTarget, type AddressInput } from "@switchyard/contracts/channel-address";
 import type { Session, SessionMessage } from "@switchyard/contracts/sessions";
 
 /** The agent that a key names: `agent:coder:slack:channel:42` is `coder`'s. Null where it names none. */
@@ -6,24 +7,39 @@ export function agentOfKey(key: string): string | null {
   return /^agent:([A-Za-z0-9][A-Za-z0-9_-]{0,63})(?::|$)/.exec(key)?.[1] ?? null;
 }
 
-/** Where answers of a conversation go, as its key says: `agent:<id>:<channel>:<kind>:<to>`. */
-export function deliveryOfKey(key: string): { channel: string; to: string } | null {
-  const [, channel, to] =
-    /^agent:[^:]+:([a-z][a-z0-9-]*):(?:group|channel|direct):([^:]+)/.exec(key) ?? [];
-  return channel === undefined || to === undefined ? null : { channel, to };
-}
-
 /** The chat that a key is of, as a job's delivery names it; null where the key does not have the chat's own id. */
 export function announceOfKey(
   key: string,
 ): { channel: string; to: string; accountId?: string } | null {
+  const place = placeOfKey(key);
+  if (place === null) return null;
+  const { kind, id, ...account } = place;
+  return { ...account, to: `${kind === "direct" ? "user" : kind}:${id}` };
+}
+
+/** The parts of a conversation's key: `agent:<id>:<channel>:[<account>:]<kind>:<to>`. */
+function placeOfKey(key: string) {
   const [, channel, accountId, kind, id] =
     /^agent:[^:]+:([a-z][a-z0-9-]*):(?:([a-z0-9][a-z0-9-]*):)?(group|channel|direct):([^:#]+)(?::thread:|$)/.exec(
       key,
     ) ?? [];
   if (channel === undefined || id === undefined) return null;
-  const to = `${kind === "direct" ? "user" : kind}:${id}`;
-  return { channel, to, ...(accountId !== undefined && { accountId }) };
+  return { channel, kind, id, ...(accountId !== undefined && { accountId }) };
+}
+
+/** The same as an address, with the thread that the key names. */
+export function chatOfKey(key: string): AddressInput | null {
+  const place = announceOfKey(key);
+  const target = parseTarget(place?.to ?? "");
+  if (place === null || target === null) return null;
+  const { channel, accountId } = place;
+  const [, threadId] = /:thread:([^#]+)$/.exec(key) ?? [];
+  return {
+    channel,
+    target,
+    ...(accountId !== undefined && { accountId }),
+    ...(threadId !== undefined && { threadId }),
+  };
 }
 
 /** How deep a session stands below one that nobody's tool has started. */
@@ -36,25 +52,38 @@ export function childMark(parent: string): string {
   return `subagent:${createHash("sha256").update(parent).digest("hex").slice(0, 12)}`;
 }
 
+/** The mark that the key of a spawned session has; null for any other key. */
+export function markOfKey(key: string): string | null {
+  return /subagent:[0-9a-f]{12}(?=-[0-9a-f]+$)/.exec(key)?.[0] ?? null;
+}
+
+/** A new key for what a session starts. */
+export function spawnedKey(agent: string, parent: string): string {
+  const above = "subagent:".repeat(depthOfKey(parent));
+  return `agent:${agent}:${above}${childMark(parent)}-${randomBytes(8).toString("hex")}`;
+}
+
 /** A session as `sessions_list` shows it: the fields of OpenClaw's rows that a session here has. */
 export function rowOf(session: Session, messages?: readonly SessionMessage[]) {
   const { key, kind, label, sessionId, model, totalTokens, updatedAt, lastRun, agent } = session;
-  const delivery = deliveryOfKey(key);
+  const place = placeOfKey(key);
+  const account = place?.accountId === undefined ? {} : { accountId: place.accountId };
   return {
     key,
     kind,
-    channel: delivery?.channel ?? null,
+    channel: place?.channel ?? null,
     label,
     displayName: label ?? key,
-    deliveryContext: delivery,
+    deliveryContext: place === null ? null : { channel: place.channel, to: place.id, ...account },
     updatedAt: Date.parse(updatedAt),
     sessionId,
     agentId: agent,
     model,
     totalTokens,
     abortedLastRun: lastRun?.status === "cancelled",
-    lastChannel: delivery?.channel ?? null,
-    lastTo: delivery?.to ?? null,
+    lastChannel: place?.channel ?? null,
+    lastTo: place?.id ?? null,
+    lastAccountId: place?.accountId ?? null,
     ...(messages !== undefined && { messages }),
   };
 }

@@ -6,34 +6,49 @@ import {
   getSession,
   listSessions,
   patchSession,
-  sendToSession,
   sessionHistory,
   type Session,
 } from "@switchyard/contracts/sessions";
-import { DEFAULT_SEND_SECONDS, MAX_SEND_SECONDS } from "@switchyard/contracts/toolbox";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolContext } from "../tool.ts";
+import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { asToolError, type AsCaller } from "./as-caller.ts";
+import { asToolError } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
-import { agentOfKey, rowOf } from "./session-names.ts";
+import {
+  findSession,
+  isAmong,
+  refusalOf,
+  viewerOf,
+  visibleOf,
+  type AccessParts,
+} from "./session-access.ts";
+import { rowOf } from "./session-names.ts";
 
 export const SessionText = z.string().max(160);
 /** Set by the client that speaks for a session, never by a model: the stdio server hides it. A run's own session comes from its token. */
 export const CallerSession = SessionText.optional().describe("The session that you speak in");
+/** The same of a client whose program is kept in a sandbox. */
+export const callerShape = {
+  callerSession: CallerSession,
+  callerSandboxed: z.boolean().optional().describe("Whether you are kept in a sandbox"),
+};
+/** Where somebody without a session of its own is. */
+export const NO_SESSION = "main";
+/** Of a list that is narrowed, so many are looked through. */
+const LOOKED_THROUGH = 200;
 
-/** The tools about sessions, with the parameters and results of OpenClaw's [F6-F8, F10, F11]. */
-export function createSessionTools(asCaller: AsCaller): readonly Tool[] {
+/** The tools about sessions, with the parameters and results of OpenClaw's [F6, F7, F10, F11]. */
+export function createSessionTools(parts: AccessParts): readonly Tool[] {
   return [
-    listTool(asCaller),
-    historyTool(asCaller),
-    sendTool(asCaller),
-    statusTool(asCaller),
-    agentsTool(asCaller),
+    listTool(parts),
+    historyTool(parts),
+    statusTool(parts),
+    agentsTool(parts),
   ] as readonly Tool[]; // each is a Tool of its own arguments
 }
 
-function listTool(asCaller: AsCaller) {
+function listTool(parts: AccessParts) {
+  const { asCaller } = parts;
   return defineTool({
     name: "sessions_list",
     description:
@@ -44,22 +59,26 @@ function listTool(asCaller: AsCaller) {
       limit: z.int().min(1).max(200).default(50),
       activeMinutes: z.int().min(1).optional().describe("Used within so many minutes"),
       messageLimit: z.int().min(0).max(20).default(0),
+      ...callerShape,
     }),
-    async run({ filter = "", kinds = [], limit, activeMinutes, messageLimit }, context) {
-      const { count, sessions } = await asCaller(context, listSessions, {
-        limit,
+    async run({ filter = "", kinds = [], limit, activeMinutes, messageLimit, ...said }, context) {
+      const viewer = await viewerOf(parts, context, said);
+      const { sessions: all } = await asCaller(context, listSessions, {
+        limit: viewer.session === null ? limit : LOOKED_THROUGH,
         messageLimit,
         ...(filter !== "" && { search: filter }),
         ...(kinds.length > 0 && { kinds }),
         ...(activeMinutes !== undefined && { activeMinutes }),
       }).catch(asToolError);
-      const rows = sessions.map((session) => rowOf(session, session.history));
-      return jsonResult({ count, sessions: rows });
+      const seen = await visibleOf(parts, context, { viewer, sessions: all });
+      const rows = seen.slice(0, limit).map((session) => rowOf(session, session.history));
+      return jsonResult({ count: rows.length, sessions: rows });
     },
   });
 }
 
-function historyTool(asCaller: AsCaller) {
+function historyTool(parts: AccessParts) {
+  const { asCaller } = parts;
   return defineTool({
     name: "sessions_history",
     description:
@@ -68,8 +87,14 @@ function historyTool(asCaller: AsCaller) {
       sessionKey: SessionText.describe("The session's key or id"),
       limit: z.int().min(1).max(1_000).default(200),
       includeTools: z.boolean().default(false).describe("Also what tools answered"),
+      ...callerShape,
     }),
-    async run({ sessionKey: session, limit, includeTools }, context) {
+    async run({ sessionKey: session, limit, includeTools, ...said }, context) {
+      const viewer = await viewerOf(parts, context, said);
+      const found = await findSession(asCaller, context, session);
+      const wanted = found ?? { key: session, agent: null };
+      const refusal = await refusalOf(parts, context, { viewer, wanted, action: "history" });
+      if (refusal !== null) return jsonResult({ status: "forbidden", error: refusal });
       const { sessionId: _, ...history } = await asCaller(context, sessionHistory, {
         session,
         limit,
@@ -80,52 +105,8 @@ function historyTool(asCaller: AsCaller) {
   });
 }
 
-function sendTool(asCaller: AsCaller) {
-  return defineTool({
-    name: "sessions_send",
-    notForRuns: true,
-    description:
-      "Says something in another session, by its key or its label, and waits for the answer. After a timeout the run goes on: do not send again, read sessions_history later.",
-    input: z.strictObject({
-      sessionKey: SessionText.optional(),
-      label: z.string().max(128).optional(),
-      agentId: z.string().min(1).max(64).optional().describe("Who answers in a new session"),
-      message: z.string().min(1).max(65_536),
-      timeoutSeconds: z
-        .number()
-        .min(0)
-        .max(MAX_SEND_SECONDS)
-        .default(DEFAULT_SEND_SECONDS)
-        .describe("How long to wait for the answer; 0 is not at all"),
-    }),
-    async run({ sessionKey = "", label = "", agentId, message, timeoutSeconds }, context) {
-      if (sessionKey !== "" && label !== "")
-        throw new ToolError("Provide either sessionKey or label (not both).");
-      if (sessionKey === "" && label === "")
-        throw new ToolError("Either sessionKey or label is required");
-      const agent = sessionKey === "" ? undefined : (agentId ?? agentOfKey(sessionKey));
-      if (agent !== undefined && agent !== null) checkAgentId(agent);
-      const known = await agentOfSession(asCaller, context, sessionKey);
-      const sent = await asCaller(context, sendToSession, {
-        ...(sessionKey === "" ? { label } : { session: sessionKey }),
-        // Who answers in a session that there is stays who it was, unless somebody is named.
-        ...(agent !== undefined && agent !== null && (agentId !== undefined || known === null)
-          ? { agent }
-          : {}),
-        message,
-        timeoutSeconds: Math.ceil(timeoutSeconds),
-      }).catch(unknownSession(sessionKey));
-      const { status, runId, sessionKey: key, reply, error } = sent;
-      const facts = { status, runId, sessionKey: key };
-      if (status === "error") return jsonResult({ ...facts, error: error?.message ?? "failed" });
-      if (status === "timeout") return jsonResult(facts);
-      const delivery = { status: status === "ok" ? "replied" : "pending", mode: "none" };
-      return jsonResult({ ...facts, ...(reply !== undefined && { reply }), delivery });
-    },
-  });
-}
-
-function statusTool(asCaller: AsCaller) {
+function statusTool(parts: AccessParts) {
+  const { asCaller } = parts;
   return defineTool({
     name: "session_status",
     description:
@@ -133,14 +114,22 @@ function statusTool(asCaller: AsCaller) {
     input: z.strictObject({
       sessionKey: SessionText.optional().describe("Left out: your own session"),
       model: z.string().max(170).optional(),
-      callerSession: CallerSession,
+      ...callerShape,
     }),
-    async run({ sessionKey, model, callerSession }, context) {
-      const session = sessionKey ?? context.session ?? callerSession ?? "";
+    async run({ sessionKey, model, ...said }, context) {
+      const own = context.runId === null ? (said.callerSession ?? NO_SESSION) : context.session;
+      const session = sessionKey ?? own ?? "";
       if (session === "") throw new ToolError("sessionKey required");
       const wanted = model === "" || model === "default" ? null : model;
       if (wanted !== undefined && wanted !== null && !ModelName.safeParse(wanted).success)
         throw new ToolError(`Unrecognized model "${wanted}".`);
+      const viewer = await viewerOf(parts, context, said);
+      const target = (await findSession(asCaller, context, session)) ?? {
+        key: session,
+        agent: null,
+      };
+      const refusal = await refusalOf(parts, context, { viewer, wanted: target, action: "status" });
+      if (refusal !== null) throw new ToolError(refusal);
       const { session: found } = await (
         wanted === undefined
           ? asCaller(context, getSession, { session })
@@ -153,37 +142,25 @@ function statusTool(asCaller: AsCaller) {
   });
 }
 
-function agentsTool(asCaller: AsCaller) {
+function agentsTool(parts: AccessParts) {
+  const { asCaller, settings } = parts;
   return defineTool({
     name: "agents_list",
     description: "Lists the agents that sessions_spawn can start, your own first.",
-    input: z.strictObject({ callerSession: CallerSession }),
-    async run({ callerSession }, context) {
+    input: z.strictObject(callerShape),
+    async run(said, context) {
       const { agents } = await asCaller(context, listAgents, {}).catch(asToolError);
-      const own = context.session ?? callerSession ?? "";
-      const requester = await agentOfSession(asCaller, context, own);
+      const { session, agent: requester } = await viewerOf(parts, context, said);
+      const { allowAgents } = (await settings()).subagents;
       const isOwn = (id: string): number => (id === requester ? 0 : 1);
       const listed = agents
+        .filter(({ name }) => session === null || isOwn(name) === 0 || isAmong(allowAgents, name))
         .map(({ name, description }) => ({ id: name, name: description, configured: true }))
         .toSorted((a, b) => isOwn(a.id) - isOwn(b.id) || a.id.localeCompare(b.id));
-      return jsonResult({ requester, allowAny: true, agents: listed });
+      const allowAny = session === null || allowAgents.includes("*");
+      return jsonResult({ requester, allowAny, agents: listed });
     },
   });
-}
-
-/** Who answers in a session; null when there is none. */
-export async function agentOfSession(
-  asCaller: AsCaller,
-  context: ToolContext,
-  session: string,
-): Promise<string | null> {
-  if (session === "") return null;
-  try {
-    return (await asCaller(context, getSession, { session })).session.agent;
-  } catch (error) {
-    if (isError(error, getSession, "unknown_session")) return null;
-    return asToolError(error);
-  }
 }
 
 export function checkAgentId(agentId: string): void {
@@ -193,7 +170,7 @@ export function checkAgentId(agentId: string): void {
     );
 }
 
-function unknownSession(session: string) {
+export function unknownSession(session: string) {
   return (error: unknown): never => {
     if (!isError(error, getSession, "unknown_session") || session === "") return asToolError(error);
     const kind = session.startsWith("ses-") ? "sessionId" : "sessionKey";

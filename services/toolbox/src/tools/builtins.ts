@@ -7,8 +7,10 @@ import { createGatewayTools } from "../platform/gateway-tools.ts";
 import type { RestartDesk } from "../platform/restart-desk.ts";
 import { createMessageTools } from "../platform/message-tools.ts";
 import { createSessionTools } from "../platform/session-tools.ts";
-import { createSpawnTools } from "../platform/spawn-tools.ts";
-import type { AsCaller } from "../platform/as-caller.ts";
+import { createSendTool } from "../platform/send-tool.ts";
+import { createSpawnTool } from "../platform/spawn-tool.ts";
+import { createSubagentsTool } from "../platform/subagents-tool.ts";
+import type { AccessParts } from "../platform/session-access.ts";
 import { editFile } from "./edit-file.ts";
 import { createExecuteCommand, type CommandOptions } from "./execute-command.ts";
 import { listFiles } from "./list-files.ts";
@@ -21,7 +23,7 @@ import { writeFile } from "./write-file.ts";
 export interface BuiltinOptions {
   readonly memory: MemoryStore;
   readonly guard: EgressGuard;
-  readonly asCaller: AsCaller;
+  readonly access: AccessParts;
   readonly command: CommandOptions;
   /** Where the files of the project's configuration are; undefined: nowhere that the toolbox sees. */
   readonly configDirectory: string | undefined;
@@ -33,10 +35,17 @@ export function createBuiltins({
   memory,
   guard,
   command,
-  asCaller,
+  access,
   configDirectory,
   restarts,
 }: BuiltinOptions): ReadonlyMap<BuiltinName, Tool> {
+  const { asCaller } = access;
+  // Each is a Tool of its own arguments.
+  const speaking = [
+    createSendTool(access),
+    createSpawnTool(access),
+    createSubagentsTool(access, Date.now),
+  ] as readonly Tool[];
   const tools: readonly Tool[] = [
     readFile,
     listFiles,
@@ -46,9 +55,9 @@ export function createBuiltins({
     createExecuteCommand(command),
     createWebFetch(guard),
     ...createMemoryTools(memory),
-    ...createSessionTools(asCaller),
-    ...createSpawnTools(asCaller, Date.now),
-    ...createMessageTools(asCaller),
+    ...createSessionTools(access),
+    ...speaking,
+    ...createMessageTools(access),
     ...createCronTools(asCaller),
     ...createGatewayTools({
       directory: configDirectory,

@@ -1,0 +1,61 @@
+import type { AddressInput } from "@switchyard/contracts/channel-address";
+import { z } from "zod";
+import type { ToolContext } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import type { AsCaller } from "./as-caller.ts";
+import { crossing, placeShape, type Place } from "./message-place.ts";
+import { CallerSession } from "./session-tools.ts";
+import type { CurrentSettings } from "./tool-settings.ts";
+
+// What the message tools have in common.
+
+export const Text = z.string().max(100_000);
+export const MessageId = z.string().min(1).max(256);
+export const shape = { ...placeShape, callerSession: CallerSession };
+
+export interface MessageParts {
+  readonly asCaller: AsCaller;
+  readonly settings: CurrentSettings;
+}
+
+export function targetText({ target }: Pick<AddressInput, "target">): string {
+  return `${target.kind}:${target.id}`;
+}
+
+/** What stands before a text for another chat; throws a ToolError where there is none to be sent. */
+export async function markOf(
+  { settings }: Pick<MessageParts, "settings">,
+  {
+    action,
+    place,
+    to,
+  }: { readonly action: string; readonly place: Place; readonly to: AddressInput },
+): Promise<string> {
+  const across = crossing(place, to);
+  if (across === "none") return "";
+  const { originChannel = "", originTo = "" } = place;
+  const { allowAcrossProviders, allowWithinProvider, prefix } = (await settings()).message
+    .crossContext;
+  if (across === "channel" && !allowAcrossProviders)
+    throw new ToolError(
+      `Cross-context messaging denied: action=${action} target provider "${to.channel}" while bound to "${originChannel}".`,
+    );
+  if (across === "chat" && !allowWithinProvider)
+    throw new ToolError(
+      `Cross-context messaging denied: action=${action} target="${targetText(to)}" while bound to "${originTo}" (channel=${originChannel}).`,
+    );
+  return prefix.replaceAll("{channel}", originChannel);
+}
+
+/** A call that is made again under its id is sent once. */
+export function aboutCaller(
+  { callId, runId, session }: ToolContext,
+  callerSession: string | undefined,
+) {
+  const sessionKey = session === null ? callerSession : undefined;
+  return {
+    ...(callId !== undefined && { idempotencyKey: callId }),
+    ...(runId !== null && { runId }),
+    ...(sessionKey !== undefined && { sessionKey }),
+  };
+}

@@ -1,0 +1,182 @@
+import { isError } from "@switchyard/contracts/errors";
+import { matchesGlob } from "@switchyard/contracts/glob";
+import { getSession, listSessions, type Session } from "@switchyard/contracts/sessions";
+import type { ToolContext } from "../tool.ts";
+import { asToolError, type AsCaller } from "./as-caller.ts";
+import { agentOfKey, childMark, depthOfKey } from "./session-names.ts";
+import type { CurrentSettings, ToolSettings } from "./tool-settings.ts";
+
+type Action = "history" | "send" | "status" | "list";
+
+/** Who asks about sessions. Without a session of its own it is a person or program, whose sessions all of them are. */
+export interface Viewer {
+  readonly session: string | null;
+  /** Who answers in it; null when nobody has yet. */
+  readonly agent: string | null;
+  readonly isSandboxed: boolean;
+}
+
+/** A session that somebody wants to reach; it need not exist. */
+export interface Wanted {
+  readonly key: string;
+  /** Null: nobody answers in it yet. */
+  readonly agent: string | null;
+}
+
+export interface AccessParts {
+  readonly asCaller: AsCaller;
+  readonly settings: CurrentSettings;
+  /** True when commands of runs are confined. */
+  readonly isConfined: boolean;
+}
+
+const SAID = {
+  history: { about: "Session history", other: "history", what: "access" },
+  send: { about: "Session send", other: "messaging", what: "sends" },
+  status: { about: "Session status", other: "status", what: "access" },
+  list: { about: "Session list", other: "listing", what: "visibility" },
+} as const satisfies Record<Action, unknown>;
+const NOT_FROM_SANDBOX = "Session not visible from this sandboxed agent session.";
+
+/** Who a call is of: the session of its run, or the one that the client speaks in. */
+export async function viewerOf(
+  { asCaller, isConfined }: AccessParts,
+  context: ToolContext,
+  said: CallerSaid,
+): Promise<Viewer> {
+  const { callerSession = null, callerSandboxed = false } = said;
+  const { runId, session } = context;
+  if (runId === null) {
+    const found =
+      callerSession === null ? null : await findSession(asCaller, context, callerSession);
+    const agent = found?.agent ?? agentOfKey(callerSession ?? "");
+    return { session: found?.key ?? callerSession, agent, isSandboxed: callerSandboxed };
+  }
+  const found = session === null ? null : await findSession(asCaller, context, session);
+  // A run without a session sees none: no key looks like this.
+  const key = found?.key ?? `run ${runId}`;
+  return { session: key, agent: found?.agent ?? null, isSandboxed: isConfined };
+}
+
+/** What the client says of itself, and no model. */
+export interface CallerSaid {
+  readonly callerSession?: string | undefined;
+  readonly callerSandboxed?: boolean | undefined;
+}
+
+/** The session of a key or id that the caller owns; null when there is none. */
+export async function findSession(
+  asCaller: AsCaller,
+  context: ToolContext,
+  session: string,
+): Promise<Session | null> {
+  try {
+    return (await asCaller(context, getSession, { session })).session;
+  } catch (error) {
+    if (isError(error, getSession, "unknown_session")) return null;
+    return asToolError(error);
+  }
+}
+
+/** Why somebody may not reach a session; null when it may. */
+export async function refusalOf(
+  parts: AccessParts,
+  context: ToolContext,
+  asked: { readonly viewer: Viewer; readonly wanted: Wanted; readonly action: Action },
+): Promise<string | null> {
+  const { viewer, wanted } = asked;
+  if (viewer.session === null || viewer.session === wanted.key) return null;
+  const tree = await treeOf(parts, context, viewer.session);
+  return refused(await parts.settings(), { ...asked, isInTree: tree.has(wanted.key) });
+}
+
+/** Of the sessions those that somebody may see. */
+export async function visibleOf<S extends Wanted>(
+  parts: AccessParts,
+  context: ToolContext,
+  { viewer, sessions }: { readonly viewer: Viewer; readonly sessions: readonly S[] },
+): Promise<readonly S[]> {
+  if (viewer.session === null) return sessions;
+  const settings = await parts.settings();
+  const tree = await treeOf(parts, context, viewer.session);
+  return sessions.filter((wanted) => {
+    const isInTree = tree.has(wanted.key);
+    return refused(settings, { viewer, wanted, action: "list", isInTree }) === null;
+  });
+}
+
+/** The rules, in their order: what is one's own, the sandbox, the visibility, other agents. */
+export function refused(
+  { sessions: { visibility }, agentToAgent, sandbox }: ToolSettings,
+  asked: {
+    readonly viewer: Viewer;
+    readonly wanted: Wanted;
+    readonly action: Action;
+    /** True for what the viewer's session started. */
+    readonly isInTree: boolean;
+  },
+): string | null {
+  const { viewer, wanted, action, isInTree } = asked;
+  const { about, other, what } = SAID[action];
+  if (wanted.key === viewer.session) return null;
+  if (visibility === "self")
+    return `${about} visibility is restricted to the current session (tools.sessions.visibility=self).`;
+  if (isInTree) return null;
+  if (viewer.isSandboxed && sandbox.sessions === "spawned") return NOT_FROM_SANDBOX;
+  if (visibility === "tree")
+    return `${about} visibility is restricted to the current session tree (tools.sessions.visibility=tree).`;
+  const agent = wanted.agent ?? agentOfKey(wanted.key);
+  if (agent !== null && agent === viewer.agent) return null;
+  if (visibility === "agent")
+    return `${about} visibility is restricted. Set tools.sessions.visibility=all to allow cross-agent access.`;
+  const { enabled, allow } = agentToAgent;
+  if (!enabled)
+    return `Agent-to-agent ${other} is disabled. Set tools.agentToAgent.enabled=true to allow cross-agent ${what}.`;
+  const areAllowed = [viewer.agent, agent].every((one) => isAmong(allow, one ?? ""));
+  return areAllowed ? null : `Agent-to-agent ${other} denied by tools.agentToAgent.allow.`;
+}
+
+/** True when one of the patterns is meant. */
+export function isAmong(patterns: readonly string[], agent: string): boolean {
+  return patterns.some((pattern) => matchesGlob(pattern, agent));
+}
+
+/** Keys of what was started from a session, at any depth. */
+async function treeOf(
+  { asCaller, settings }: AccessParts,
+  context: ToolContext,
+  session: string,
+): Promise<ReadonlySet<string>> {
+  const { maxSpawnDepth } = (await settings()).subagents;
+  const found = new Set<string>();
+  let parents = [session];
+  while (parents.length > 0) {
+    const children = await Promise.all(
+      parents.map((parent) => childrenOf(asCaller, context, parent)),
+    );
+    const keys = children.flat().map(({ key }) => key);
+    parents = keys.filter((key) => !found.has(key) && depthOfKey(key) < maxSpawnDepth);
+    for (const key of keys) found.add(key);
+  }
+  return found;
+}
+
+/** What was started from a session, the one used last first. */
+export async function childrenOf(
+  asCaller: AsCaller,
+  context: ToolContext,
+  parent: string,
+): Promise<Session[]> {
+  return markedBy(asCaller, context, childMark(parent));
+}
+
+/** Sessions whose keys have a mark of `childMark`. */
+export async function markedBy(
+  asCaller: AsCaller,
+  context: ToolContext,
+  mark: string,
+): Promise<Session[]> {
+  const query = { search: mark, limit: 200 };
+  const { sessions } = await asCaller(context, listSessions, query).catch(asToolError);
+  return sessions;
+}

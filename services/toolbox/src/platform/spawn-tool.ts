@@ -1,0 +1,207 @@
+import { patchSession, sendToSession } from "@switchyard/contracts/sessions";
+import { z } from "zod";
+import { defineTool, type ToolContext } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { announceTo } from "./announce-to.ts";
+import { asToolError, type AsCaller } from "./as-caller.ts";
+import { jsonResult } from "./json-result.ts";
+import { childrenOf, isAmong, viewerOf, type AccessParts, type Viewer } from "./session-access.ts";
+import { depthOfKey, spawnedKey } from "./session-names.ts";
+import { callerShape, checkAgentId, NO_SESSION } from "./session-tools.ts";
+import type { ToolSettings } from "./tool-settings.ts";
+
+const MAX_RUN_SECONDS = 86_400;
+/** Parameters of message tools, which models like to give to this one. */
+const REFUSED_KEYS = [
+  "target",
+  "transport",
+  "channel",
+  "to",
+  "threadId",
+  "thread_id",
+  "replyTo",
+  "reply_to",
+] as const;
+
+const RunSeconds = z.number().min(0).max(MAX_RUN_SECONDS).optional();
+const Refused = z.unknown().optional().meta({ refused: true });
+const refusedShape = Object.fromEntries(REFUSED_KEYS.map((key) => [key, Refused]));
+
+const FILES =
+  "files get to an agent through the workspace, where the rules of the file tools decide about them";
+/** Parameters that OpenClaw's takes, and why this one does not. */
+const UNAVAILABLE = {
+  attachments: FILES,
+  attachAs: FILES,
+  thinking: "runs have no such setting; give another model instead",
+} as const;
+const unavailableShape = Object.fromEntries(Object.keys(UNAVAILABLE).map((key) => [key, Refused]));
+
+/** `sessions_spawn` [F9]: an agent works on a task in a session of its own, and what comes of it is announced here. */
+export function createSpawnTool(parts: AccessParts) {
+  const { asCaller, isConfined } = parts;
+  return defineTool({
+    name: "sessions_spawn",
+    notForRuns: true,
+    description:
+      "Starts an agent on a task in a session of its own and does not wait. Its result is announced in your session; subagents shows how far it is.",
+    input: z.strictObject({
+      task: z.string().min(1).max(32_768),
+      label: z.string().max(128).optional(),
+      agentId: z.string().max(64).optional().describe("Left out: the agent of your session"),
+      model: z.string().max(170).optional(),
+      runtime: z.literal("subagent").optional().describe("There is no other one"),
+      mode: z.enum(["run", "session"]).optional().describe("Only run is available here"),
+      thread: z.boolean().default(false).describe("Not available here"),
+      cleanup: z
+        .enum(["keep", "delete"])
+        .default("keep")
+        .describe("delete ends its session when the result is announced"),
+      runTimeoutSeconds: RunSeconds.describe("It fails after so long; 0: the agent's own limit"),
+      timeoutSeconds: RunSeconds.describe("The same as runTimeoutSeconds"),
+      sandbox: z
+        .enum(["inherit", "require"])
+        .default("inherit")
+        .describe("require: refused where commands of agents are not confined"),
+      ...callerShape,
+      ...unavailableShape,
+      ...refusedShape,
+    }),
+    async run(args, context) {
+      checkKind(args);
+      const { task, label, agentId, model } = args;
+      if (args.sandbox === "require" && !isConfined)
+        return forbidden(
+          'sessions_spawn sandbox="require" needs a sandboxed target runtime, and commands are not confined here. Use sandbox="inherit".',
+        );
+      const seconds = args.runTimeoutSeconds ?? args.timeoutSeconds ?? 0;
+      if (agentId !== undefined) checkAgentId(agentId);
+      const viewer = await viewerOf(parts, context, args);
+      const parent = viewer.session ?? NO_SESSION;
+      const refusal = await refusalOf(parts, context, { viewer, parent, agentId });
+      if (refusal !== null) return forbidden(refusal);
+      const agent = agentId ?? viewer.agent;
+      if (agent === null)
+        throw new ToolError("agentId is required: your session has no agent. agents_list has all.");
+      const endsSession = args.cleanup === "delete";
+      const followUp = announceTo(viewer, { label: label ?? null, endsSession });
+      if (endsSession && followUp === null)
+        throw new ToolError(
+          'cleanup="delete" is unavailable because nobody answers in your session, so its result could not be announced.',
+        );
+      const key = spawnedKey(agent, parent);
+      const sent = await asCaller(context, sendToSession, {
+        session: key,
+        agent,
+        message: task,
+        ...(model !== undefined && { model }),
+        ...(followUp !== null && { followUp }),
+        ...(seconds > 0 && {
+          limits: {
+            timeoutMs: Math.max(1_000, Math.ceil(seconds * 1_000)),
+            onLimit: "fail" as const,
+          },
+        }),
+      }).catch(asToolError);
+      const warning = await labelled(asCaller, context, { session: key, label });
+      return jsonResult({
+        status: "accepted",
+        childSessionKey: key,
+        runId: sent.runId,
+        mode: "run",
+        ...(model !== undefined && { modelApplied: true }),
+        ...warning,
+        note: noteOf(followUp !== null),
+      });
+    },
+  });
+}
+
+function noteOf(isAnnounced: boolean): string {
+  const where = isAnnounced
+    ? "Its result is announced in your session when it has ended"
+    : "Look with subagents (action list) when you need its result";
+  return `It works on its own. Go on with something else. ${where}; do not poll.`;
+}
+
+function forbidden(error: string) {
+  return jsonResult({ status: "forbidden", error });
+}
+
+/** What other systems bind to a thread of a chat, and parameters that are not this tool's. */
+function checkKind(
+  wanted: Readonly<Record<string, unknown>> & {
+    readonly mode?: string | undefined;
+    readonly thread: boolean;
+  },
+): void {
+  const refused = REFUSED_KEYS.find((key) => Object.hasOwn(wanted, key));
+  if (refused !== undefined)
+    throw new ToolError(
+      `sessions_spawn does not support "${refused}". Use "message" or "sessions_send" for channel delivery.`,
+    );
+  for (const [name, reason] of Object.entries(UNAVAILABLE))
+    if (Object.hasOwn(wanted, name))
+      throw new ToolError(`${name} is unavailable because ${reason}.`);
+  if (wanted.mode === "session" && !wanted.thread)
+    throw new ToolError(
+      'mode="session" requires thread=true, which is not available here; leave mode out.',
+    );
+  if (wanted.thread)
+    throw new ToolError(
+      "thread=true is unavailable because no channel here binds a spawned session to a thread; its result is announced in your session.",
+    );
+}
+
+/** Why this session may not start that agent now; null when it may. */
+async function refusalOf(
+  parts: AccessParts,
+  context: ToolContext,
+  asked: {
+    readonly viewer: Viewer;
+    readonly parent: string;
+    readonly agentId: string | undefined;
+  },
+): Promise<string | null> {
+  const { viewer, parent, agentId } = asked;
+  const limits = (await parts.settings()).subagents;
+  const depth = depthOfKey(parent);
+  if (depth >= limits.maxSpawnDepth)
+    return `sessions_spawn is not allowed at this depth (current depth: ${depth}, max: ${limits.maxSpawnDepth})`;
+  const other = refusalOfAgent(limits, viewer, agentId);
+  if (other !== null) return other;
+  const children = await childrenOf(parts.asCaller, context, parent);
+  const active = children.filter(({ activeRun }) => activeRun !== null).length;
+  return active < limits.maxChildrenPerAgent
+    ? null
+    : `sessions_spawn has reached max active children for this session (${active}/${limits.maxChildrenPerAgent})`;
+}
+
+function refusalOfAgent(
+  { requireAgentId, allowAgents }: ToolSettings["subagents"],
+  { session, agent }: Viewer,
+  agentId: string | undefined,
+): string | null {
+  if (agentId === undefined)
+    return requireAgentId
+      ? "sessions_spawn requires explicit agentId when requireAgentId is configured. Use agents_list to see allowed agent ids."
+      : null;
+  if (session === null || agentId === agent || isAmong(allowAgents, agentId)) return null;
+  return `agentId is not allowed for sessions_spawn (allowed: ${allowAgents.join(", ") || "none"})`;
+}
+
+/** A label that another session has is no reason to undo what was started. */
+async function labelled(
+  asCaller: AsCaller,
+  context: ToolContext,
+  about: { readonly session: string; readonly label: string | undefined },
+): Promise<{ warning?: string }> {
+  const { label = "" } = about;
+  if (label === "") return {};
+  try {
+    await asCaller(context, patchSession, { session: about.session, label });
+    return {};
+  } catch (error) {
+    return { warning: error instanceof Error ? error.message : String(error) };
+  }
+}

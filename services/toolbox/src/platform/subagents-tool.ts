@@ -1,0 +1,218 @@
+import { requestCancel } from "@switchyard/contracts/runs";
+import { sendToSession, type Session } from "@switchyard/contracts/sessions";
+import { z } from "zod";
+import { defineTool, type ToolContext } from "../tool.ts";
+import { ToolError } from "../tool-error.ts";
+import { asToolError } from "./as-caller.ts";
+import { announceTo } from "./announce-to.ts";
+import { jsonResult } from "./json-result.ts";
+import { childrenOf, markedBy, viewerOf, type AccessParts } from "./session-access.ts";
+import { depthOfKey, markOfKey } from "./session-names.ts";
+import { callerShape, NO_SESSION } from "./session-tools.ts";
+
+/** So much time is between two messages of steer to the same session [F12]. */
+const STEER_MS = 2_000;
+const KEPT_STEERS = 1_000;
+const DEFAULT_RECENT_MINUTES = 30;
+
+/** `subagents` [F12]: what `sessions_spawn` started, by whom it was started. */
+export function createSubagentsTool(parts: AccessParts, now: () => number) {
+  const { asCaller } = parts;
+  const steers = createPauses(now);
+  return defineTool({
+    name: "subagents",
+    notForRuns: true,
+    description:
+      "Lists what you started with sessions_spawn (list), ends some of it (kill; target all for everything), or gives one a new message in place of what it does (steer).",
+    input: z.strictObject({
+      action: z.enum(["list", "kill", "steer"]).default("list"),
+      target: z
+        .string()
+        .max(160)
+        .optional()
+        .describe("Its number in the list, its label or the beginning of it, its key or run id"),
+      message: z.string().optional().describe("For steer, at most 4,000 characters"),
+      recentMinutes: z.int().min(1).max(1_440).default(DEFAULT_RECENT_MINUTES),
+      ...callerShape,
+    }),
+    async run({ action, target = "", message = "", recentMinutes, ...said }, context) {
+      const viewer = await viewerOf(parts, context, said);
+      const caller = viewer.session ?? NO_SESSION;
+      const { maxSpawnDepth } = (await parts.settings()).subagents;
+      // One that can start nothing sees what was started beside it.
+      const mark = depthOfKey(caller) < maxSpawnDepth ? null : markOfKey(caller);
+      const children = await (mark === null
+        ? childrenOf(asCaller, context, caller)
+        : markedBy(asCaller, context, mark));
+      if (action === "list") return jsonResult(listed(children, { caller, recentMinutes }));
+      if (target === "") throw new ToolError(`${action} needs a target; subagents list has them.`);
+      if (action === "kill") return kill(parts, context, { children, target });
+      if (message.trim() === "") throw new ToolError("steer needs a message.");
+      if (message.length > 4_000)
+        throw new ToolError(`Message too long (${message.length} chars, max 4000).`);
+      const child = oneOf(children, target);
+      if (child.key === caller) throw new ToolError("Subagents cannot steer themselves.");
+      const waitMs = steers.take(`${context.caller} ${child.sessionId}`);
+      if (waitMs > 0)
+        return jsonResult({
+          status: "rate_limited",
+          error: `It was steered less than ${STEER_MS / 1_000} s ago; steer it again in ${waitMs} ms.`,
+          ...named(child),
+        });
+      // The run that it ends tells nobody.
+      const followUp = announceTo(viewer, { label: child.label, endsSession: false });
+      const { runId } = await asCaller(context, sendToSession, {
+        session: child.sessionId,
+        message,
+        onBusy: "interrupt",
+        ...(followUp !== null && { followUp }),
+      }).catch(asToolError);
+      return jsonResult({ status: "accepted", mode: "restart", runId, ...named(child) });
+    },
+  });
+}
+
+/** Of this process: another toolbox knows nothing of it, so several permit as many. */
+function createPauses(now: () => number) {
+  const ends = new Map<string, number>();
+  return {
+    /** 0 and a new pause, or what is left of the last one. */
+    take(key: string): number {
+      const left = (ends.get(key) ?? 0) - now();
+      if (left > 0) return left;
+      ends.delete(key);
+      ends.set(key, now() + STEER_MS);
+      const [oldest] = ends.keys();
+      if (ends.size > KEPT_STEERS && oldest !== undefined) ends.delete(oldest);
+      return 0;
+    },
+  };
+}
+
+async function kill(
+  parts: AccessParts,
+  context: ToolContext,
+  { children, target }: { readonly children: readonly Session[]; readonly target: string },
+) {
+  const isAll = target === "all" || target === "*";
+  const chosen = isAll ? children : [oneOf(children, target)];
+  const labels: string[] = [];
+  let cascadeKilled = 0;
+  for (const child of chosen) {
+    if (await end(parts, context, child)) labels.push(child.label ?? child.key);
+    cascadeKilled += await endBelow(parts, context, child);
+  }
+  if (labels.length + cascadeKilled > 0 || isAll) {
+    const counts = { killed: labels.length, cascadeKilled };
+    return jsonResult({ status: "ok", action: "kill", ...counts, labels });
+  }
+  return jsonResult({ status: "done", action: "kill", text: "already finished" });
+}
+
+/** True when it was under way. */
+async function end(
+  { asCaller }: AccessParts,
+  context: ToolContext,
+  { activeRun }: Session,
+): Promise<boolean> {
+  if (activeRun === null) return false;
+  const request = { runId: activeRun, reason: "killed by subagents" };
+  const { outcome } = await asCaller(context, requestCancel, request).catch(asToolError);
+  return outcome !== "ended";
+}
+
+/** Ends what a session started, at any depth, also when its own run is over. Resolves to how many that were. */
+async function endBelow(
+  parts: AccessParts,
+  context: ToolContext,
+  { key }: Session,
+): Promise<number> {
+  const { maxSpawnDepth } = (await parts.settings()).subagents;
+  if (depthOfKey(key) >= maxSpawnDepth) return 0;
+  let ended = 0;
+  for (const child of await childrenOf(parts.asCaller, context, key)) {
+    if (await end(parts, context, child)) ended += 1;
+    ended += await endBelow(parts, context, child);
+  }
+  return ended;
+}
+
+/** By number, key, id, run, label, or how a label or run id begins. */
+function oneOf(children: readonly Session[], target: string): Session {
+  const byNumber = /^\d{1,3}$/.test(target) ? children[Number(target) - 1] : undefined;
+  if (byNumber !== undefined) return byNumber;
+  const exact = children.filter((child) =>
+    [child.key, child.sessionId, child.label, runOf(child)].includes(target),
+  );
+  const found =
+    exact.length > 0
+      ? exact
+      : children.filter(
+          (child) => child.label?.startsWith(target) === true || runOf(child).startsWith(target),
+        );
+  const [only, ...others] = found;
+  if (only === undefined) throw new ToolError(`Unknown subagent target: ${target}`);
+  if (others.length > 0)
+    throw new ToolError(`Ambiguous subagent target: ${target} is ${found.length} of them`);
+  return only;
+}
+
+function runOf({ activeRun, lastRun }: Session): string {
+  return activeRun ?? lastRun?.runId ?? "";
+}
+
+function named({ key, label }: Session) {
+  return { sessionKey: key, label };
+}
+
+function listed(
+  children: readonly Session[],
+  { caller, recentMinutes }: { readonly caller: string; readonly recentMinutes: number },
+) {
+  const now = Date.now();
+  const entries = children.map((child, index) => entryOf(child, { index: index + 1, now }));
+  const active = entries.filter(({ status }) => status === "running");
+  const recent = entries.filter(
+    ({ status, endedAt }) =>
+      status !== "running" && endedAt !== undefined && now - endedAt <= recentMinutes * 60_000,
+  );
+  const lines = [...active, ...recent].map(
+    ({ index, label, sessionKey, status }) => `${index}. ${label ?? sessionKey}: ${status}`,
+  );
+  return {
+    status: "ok",
+    action: "list",
+    requesterSessionKey: caller,
+    callerSessionKey: caller,
+    callerIsSubagent: depthOfKey(caller) > 0,
+    total: entries.length,
+    active,
+    recent,
+    text: lines.length === 0 ? "No subagents." : lines.join("\n"),
+  };
+}
+
+const STATUS = {
+  succeeded: "done",
+  failed: "failed",
+  cancelled: "killed",
+  dead: "failed",
+} as const;
+
+function entryOf(child: Session, { index, now }: { readonly index: number; readonly now: number }) {
+  const { key, label, model, totalTokens, activeRun, lastRun, createdAt, updatedAt } = child;
+  const startedAt = Date.parse(createdAt);
+  const endedAt = activeRun === null ? Date.parse(updatedAt) : undefined;
+  return {
+    index,
+    runId: activeRun ?? lastRun?.runId ?? null,
+    sessionKey: key,
+    label,
+    status: activeRun === null && lastRun !== null ? STATUS[lastRun.status] : "running",
+    runtimeMs: (endedAt ?? now) - startedAt,
+    model,
+    totalTokens,
+    startedAt,
+    ...(endedAt !== undefined && { endedAt }),
+  };
+}

@@ -1,0 +1,127 @@
+import { readFile, stat } from "node:fs/promises";
+import { MAX_TURNS } from "@switchyard/contracts/run-follow-up";
+import type { Log } from "@switchyard/service/log";
+import { StartError } from "@switchyard/service/start-error";
+import { z } from "zod";
+
+/** Names of agents, with `*`. */
+const Agents = z.array(z.string().min(1).max(64)).max(1_000);
+
+/** A key has no room for more. */
+const MAX_DEPTH = 3;
+
+/** How far the platform tools of agents reach, as `tools.json` says it; the names are OpenClaw's, below `tools`. */
+export const ToolSettings = z.strictObject({
+  sessions: z
+    .strictObject({
+      /** Which sessions somebody sees who speaks in one: that one, what it started, those of its agent, all. */
+      visibility: z.enum(["self", "tree", "agent", "all"]).default("tree"),
+    })
+    .prefault({}),
+  agentToAgent: z
+    .strictObject({
+      /** With visibility `all`: sessions of other agents, too. */
+      enabled: z.boolean().default(false),
+      /** Both agents have to be among them. */
+      allow: Agents.default(["*"]),
+      /** Answers that go to and fro behind the first one. */
+      maxPingPongTurns: z.int().min(0).max(MAX_TURNS).default(MAX_TURNS),
+    })
+    .prefault({}),
+  sandbox: z
+    .strictObject({
+      /** What an agent sees that its starter calls sandboxed: what it started, or what the visibility says. */
+      sessions: z.enum(["spawned", "all"]).default("spawned"),
+    })
+    .prefault({}),
+  subagents: z
+    .strictObject({
+      /** Whom `sessions_spawn` may start beside the agent of the session. */
+      allowAgents: Agents.default([]),
+      requireAgentId: z.boolean().default(false),
+      maxSpawnDepth: z.int().min(1).max(MAX_DEPTH).default(1),
+      maxChildrenPerAgent: z.int().min(1).max(20).default(5),
+    })
+    .prefault({}),
+  message: z
+    .strictObject({
+      broadcast: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+      /** Messages to another chat than the one that the agent works in. */
+      crossContext: z
+        .strictObject({
+          allowWithinProvider: z.boolean().default(true),
+          allowAcrossProviders: z.boolean().default(true),
+          /** Put before their texts; `{channel}` is the one that the agent works in. */
+          prefix: z.string().max(200).default(""),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+});
+export type ToolSettings = z.output<typeof ToolSettings>;
+
+/** The settings of this moment. */
+export type CurrentSettings = () => Promise<ToolSettings>;
+
+const LOOK_AGAIN_MS = 500;
+const HINT = "correct the file of YARD_TOOLS_FILE; docs/coding-agents.md describes it";
+
+/**
+ * Reads the file, and again when it has changed; one that is not there is one without a setting. Rejects with a StartError when it
+ * cannot be used; a change that cannot be used is logged, and what was read before stays in force.
+ */
+export async function openToolSettings(
+  path: string | undefined,
+  { log, now }: { readonly log: Log; readonly now: () => number },
+): Promise<CurrentSettings> {
+  if (path === undefined) {
+    const defaults = ToolSettings.parse({});
+    return () => Promise.resolve(defaults);
+  }
+  let version = await versionOf(path);
+  let settings = await readSettings(path);
+  let lookedAt = now();
+  return async () => {
+    if (now() - lookedAt < LOOK_AGAIN_MS) return settings;
+    lookedAt = now();
+    const current = await versionOf(path);
+    if (current === version) return settings;
+    version = current;
+    try {
+      settings = await readSettings(path);
+      log.info({ path }, "settings of tools read again");
+    } catch (err) {
+      log.warn({ path, err }, "settings of tools not read again");
+    }
+    return settings;
+  };
+}
+
+async function readSettings(path: string): Promise<ToolSettings> {
+  let json: unknown;
+  try {
+    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "{}";
+      throw error;
+    });
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new StartError(`${path} cannot be read: ${String(cause)}`, { hint: HINT, cause });
+  }
+  const parsed = ToolSettings.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(
+    ({ path: where, message }) => `${where.join(".") || "(top)"}: ${message}`,
+  );
+  throw new StartError(`${path} has errors: ${problems.join("; ")}`, { hint: HINT });
+}
+
+/** A file that is replaced by a link, as Kubernetes does, changes at least one of these. */
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeMs } = await stat(path);
+    return `${ino}:${size}:${mtimeMs}`;
+  } catch {
+    return "missing";
+  }
+}
