@@ -30,8 +30,8 @@ const nodeOptions = split === -1 ? [] : rest.slice(split + 1);
 const limitMs = Number(process.env["YARD_TEST_LIMIT_SECONDS"] ?? 480) * 1_000;
 const allowed = process.env["YARD_ALLOWED_SKIPS"];
 const allowedSkips = allowed === undefined ? null : readAllowedSkips(readFileSync(allowed, "utf8"));
-/** The longest files begin first, so that no core is idle while the last one ends. */
-const LONG = ["test/chaos/", "cli/src/commands/dev.", "test/e2e/", "agent-runner/src/queue/"];
+/** First the longest files, then those that start whole instances, which keep every core busy. The others mostly wait. */
+const LONG = ["test/chaos/", "cli/src/commands/dev.", "test/", "apps/"];
 const orderOf = (file: string): number => {
   const at = LONG.findIndex((part) => file.includes(part));
   return at === -1 ? LONG.length : at;
@@ -51,8 +51,8 @@ if (files.length === 0) {
   process.exit(2);
 }
 
-// One file more than there are cores: integration tests wait for leases, timers and starts for much of their time.
-const concurrency = Math.min(availableParallelism() + 1, 4);
+// More files than there are cores: integration tests wait for leases, timers and starts for much of their time.
+const concurrency = Math.min(availableParallelism() + 2, 4);
 /** More than this is not a coincidence. */
 const MOST_SECOND_LOOKS = 3;
 
@@ -113,8 +113,11 @@ async function lookAgain(): Promise<FileResult[]> {
 async function runFiles(paths: readonly string[], atOnce: number): Promise<FileResult[]> {
   const waiting = [...paths];
   const done: FileResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+  // Every other lane begins at the end of the list, so that files that wait run beside files that work.
+  const next = (lane: number): string | undefined =>
+    lane % 2 === 0 ? waiting.shift() : waiting.pop();
+  const work = async (lane: number): Promise<void> => {
+    for (let file = next(lane); file !== undefined; file = next(lane)) {
       if (interrupt.signal.aborted) return;
       const { signal } = interrupt;
       const result = await runTestFile(file, { root, nodeOptions, limitMs, signal });
@@ -122,7 +125,7 @@ async function runFiles(paths: readonly string[], atOnce: number): Promise<FileR
       console.log(fileLine(result));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: atOnce }, (_, lane) => work(lane)));
   return done.toSorted((a, b) => paths.indexOf(a.file) - paths.indexOf(b.file));
 }
 
