@@ -16,17 +16,16 @@ await runService({
   version: VERSION,
   env: brokerEnv,
   start: async (kit) => {
-    const { config, bus, redis, log, metrics } = kit;
+    const { config } = kit;
     const audit = await startAudit({ ...kit, service: "broker", version: VERSION });
     if (audit !== null) kit.onStop("audit", () => audit.stop());
-    const broker = await startBroker({
-      audit,
-      bus,
-      redis,
-      log,
-      metrics,
-      version: VERSION,
-      serversFile: config.YARD_MCP_SERVERS_FILE,
+    const given = { ...kit, audit, version: VERSION };
+    const broker = await startBroker(given, {
+      servers: {
+        serversFile: config.YARD_MCP_SERVERS_FILE,
+        stateDir: config.YARD_STATE_DIR,
+        env: process.env,
+      },
       admins: config.YARD_MCP_ADMINS,
       ownership: {
         instance: kit.instance,
@@ -35,8 +34,6 @@ await runService({
         rebalanceMs: config.YARD_MCP_REBALANCE_MS,
       },
       questionMs: config.YARD_MCP_QUESTION_MS,
-      stateDir: config.YARD_STATE_DIR,
-      env: process.env,
       tokenKeys:
         config.YARD_MCP_TOKEN_KEY ??
         createTokenCipher(

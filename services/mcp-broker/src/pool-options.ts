@@ -15,6 +15,7 @@ import type { startPinning } from "./pins/start-pinning.ts";
 import type { ChildRecords } from "./process/child-records.ts";
 import { createSessionOpener } from "./connection/open-session.ts";
 import { paceStarts } from "./connection/pace-starts.ts";
+import type { Clock } from "./connection/server-connection.ts";
 import type { PoolOptions } from "./connection/server-pool.ts";
 import { createVerdictStore } from "./connection/verdict-store.ts";
 
@@ -27,11 +28,11 @@ export interface PoolSurroundings {
   readonly version: string;
   readonly stateDir: string;
   readonly tokenKeys: TokenCipher | null;
+  readonly records: ChildRecords;
 }
 
 /** What they need of its other parts. */
 export interface PoolParts {
-  readonly records: ChildRecords;
   readonly guard: EgressGuard;
   readonly logins: LoginStore | null;
   readonly owner: ServerOwner;
@@ -42,15 +43,22 @@ export interface PoolParts {
 /** Starting a process keeps a processor busy for a good part of a second; what hangs is not waited for. */
 const START_PACE = { atOnce: 4 * availableParallelism(), holdMs: 2_000 };
 
+const systemClock: Clock = {
+  now: Date.now,
+  random: Math.random,
+  schedule(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Connects the pool with the other parts: who may connect, what is listed, who is notified. */
 export function poolOptions(surroundings: PoolSurroundings, parts: PoolParts): PoolOptions {
-  const { bus, redis, log, env, version, stateDir, tokenKeys } = surroundings;
-  const { records, guard, logins, owner, features, pinning } = parts;
+  const { bus, redis, log, env, version, stateDir, tokenKeys, records } = surroundings;
+  const { guard, logins, owner, features, pinning } = parts;
   const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
   const open = createSessionOpener({
-    env,
-    records,
-    stateDir,
+    children: { env, records, stateDir },
     version,
     guard,
     hooks: features.hooksOf,
@@ -66,12 +74,7 @@ export function poolOptions(surroundings: PoolSurroundings, parts: PoolParts): P
   });
   return {
     open: paceStarts(open, START_PACE),
-    now: Date.now,
-    random: Math.random,
-    schedule: (delayMs, callback) => {
-      const timer = setTimeout(callback, delayMs);
-      return () => clearTimeout(timer);
-    },
+    clock: systemClock,
     access: owner.leases.access,
     pinState: pinning.pinState,
     onChange: (change, connection) => {

@@ -36,21 +36,30 @@ import { handleRegistry } from "./handlers/registry-handlers.ts";
 import { createRegistryReporter } from "./registry/registry-reporter.ts";
 import { ServerRegistry } from "./registry/server-registry.ts";
 
-export interface BrokerOptions {
+/** What the broker's process has. */
+export interface BrokerKit {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly log: Log;
   readonly metrics: Registry;
   readonly version: string;
+  /** Where calls are recorded; null records nothing. */
+  readonly audit: Audit | null;
+}
+
+/** Where servers are declared and what their processes are started with. */
+export interface ServerPlaces {
   readonly serversFile: string;
-  /** NATS users that may change servers over the bus. */
-  readonly admins: readonly string[];
   readonly stateDir: string;
   /** Where `${VAR}` references and the children's PATH come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface BrokerSettings {
+  readonly servers: ServerPlaces;
+  /** NATS users that may change servers over the bus. */
+  readonly admins: readonly string[];
   readonly ownership: OwnershipSettings;
-  /** Where calls are recorded; null records nothing. */
-  readonly audit: Audit | null;
   /** Whether decisions that the policy lets keep are kept for the time that it says. */
   readonly decisionCache: boolean;
   /** Encrypts logins to servers; null when there is no key, and then nobody can log in. */
@@ -79,12 +88,13 @@ const CONCURRENCY = 4_096;
 const FIRST_ATTEMPTS_MS = 5_000;
 
 /** Starts the broker on an open bus. Resolves when it serves and its quick servers are connected. */
-export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const { bus, redis, log, env, admins, drainMs, questionMs, serversFile } = options;
+export async function startBroker(given: BrokerKit, settings: BrokerSettings): Promise<Broker> {
+  const { bus, redis, log } = given;
+  const { servers, admins, drainMs, questionMs, tokenKeys } = settings;
   const kit = { bus, redis, log, now: Date.now };
-  const { file, registryStore, changes, entries, children } = await readState(options);
+  const { file, registryStore, changes, entries, children } = await readState(given, servers);
 
-  const metrics = createBrokerMetrics(options.metrics);
+  const metrics = createBrokerMetrics(given.metrics);
   const pool = createServerPool();
   const reporter = createRegistryReporter(kit);
   const registry = new ServerRegistry({
@@ -96,30 +106,30 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     onIgnoredEdit: (server) => reporter.ignored(server),
     onTrouble: (err) => log.error({ err }, "mcp registry trouble"),
   });
-  const service = serveBroker(options);
+  const service = serveBroker(given);
   const endpoints = createServerEndpoints();
   const report = createConnectionReporter({ ...kit, onRestart: metrics.countRestart });
   const parts = { pool, registry, registryStore, service, endpoints, report };
-  const owner = createServerOwner(kit, options.ownership, parts);
+  const owner = createServerOwner(kit, settings.ownership, parts);
   const path = createCallPath({
     ...kit,
     ...declaredFacts(pool, owner.leases),
-    audit: options.audit,
-    decisionCache: options.decisionCache,
+    audit: given.audit,
+    decisionCache: settings.decisionCache,
     onChecked: metrics.countDecision,
   });
   const origins = createRequestOrigins();
   const { gate } = path;
-  const features = startFeatures({ ...kit, env, gate, pool, origins, questionMs });
+  const features = startFeatures({ ...kit, env: servers.env, gate, pool, origins, questionMs });
   const pinning = startPinning({
     ...kit,
     servers: () => listedRefs(owner),
     onView: (server) => pool.find(server)?.connection.repin(),
   });
-  const guard = guardOf(options);
-  const logins = options.tokenKeys === null ? null : createLoginStore(redis, options.tokenKeys);
-  const { records } = children;
-  pool.begin(entries, poolOptions(options, { records, guard, logins, owner, features, pinning }));
+  const guard = guardOf(settings);
+  const logins = tokenKeys === null ? null : createLoginStore(redis, tokenKeys);
+  const surroundings = { ...given, ...servers, tokenKeys, records: children.records };
+  pool.begin(entries, poolOptions(surroundings, { guard, logins, owner, features, pinning }));
   metrics.watch(pool, children, owner);
 
   const sender = { origins, askToOpen: features.askToOpen };
@@ -133,11 +143,17 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     if (owner.registryChanged(change)) reporter.changed(change);
   });
   handleRegistry(service, { pool, registry, owner, admins });
-  serveLogins(service, options, { pool, guard, owner, store: logins });
+  serveLogins(service, settings, { pool, guard, owner, store: logins });
   await owner.start();
   await within(FIRST_ATTEMPTS_MS, pool.start());
 
-  const watched = followFile({ path: serversFile, known: file.text, registry, reporter, log });
+  const watched = followFile({
+    path: servers.serversFile,
+    known: file.text,
+    registry,
+    reporter,
+    log,
+  });
 
   return {
     pool,
@@ -155,7 +171,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
-function guardOf({ privateHosts: permitted }: BrokerOptions): EgressGuard {
+function guardOf({ privateHosts: permitted }: BrokerSettings): EgressGuard {
   return createEgressGuard({ permitted, setting: "YARD_MCP_ALLOW_PRIVATE_HOSTS" });
 }
 
@@ -166,7 +182,7 @@ function listedRefs(owner: ServerOwner) {
   }));
 }
 
-function serveBroker({ bus, log, version }: BrokerOptions): Service {
+function serveBroker({ bus, log, version }: BrokerKit): Service {
   return serve(bus, {
     name: "broker",
     version,
@@ -179,7 +195,7 @@ function serveBroker({ bus, log, version }: BrokerOptions): Service {
 
 function serveLogins(
   service: Service,
-  { env, admins }: BrokerOptions,
+  { servers: { env }, admins }: BrokerSettings,
   deps: { pool: ServerPool; guard: EgressGuard; owner: ServerOwner; store: LoginStore | null },
 ): void {
   const { owner, ...rest } = deps;

@@ -59,9 +59,11 @@ const { config, problem } = readDeclaration(
 );
 if (config === null) throw new Error(problem ?? "no configuration");
 const open = createSessionOpener({
-  env: process.env,
-  records: await openChildRecords(directory),
-  stateDir: directory,
+  children: {
+    env: process.env,
+    records: await openChildRecords(directory),
+    stateDir: directory,
+  },
   version: "0.1.0",
   guard,
   verdicts: createVerdictStore({

@@ -68,9 +68,7 @@ export async function sessionWorld(): Promise<SessionWorld> {
       const { config, problem } = readDeclaration(declaration.id, declaration, "file");
       if (config === null) throw new Error(problem ?? "no configuration");
       const open = createSessionOpener({
-        env: { PATH: process.env["PATH"], ...env },
-        records,
-        stateDir: directory,
+        children: { env: { PATH: process.env["PATH"], ...env }, records, stateDir: directory },
         version: "0.0.0",
         guard: createEgressGuard({
           permitted: parsePrivateHosts(privateHosts),

@@ -162,17 +162,15 @@ async function startTestBroker(
   });
   const bus = await connectBus({ servers: world.natsUrl, user: "broker" });
   const metrics = new Registry();
-  const broker = await startBroker({
-    audit: null,
-    bus,
-    redis: options.redis ?? world.redis,
-    log,
-    metrics,
-    version: "0.0.0",
-    serversFile,
+  const redis = options.redis ?? world.redis;
+  const kit = { audit: null, bus, redis, log, metrics, version: "0.0.0" };
+  const broker = await startBroker(kit, {
+    servers: {
+      serversFile,
+      stateDir: options.stateDir ?? directory,
+      env: { PATH: process.env["PATH"], ...options.env },
+    },
     admins: options.admins ?? ["cli"],
-    stateDir: options.stateDir ?? directory,
-    env: { PATH: process.env["PATH"], ...options.env },
     ownership: {
       instance: "test",
       leaseMs: 5_000,

@@ -160,38 +160,42 @@ function createProvider(
     oauth: launch.oauth ?? NO_CLIENT,
     redirectUrl: NOWHERE,
     now,
-    async read() {
-      const login = await logins.read();
-      given = login.tokens;
-      return login;
-    },
-    write: (login) => logins.write(login),
-    current: async () => storedTokens(await logins.readSometimes()),
-    async discovery() {
-      if (store === null)
-        throw needed(
-          `the server asks for a login, and ${TOKEN_KEY_SETTING} has no key to keep one`,
-        );
-      if ((await logins.read()).tokens === null) throw needed("the server asks for a login");
-      // Found anew each time: whoever gives out the tokens may have changed, and that is rarely asked.
-      return undefined;
-    },
-    state: () => "",
-    redirect: () => {
-      throw needed("the server refused the login or asks for more scopes");
-    },
-    codeVerifier: {
-      save: () => undefined,
-      load: () => {
-        throw needed("no login was begun here");
+    login: {
+      async read() {
+        const login = await logins.read();
+        given = login.tokens;
+        return login;
       },
+      write: (login) => logins.write(login),
+      current: async () => storedTokens(await logins.readSometimes()),
     },
-    async invalidate(what) {
-      if (what !== "all" && what !== "tokens") return;
-      const login = await logins.read();
-      // Refused tokens of before, while somebody has put new ones there.
-      const isSame = JSON.stringify(login.tokens) === JSON.stringify(given);
-      if (isSame) await logins.write({ ...login, tokens: null, expiresAt: null });
+    flow: {
+      async discovery() {
+        if (store === null)
+          throw needed(
+            `the server asks for a login, and ${TOKEN_KEY_SETTING} has no key to keep one`,
+          );
+        if ((await logins.read()).tokens === null) throw needed("the server asks for a login");
+        // Found anew each time: whoever gives out the tokens may have changed, and that is rarely asked.
+        return undefined;
+      },
+      state: () => "",
+      redirect: () => {
+        throw needed("the server refused the login or asks for more scopes");
+      },
+      codeVerifier: {
+        save: () => undefined,
+        load: () => {
+          throw needed("no login was begun here");
+        },
+      },
+      async invalidate(what) {
+        if (what !== "all" && what !== "tokens") return;
+        const login = await logins.read();
+        // Refused tokens of before, while somebody has put new ones there.
+        const isSame = JSON.stringify(login.tokens) === JSON.stringify(given);
+        if (isSame) await logins.write({ ...login, tokens: null, expiresAt: null });
+      },
     },
   });
 }

@@ -142,30 +142,36 @@ function createDraft({ launch }: LoginTarget, options: DraftOptions) {
     oauth: launch.oauth,
     redirectUrl: options.redirectUri,
     now: options.now,
-    read: () => Promise.resolve(login),
-    write(next) {
-      login = next;
-      return Promise.resolve();
-    },
-    current: () => Promise.resolve(storedTokens(login)),
-    // The code belongs to the authorization server that was asked, and a new login asks anew.
-    discovery: () =>
-      Promise.resolve(
-        isReturn ? ((login.discovery ?? undefined) as OAuthDiscoveryState | undefined) : undefined,
-      ),
-    state: () => options.state,
-    redirect(url) {
-      authorizationUrl = url.href;
-    },
-    codeVerifier: {
-      save(text) {
-        verifier = text;
+    login: {
+      read: () => Promise.resolve(login),
+      write(next) {
+        login = next;
+        return Promise.resolve();
       },
-      load: () => verifier,
+      current: () => Promise.resolve(storedTokens(login)),
     },
-    invalidate(what) {
-      if (what === "all" || what === "client") login = { ...login, client: null };
-      return Promise.resolve();
+    flow: {
+      // The code belongs to the authorization server that was asked, and a new login asks anew.
+      discovery: () =>
+        Promise.resolve(
+          isReturn
+            ? ((login.discovery ?? undefined) as OAuthDiscoveryState | undefined)
+            : undefined,
+        ),
+      state: () => options.state,
+      redirect(url) {
+        authorizationUrl = url.href;
+      },
+      codeVerifier: {
+        save(text) {
+          verifier = text;
+        },
+        load: () => verifier,
+      },
+      invalidate(what) {
+        if (what === "all" || what === "client") login = { ...login, client: null };
+        return Promise.resolve();
+      },
     },
   });
   return {

@@ -8,15 +8,24 @@ import {
 import type { OAuthConfig } from "../declaration/server-config.ts";
 import type { Login } from "./login-store.ts";
 
-/** What a flow does differently from another one. */
 export interface ProviderOptions {
   readonly oauth: OAuthConfig;
   readonly redirectUrl: string;
   readonly now: () => number;
-  readonly read: () => Promise<Login>;
-  readonly write: (login: Login) => Promise<void>;
+  readonly login: KeptLogin;
+  readonly flow: FlowSteps;
+}
+
+/** Where the login is kept. */
+interface KeptLogin {
+  read(): Promise<Login>;
+  write(login: Login): Promise<void>;
   /** The bearer token of a request. */
   current(): Promise<StoredOAuthTokens | undefined>;
+}
+
+/** What a flow does differently from another one. */
+interface FlowSteps {
   /** Called before anything else of a flow; throwing ends it. */
   discovery(): Promise<OAuthDiscoveryState | undefined>;
   state(): string;
@@ -27,7 +36,7 @@ export interface ProviderOptions {
 
 /** The SDK's view of a login. It does the protocol: discovery, PKCE, registration, issuer and resource. */
 export function createOAuthProvider(options: ProviderOptions): OAuthClientProvider {
-  const { oauth, redirectUrl, now, read, write } = options;
+  const { oauth, redirectUrl, now, login, flow } = options;
   return {
     redirectUrl,
     ...(oauth.clientMetadataUrl === null ? {} : { clientMetadataUrl: oauth.clientMetadataUrl }),
@@ -38,35 +47,41 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
       response_types: ["code"],
       ...(oauth.scope === null ? {} : { scope: oauth.scope }),
     },
-    state: () => options.state(),
+    state: () => flow.state(),
     async clientInformation() {
       if (oauth.clientId !== null) return configuredClient(oauth, oauth.clientId);
       // Put there by `saveClientInformation` below.
-      return ((await read()).client ?? undefined) as StoredOAuthClientInformation | undefined;
+      return ((await login.read()).client ?? undefined) as StoredOAuthClientInformation | undefined;
     },
     async saveClientInformation(client) {
-      if (oauth.clientId === null) await write({ ...(await read()), client: { ...client } });
+      if (oauth.clientId === null)
+        await login.write({ ...(await login.read()), client: { ...client } });
     },
     // Without a context this is the token of a request, with one it is a step of a flow.
     tokens: async (context) =>
-      context === undefined ? options.current() : storedTokens(await read()),
+      context === undefined ? login.current() : storedTokens(await login.read()),
     async saveTokens(tokens) {
       const { expires_in: seconds } = tokens;
       const expiresAt = seconds === undefined ? null : now() + seconds * 1_000;
-      await write({ ...(await read()), tokens: { ...tokens }, expiresAt, wantedScope: null });
+      await login.write({
+        ...(await login.read()),
+        tokens: { ...tokens },
+        expiresAt,
+        wantedScope: null,
+      });
     },
     async redirectToAuthorization(url) {
-      const login = await read();
-      const wanted = computeScopeUnion(login.wantedScope ?? undefined, scopeOf(url));
-      await write({ ...login, wantedScope: wanted ?? null });
-      await options.redirect(url);
+      const kept = await login.read();
+      const wanted = computeScopeUnion(kept.wantedScope ?? undefined, scopeOf(url));
+      await login.write({ ...kept, wantedScope: wanted ?? null });
+      await flow.redirect(url);
     },
-    saveCodeVerifier: (verifier) => options.codeVerifier.save(verifier),
-    codeVerifier: () => options.codeVerifier.load(),
-    invalidateCredentials: (what) => options.invalidate(what),
-    discoveryState: () => options.discovery(),
+    saveCodeVerifier: (verifier) => flow.codeVerifier.save(verifier),
+    codeVerifier: () => flow.codeVerifier.load(),
+    invalidateCredentials: (what) => flow.invalidate(what),
+    discoveryState: () => flow.discovery(),
     async saveDiscoveryState(discovery) {
-      await write({ ...(await read()), discovery: { ...discovery } });
+      await login.write({ ...(await login.read()), discovery: { ...discovery } });
     },
   };
 }

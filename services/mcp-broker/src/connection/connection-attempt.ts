@@ -20,11 +20,17 @@ import { noHooks, type SessionHooksOf } from "./session-hooks.ts";
 import { createTransport, type SessionTransport } from "./session-transport.ts";
 import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
 
-export interface AttemptParts {
+/** What child processes are started with. */
+export interface ChildSurroundings {
+  /** Where `${VAR}` references and the children's PATH come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords;
   /** Where servers get a home directory when the broker has none. */
   readonly stateDir: string;
+}
+
+export interface AttemptParts {
+  readonly children: ChildSurroundings;
   readonly version: string;
   readonly guard: EgressGuard;
   readonly verdicts: VerdictStore;
@@ -144,7 +150,7 @@ export class ConnectionAttempt {
       server: config.id,
       resolved,
       environment,
-      records: options.records,
+      records: options.children.records,
       onTrouble,
       http: {
         kind: transport === "sse" ? "sse" : "http",
@@ -197,7 +203,7 @@ export class ConnectionAttempt {
   }> {
     const { config, resolved, options } = this.#own;
     if (resolved.launch.transport !== "stdio") return { environment: {}, resolved };
-    const { env, stateDir } = options;
+    const { env, stateDir } = options.children;
     const { variables, privateHome } = await childEnvironment({ env, stateDir, server: config.id });
     const { TMPDIR: _readOnly, ...sandboxed } = variables;
     return {

@@ -20,7 +20,7 @@ const MAX_SHOWN = 2_000;
 /** Connects to servers, with the references in their configuration resolved from `env`. */
 export function createSessionOpener(options: AttemptParts): OpenSession {
   return async (config, events, signal) => {
-    const resolved = resolve(config, options.env);
+    const resolved = resolve(config, options.children.env);
     const show = (text: string): string => firstWords(redactText(resolved.redact(text)), MAX_SHOWN);
     const attempt = new ConnectionAttempt({ config, resolved, show, events, options });
     try {

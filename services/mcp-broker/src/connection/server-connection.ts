@@ -36,24 +36,33 @@ export interface ConnectionAccess {
   mayConnect(server: string): boolean;
 }
 
+/** The connection that was in the place of another one. */
+export interface Predecessor {
+  /** Two processes of a server may be in each other's way. */
+  readonly ended: Promise<void>;
+  /** What its process wrote last; shown until there is a new one. */
+  readonly stderr: string;
+}
+
+export interface Clock {
+  now(): number;
+  /** In [0, 1). */
+  random(): number;
+  /** Calls back after the delay unless the returned function is called first. */
+  schedule(delayMs: number, callback: () => void): () => void;
+}
+
 export interface ServerConnectionOptions {
   readonly entry: ServerEntry;
   /** Asked again at every use. Left out: this broker is the only one. */
   readonly access?: ConnectionAccess;
   /** Why the server is not to be connected; null when it may be. */
   readonly heldBecause?: string | null;
-  /** The end of the connection before this one: two processes of a server may be in each other's way. */
-  readonly after?: Promise<void>;
-  /** What the process before this one wrote last; shown until there is a new one. */
-  readonly stderrBefore?: string;
+  readonly predecessor?: Predecessor;
   readonly open: OpenSession;
   /** Which definitions of its tools are approved. */
   readonly pinState: PinView;
-  readonly now: () => number;
-  /** In [0, 1). */
-  readonly random: () => number;
-  /** Calls back after the delay unless the returned function is called first. */
-  readonly schedule: (delayMs: number, callback: () => void) => () => void;
+  readonly clock: Clock;
   readonly onChange: (change: ConnectionChange, connection: ServerConnection) => void;
 }
 
@@ -84,7 +93,7 @@ export class ServerConnection {
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
     this.#entry = options.entry;
-    this.#stderr = options.stderrBefore ?? "";
+    this.#stderr = options.predecessor?.stderr ?? "";
     const { config, problem } = options.entry;
     this.#status =
       problem !== null ? "error" : config?.enabled === false ? "disabled" : "disconnected";
@@ -181,7 +190,7 @@ export class ServerConnection {
     await this.#attempt;
     this.#end(reason);
     await Promise.all(this.#closing);
-    await this.#options.after;
+    await this.#options.predecessor?.ended;
   }
 
   /** Takes over an entry that makes the same connection. The server is notified of other roots when it asked for that. */
@@ -218,7 +227,7 @@ export class ServerConnection {
     // In `error` the slow probes stay out of sight: the server is not any better before one succeeds.
     if (this.#status !== "error") this.#status = "connecting";
     this.#report({ kind: "connecting", isRetry: this.#reconnectsTried > 0 });
-    await this.#options.after;
+    await this.#options.predecessor?.ended;
     if (this.#stopping.signal.aborted) return;
     try {
       const session = await this.#options.open(
@@ -268,7 +277,7 @@ export class ServerConnection {
     this.#catalogue = this.#buildCatalogue();
     this.#status = "connected";
     this.#lastError = null;
-    this.#connectedAt = new Date(this.#options.now());
+    this.#connectedAt = new Date(this.#options.clock.now());
     this.#reconnectsTried = 0;
     this.#report({ kind: "connected" });
   }
@@ -295,11 +304,11 @@ export class ServerConnection {
   #retryLater(config: ServerConfig, { permanent }: { permanent: boolean }): void {
     const { maxReconnectAttempts } = config;
     const outage = { reconnectsTried: this.#reconnectsTried, maxReconnectAttempts, permanent };
-    const next = nextReconnect(outage, this.#options.random());
+    const next = nextReconnect(outage, this.#options.clock.random());
     this.#status = next.status;
     if (this.#stopping.signal.aborted) return;
     this.#reconnectsTried += 1;
-    this.#cancelTimer = this.#options.schedule(next.delayMs, () => void this.#try(config));
+    this.#cancelTimer = this.#options.clock.schedule(next.delayMs, () => void this.#try(config));
   }
 
   #leave(status: ServerStatus, lastError: string | null): void {

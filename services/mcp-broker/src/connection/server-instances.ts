@@ -45,7 +45,7 @@ const fail = failuresOf(contract.errors);
 
 export function createServerInstances(options: {
   /** Makes an unconnected instance with a queue of its own, which connects when nothing of the one before it is left. */
-  create: (entry: ServerEntry, after: Promise<void> | undefined) => PoolMember;
+  create: (entry: ServerEntry, predecessorEnded: Promise<void>) => PoolMember;
   schedule: (delayMs: number, callback: () => void) => () => void;
   onFault: (error: unknown) => void;
 }): ServerInstances {
@@ -82,7 +82,7 @@ export function createServerInstances(options: {
     { holder, idleMs }: { holder: Holder; idleMs: number },
   ): Instance => {
     const key = keyOf({ server: entry.id, holder });
-    const member = options.create(entryOfInstance(entry), ending.get(key));
+    const member = options.create(entryOfInstance(entry), ending.get(key) ?? Promise.resolve());
     const instance = { server: entry.id, holder, member, idleMs, cancelTimer: () => undefined };
     instances.set(key, instance);
     return instance;

@@ -47,9 +47,7 @@ test("types, client, converter and manager are parts of their own: another clien
   pool.begin(entries, {
     open,
     pinState: () => "approved",
-    now: Date.now,
-    random: Math.random,
-    schedule: () => () => undefined,
+    clock: { now: Date.now, random: Math.random, schedule: () => () => undefined },
     onChange: () => undefined,
     onInstanceChange: () => undefined,
     onFault: (error) => assert.fail(String(error)),

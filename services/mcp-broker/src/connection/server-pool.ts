@@ -48,7 +48,7 @@ interface Placed {
 
 export interface PoolOptions extends Omit<
   ServerConnectionOptions,
-  "entry" | "heldBecause" | "after" | "stderrBefore"
+  "entry" | "heldBecause" | "predecessor"
 > {
   /** Of the connections of instances, which are not reported to the outside. */
   readonly onInstanceChange: ServerConnectionOptions["onChange"];
@@ -65,13 +65,12 @@ export function createServerPool(): ServerPool {
   /** Connections that are being ended, by server. */
   const ending = new Map<string, Promise<void>>();
   const instances = createServerInstances({
-    create: (entry, after) => {
+    create: (entry, ended) => {
       const options = using();
       const onChange = options.onInstanceChange;
-      const own = { ...options, entry, onChange, ...(after === undefined ? {} : { after }) };
-      return createPoolMember(own);
+      return createPoolMember({ ...options, entry, onChange, predecessor: { ended, stderr: "" } });
     },
-    schedule: (delayMs, callback) => using().schedule(delayMs, callback),
+    schedule: (delayMs, callback) => using().clock.schedule(delayMs, callback),
     onFault: (error) => using().onFault(error),
   });
 
@@ -87,12 +86,12 @@ export function createServerPool(): ServerPool {
     return ended;
   };
   const put: ServerPool["put"] = (entry, { reason, heldBecause }) => {
-    const stderrBefore = members.get(entry.id)?.connection.stderr ?? "";
-    const after = end(entry.id, reason);
-    const own = { entry, heldBecause, after, stderrBefore };
-    const member = createPoolMember(Object.assign(own, using()));
+    const stderr = members.get(entry.id)?.connection.stderr ?? "";
+    const ended = end(entry.id, reason);
+    const predecessor = { ended, stderr };
+    const member = createPoolMember({ ...using(), entry, heldBecause, predecessor });
     members.set(entry.id, member);
-    return { connection: member.connection, predecessorEnded: after };
+    return { connection: member.connection, predecessorEnded: ended };
   };
 
   return {

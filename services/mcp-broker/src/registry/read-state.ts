@@ -9,17 +9,10 @@ import { tellServerFile } from "./tell-server-file.ts";
 import { mergedEntries } from "./server-entries.ts";
 
 /** What the broker begins with: the servers that there are, and what a crashed broker left. */
-export async function readState({
-  redis,
-  log,
-  serversFile,
-  stateDir,
-}: {
-  redis: Redis;
-  log: Log;
-  serversFile: string;
-  stateDir: string;
-}) {
+export async function readState(
+  { redis, log }: { readonly redis: Redis; readonly log: Log },
+  { serversFile, stateDir }: { readonly serversFile: string; readonly stateDir: string },
+) {
   const file = await readServerFile(serversFile);
   const registryStore = createRegistryStore(redis);
   const changes = await loadChanges(registryStore);
