@@ -30,9 +30,9 @@ async function clientOf(agent: string, key = world.token) {
 
 function request(
   text: string | object,
-  more: Partial<Message> & { returnImmediately?: boolean } = {},
+  more: Partial<Message> & { returnImmediately?: boolean; acceptedOutputModes?: string[] } = {},
 ): SendMessageRequest {
-  const { returnImmediately = false, ...about } = more;
+  const { returnImmediately = false, acceptedOutputModes = [], ...about } = more;
   const content =
     typeof text === "string"
       ? { $case: "text" as const, value: text }
@@ -51,7 +51,7 @@ function request(
       ...about,
     },
     configuration: {
-      acceptedOutputModes: [],
+      acceptedOutputModes,
       taskPushNotificationConfig: undefined,
       returnImmediately,
     },
@@ -125,6 +125,37 @@ test("the metadata of a stream has tools and runs of other agents, and at the en
   );
   const [usage] = told.slice(-1).map((metadata) => metadata["usage"] as { inputTokens?: number });
   assert.equal(typeof usage?.inputTokens, "number");
+});
+
+test("an answer in JSON is data or the parts that it names, in a stream when it is whole, and text for a client that takes no JSON", async () => {
+  const client = await clientOf("tck");
+  const partsOf = (task: Task) => task.artifacts.flatMap(({ parts }) => parts);
+  const data = isTask(await client.sendMessage(request("tck-artifact-data")));
+  assert.deepEqual(
+    partsOf(data).map(({ content }) => content),
+    [{ $case: "data", value: { key: "value", count: 42 } }],
+  );
+  const file = isTask(await client.sendMessage(request("tck-artifact-file")));
+  const [part] = partsOf(file);
+  assert.equal(
+    part?.content?.$case === "raw" && part.content.value.toString(),
+    "Generated file content",
+  );
+  assert.deepEqual([part?.filename, part?.mediaType], ["output.txt", "text/plain"]);
+  const again = await client.getTask({ tenant: "", id: file.id });
+  assert.deepEqual(again.artifacts, file.artifacts);
+
+  const told: unknown[] = [];
+  for await (const { payload } of client.sendMessageStream(request("tck-artifact-file-url")))
+    if (payload?.$case === "artifactUpdate")
+      told.push(payload.value.artifact?.parts.map(({ content }) => content?.$case));
+  assert.deepEqual(told, [["url"]]);
+
+  const plain = request("tck-artifact-data", { acceptedOutputModes: ["text/plain"] });
+  const text = isTask(await client.sendMessage(plain));
+  assert.equal(answerOf(text), '{"key":"value","count":42}');
+  const shown = await client.getTask({ tenant: "", id: text.id });
+  assert.deepEqual(shown.artifacts, text.artifacts);
 });
 
 test("a question makes the task wait for input, an approval for a decision, and a message to it is either", async () => {
@@ -268,6 +299,15 @@ test("each error has the code and reason that A2A gives it [JSONRPC-ERR-001..003
     ["ListTasks", { pageToken: "none" }, -32_602],
   ] as const)
     assert.equal((await rpc(method, params)).error?.code, code, method);
+  for (const [type, body, status, code] of [
+    ["text/plain", "{}", 415, -32_005],
+    ["application/json", "{", 400, -32_700],
+  ] as const) {
+    const headers = { authorization: `Bearer ${world.token}`, "content-type": type };
+    const response = await fetch(`${world.url}/a2a/helper`, { method: "POST", headers, body });
+    const { error } = (await response.json()) as RpcAnswer;
+    assert.deepEqual([response.status, error?.code], [status, code]);
+  }
   const waiting = await taskFor("x", {}, "curious");
   const other = message("y", { taskId: waiting.id, contextId });
   assert.equal((await rpc("SendMessage", other, { agent: "curious" })).error?.code, -32_602);

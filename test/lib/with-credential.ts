@@ -1,10 +1,15 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { after } from "node:test";
 
-/** A proxy on loopback that adds a credential to each request, for programs that cannot send one. Everything else passes as it is. */
-export async function withCredential(target: string, key: string): Promise<string> {
+/** A proxy on loopback that adds a credential to each request, for programs that cannot send one. Everything else passes as it is, but for what `change` makes of a body. */
+export async function withCredential(
+  target: string,
+  key: string,
+  change?: (body: string) => string,
+): Promise<string> {
   const { hostname, port } = new URL(target);
   const proxy = createServer((incoming, outgoing) => {
     const { method, url: path, headers } = incoming;
@@ -17,7 +22,12 @@ export async function withCredential(target: string, key: string): Promise<strin
     );
     passed.on("error", () => outgoing.destroy());
     outgoing.on("close", () => passed.destroy());
-    incoming.pipe(passed);
+    if (change === undefined || method !== "POST") incoming.pipe(passed);
+    else
+      void buffer(incoming)
+        .then((body) => Buffer.from(change(body.toString("utf8"))))
+        .then((changed) => passed.setHeader("content-length", changed.length).end(changed))
+        .catch(() => passed.destroy());
   });
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");

@@ -6,7 +6,7 @@ export function agentCard(
   { name, description, digest }: Pick<AgentDefinition, "name" | "description" | "digest">,
   address: string,
 ): AgentCard {
-  const modes = ["text/plain"];
+  const modes = ["text/plain", "application/json"];
   return AgentCard.fromJSON({
     name,
     description,
@@ -15,7 +15,7 @@ export function agentCard(
     capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
     securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
-    defaultInputModes: [...modes, "application/json"],
+    defaultInputModes: modes,
     defaultOutputModes: modes,
     skills: [{ id: name, name, description, tags: ["switchyard"] }],
   });

@@ -29,12 +29,12 @@ import { steerRun } from "@switchyard/contracts/run-commands";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRun, listRuns, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
 import { z } from "zod";
-import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
+import { followRun, type FollowParts } from "../agent-runs/follow-run.ts";
 import { needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { checkRights, type Asker } from "../identity/asker.ts";
-import { CONTEXT, isOver, taskIdOf, taskOf, textOf } from "./task.ts";
-import { tellRun } from "./tell-run.ts";
+import { CONTEXT, isOver, isPlain, labelsFor, taskIdOf, taskOf, textOf } from "./task.ts";
+import { tellRun, type FollowedTask } from "./tell-run.ts";
 
 const Decision = z.looseObject({
   approvalId: z.string(),
@@ -65,7 +65,8 @@ export class RunHandler implements A2ARequestHandler {
   }
 
   async sendMessage(request: SendMessageRequest): Promise<Task> {
-    const { follow, contextId } = await this.#begin(request);
+    const followed = await this.#begin(request);
+    const { follow, contextId } = followed;
     if (request.configuration?.returnImmediately === true) {
       const timer = setTimeout(() => follow.stop(), 5_000);
       const first = await follow.items.next().finally(() => clearTimeout(timer));
@@ -73,7 +74,7 @@ export class RunHandler implements A2ARequestHandler {
       if (first.value?.kind !== "end") return this.#now(follow.runId, contextId);
     }
     let refused: Task["status"];
-    for await (const { payload } of tellRun(follow, contextId)) {
+    for await (const { payload } of tellRun(followed)) {
       const status = payload?.$case === "statusUpdate" ? payload.value.status : undefined;
       if (status?.state === TaskState.TASK_STATE_REJECTED) refused = status;
       // A decision may take days, and somebody else may have to make it.
@@ -87,8 +88,7 @@ export class RunHandler implements A2ARequestHandler {
   async *sendMessageStream(
     request: SendMessageRequest,
   ): AsyncGenerator<StreamResponse, void, undefined> {
-    const { follow, contextId } = await this.#begin(request);
-    yield* tellRun(follow, contextId);
+    yield* tellRun(await this.#begin(request));
   }
 
   async getTask({ id }: GetTaskRequest): Promise<Task> {
@@ -119,7 +119,7 @@ export class RunHandler implements A2ARequestHandler {
     try {
       const task = taskOf(await this.#run(id));
       if (isOver(run)) throw new UnsupportedOperationError({ message: `task ${id} has ended` });
-      yield* tellRun(follow, task.contextId, task);
+      yield* tellRun({ follow, contextId: task.contextId, isPlain: isPlain(run) }, task);
     } finally {
       follow.stop();
     }
@@ -172,7 +172,7 @@ export class RunHandler implements A2ARequestHandler {
   }
 
   /** A new run, or what a run that is under way is told. */
-  async #begin({ message }: SendMessageRequest): Promise<{ follow: RunFollow; contextId: string }> {
+  async #begin({ message, configuration }: SendMessageRequest): Promise<FollowedTask> {
     if (message === undefined) throw new RequestMalformedError({ message: "message is missing" });
     if (message.taskId !== "") return this.#goOn(message);
     const input = textOf(message);
@@ -184,18 +184,19 @@ export class RunHandler implements A2ARequestHandler {
     const contextId =
       message.contextId.slice(0, 256) ||
       (repeatKey === undefined ? randomUUID() : digestOf(repeatKey));
+    const labels = labelsFor(contextId, configuration?.acceptedOutputModes);
     const follow = await startAgentRun(this.#parts, this.#asker, {
       agent: this.#agent,
       input,
       session: sessionKeyOf("a2a", contextId),
       repeatKey,
-      labels: { [CONTEXT]: contextId },
+      labels,
       via: "a2a",
     });
-    return { follow, contextId };
+    return { follow, contextId, isPlain: isPlain({ labels }) };
   }
 
-  async #goOn(message: Message): Promise<{ follow: RunFollow; contextId: string }> {
+  async #goOn(message: Message): Promise<FollowedTask> {
     const run = await this.#run(message.taskId);
     const { runId } = run;
     if (isOver(run))
@@ -214,7 +215,7 @@ export class RunHandler implements A2ARequestHandler {
       follow.stop();
       throw error;
     }
-    return { follow, contextId };
+    return { follow, contextId, isPlain: isPlain(run) };
   }
 
   async #tell({ runId, waits = [] }: RunDetail, message: Message): Promise<void> {

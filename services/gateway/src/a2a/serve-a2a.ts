@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { AgentCard } from "@a2a-js/sdk";
 import {
   defaultServerCallContextBuilder,
   JsonRpcTransportHandler,
   validateVersion,
 } from "@a2a-js/sdk/server";
-import { A2AError } from "@a2a-js/sdk/errors";
+import { A2AError, ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
 import { getAgent } from "@switchyard/contracts/agents";
 import { startRun } from "@switchyard/contracts/runs";
 import type { Log } from "@switchyard/service/log";
@@ -23,6 +24,8 @@ import { RunHandler } from "./run-handler.ts";
 
 const BODY_LIMIT = 4 * 1024 * 1024;
 const STREAMS = 200;
+/** https://www.jsonrpc.org/specification#error_object */
+const PARSE_ERROR = -32_700;
 type Rpc = Record<string, unknown>;
 
 export interface A2aParts extends FollowParts {
@@ -57,7 +60,8 @@ export function createA2aEndpoint(parts: A2aParts): {
       return c.json(json as object, 200, { etag });
     },
     async rpc(c) {
-      const body = await readBody(c.env.incoming, BODY_LIMIT);
+      const body = await readBody(c.env.incoming, BODY_LIMIT).catch(unreadable);
+      if (body instanceof Unreadable) return c.json(body.answer, body.status as 400); // statuses that have a body
       const card = await cardOf(c);
       const asker = askerOf(c, parts);
       const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
@@ -87,7 +91,8 @@ export function createA2aEndpoint(parts: A2aParts): {
         }
         // What is wrong with a request is an answer of its own; only what comes later is told in the stream.
         const first = await answer.next();
-        return stream({ first, rest: answer }, failed, release);
+        const outcome = { first, rest: answer, failed, onEnd: release };
+        return stream(c.env.outgoing, outcome);
       } catch (error) {
         release();
         return c.json(failed(error));
@@ -96,20 +101,51 @@ export function createA2aEndpoint(parts: A2aParts): {
   };
 }
 
+/** What is no request of the protocol, as it is told in its words. */
+class Unreadable {
+  readonly status: number;
+  readonly answer: Rpc;
+
+  constructor(status: number, error: unknown) {
+    this.status = status;
+    this.answer = { jsonrpc: "2.0", id: null, error };
+  }
+}
+
+function unreadable(error: unknown): Unreadable {
+  if (!(error instanceof Problem)) throw error;
+  const { status, code, message } = error;
+  switch (code) {
+    case "unsupported_media_type": {
+      const told = new ContentTypeNotSupportedError({ message });
+      return new Unreadable(status, JsonRpcTransportHandler.mapToJSONRPCError(told));
+    }
+    case "malformed_json":
+      return new Unreadable(status, { code: PARSE_ERROR, message });
+    default:
+      throw error;
+  }
+}
+
 function stream(
-  { first, rest }: { first: IteratorResult<unknown, void>; rest: AsyncGenerator<unknown, void> },
-  failed: (error: unknown) => Rpc,
-  release: () => void,
+  outgoing: ServerResponse,
+  {
+    first,
+    rest,
+    failed,
+    onEnd,
+  }: {
+    first: IteratorResult<unknown, void>;
+    rest: AsyncGenerator<unknown, void>;
+    failed: (error: unknown) => Rpc;
+    onEnd: () => void;
+  },
 ): Response {
-  const events = openEventStream();
-  events.closed.addEventListener(
-    "abort",
-    () => {
-      release();
-      void rest.return();
-    },
-    { once: true },
-  );
+  const events = openEventStream(outgoing);
+  events.onClose(() => {
+    onEnd();
+    void rest.return();
+  });
   const tell = async (): Promise<void> => {
     try {
       for (let next = first; next.done !== true; next = await rest.next())

@@ -4,14 +4,29 @@ import type { RunWait } from "@switchyard/contracts/run-waits";
 import type { RunDetail, RunSummary } from "@switchyard/contracts/runs";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf } from "../agent-runs/start-run.ts";
+import { dataPart, partsOfAnswer, textPart } from "./answer-parts.ts";
 
 /** The label of a run that has the conversation's id as its client knows it. */
 export const CONTEXT = "a2a-context";
+/** The label of a run whose client takes no JSON. */
+const PLAIN = "a2a-plain";
 /** There is one answer; what comes later of it replaces or continues what came before. */
 export const ANSWER = "answer";
 
 export function taskIdOf(runId: string): string {
   return runId.slice(runId.indexOf("~") + 1);
+}
+
+/** The labels of a run that a message starts. */
+export function labelsFor(contextId: string, acceptedModes: readonly string[] = []) {
+  const takesJson =
+    acceptedModes.length === 0 ||
+    acceptedModes.some((mode) => /^(?:application\/(?:json|\*)|\*\/\*)(?:\s*;|$)/i.test(mode));
+  return { [CONTEXT]: contextId, ...(!takesJson && { [PLAIN]: "yes" }) };
+}
+
+export function isPlain({ labels }: Pick<RunSummary, "labels">): boolean {
+  return labels[PLAIN] === "yes";
 }
 
 export function taskOf(run: RunSummary | RunDetail): Task {
@@ -31,7 +46,10 @@ export function taskOf(run: RunSummary | RunDetail): Task {
       message: said === "" ? undefined : agentMessage(task, said, waits),
       timestamp: updatedAt,
     },
-    artifacts: typeof detail?.output === "string" ? [answerOf(detail.output)] : [],
+    artifacts:
+      typeof detail?.output === "string"
+        ? [artifactOf(partsOfAnswer(detail.output, isPlain(run)))]
+        : [],
     history: [],
     metadata: { runId },
   };
@@ -85,25 +103,15 @@ export function agentMessage(
   };
 }
 
-export function answerOf(text: string): Artifact {
+export function artifactOf(parts: Part[]): Artifact {
   return {
     artifactId: ANSWER,
     name: ANSWER,
     description: "",
-    parts: [textPart(text)],
+    parts,
     metadata: undefined,
     extensions: [],
   };
-}
-
-function textPart(value: string): Part {
-  const content = { $case: "text" as const, value };
-  return { content, metadata: undefined, filename: "", mediaType: "text/plain" };
-}
-
-function dataPart(value: unknown): Part {
-  const content = { $case: "data" as const, value };
-  return { content, metadata: undefined, filename: "", mediaType: "application/json" };
 }
 
 /** What a message says; data is its JSON. Files are refused. */

@@ -1,17 +1,25 @@
-import { TaskState, type StreamResponse, type Task } from "@a2a-js/sdk";
+import { TaskState, type Part, type StreamResponse, type Task } from "@a2a-js/sdk";
 import type { RunFollow, RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
-import { agentMessage, answerOf, taskIdOf, waitState } from "./task.ts";
+import { mayBeJson, partsOfAnswer, textPart } from "./answer-parts.ts";
+import { agentMessage, artifactOf, taskIdOf, waitState } from "./task.ts";
+
+/** A run as one client follows it. */
+export interface FollowedTask {
+  readonly follow: RunFollow;
+  readonly contextId: string;
+  /** The client takes no JSON: the answer is text, whatever it says. */
+  readonly isPlain: boolean;
+}
 
 /** The events of a task, the task itself first. Ends with the run, and where the run asks its client something. */
 export async function* tellRun(
-  follow: RunFollow,
-  contextId: string,
+  { follow, contextId, isPlain }: FollowedTask,
   first?: Task,
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const task = { id: taskIdOf(follow.runId), contextId };
-  const teller = new TaskTeller(follow.runId, task);
+  const teller = new TaskTeller(follow.runId, task, isPlain);
   const submitted = {
     state: TaskState.TASK_STATE_SUBMITTED,
     message: undefined,
@@ -35,14 +43,22 @@ class TaskTeller {
   readonly #task: { readonly id: string; readonly contextId: string };
   #step = 0;
   #isNew = true;
+  #isHeld = false;
   asksClient = false;
 
   /** When the latest event happened: who follows later is told the same time. */
   #at = "";
 
-  constructor(runId: string, task: { readonly id: string; readonly contextId: string }) {
+  readonly #isPlain: boolean;
+
+  constructor(
+    runId: string,
+    task: { readonly id: string; readonly contextId: string },
+    isPlain: boolean,
+  ) {
     this.#runId = runId;
     this.#task = task;
+    this.#isPlain = isPlain;
   }
 
   tell(item: RunItem): StreamResponse[] {
@@ -54,7 +70,9 @@ class TaskTeller {
         const append = item.step === this.#step && !this.#isNew;
         this.#step = item.step;
         this.#isNew = false;
-        return [this.#artifact(item.text, { append, lastChunk: false })];
+        if (!append) this.#isHeld = !this.#isPlain && mayBeJson(item.text);
+        if (this.#isHeld) return [];
+        return [this.#artifact([textPart(item.text)], { append, lastChunk: false })];
       }
       case "text-void":
         this.#isNew = true;
@@ -102,7 +120,7 @@ class TaskTeller {
   #end({ status, output, failure, usage }: RunEnd): StreamResponse[] {
     if (failure === null)
       return [
-        this.#artifact(output, { append: false, lastChunk: true }),
+        this.#artifact(partsOfAnswer(output, this.#isPlain), { append: false, lastChunk: true }),
         this.#status(TaskState.TASK_STATE_COMPLETED, usage === null ? {} : { metadata: { usage } }),
       ];
     const message = agentMessage(this.#task, `${failure.code}: ${failure.message}`);
@@ -117,9 +135,9 @@ class TaskTeller {
     return [this.#status(state, { message })];
   }
 
-  #artifact(text: string, how: { append: boolean; lastChunk: boolean }): StreamResponse {
+  #artifact(parts: Part[], how: { append: boolean; lastChunk: boolean }): StreamResponse {
     const { id: taskId, contextId } = this.#task;
-    const value = { taskId, contextId, artifact: answerOf(text), ...how, metadata: undefined };
+    const value = { taskId, contextId, artifact: artifactOf(parts), ...how, metadata: undefined };
     return { payload: { $case: "artifactUpdate", value } };
   }
 
