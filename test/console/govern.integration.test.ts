@@ -285,7 +285,7 @@ test(
 );
 
 test(
-  "a webhook is made, shows its secret once, says why it fails, and is removed",
+  "a webhook is made, shows its secret once, says why it fails, is changed, and is removed",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -303,6 +303,10 @@ test(
       .getByTestId("webhook-error")
       .getByText(/ECONNREFUSED/)
       .waitFor();
+    await page.getByTestId("edit-webhook").click();
+    await page.getByLabel("Events").fill("run.*");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("run.*", { exact: true }).waitFor();
     await page.getByTestId("remove-webhook").click();
     await page.getByTestId("confirm").getByRole("button", { name: "Remove the webhook" }).click();
     await page.waitForURL(/\/webhooks$/);

@@ -454,6 +454,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "webhooks.get": [{ method: "GET", path: "/webhooks/{id}" }],
 
+  "webhooks.update": [{ method: "PATCH", path: "/webhooks/{id}" }],
+
   "webhooks.remove": [{ method: "DELETE", path: "/webhooks/{id}" }],
 
   "webhooks.redeliver": [{ method: "POST", path: "/webhooks/{id}/redeliver" }],

@@ -2576,6 +2576,7 @@ export interface Operations {
         reason: "failing" | "backlog" | "gone" | null;
         failingSince: Timestamp | null;
         lastError: string | null;
+        version: string;
       }[];
     };
   };
@@ -2593,6 +2594,7 @@ export interface Operations {
         reason: "failing" | "backlog" | "gone" | null;
         failingSince: Timestamp | null;
         lastError: string | null;
+        version: string;
       };
       secret: string;
     };
@@ -2611,9 +2613,32 @@ export interface Operations {
         reason: "failing" | "backlog" | "gone" | null;
         failingSince: Timestamp | null;
         lastError: string | null;
+        version: string;
       };
       pending: number;
       dead: { deliveryId: string; event: string; at: Timestamp; attempts: number; error: string }[];
+    };
+  };
+
+  "PATCH /webhooks/{id}": {
+    request: {
+      path: { id: string };
+      body?: { url?: string; events?: string[]; agent?: string | null };
+      ifMatch?: string;
+    };
+    reply: {
+      webhook: {
+        id: string;
+        url: string;
+        events: string[];
+        agent: string | null;
+        createdAt: Timestamp;
+        status: "enabled" | "disabled";
+        reason: "failing" | "backlog" | "gone" | null;
+        failingSince: Timestamp | null;
+        lastError: string | null;
+        version: string;
+      };
     };
   };
 
@@ -2635,6 +2660,7 @@ export interface Operations {
         reason: "failing" | "backlog" | "gone" | null;
         failingSince: Timestamp | null;
         lastError: string | null;
+        version: string;
       };
       redelivered: number;
     };

@@ -225,6 +225,7 @@ test("webhooks: made, shown, sent again and removed, and the hooks of hooks.json
     "run.finished",
   );
   await data("webhooks", "list");
+  await data("webhooks", "edit", webhook.id, "--event", "run.*");
   await data("webhooks", "deliveries", webhook.id);
   await data("webhooks", "redeliver", webhook.id);
   await data("webhooks", "remove", webhook.id, "--yes");

@@ -1,4 +1,5 @@
 import type { Reply } from "@switchyard/client/client";
+import { CliError } from "../cli-error.ts";
 import { confirm } from "../confirm.ts";
 import { withGateway } from "../gateway-client.ts";
 import { printableLine } from "../printable.ts";
@@ -8,6 +9,13 @@ import { writeJson, type Terminal } from "../terminal.ts";
 
 interface Json {
   readonly json?: true;
+}
+
+interface WebhookChanges {
+  readonly url?: string;
+  readonly event?: string[];
+  readonly agent?: string;
+  readonly anyAgent?: true;
 }
 
 type Webhook = Reply<"GET /webhooks">["webhooks"][number];
@@ -45,6 +53,33 @@ export async function add(
     `${made.webhook.id} gets ${events.join(", ")}; keep its secret now: it is shown only once`,
   );
   terminal.out(made.secret);
+}
+
+/** The secret stays. */
+export async function edit(
+  terminal: Terminal,
+  id: string,
+  { url, event: events, agent, anyAgent, json }: Json & WebhookChanges,
+): Promise<void> {
+  const body = {
+    ...(url !== undefined && { url }),
+    ...(events !== undefined && { events }),
+    ...(agent !== undefined && { agent }),
+    ...(anyAgent && { agent: null }),
+  };
+  if (Object.keys(body).length === 0)
+    throw new CliError("usage", "name what is to change", {
+      hint: "see it with: ./yard webhooks edit --help",
+    });
+  const reply = await withGateway((gateway) =>
+    gateway.request("PATCH /webhooks/{id}", { path: { id }, body }),
+  );
+  if (json) return writeJson(terminal, reply);
+  const { webhook } = reply;
+  const whose = webhook.agent === null ? "" : ` of runs of ${webhook.agent}`;
+  terminal.out(
+    printableLine(`${webhook.id} sends ${webhook.events.join(", ")}${whose} to ${webhook.url}`),
+  );
 }
 
 export async function remove(

@@ -55,6 +55,7 @@ const EXAMPLES: readonly string[] = [
   `channels tail --channel telegram`,
   `webhooks list`,
   `webhooks add https://example.com/hook --event run.finished run.failed --agent demo`,
+  `webhooks edit whk-4a5b6c7d8e9f0a1b --event 'run.*' --any-agent`,
   `webhooks deliveries whk-4a5b6c7d8e9f0a1b`,
   `webhooks redeliver whk-4a5b6c7d8e9f0a1b`,
   `webhooks redeliver whk-4a5b6c7d8e9f0a1b msg_4711_4a5b6c7d8e9f0a1b`,

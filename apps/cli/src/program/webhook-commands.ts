@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { JSON_TEXT, WIDE_TEXT, type Perform } from "./command-options.ts";
 
 const load = () => import("../commands/webhooks.ts");
@@ -24,6 +24,17 @@ export function addWebhookCommands(program: Command, perform: Perform): void {
     .option("--json", JSON_TEXT)
     .action((url, options) =>
       perform(options, async (terminal) => (await load()).add(terminal, url, options)),
+    );
+  webhooks
+    .command("edit <id>")
+    .description("change where a webhook is sent, or which events are; its secret stays")
+    .option("--url <url>", "where it is sent from now on")
+    .option("--event <name...>", "names of events in place of those that it has")
+    .option("--agent <name>", "only of runs of this agent")
+    .addOption(new Option("--any-agent", "of runs of all agents").conflicts("agent"))
+    .option("--json", JSON_TEXT)
+    .action((id, options) =>
+      perform(options, async (terminal) => (await load()).edit(terminal, id, options)),
     );
   webhooks
     .command("remove <id>")

@@ -16,6 +16,7 @@ const webhook = strict({
   reason: z.enum(["failing", "backlog", "gone"]).nullable(),
   failingSince: Timestamp.nullable(),
   lastError: string().nullable(),
+  version: string(),
 });
 
 const given = strict({
@@ -36,6 +37,7 @@ const hook = strict({
 export const WEBHOOK_OUTPUTS: JsonOutputs = {
   "webhooks list": { document: strict({ webhooks: array(webhook) }) },
   "webhooks add": { document: strict({ webhook, secret: string() }) },
+  "webhooks edit": { document: strict({ webhook }) },
   "webhooks remove": { document: strict({ id: string(), removed: z.literal(true) }) },
   "webhooks deliveries": { document: strict({ webhook, pending: int(), dead: array(given) }) },
   "webhooks redeliver": { document: strict({ webhook, redelivered: int() }) },

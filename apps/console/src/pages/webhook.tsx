@@ -1,4 +1,5 @@
 import type { Reply } from "@switchyard/client/client";
+import { useState } from "preact/hooks";
 import { act, useAgainEvery, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
@@ -11,7 +12,7 @@ import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
-import { LOOK_AGAIN_MS, stateOf, type Webhook } from "./webhooks.tsx";
+import { LOOK_AGAIN_MS, stateOf, WebhookForm, type Webhook } from "./webhooks.tsx";
 
 type Shown = Reply<"GET /webhooks/{id}">;
 
@@ -33,6 +34,7 @@ export function WebhookPage({ params }: { params: Readonly<Record<string, string
   const id = params["id"] ?? "";
   const shown = useResource("GET /webhooks/{id}", { path: { id } });
   useAgainEvery(shown, LOOK_AGAIN_MS);
+  const [edited, setEdited] = useState<Webhook | null>(null);
   const redeliver = (): Promise<boolean> =>
     act("", async () => {
       const { redelivered } = await client.request("POST /webhooks/{id}/redeliver", {
@@ -69,6 +71,16 @@ export function WebhookPage({ params }: { params: Readonly<Record<string, string
             {dead.length > 0 ? "Send again" : "Enable"}
           </button>
         )}
+      {may("PATCH /webhooks/{id}") && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => setEdited(webhook)}
+          data-testid="edit-webhook"
+        >
+          Edit
+        </button>
+      )}
       {may("DELETE /webhooks/{id}") && (
         <button
           type="button"
@@ -113,7 +125,44 @@ export function WebhookPage({ params }: { params: Readonly<Record<string, string
           </>
         )}
       </ResourceView>
+      {edited !== null && (
+        <EditWebhook
+          webhook={edited}
+          onClose={() => setEdited(null)}
+          onDone={() => {
+            setEdited(null);
+            shown.reload();
+          }}
+        />
+      )}
     </Page>
+  );
+}
+
+function EditWebhook({
+  webhook,
+  onClose,
+  onDone,
+}: {
+  webhook: Webhook;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const { id, version: ifMatch } = webhook;
+  const save = async (body: object): Promise<void> => {
+    const isDone = await act("The webhook is changed", () =>
+      client.request("PATCH /webhooks/{id}", { path: { id }, body, ifMatch }),
+    );
+    if (isDone) onDone();
+  };
+  return (
+    <WebhookForm
+      title="Edit the webhook"
+      action="Save"
+      webhook={webhook}
+      onClose={onClose}
+      onSubmit={(settings) => void save(settings)}
+    />
   );
 }
 

@@ -142,37 +142,73 @@ function AddWebhook({
   onClose: () => void;
   onMade: (secret: string) => void;
 }) {
-  const submit = (event: SubmitEvent): void => {
-    const text = textsOf(event);
-    const agent = text("agent").trim();
-    const events = text("events").split(/[\s,]+/);
-    const body = {
-      url: text("url").trim(),
-      events: events.filter((name) => name !== ""),
-      ...(agent !== "" && { agent }),
-    };
+  const add = ({ agent, ...rest }: WebhookSettings): void => {
+    const body = { ...rest, ...(agent !== null && { agent }) };
     void act("", async () => onMade((await client.request("POST /webhooks", { body })).secret));
   };
   return (
-    <Dialog title="Add a webhook" onClose={onClose}>
+    <WebhookForm title="Add a webhook" action="Add the webhook" onClose={onClose} onSubmit={add} />
+  );
+}
+
+interface WebhookSettings {
+  readonly url: string;
+  readonly events: string[];
+  readonly agent: string | null;
+}
+
+/** Asks what is sent where, beginning with how it is with `webhook`. */
+export function WebhookForm({
+  title,
+  action,
+  webhook,
+  onClose,
+  onSubmit,
+}: {
+  title: string;
+  action: string;
+  webhook?: Webhook;
+  onClose: () => void;
+  onSubmit: (settings: WebhookSettings) => void;
+}) {
+  const { url = "", events = ["run.finished", "run.failed"], agent = null } = webhook ?? {};
+  const submit = (event: SubmitEvent): void => {
+    const text = textsOf(event);
+    onSubmit({
+      url: text("url").trim(),
+      events: text("events")
+        .split(/[\s,]+/)
+        .filter((name) => name !== ""),
+      agent: text("agent").trim() || null,
+    });
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
       <form onSubmit={submit}>
         <label class="field">
           <span>URL</span>
-          <input name="url" type="url" required maxLength={2048} placeholder="https://" />
+          <input
+            name="url"
+            type="url"
+            required
+            maxLength={2048}
+            placeholder="https://"
+            defaultValue={url}
+          />
         </label>
         <label class="field">
           <span>Events, with * for several</span>
-          <input name="events" required defaultValue="run.finished, run.failed" />
+          <input name="events" required defaultValue={events.join(", ")} />
         </label>
         <label class="field">
           <span>Only of runs of this agent (optional)</span>
-          <input name="agent" maxLength={64} />
+          <input name="agent" maxLength={64} defaultValue={agent ?? ""} />
         </label>
         <div class="actions end">
           <button type="button" class="button" onClick={onClose}>
             Close
           </button>
-          <button class="button primary">Add the webhook</button>
+          <button class="button primary">{action}</button>
         </div>
       </form>
     </Dialog>

@@ -66,6 +66,7 @@ const CREATED = { status: 201 } as const;
 const CALL = { idempotent: "callId", isOnlyKeyed: true } as const;
 const JOB = { version: "job.updatedAtMs" } as const;
 const SESSION = { version: "session.version" } as const;
+const WEBHOOK = { version: "webhook.version" } as const;
 const ACTIVE = { version: "active.version" } as const;
 
 /** AR12. */
@@ -246,8 +247,9 @@ export const routes: readonly Route[] = [
   del("/user-sessions/{id}", userSessions.revokeUserSession),
 
   get("/webhooks", webhooks.listWebhooks),
-  post("/webhooks", webhooks.createWebhook, CREATED),
-  get("/webhooks/{id}", webhooks.getWebhook),
+  post("/webhooks", webhooks.createWebhook, { ...CREATED, ...WEBHOOK }),
+  get("/webhooks/{id}", webhooks.getWebhook, WEBHOOK),
+  patch("/webhooks/{id}", webhooks.updateWebhook, WEBHOOK),
   del("/webhooks/{id}", webhooks.removeWebhook),
   post("/webhooks/{id}/redeliver", webhooks.redeliverWebhook),
   get("/hooks", webhooks.listHooks),

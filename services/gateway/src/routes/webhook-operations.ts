@@ -1,4 +1,5 @@
 import { rpc } from "@switchyard/contracts/define";
+import { IfVersion, versionChanged } from "@switchyard/contracts/if-version";
 import { AgentName, Timestamp } from "@switchyard/contracts/ids";
 import { storeUnavailable } from "@switchyard/contracts/store-errors";
 import { z } from "zod";
@@ -18,8 +19,11 @@ const EventPattern = z
     /^[a-z*][a-z0-9.*-]{0,63}$/,
     "must be the name of an event, such as run.finished or run.*",
   );
+const EventPatterns = z.array(EventPattern).min(1).max(50);
+const TargetUrl = z.url({ protocol: /^https?$/ }).max(2_048);
 
-export const Webhook = z.object({
+/** As it is kept. */
+export const KeptWebhook = z.object({
   id: WebhookId,
   url: z.string(),
   events: z.array(z.string()),
@@ -33,6 +37,12 @@ export const Webhook = z.object({
   /** Since when no delivery has succeeded; null: the last one did. */
   failingSince: Timestamp.nullable(),
   lastError: z.string().nullable(),
+});
+export type KeptWebhook = z.infer<typeof KeptWebhook>;
+
+export const Webhook = KeptWebhook.extend({
+  /** Of what `webhooks.update` changes, for its `ifVersion`; how deliveries go is no change. */
+  version: z.string(),
 });
 export type Webhook = z.infer<typeof Webhook>;
 
@@ -54,8 +64,8 @@ export const createWebhook = rpc({
     "Has the caller's own events sent to a URL, signed as a Standard Webhook; the answer alone has the secret.",
   role: "operator",
   request: z.strictObject({
-    url: z.url({ protocol: /^https?$/ }).max(2_048),
-    events: z.array(EventPattern).min(1).max(50),
+    url: TargetUrl,
+    events: EventPatterns,
     /** Only events of runs of this agent. */
     agent: AgentName.optional(),
   }),
@@ -90,6 +100,28 @@ export const getWebhook = rpc({
     dead: z.array(DeadDelivery).max(100),
   }),
   errors: { unknown_webhook: unknownWebhook, store_unavailable: storeUnavailable },
+});
+
+export const updateWebhook = rpc({
+  subject: "yard.rpc.{caller}.webhooks.update",
+  summary:
+    "Changes where a webhook of the caller is sent, or which events are. Its secret stays, and what waits is sent to the new URL.",
+  role: "operator",
+  request: z.strictObject({
+    id: NamedWebhook,
+    url: TargetUrl.optional(),
+    events: EventPatterns.optional(),
+    /** Null: events of all runs, and those of no run. */
+    agent: AgentName.nullable().optional(),
+    ifVersion: IfVersion,
+  }),
+  reply: z.object({ webhook: Webhook }),
+  errors: {
+    unknown_webhook: unknownWebhook,
+    invalid_target: { data: z.object({ reason: z.string() }) },
+    version_changed: versionChanged,
+    store_unavailable: storeUnavailable,
+  },
 });
 
 export const removeWebhook = rpc({

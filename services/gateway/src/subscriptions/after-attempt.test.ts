@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Webhook } from "../routes/webhook-operations.ts";
+import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import { afterAttempt, type AttemptFailure } from "./after-attempt.ts";
 
 const HOUR = 3_600_000;
-const webhook: Webhook = {
+const webhook: KeptWebhook = {
   id: "whk-0000000000000000",
   url: "https://example.com/",
   events: ["run.*"],
@@ -18,7 +18,7 @@ const webhook: Webhook = {
 const failed: AttemptFailure = { error: "answered 500", isGone: false };
 
 /** How it is after attempts, each at an hour of the day. */
-function after(...attempts: [hour: number, failure: AttemptFailure][]): Webhook {
+function after(...attempts: [hour: number, failure: AttemptFailure][]): KeptWebhook {
   return attempts.reduce((one, [hour, failure]) => {
     const now = Date.parse("2026-01-01T00:00:00.000Z") + hour * HOUR;
     return afterAttempt(one, failure, { now, disableAfterMs: 24 * HOUR }) ?? one;

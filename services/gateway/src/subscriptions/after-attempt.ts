@@ -1,14 +1,14 @@
-import type { Webhook } from "../routes/webhook-operations.ts";
+import type { KeptWebhook } from "../routes/webhook-operations.ts";
 
 /** How an attempt ended: null is success. */
 export type AttemptFailure = { readonly error: string; readonly isGone: boolean } | null;
 
 /** How a webhook is after an attempt; null: as it was. It is disabled when its receiver is gone, and when nothing has succeeded for too long. */
 export function afterAttempt(
-  webhook: Webhook,
+  webhook: KeptWebhook,
   failure: AttemptFailure,
   { now, disableAfterMs }: { readonly now: number; readonly disableAfterMs: number },
-): Webhook | null {
+): KeptWebhook | null {
   if (failure === null)
     return webhook.failingSince === null
       ? null

@@ -1,6 +1,6 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Log } from "@switchyard/service/log";
-import type { Webhook } from "../routes/webhook-operations.ts";
+import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import { afterAttempt, type AttemptFailure } from "./after-attempt.ts";
 import { sendWebhook, type SendOutcome } from "./send-webhook.ts";
 import type { Subscription, SubscriptionStore, WebhookDelivery } from "./subscription-store.ts";
@@ -140,7 +140,7 @@ async function note(
   { store, now, disableAfterMs }: DeliverParts,
   { webhook: { id } }: Subscription,
   failure: AttemptFailure,
-): Promise<Webhook["reason"]> {
+): Promise<KeptWebhook["reason"]> {
   const noted = await store.change(id, (one) => {
     const webhook = afterAttempt(one.webhook, failure, { now: now(), disableAfterMs });
     return webhook && { ...one, webhook };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { lookup } from "node:dns";
 import { test } from "node:test";
-import type { Webhook } from "../routes/webhook-operations.ts";
+import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { sendWebhook } from "./send-webhook.ts";
 
-const webhook: Webhook = {
+const webhook: KeptWebhook = {
   id: "whk-0000000000000000",
   url: "http://hooks.example.com/",
   events: ["run.*"],

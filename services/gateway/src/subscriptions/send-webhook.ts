@@ -2,7 +2,7 @@ import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { signedWebhookHeaders } from "@switchyard/service/standard-webhook";
-import type { Webhook } from "../routes/webhook-operations.ts";
+import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { WebhookDelivery } from "./subscription-store.ts";
 
 export type SendOutcome =
@@ -15,7 +15,7 @@ const TIMEOUT_MS = 10_000;
 /** Makes one attempt, signed as https://www.standardwebhooks.com says. Never rejects. Redirects are not followed: where they lead, nobody has looked at. */
 export async function sendWebhook(
   guard: EgressGuard,
-  { secret, webhook }: { readonly secret: string; readonly webhook: Webhook },
+  { secret, webhook }: { readonly secret: string; readonly webhook: KeptWebhook },
   { id, body }: Pick<WebhookDelivery, "id" | "body">,
 ): Promise<SendOutcome> {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");

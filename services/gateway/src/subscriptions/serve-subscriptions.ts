@@ -1,13 +1,16 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { lastEventSequence } from "@switchyard/bus/last-event";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { changedMessage } from "@switchyard/contracts/if-version";
 import {
   createWebhook,
   getWebhook,
   listWebhooks,
   redeliverWebhook,
   removeWebhook,
+  updateWebhook,
+  type KeptWebhook,
   type Webhook,
 } from "../routes/webhook-operations.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
@@ -34,11 +37,7 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
   const { store, now } = parts;
   own.add(createWebhook, ({ url, events, agent }, caller) =>
     answering(async () => {
-      const reason = whyNot(url, parts.guard);
-      if (reason !== null)
-        throw new ServiceError("invalid_target", `nothing can be sent to this url: ${reason}`, {
-          data: { reason },
-        });
+      checkTarget(url, parts.guard);
       const id = `whk-${randomBytes(8).toString("hex")}`;
       const made = parts.secrets.make(id);
       if (made === null)
@@ -47,7 +46,7 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
           `the gateway has no key to keep a secret with: let ${KEY_SETTING} name a file of yard keys init, and start it again`,
           { data: { setting: KEY_SETTING } },
         );
-      const webhook: Webhook = {
+      const webhook: KeptWebhook = {
         id,
         url,
         events,
@@ -71,14 +70,36 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
           },
         );
       parts.onChange();
-      return { webhook, secret: made.secret };
+      return { webhook: shown(webhook), secret: made.secret };
     }),
   );
   own.add(listWebhooks, (_, caller) =>
     answering(async () => {
       const mine = (await store.list()).filter(({ owner }) => owner === caller);
-      const webhooks = mine.map(({ webhook }) => webhook);
+      const webhooks = mine.map(({ webhook }) => shown(webhook));
       return { webhooks: webhooks.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1)) };
+    }),
+  );
+  own.add(updateWebhook, ({ id, ifVersion, url, events, agent }, caller) =>
+    answering(async () => {
+      if (url !== undefined) checkTarget(url, parts.guard);
+      const changes = {
+        ...(url !== undefined && { url }),
+        ...(events !== undefined && { events }),
+        ...(agent !== undefined && { agent }),
+      };
+      await find(parts, { id, caller });
+      const changed = await store.change(id, (one) => {
+        const version = versionOf(one.webhook);
+        if (ifVersion !== undefined && ifVersion !== version)
+          throw new ServiceError("version_changed", changedMessage(`webhook ${id}`, version), {
+            data: { version },
+          });
+        return { ...one, webhook: { ...one.webhook, ...changes } };
+      });
+      if (changed === null) throw unknown(id, caller);
+      parts.onChange();
+      return { webhook: shown(changed.webhook) };
     }),
   );
   own.add(removeWebhook, ({ id }, caller) =>
@@ -98,7 +119,7 @@ function serveDeliveries(own: OwnOperations, parts: SubscriptionParts): void {
       const { webhook } = await find(parts, { id, caller });
       const [pending, dead] = await Promise.all([store.pending(id), store.dead(id)]);
       return {
-        webhook,
+        webhook: shown(webhook),
         pending,
         dead: dead.map(({ id: deliveryId, event, at, attempts, error }) => ({
           deliveryId,
@@ -135,7 +156,7 @@ function serveDeliveries(own: OwnOperations, parts: SubscriptionParts): void {
       let redelivered = 0;
       for (const one of dead) if (await store.revive(one, now())) redelivered += 1;
       parts.onChange();
-      return { webhook, redelivered };
+      return { webhook: shown(webhook), redelivered };
     }),
   );
 }
@@ -147,7 +168,28 @@ async function find(
 ): Promise<Subscription> {
   const found = await store.find(id);
   if (found !== null && found.owner === caller) return found;
-  throw new ServiceError("unknown_webhook", `${caller} has no webhook ${id}`, { data: { id } });
+  throw unknown(id, caller);
+}
+
+function unknown(id: string, caller: string): ServiceError {
+  const message = `${caller} has no webhook ${id}`;
+  return new ServiceError("unknown_webhook", message, { data: { id } });
+}
+
+function shown(webhook: KeptWebhook): Webhook {
+  return { ...webhook, version: versionOf(webhook) };
+}
+
+function versionOf({ url, events, agent }: KeptWebhook): string {
+  const settings = JSON.stringify([url, events, agent]);
+  return createHash("sha256").update(settings).digest("hex").slice(0, 16);
+}
+
+function checkTarget(url: string, guard: EgressGuard): void {
+  const reason = whyNot(url, guard);
+  if (reason === null) return;
+  const message = `nothing can be sent to this url: ${reason}`;
+  throw new ServiceError("invalid_target", message, { data: { reason } });
 }
 
 /** What can be known before anything is sent: a name's addresses are looked at each time. */

@@ -1,4 +1,4 @@
-import type { Webhook } from "../routes/webhook-operations.ts";
+import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import * as scripts from "./store-scripts.ts";
@@ -10,7 +10,7 @@ export interface Subscription {
   readonly secret: string;
   /** Sequence of the stream behind which its events begin. */
   readonly after: number;
-  readonly webhook: Webhook;
+  readonly webhook: KeptWebhook;
 }
 
 /** One event on its way to one webhook. */

@@ -85,6 +85,7 @@ interface Shown {
 }
 interface Answer {
   readonly status: number;
+  readonly etag: string;
   readonly body: {
     webhook?: Shown;
     secret?: string;
@@ -99,15 +100,25 @@ interface Answer {
 async function ask(
   method: string,
   path: string,
-  { body, as = key, at = second.url }: { body?: object; as?: string; at?: string } = {},
+  {
+    body,
+    as = key,
+    at = second.url,
+    ifMatch,
+  }: { body?: object; as?: string; at?: string; ifMatch?: string } = {},
 ): Promise<Answer> {
   const response = await fetch(`${at}/api/v1/webhooks${path}`, {
     method,
-    headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${as}`,
+      "content-type": "application/json",
+      ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    },
     ...(body && { body: JSON.stringify(body) }),
     signal: AbortSignal.timeout(30_000),
   });
-  return { status: response.status, body: (await response.json()) as Answer["body"] };
+  const etag = response.headers.get("etag") ?? "";
+  return { status: response.status, etag, body: (await response.json()) as Answer["body"] };
 }
 async function create(
   path: string,
@@ -194,6 +205,7 @@ test("a webhook is its owner's: nobody else sees, changes or ends it, and its se
   const { id, secret } = await create("/mine");
   for (const [method, path] of [
     ["GET", `/${id}`],
+    ["PATCH", `/${id}`],
     ["DELETE", `/${id}`],
     ["POST", `/${id}/redeliver`],
     ["GET", "/whk-0000000000000000"],
@@ -214,6 +226,34 @@ test("a webhook is its owner's: nobody else sees, changes or ends it, and its se
   assert.deepEqual([refused.status, refused.body.code], [403, "forbidden"]);
   assert.equal((await ask("DELETE", `/${id}`)).status, 200);
   assert.equal((await ask("GET", `/${id}`)).status, 404);
+});
+
+test("a webhook is changed for the version that its owner has read, keeps its secret, and sends elsewhere from then on", async () => {
+  const { id, secret } = await create("/before", { agent: "triage" });
+  const read = await ask("GET", `/${id}`);
+  const changes = { url: target("/behind"), events: ["run.*"], agent: null };
+  const changed = await ask("PATCH", `/${id}`, { body: changes, ifMatch: read.etag });
+  assert.equal(changed.status, 200, JSON.stringify(changed.body));
+  assert.partialDeepStrictEqual(changed.body.webhook, { id, ...changes, status: "enabled" });
+  const late = await ask("PATCH", `/${id}`, {
+    body: { events: ["run.failed"] },
+    ifMatch: read.etag,
+  });
+  assert.deepEqual([late.status, late.body.code], [412, "version_changed"]);
+  for (const body of [
+    { url: "http://169.254.169.254/" },
+    { url: "file:///etc/passwd" },
+    { events: [] },
+    { secret: "whsec_AAAA" },
+    { status: "disabled" },
+  ])
+    assert.equal((await ask("PATCH", `/${id}`, { body })).status, 400, JSON.stringify(body));
+  const own = await finish();
+  await until(() => runsAt("/behind").includes(own));
+  const sent = heardAt("/behind")[0] ?? assert.fail();
+  assert.equal(sent.signature, signatureOf(sent, secret));
+  assert.deepEqual(heardAt("/before"), []);
+  await ask("DELETE", `/${id}`);
 });
 
 test("addresses that are not public get nothing, however they are written, and a redirect is not followed", async () => {
