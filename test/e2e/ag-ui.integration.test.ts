@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { HttpAgent } from "@ag-ui/client";
 import { EventType, type Event, type Interrupt, type RunAgentInput } from "@ag-ui/core";
+import { until } from "@switchyard/local-servers/until";
 import { HttpAgent as OldHttpAgent } from "ag-ui-client-0";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
 
@@ -134,6 +135,56 @@ for (const { version, Agent } of clients) {
     const green = [{ interruptId: question.id, status, payload: { answer: "green" } }];
     await run(curious, { resume: green });
     assert.match(lastOf(curious), /The colour is .*green/);
+  });
+
+  test(`a run of another agent that fails is a subagent's error, and one that fails itself is the run's, with client ${version}`, async () => {
+    const isOld = version.startsWith("0.");
+    const events = await run(agentOf("chief"), { say: "hello" });
+    const subagents = events.filter(({ type }) => type.startsWith("SUBAGENT_"));
+    assert.deepEqual(
+      typesOf(subagents),
+      isOld ? [] : [EventType.SUBAGENT_STARTED, EventType.SUBAGENT_ERROR],
+    );
+    const [, failed] = subagents;
+    if (failed?.type === EventType.SUBAGENT_ERROR) assert.equal(failed.code, "failed");
+    assert.equal(events.at(-1)?.type, EventType.RUN_FINISHED);
+
+    const broken: Event[] = [];
+    const agent = agentOf("broken");
+    agent.addMessage({ id: randomUUID(), role: "user", content: "hello" });
+    // Clients tell an error by their events, some by a rejection, too.
+    await agent
+      .runAgent({}, { onEvent: ({ event }) => void broken.push(event as Event) })
+      .catch(() => {});
+    const last = broken.at(-1);
+    assert.equal(last?.type, EventType.RUN_ERROR);
+    assert.equal(last?.type === EventType.RUN_ERROR && last.code, "model_error");
+    assert.equal(typesOf(broken).includes(EventType.RUN_FINISHED), false);
+  });
+
+  test(`a run that is cancelled closes what it has opened and says so, with client ${version}`, async () => {
+    const events: Event[] = [];
+    const agent = agentOf("patient");
+    agent.addMessage({ id: randomUUID(), role: "user", content: "hello" });
+    const following = agent
+      .runAgent({}, { onEvent: ({ event }) => void events.push(event as Event) })
+      .catch(() => {});
+    await until(() => typesOf(events).includes(EventType.TOOL_CALL_END));
+    const state = events.find((event) => event.type === EventType.STATE_SNAPSHOT);
+    const { runId = "" } = (state?.snapshot ?? {}) as { runId?: string };
+    await world.send(`/runs/${runId}/cancel`, {});
+    await following;
+    const last = events.at(-1);
+    if (version.startsWith("0.")) {
+      assert.equal(last?.type, EventType.RUN_ERROR);
+      assert.equal(last?.type === EventType.RUN_ERROR && last.code, "cancelled");
+    } else {
+      assert.equal(last?.type, EventType.RUN_FINISHED);
+      const outcome = last?.type === EventType.RUN_FINISHED ? last.outcome : undefined;
+      assert.equal(outcome?.type, "cancelled");
+    }
+    const count = (type: EventType) => events.filter((event) => event.type === type).length;
+    assert.equal(count(EventType.STEP_STARTED), count(EventType.STEP_FINISHED));
   });
 
   test(`what a run cannot be is refused before there is a stream, with client ${version}`, async () => {

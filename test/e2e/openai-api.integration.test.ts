@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -170,11 +171,15 @@ test("an approval is an item that the next request answers, and a question is te
 
 test("a response in the background is fetched, followed again behind a number, and cancelled", async () => {
   const begun = await client.responses.create({ model: "helper", input: "x", background: true });
-  assert.equal(begun.status, "in_progress");
+  assert.equal(begun.status, "queued");
+  const seen = new Set<string | undefined>();
   await until(async () => {
-    const now = await client.responses.retrieve(begun.id).catch(() => null);
-    return now?.status === "completed" && now.output_text.includes("You said x");
+    const now = await client.responses.retrieve(begun.id);
+    seen.add(now.status);
+    return now.status === "completed" && now.output_text.includes("You said x");
   });
+  for (const status of seen)
+    assert.ok(["queued", "in_progress", "completed"].includes(status ?? ""), status);
   const again = await client.responses.retrieve(begun.id, { stream: true, starting_after: 3_000 });
   const numbers: number[] = [];
   for await (const event of again) numbers.push(event.sequence_number);
@@ -182,8 +187,55 @@ test("a response in the background is fetched, followed again behind a number, a
 
   const long = await client.responses.create({ model: "patient", input: "x", background: true });
   await until(async () => (await statusOf("patient")) === "running");
-  await client.responses.cancel(long.id);
+  const told: { type: string; status?: string | undefined }[] = [];
+  const following = (async () => {
+    for await (const event of await client.responses.retrieve(long.id, { stream: true }))
+      told.push({
+        type: event.type,
+        ...("response" in event && { status: event.response.status }),
+      });
+  })();
+  await until(() => told.length > 0);
+  assert.equal((await client.responses.cancel(long.id)).status, "cancelled");
   await until(async () => (await client.responses.retrieve(long.id)).status === "cancelled");
+  assert.equal((await client.responses.retrieve(long.id)).error, null);
+  await following;
+  // The protocol has no event of its own for it.
+  assert.deepEqual(told.at(-1), { type: "response.failed", status: "cancelled" });
+});
+
+test("a response whose run no runner has taken is queued, can be cancelled, and is so when one takes it", async () => {
+  const model = "helper";
+  const stream = await client.responses.create({
+    model,
+    input: "x",
+    background: true,
+    stream: true,
+  });
+  const types: string[] = [];
+  for await (const { type } of stream) types.push(type);
+  assert.deepEqual(types.slice(0, 3), [
+    "response.created",
+    "response.queued",
+    "response.in_progress",
+  ]);
+  assert.equal(types.at(-1), "response.completed");
+
+  const now = Math.floor(Date.now() / 1_000);
+  const waiting = `resp_${randomUUID()}_q${now}_${model}`;
+  const shown = await client.responses.retrieve(waiting);
+  assert.deepEqual([shown.id, shown.status, shown.model], [waiting, "queued", model]);
+  assert.equal((await client.responses.cancel(waiting)).status, "cancelled");
+  const text = { format: { type: "json_schema" as const, name: "x", schema: { $ref: "#" } } };
+  const refused = await client.responses.create({ model, input: "x", background: true, text });
+  const failed = await until(
+    () => client.responses.retrieve(refused.id),
+    ({ status }) => status !== "queued",
+  );
+  assert.equal(failed.status, "failed");
+  assert.match(failed.error?.message ?? "", /\$ref is not supported/);
+  for (const id of [`resp_${randomUUID()}`, `resp_${randomUUID()}_q${now - 90_000}_${model}`])
+    await assert.rejects(client.responses.retrieve(id), { status: 404 });
 });
 
 test("every example of docs/protocols.md for a shell works as it is written", async () => {

@@ -51,7 +51,10 @@ export interface RunEnd {
 }
 
 /** Null for events that no protocol tells, and for what does not fit its contract. */
-export function readRunEvent({ subject, payload }: StoredEvent): RunEvent | null {
+export function readRunEvent({
+  subject,
+  payload,
+}: Pick<StoredEvent, "subject" | "payload">): RunEvent | null {
   const name = subject.slice(subject.lastIndexOf(".") + 1);
   if (!Object.hasOwn(told, name)) return null;
   const known = name as keyof typeof told; // `hasOwn` has just shown it

@@ -1,26 +1,18 @@
-import type { RunDetail } from "@switchyard/contracts/runs";
 import type { RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import type { RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import { streamErrorOf } from "./openai-errors.ts";
-
-export interface ResponseFacts {
-  readonly id: string;
-  readonly runId: string;
-  readonly model: string;
-  /** Seconds since 1970. */
-  readonly createdAt: number;
-  readonly previousId: string | null;
-  readonly isBackground: boolean;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** Events before this time (milliseconds since 1970) belong to earlier responses of the run. */
-  readonly from: number;
-}
-
-type Json = Record<string, unknown>;
-type Status = "in_progress" | "completed" | "failed" | "cancelled";
+import {
+  errorOf,
+  partOf,
+  shapeOf,
+  usageOf,
+  type Json,
+  type ResponseFacts,
+  type Status,
+} from "./response-shape.ts";
 
 /**
  * Tells a run as a response and its events. Numbers of events come from those of the run's own, so that a client that follows
@@ -35,7 +27,7 @@ export class ResponseTeller implements RunTeller {
   readonly #calls = new Map<string, number>();
   #message: { step: number; index: number; text: string } | null = null;
   #number = -1;
-  #status: Status = "in_progress";
+  #status: Status;
   #error: Json | null = null;
   #usage: Json | null = null;
 
@@ -44,8 +36,10 @@ export class ResponseTeller implements RunTeller {
     this.#facts = facts;
     this.#stream = stream;
     this.#after = after;
+    // A runner has yet to take it. Whoever waits for the answer need not know.
+    this.#status = facts.isBackground && facts.from === 0 ? "queued" : "in_progress";
     this.#send("response.created", { response: this.response() });
-    this.#send("response.in_progress", { response: this.response() });
+    this.#send(`response.${this.#status}`, { response: this.response() });
   }
 
   response(): Json {
@@ -79,6 +73,10 @@ export class ResponseTeller implements RunTeller {
   }
 
   #event(event: RunEvent): boolean {
+    if (event.name === "started" && this.#status === "queued") {
+      this.#status = "in_progress";
+      this.#send("response.in_progress", { response: this.response() });
+    }
     if (Date.parse(event.facts.at) < this.#facts.from) return false;
     if ("seq" in event.facts) this.#number = Math.max(this.#number, event.facts.seq * 1_000);
     switch (event.name) {
@@ -185,8 +183,7 @@ export class ResponseTeller implements RunTeller {
     this.#closeMessage();
     if (usage !== null) this.#usage = usageOf(usage);
     if (failure === null) return this.#finish("completed");
-    // The codes of the protocol are few: ours stands before the message.
-    this.#error = { code: "server_error", message: `${failure.code}: ${failure.message}` };
+    if (status !== "cancelled") this.#error = errorOf(failure);
     return this.#finish(status === "cancelled" ? "cancelled" : "failed");
   }
 
@@ -217,71 +214,7 @@ export class ResponseTeller implements RunTeller {
   }
 }
 
-/** A response that is not being told: what is known of its run. */
-export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
-  const { status, output, failure, usage } = run;
-  const content = output === null ? [] : [partOf(output)];
-  const message = {
-    type: "message",
-    id: `msg_${facts.id}`,
-    role: "assistant",
-    status: "completed",
-  };
-  return shapeOf(facts, {
-    status: STATUS[status],
-    output: output === null ? [] : [{ ...message, content }],
-    error:
-      failure === null
-        ? null
-        : { code: "server_error", message: `${failure.code}: ${failure.message}` },
-    usage: usageOf(usage),
-  });
-}
-
-const STATUS = {
-  running: "in_progress",
-  waiting: "in_progress",
-  succeeded: "completed",
-  failed: "failed",
-  dead: "failed",
-  cancelled: "cancelled",
-} as const;
-
-function shapeOf(facts: ResponseFacts, more: Json): Json {
-  return {
-    id: facts.id,
-    object: "response",
-    created_at: facts.createdAt,
-    model: facts.model,
-    background: facts.isBackground,
-    previous_response_id: facts.previousId,
-    metadata: { ...facts.metadata, run_id: facts.runId },
-    incomplete_details: null,
-    instructions: null,
-    parallel_tool_calls: true,
-    temperature: null,
-    tool_choice: "auto",
-    tools: [],
-    top_p: null,
-    ...more,
-  };
-}
-
 function labelled(tool: string): { server_label: string; name: string } {
   const [, server, name] = /^mcp__([a-z0-9-]+)__(.+)$/.exec(tool) ?? [];
   return { server_label: server ?? "switchyard", name: name ?? tool };
-}
-
-function partOf(text: string): Json {
-  return { type: "output_text", text, annotations: [], logprobs: [] };
-}
-
-function usageOf({ inputTokens, outputTokens, cacheReadTokens = 0 }: RunDetail["usage"]): Json {
-  return {
-    input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cacheReadTokens },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: inputTokens + outputTokens,
-  };
 }

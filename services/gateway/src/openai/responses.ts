@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
 import type { Context } from "hono";
 import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
+import { refusedStart } from "../agent-runs/refused-start.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
 import type { Asker } from "../identity/asker.ts";
@@ -15,7 +17,8 @@ import { Problem } from "../problems/problem.ts";
 import type { Served } from "./chat-completions.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
 import { invalid } from "./openai-errors.ts";
-import { ResponseTeller, responseOf, type ResponseFacts } from "./response-teller.ts";
+import { queuedResponse, responseOf, type ResponseFacts } from "./response-shape.ts";
+import { ResponseTeller } from "./response-teller.ts";
 
 const ApprovalAnswer = z.looseObject({
   type: z.literal("mcp_approval_response"),
@@ -57,18 +60,22 @@ export async function serveResponses(c: Context<GatewayEnv>, served: Served): Pr
   const metadata = Object.fromEntries(
     Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)]),
   );
+  const isBackground = request.background === true;
+  const asked = { createdAt: Math.floor(Date.now() / 1_000), model: request.model };
   const facts: ResponseFacts = {
-    id: idOf(follow.runId, from),
+    ...asked,
+    id: idOf(follow.runId, from, isBackground ? asked : null),
     runId: follow.runId,
-    model: request.model,
-    createdAt: Math.floor(Date.now() / 1_000),
     previousId: request.previous_response_id ?? null,
-    isBackground: request.background === true,
+    isBackground,
     metadata,
     from,
   };
   if (request.stream === true)
-    return streamRun(follow, (stream) => new ResponseTeller(facts, stream), release);
+    return streamRun(c.env.outgoing, follow, {
+      tellerOf: (stream) => new ResponseTeller(facts, stream),
+      onEnd: release,
+    });
   const teller = new ResponseTeller(facts, null);
   try {
     if (facts.isBackground) return c.json(teller.response());
@@ -85,23 +92,34 @@ export async function getResponse(
   c: Context<GatewayEnv>,
   { parts, asker, places }: { parts: FollowParts; asker: Asker; places: Places },
 ): Promise<Response> {
-  const { run, from } = await runOf(asker, c.req.param("id") ?? "");
-  const facts = factsOf(run, from);
-  if (c.req.query("stream") !== "true") return c.json(responseOf(facts, run));
+  const named = nameIn(asker, c.req.param("id") ?? "");
+  const run = await runOrQueued(asker, named);
+  const facts = factsOf(named, run);
+  if (c.req.query("stream") !== "true")
+    return c.json(
+      run === null
+        ? queuedResponse(facts, await refusedStart(parts.bus, named.runId))
+        : responseOf(facts, run),
+    );
   const after = Number(c.req.query("starting_after") ?? -1);
   if (!Number.isSafeInteger(after)) throw invalid("starting_after", "is a sequence_number");
   const release = places.take(asker.caller);
-  const follow = followRun(parts, asker, { runId: run.runId, history: true });
-  return streamRun(follow, (stream) => new ResponseTeller(facts, stream, after), release);
+  const follow = followRun(parts, asker, { runId: named.runId, history: true });
+  return streamRun(c.env.outgoing, follow, {
+    tellerOf: (stream) => new ResponseTeller(facts, stream, after),
+    onEnd: release,
+  });
 }
 
 export async function cancelResponse(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
-  const { run, from } = await runOf(asker, c.req.param("id") ?? "");
+  const named = nameIn(asker, c.req.param("id") ?? "");
+  const run = await runOrQueued(asker, named);
   const reason = "cancelled by the client of the Responses API";
-  await asker.ask(requestCancel, { runId: run.runId, reason });
-  const hasEnded = run.status !== "running" && run.status !== "waiting";
+  await asker.ask(requestCancel, { runId: named.runId, reason });
+  const facts = factsOf(named, run);
+  const hasEnded = run !== null && run.status !== "running" && run.status !== "waiting";
   return c.json({
-    ...responseOf(factsOf(run, from), run),
+    ...(run === null ? queuedResponse(facts, null) : responseOf(facts, run)),
     ...(!hasEnded && { status: "cancelled" }),
   });
 }
@@ -179,18 +197,53 @@ interface Response_ {
   readonly from: number;
 }
 
-/** A response is a run, or a part of one that began at a time. */
-function idOf(runId: string, from: number): string {
+/** What was asked for in the background, and when, in seconds since 1970. */
+type Asked = Pick<ResponseFacts, "createdAt" | "model">;
+
+interface Named extends Pick<ResponseFacts, "id" | "runId" | "from"> {
+  readonly asked: Asked | null;
+}
+
+const ID =
+  /^resp_([A-Za-z0-9-]{1,64})(?:_(\d{1,15}))?(?:_q(\d{1,12})_([A-Za-z0-9][A-Za-z0-9_-]{0,63}))?$/;
+/** For so long a command waits for a runner, at the most. */
+const QUEUED_FOR_S = 86_400;
+
+/**
+ * A response is a run, or a part of one that began at a time. Of one in the background the id says what was asked for: until a runner
+ * takes its run, nobody else knows of it.
+ */
+function idOf(runId: string, from: number, asked: Asked | null): string {
   const name = runId.slice(runId.indexOf("~") + 1);
-  return `resp_${name}${from === 0 ? "" : `_${from}`}`;
+  const queued = asked === null ? "" : `_q${asked.createdAt}_${asked.model}`;
+  return `resp_${name}${from === 0 ? "" : `_${from}`}${queued}`;
+}
+
+function nameIn(asker: Asker, id: string): Named {
+  const [, name, from = "0", createdAt, model] = ID.exec(id) ?? [];
+  if (name === undefined) throw unknownResponse(id);
+  const asked =
+    createdAt === undefined || model === undefined ? null : { createdAt: Number(createdAt), model };
+  return { id, runId: fullRunId(asker.caller, name), from: Number(from), asked };
 }
 
 async function runOf(asker: Asker, id: string): Promise<Response_> {
-  const [, name, from = "0"] = /^resp_([A-Za-z0-9-]{1,64})(?:_(\d{1,15}))?$/.exec(id) ?? [];
-  if (name === undefined) throw unknownResponse(id);
-  const runId = fullRunId(asker.caller, name);
+  const { runId, from } = nameIn(asker, id);
   const { run } = await asker.ask(getRun, { runId });
-  return { run, from: Number(from) };
+  return { run, from };
+}
+
+/** Null for a run that waits for a runner. */
+async function runOrQueued(asker: Asker, { runId, asked }: Named): Promise<RunDetail | null> {
+  try {
+    return (await asker.ask(getRun, { runId })).run;
+  } catch (error) {
+    const isUnknown = error instanceof ServiceError && error.code === "unknown_run";
+    if (!isUnknown || asked === null) throw error;
+    const secondsAgo = Date.now() / 1_000 - asked.createdAt;
+    if (secondsAgo > QUEUED_FOR_S) throw error;
+    return null;
+  }
 }
 
 async function previousOf(
@@ -200,14 +253,15 @@ async function previousOf(
   return typeof id === "string" ? runOf(asker, id) : null;
 }
 
-function factsOf(run: RunDetail, from: number): ResponseFacts {
+function factsOf({ id, runId, from, asked }: Named, run: RunDetail | null): ResponseFacts {
+  const createdAt = run === null ? 0 : Math.floor(Date.parse(run.createdAt) / 1_000);
   return {
-    id: idOf(run.runId, from),
-    runId: run.runId,
-    model: run.agent,
-    createdAt: Math.floor(Date.parse(run.createdAt) / 1_000),
+    id,
+    runId,
+    model: asked?.model ?? run?.agent ?? "",
+    createdAt: asked?.createdAt ?? createdAt,
     previousId: null,
-    isBackground: false,
+    isBackground: asked !== null,
     metadata: {},
     from,
   };
