@@ -59,7 +59,7 @@ test(
 
 /**
  * The TCK tells the agent what to do by the beginning of the message's id, which agents here do not see, and sends different messages under
- * one id, which A2A says is unique (§4.1.4): a message that is repeated is the same task.
+ * one id, which A2A says is unique: a message that is repeated is the same task.
  */
 function toldInText(body: string): string {
   const request = requestIn(body);

@@ -6,6 +6,12 @@ import { RunToken } from "./run-token.ts";
 /** The id under which a tool call is effectively-once. */
 export const CallId = z.string().regex(/^[A-Za-z0-9:_~-]{1,200}$/);
 
+/**
+ * How an id begins that is used for one call and never again: it is there to cancel the call by, and to find what a person decides about it.
+ * No result is kept of a call that the policy allows without asking, as nobody could ask for it; a provider that does not know this keeps one.
+ */
+export const SINGLE_USE = "once:";
+
 /** The last token of the subject on which the progress of a call is told, chosen by its caller. */
 export const ProgressId = z
   .string()

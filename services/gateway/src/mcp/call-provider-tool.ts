@@ -10,7 +10,7 @@ import {
 import { ApprovalRequired } from "@switchyard/contracts/approval-record";
 import { isError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
-import { callProgress, cancelCall } from "@switchyard/contracts/mcp-calls";
+import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-calls";
 import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
@@ -35,7 +35,7 @@ export interface ProviderTool {
   readonly isOfAll: boolean;
 }
 
-const CALL_ID = /^mcp-[0-9a-f-]{36}$/;
+const CALL_ID = /^(?:once:)?mcp-[0-9a-f-]{36}$/;
 const FORM = "approval";
 
 /**
@@ -54,7 +54,7 @@ export async function callProviderTool(
       const why = await decide(asker, state.approvalId, { responses, key: FORM });
       if (why !== null) return errorResult("approval_required", why);
     }
-    const callId = state?.callId ?? `mcp-${randomUUID()}`;
+    const callId = state?.callId ?? `${SINGLE_USE}mcp-${randomUUID()}`;
     const first = await callOrWait(tool, callId, request);
     if (!isWaiting(first)) return first;
     const earlier = state === null ? await earlierOf(first, request) : null;

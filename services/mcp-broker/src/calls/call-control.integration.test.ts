@@ -109,6 +109,13 @@ test("a cancelled call ends at once, and its server is told to stop [A22, AR9]",
   await assert.rejects(again, failsWith("call_id_conflict"));
 });
 
+test("a call whose id is for one use is cancelled by it", async () => {
+  const { result, lines } = await hang("once:cancel-1");
+  assert.deepEqual(await cancel("once:cancel-1"), { cancelled: true });
+  await assert.rejects(result, failsWith("cancelled"));
+  assert.deepEqual(await until(lines, ({ length }) => length > 1), ["begun", "cancelled"]);
+});
+
 test("a call that waits for its turn is cancelled without being sent", async () => {
   const first = await hang("cancel-2", { server: "single" });
   const { file, lines } = await trace();

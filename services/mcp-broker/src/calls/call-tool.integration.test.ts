@@ -311,6 +311,17 @@ test("a callId is called once, and a repeat gets the stored result", async () =>
   assert.deepEqual(await lines(), ["called"]);
 });
 
+test("of a call whose id is for one use nothing is kept", async () => {
+  const keysOf = (callId: string) => world.redis.keys(`yard:call:*${callId}*`);
+  for (const [callId, kept] of [
+    ["once:kept-1", 0],
+    ["kept-2", 1],
+  ] as const) {
+    await main.call("main", { tool: "echo", args: { message: "x" }, callId });
+    assert.equal((await keysOf(callId)).length, kept, callId);
+  }
+});
+
 test("repeats at the same time join the running call", async () => {
   const { file, lines } = await trace();
   const request = { tool: "count", args: { file }, callId: "joined-1" };

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { CallProgress } from "@switchyard/contracts/mcp-calls";
+import { SINGLE_USE, type CallProgress } from "@switchyard/contracts/mcp-calls";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
@@ -91,7 +91,12 @@ export async function callTool(
     if (decision.effect === "deny") throw denied(ref, decision);
     call.refuseCancelled();
 
-    const claimed = await claimCall(deps.claims, { request, ref, args }, { requester, decided });
+    const isKept = !isForgotten(connection, { callId, decided });
+    const claimed = await claimCall(
+      deps.claims,
+      { request: isKept ? request : { ...request, callId: undefined }, ref, args },
+      { requester, decided },
+    );
     if (claimed.earlier !== null)
       return outcomeReply(claimed.earlier, { decision: asAllowed(decision), replayed: true });
     turn = claimed.turn;
@@ -108,6 +113,15 @@ export async function callTool(
   } finally {
     call.end();
   }
+}
+
+/** Whether nobody can ask for the call's result later. Where every broker serves the server, a cancellation finds the call by its record. */
+function isForgotten(
+  { isStateless }: PoolMember["connection"],
+  { callId, decided }: { callId: string | undefined; decided: Decided },
+): boolean {
+  const isSingle = callId?.startsWith(SINGLE_USE) ?? false;
+  return isSingle && decided.decision.effect === "allow" && !isStateless;
 }
 
 /** Uses the approval when there has to be one, records the call, sends it. Until the last nothing has left the broker. */
