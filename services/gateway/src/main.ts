@@ -6,6 +6,7 @@ import type { z } from "zod";
 import { Config, HOSTS_SETTING } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
+import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamPlaces } from "./events/stream-places.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
@@ -83,6 +84,7 @@ await runService({
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
       hooks,
+      credentials: createCredentialWatch(desk),
       streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),

@@ -46,7 +46,10 @@ export function createAgUiEndpoint(
         input.resume === undefined || input.resume.length === 0
           ? await begin(parts, asker, { agent, input })
           : await resume(parts, asker, { agent, input });
-      return streamRun(follow, (stream) => new AgUiTeller(stream, follow.runId, input), release);
+      return streamRun(c.env.outgoing, follow, {
+        tellerOf: (stream) => new AgUiTeller(stream, follow.runId, input),
+        onEnd: release,
+      });
     } catch (error) {
       release();
       throw error;

@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { openEventStream, type EventStream } from "../events/event-stream.ts";
 import type { RunFollow, RunItem } from "./follow-run.ts";
 
@@ -13,22 +14,18 @@ export interface RunTeller {
 
 /** Answers with server-sent events: the items of a run until it ends, the teller does, or the client goes. `onEnd` is called once. */
 export function streamRun(
+  outgoing: ServerResponse,
   follow: RunFollow,
-  tellerOf: (stream: EventStream) => RunTeller,
-  onEnd: () => void,
+  { tellerOf, onEnd }: { tellerOf: (stream: EventStream) => RunTeller; onEnd: () => void },
 ): Response {
-  const stream = openEventStream();
+  const stream = openEventStream(outgoing);
   const teller = tellerOf(stream);
   let isOver = false;
-  stream.closed.addEventListener(
-    "abort",
-    () => {
-      if (!isOver) teller.left?.();
-      follow.stop();
-      onEnd();
-    },
-    { once: true },
-  );
+  stream.onClose(() => {
+    if (!isOver) teller.left?.();
+    follow.stop();
+    onEnd();
+  });
   const tell = async (): Promise<void> => {
     try {
       for await (const item of follow.items) if (await teller.item(item)) break;

@@ -94,8 +94,9 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
   return {
     async attend() {
       requests += 1;
-      const { opened } = current();
-      await Promise.race([opened, delay(PATIENCE_MS, undefined, { ref: false })]);
+      const now = current();
+      if (!now.isOpen())
+        await Promise.race([now.opened, delay(PATIENCE_MS, undefined, { ref: false })]);
       return () => {
         requests -= 1;
         rest();

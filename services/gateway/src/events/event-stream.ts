@@ -1,5 +1,9 @@
+import type { ServerResponse } from "node:http";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+
 /** One reader's stream of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export interface EventStream {
+  /** For the handler to return. */
   readonly response: Response;
   /** False when the reader was too slow and is cut, or has gone: it goes on where it was with `Last-Event-ID`. */
   send(message: {
@@ -15,7 +19,9 @@ export interface EventStream {
   room(): Promise<void>;
   /** Ends the stream after what is sent; `retryMs` tells the reader when to come again. */
   end(retryMs?: number): void;
-  readonly closed: AbortSignal;
+  readonly isClosed: boolean;
+  /** Called once, at once when the stream is closed by now. Returns what takes the listener back. */
+  onClose(listener: () => void): () => void;
 }
 
 /** What a reader may be behind, in bytes, before it is cut; one message more than that is always taken. */
@@ -24,53 +30,68 @@ const MOST_BEHIND = 1024 * 1024;
 const ROOM = 64 * 1024;
 const STALLED_MS = 60_000;
 const HEARTBEAT_MS = 15_000;
-const encoder = new TextEncoder();
 
-export function openEventStream(): EventStream {
-  const closing = new AbortController();
-  let roomMade = Promise.withResolvers<void>();
-  let sink: ReadableStreamDefaultController<Uint8Array> | null = null;
-  const close = (cut: boolean): void => {
-    if (closing.signal.aborted) return;
-    clearInterval(heartbeat);
-    // An error cuts the connection, so that nobody takes the end for the end of the events.
-    if (cut) sink?.error(new Error("the reader is too slow"));
-    else sink?.close();
-    closing.abort();
-    roomMade.resolve();
+/** Thousands of readers wait most of the time: each is a socket and what it is to hear, without a timer or a stream of the web's kind. */
+const beating = new Set<() => void>();
+let heartbeat: NodeJS.Timeout | undefined;
+
+/** Begins the answer. It is written to the socket as it comes, past the framework. */
+export function openEventStream(outgoing: ServerResponse): EventStream {
+  const listeners = new Set<() => void>();
+  let isClosed = false;
+  const close = (): void => {
+    if (isClosed) return;
+    isClosed = true;
+    stopBeating(beat);
+    for (const listener of listeners) listener();
+    listeners.clear();
   };
-  const behind = (): number => -(sink?.desiredSize ?? 0);
   const write = (text: string): boolean => {
-    if (closing.signal.aborted || sink === null) return false;
-    if (behind() > MOST_BEHIND) {
-      close(true);
+    if (isClosed) return false;
+    if (outgoing.writableLength > MOST_BEHIND) {
+      // An end would be taken for the end of the events.
+      outgoing.destroy();
+      close();
       return false;
     }
-    sink.enqueue(encoder.encode(text));
+    outgoing.write(text);
     return true;
   };
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => void (sink = controller),
-      // Called when everything was taken.
-      pull: () => {
-        roomMade.resolve();
-        roomMade = Promise.withResolvers();
-      },
-      cancel: () => {
-        clearInterval(heartbeat);
-        closing.abort();
-        roomMade.resolve();
-      },
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
-  );
-  const heartbeat = setInterval(() => write(": ping\n\n"), HEARTBEAT_MS);
+  const beat = (): void => void write(": ping\n\n");
+  const onClose = (listener: () => void): (() => void) => {
+    if (isClosed) listener();
+    else listeners.add(listener);
+    return () => void listeners.delete(listener);
+  };
+  const room = async (): Promise<void> => {
+    if (isClosed || outgoing.writableLength <= ROOM) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const stalled = setTimeout(() => {
+      outgoing.destroy();
+      close();
+    }, STALLED_MS);
+    outgoing.once("drain", resolve);
+    const stop = onClose(resolve);
+    await promise;
+    clearTimeout(stalled);
+    outgoing.off("drain", resolve);
+    stop();
+  };
+  const end = (retryMs?: number): void => {
+    if (retryMs !== undefined) write(`retry: ${retryMs}\n\n`);
+    if (isClosed) return;
+    outgoing.end();
+    close();
+  };
+
+  outgoing.once("close", close);
+  outgoing.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
+  startBeating(beat);
   write("retry: 1000\n\n");
+  // Only the head is asked for.
+  if (outgoing.req.method === "HEAD") end();
   return {
-    response: new Response(body, {
-      headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" },
-    }),
+    response: RESPONSE_ALREADY_SENT,
     send({ event, id, data }) {
       const lines = [
         ...(event === undefined ? [] : [`event: ${event}`]),
@@ -79,18 +100,27 @@ export function openEventStream(): EventStream {
       ];
       return write(`${lines.join("\n")}\n\n`);
     },
-    hasRoom: () => behind() <= ROOM,
-    async room() {
-      if (closing.signal.aborted || behind() <= ROOM) return;
-      const stalled = setTimeout(() => close(true), STALLED_MS);
-      await roomMade.promise;
-      clearTimeout(stalled);
-    },
     sendText: (data) => write(`data: ${data}\n\n`),
-    end(retryMs) {
-      if (retryMs !== undefined) write(`retry: ${retryMs}\n\n`);
-      close(false);
+    hasRoom: () => outgoing.writableLength <= ROOM,
+    room,
+    end,
+    get isClosed() {
+      return isClosed;
     },
-    closed: closing.signal,
+    onClose,
   };
+}
+
+function startBeating(beat: () => void): void {
+  beating.add(beat);
+  heartbeat ??= setInterval(() => {
+    for (const one of beating) one();
+  }, HEARTBEAT_MS);
+}
+
+function stopBeating(beat: () => void): void {
+  beating.delete(beat);
+  if (beating.size > 0) return;
+  clearInterval(heartbeat);
+  heartbeat = undefined;
 }

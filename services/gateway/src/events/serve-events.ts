@@ -13,6 +13,7 @@ import { Problem } from "../problems/problem.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import type { User, UserDesk } from "../identity/user-desk.ts";
 import type { EventHub } from "./event-hub.ts";
+import type { CredentialWatch } from "./credential-watch.ts";
 import { openEventStream, type EventStream } from "./event-stream.ts";
 import type { StreamPlaces } from "./stream-places.ts";
 
@@ -20,6 +21,7 @@ export interface EventParts {
   readonly bus: Bus;
   readonly hub: EventHub;
   readonly desk: UserDesk;
+  readonly credentials: CredentialWatch;
   readonly streamPlaces: StreamPlaces;
   /** How long a caller's own run that nobody has heard of is waited for. */
   readonly unknownRunMs: number;
@@ -27,7 +29,6 @@ export interface EventParts {
 
 /** After these a run says nothing more, unless somebody has it go on. */
 const LAST = new Set(["finished", "failed", "cancelled", "dead", "rejected", "merged"]);
-const CHECK_MS = 15_000;
 /** When the gateway stops, readers come again after up to that long, and not all at once. */
 const RETURN_MS = 2_000;
 
@@ -56,28 +57,24 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   const stopLive = parts.hub.onLive({ owner, name }, (delta) => {
     if (stream.hasRoom()) stream.send({ event: "delta", data: delta });
   });
+  const credential = c.get("credential");
   const unheard = setTimeout(() => {
-    if (!reader.hasHeard && after === 0) void endUnknown(c, parts, { stream, runId });
+    if (!reader.hasHeard && after === 0) void endUnknown(parts, { credential, stream, runId });
   }, parts.unknownRunMs);
-  stream.closed.addEventListener(
-    "abort",
-    () => {
-      clearTimeout(unheard);
-      stopLive();
-    },
-    { once: true },
-  );
+  stream.onClose(() => {
+    clearTimeout(unheard);
+    stopLive();
+  });
   return stream.response;
 }
 
 /** A run that waits in the queue is as unknown as one that was never started, so the reader is told and may come again. */
 async function endUnknown(
-  c: Context<GatewayEnv>,
   { bus, desk }: EventParts,
-  { stream, runId }: { stream: EventStream; runId: string },
+  { credential, stream, runId }: { credential: string; stream: EventStream; runId: string },
 ): Promise<void> {
   try {
-    const { token: userToken } = await desk.identify(c.get("credential"));
+    const { token: userToken } = await desk.identify(credential);
     await call(bus, getRun, { runId }, { userToken });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "unknown_run") return;
@@ -88,9 +85,9 @@ async function endUnknown(
 }
 
 function openStream(c: Context<GatewayEnv>, { streamPlaces }: EventParts): EventStream {
-  const place = streamPlaces.take(c.get("user").caller);
-  const stream = openEventStream();
-  place(stream.closed);
+  const giveBack = streamPlaces.take(c.get("user").caller);
+  const stream = openEventStream(c.env.outgoing);
+  stream.onClose(giveBack);
   return stream;
 }
 
@@ -133,7 +130,7 @@ interface Feed {
  */
 function attach(
   c: Context<GatewayEnv>,
-  { bus, hub, desk }: EventParts,
+  { bus, hub, desk, credentials }: EventParts,
   stream: EventStream,
   feed: Feed,
 ): void {
@@ -150,25 +147,17 @@ function attach(
     stopEvents,
     hub.onStop(() => stream.end(Math.round(RETURN_MS * Math.random()))),
     desk.onEnded(c.get("user"), () => stream.end()),
+    credentials.watch(c.get("credential"), () => stream.end()),
   ];
-  // A credential that ends while somebody reads ends the reading.
-  const check = setInterval(() => {
-    desk.identify(c.get("credential")).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.code === "bad_credential") stream.end();
-    });
-  }, CHECK_MS);
-  stream.closed.addEventListener(
-    "abort",
-    () => {
-      clearInterval(check);
-      for (const stop of stops) stop();
-    },
-    { once: true },
-  );
+  stream.onClose(() => {
+    for (const stop of stops) stop();
+  });
   const catchUp = async (): Promise<void> => {
     const { filters } = feed;
     await hub.opened();
-    const options = { filters, stopAtEnd: true, signal: stream.closed };
+    const closing = new AbortController();
+    const stop = stream.onClose(() => closing.abort());
+    const options = { filters, stopAtEnd: true, signal: closing.signal };
     for (let from = feed.from, last = 0; from !== null; from = { sequence: last + 1 }) {
       const atLeast = heard;
       for await (const event of readEvents(bus, { ...options, from })) {
@@ -177,8 +166,9 @@ function attach(
         await stream.room();
       }
       last = Math.max(last, atLeast);
-      if (heard <= last || stream.closed.aborted) break;
+      if (heard <= last || stream.isClosed) break;
     }
+    stop();
     isCaughtUp = true;
     feed.settle?.();
   };

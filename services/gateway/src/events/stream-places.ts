@@ -2,17 +2,12 @@ import { Problem } from "../problems/problem.ts";
 
 /** How many streams of events each caller has open on this replica. */
 export interface StreamPlaces {
-  /** Throws a Problem when the caller has no place left; the place is given back when the signal of its stream aborts. */
-  take(caller: string): (closed: AbortSignal) => void;
+  /** Takes one and returns what gives it back. Throws a Problem when the caller has no place left. */
+  take(caller: string): () => void;
 }
 
 export function createStreamPlaces(limit: number): StreamPlaces {
   const taken = new Map<string, number>();
-  const giveBack = (caller: string): void => {
-    const left = (taken.get(caller) ?? 1) - 1;
-    if (left === 0) taken.delete(caller);
-    else taken.set(caller, left);
-  };
   return {
     take(caller) {
       const open = taken.get(caller) ?? 0;
@@ -24,9 +19,10 @@ export function createStreamPlaces(limit: number): StreamPlaces {
           headers: { "retry-after": "5" },
         });
       taken.set(caller, open + 1);
-      return (closed) => {
-        if (closed.aborted) giveBack(caller);
-        else closed.addEventListener("abort", () => giveBack(caller), { once: true });
+      return () => {
+        const left = (taken.get(caller) ?? 1) - 1;
+        if (left === 0) taken.delete(caller);
+        else taken.set(caller, left);
       };
     },
   };

@@ -15,7 +15,7 @@ import { exportAudit } from "../routes/audit-export.ts";
 import { routes } from "../routes/route-table.ts";
 import { readSystem } from "../routes/system.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
-import type { GatewayEnv } from "../identity/request-context.ts";
+import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { isLoopback } from "./listen.ts";
@@ -47,7 +47,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   const app = new Hono<GatewayEnv>();
   addProbes(app, parts.isReady);
   app.use(async (c, next) => {
-    const given = c.req.header("x-request-id") ?? "";
+    const given = headerOf(c, "x-request-id") ?? "";
     c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
     setHeaders(c, parts.publicUrl);
     checkOrigin(c, isKnownHost);
@@ -135,8 +135,8 @@ function addProbes(app: Hono<GatewayEnv>, isReady: () => Promise<boolean>): void
 
 /** Against DNS rebinding and pages of other origins: neither `Host` nor `Origin` may be somebody else's. */
 function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => boolean): void {
-  const host = c.req.header("host") ?? "";
-  const origin = c.req.header("origin");
+  const host = headerOf(c, "host") ?? "";
+  const origin = headerOf(c, "origin");
   const isForeign = origin !== undefined && !isKnownHost(URL.parse(origin)?.host ?? "");
   if (isKnownHost(host) && !isForeign) return;
   const what = isForeign ? "Origin" : "Host";
@@ -169,6 +169,7 @@ function setHeaders(c: Context<GatewayEnv>, publicUrl: URL | null): void {
   const { outgoing } = c.env;
   for (const [name, value] of Object.entries(SAFETY)) outgoing.setHeader(name, value);
   outgoing.setHeader("x-request-id", c.get("requestId"));
+  if (publicUrl === null && !("encrypted" in c.env.incoming.socket)) return;
   const { protocol, hostname } = addressOf(c, publicUrl);
   // Of a laptop's own name it would bind every other program at that name, too.
   if (protocol === "https:" && !isLoopback(hostname))

@@ -14,9 +14,10 @@ import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBody } from "../routes/read-body.ts";
 import type { AccessAudit } from "../identity/access-audit.ts";
-import type { GatewayEnv } from "../identity/request-context.ts";
+import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 
 const BODY_LIMIT = 1024 * 1024;
+const NO_QUERY = new URLSearchParams();
 
 export interface RouteParts {
   readonly bus: Bus;
@@ -41,10 +42,10 @@ export function serveRoute(
     const body = await readBody(c.env.incoming, route.bodyLimit ?? BODY_LIMIT);
     const { tokens, request } = readRequest(route, shape, {
       path: c.req.param(),
-      query: new URL(c.req.url).searchParams,
+      query: c.req.url.includes("?") ? new URL(c.req.url).searchParams : NO_QUERY,
       body,
-      idempotencyKey: c.req.header("idempotency-key"),
-      ifMatch: c.req.header("if-match"),
+      idempotencyKey: headerOf(c, "idempotency-key"),
+      ifMatch: headerOf(c, "if-match"),
       caller: user.caller,
     });
     const about = { userToken: user.token, correlationId: c.get("requestId") };
@@ -78,7 +79,7 @@ function answerOf(c: Context<GatewayEnv>, { method, status, version }: Route, re
   const isRead = method === "get";
   if (isRead) {
     const tag = entityTag(body, at);
-    if (isKnown(tag, c.req.header("if-none-match") ?? "")) return c.body(null, 304, { etag: tag });
+    if (isKnown(tag, headerOf(c, "if-none-match") ?? "")) return c.body(null, 304, { etag: tag });
     c.header("etag", tag);
   } else if (at !== null) c.header("etag", `"${at}"`);
   return c.body(body, status as 200, { "content-type": "application/json" });

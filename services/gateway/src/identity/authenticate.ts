@@ -4,7 +4,7 @@ import { Problem } from "../problems/problem.ts";
 import type { AccessAudit } from "./access-audit.ts";
 import { clientAddress } from "./client-address.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import type { GatewayEnv } from "./request-context.ts";
+import { headerOf, type GatewayEnv } from "./request-context.ts";
 import { checkCsrf, type GatewayCookie } from "./session-cookie.ts";
 import type { User, UserDesk } from "./user-desk.ts";
 
@@ -55,7 +55,7 @@ export async function countRequest(
 
 /** The credential of the header `Authorization`. */
 export function bearerOf(c: Context<GatewayEnv>): string | undefined {
-  return /^Bearer +([\x21-\x7e]{1,16384})$/i.exec(c.req.header("authorization") ?? "")?.[1];
+  return /^Bearer +([\x21-\x7e]{1,16384})$/i.exec(headerOf(c, "authorization") ?? "")?.[1];
 }
 
 /** Throws a Problem for a credential that is not good: 401, or 429 for an address that shows many. */
@@ -88,7 +88,7 @@ export async function limitAddress(
 
 export function addressOfClient(c: Context<GatewayEnv>, trustedProxies: number): string {
   const { remoteAddress } = c.env.incoming.socket;
-  return clientAddress(remoteAddress, c.req.header("x-forwarded-for"), trustedProxies);
+  return clientAddress(remoteAddress, headerOf(c, "x-forwarded-for"), trustedProxies);
 }
 
 export function unauthenticated(detail: string): Problem {

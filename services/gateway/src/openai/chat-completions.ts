@@ -53,12 +53,11 @@ export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise
   const follow = await startAgentRun(parts, asker, run);
   const chat = { id: `chatcmpl-${nameOf(follow.runId)}`, model: agent, created: now() };
   if (request.isStream)
-    return streamRun(
-      follow,
-      (stream) =>
+    return streamRun(c.env.outgoing, follow, {
+      tellerOf: (stream) =>
         new ChatTeller(stream, follow.runId, { asker, chat, withUsage: request.withUsage }),
-      served.release,
-    );
+      onEnd: served.release,
+    });
   const { signal } = c.req.raw;
   const leave = (): void => {
     follow.stop();

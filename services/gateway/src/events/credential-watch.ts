@@ -1,0 +1,38 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { UserDesk } from "../identity/user-desk.ts";
+
+/** Looks again and again whether the credentials of those who read are good, once for all readers of one credential. */
+export interface CredentialWatch {
+  /** Calls `onEnd` when the credential has ended. Returns what ends the watch. */
+  watch(credential: string, onEnd: () => void): () => void;
+}
+
+const CHECK_MS = 15_000;
+
+export function createCredentialWatch(desk: Pick<UserDesk, "identify">): CredentialWatch {
+  const watched = new Map<string, Set<() => void>>();
+  let timer: NodeJS.Timeout | undefined;
+  const check = (): void => {
+    for (const [credential, listeners] of watched)
+      desk.identify(credential).catch((error: unknown) => {
+        // While nobody can tell, who reads goes on.
+        if (!(error instanceof ServiceError) || error.code !== "bad_credential") return;
+        for (const listener of listeners) listener();
+      });
+  };
+  return {
+    watch(credential, onEnd) {
+      const listeners = watched.get(credential) ?? new Set();
+      watched.set(credential, listeners.add(onEnd));
+      timer ??= setInterval(check, CHECK_MS);
+      return () => {
+        listeners.delete(onEnd);
+        if (listeners.size === 0 && watched.get(credential) === listeners)
+          watched.delete(credential);
+        if (watched.size > 0) return;
+        clearInterval(timer);
+        timer = undefined;
+      };
+    },
+  };
+}
