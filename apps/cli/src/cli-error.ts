@@ -90,6 +90,7 @@ const HINTS: Readonly<Record<string, string>> = {
   unknown_delivery: "see what was given up with: ./yard webhooks deliveries ID",
   unknown_account: "see the accounts with: ./yard channels list",
   unknown_run: "see the runs with: ./yard runs list",
+  unknown_letter: "see what was given up with: ./yard runs dead",
   unknown_approval: "see what waits with: ./yard approvals list",
   unknown_grant: "see the standing approvals with: ./yard grants list",
   unknown_server: "see the servers with: ./yard mcp list",

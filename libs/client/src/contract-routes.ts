@@ -21,6 +21,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "runs.dead": [{ method: "GET", path: "/runs/dead" }],
 
+  "runs.redrive": [{ method: "POST", path: "/runs/dead/{letterId}/redrive" }],
+
   "runs.questions": [{ method: "GET", path: "/runs/questions" }],
 
   "runs.get": [{ method: "GET", path: "/runs/{runId}" }],

@@ -234,6 +234,8 @@ export type DeadLetter = {
   streamSequence: number;
   sentAt: Timestamp;
   failure: RunFailure;
+  id?: LetterId;
+  canRedrive?: boolean;
 };
 
 export type DeadRun = {
@@ -378,6 +380,8 @@ export type JobState = {
 };
 
 export type KeepForMs = number;
+
+export type LetterId = string;
 
 export type LintFinding = {
   kind:
@@ -1446,6 +1450,11 @@ export interface Operations {
   "GET /runs/dead": {
     request: { query?: { limit?: number; cursor?: ListCursor } };
     reply: { runs: DeadRun[]; letters?: DeadLetter[]; next: NextCursor };
+  };
+
+  "POST /runs/dead/{letterId}/redrive": {
+    request: { path: { letterId: string } };
+    reply: { runId: RunId; outcome: "sent" | "repeated" };
   };
 
   "GET /runs/questions": {

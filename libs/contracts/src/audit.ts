@@ -158,7 +158,10 @@ export const OutcomeRecord = z.object({
   ...ending,
 });
 
-/** What people and programs without NATS did at the gateway: sign-ins, refusals, and calls that only an admin may make. */
+/**
+ * What people and programs without NATS did at the gateway: sign-ins, refusals, and calls that only an admin may make. And
+ * from the runner, which dead commands were sent again, whoever asked for it.
+ */
 export const AccessRecord = z.object({
   kind: z.literal("access"),
   /** `called` stands before the call, and `answered` follows with what came of it. */
@@ -167,10 +170,12 @@ export const AccessRecord = z.object({
   caller: CallerName.nullable(),
   /** The name of the credential, never the credential. */
   credential: z.string().max(200).nullable(),
-  /** From where, as the gateway's setting of trusted proxies says. */
+  /** From where, as the gateway's setting of trusted proxies says; `nats` where the runner recorded it. */
   address: z.string().max(64),
   /** The contract's name, or what was asked of the gateway itself. */
   operation: z.string().max(128),
+  /** What it was done to, where the record says it. */
+  about: z.string().max(200).optional(),
   /** The HTTP status and the code of the problem that it was answered with; missing when there was none. */
   status: z.int().optional(),
   code: z.string().max(64).optional(),
@@ -253,7 +258,8 @@ export const auditExecution = event({
 
 export const auditAccess = event({
   subject: "yard.evt.audit.{service}.access",
-  summary: "Who signed in over HTTP, who was refused, and what admins did there.",
+  summary:
+    "Who signed in over HTTP, who was refused, what admins did there, and which dead commands were sent again.",
   payload: blockOf(AccessRecord.extend(place)),
 });
 

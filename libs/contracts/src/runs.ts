@@ -246,16 +246,26 @@ export const getRun = rpc({
 export const DeadRun = RunSummary.extend({ failure: RunFailure });
 export type DeadRun = z.infer<typeof DeadRun>;
 
+/** Names a command that was given up: its run, and when it was sent in milliseconds since 1970. */
+export const LetterId = z
+  .string()
+  .max(200)
+  .regex(/^[^:]+:\d+$/, "is not the id of a command that was given up");
+
 /** A command that was taken off the queue before it became a run, because runners died of it. */
 export const DeadLetter = z.object({
   /** The run that it names, or that it would have become. */
   runId: RunId,
   subject: z.string(),
   caller: z.string(),
-  /** Place of the command in its stream. */
-  streamSequence: z.int().positive(),
+  /** Place of the command in its stream; 0 of a message that a session was given by a request. */
+  streamSequence: z.int().nonnegative(),
   sentAt: Timestamp,
   failure: RunFailure,
+  /** Names it for `runs.redrive`; missing where an older version gave it up. */
+  id: LetterId.optional(),
+  /** Whether its text was kept, so that it can be sent again from here. */
+  canRedrive: z.boolean().optional(),
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
 
@@ -271,11 +281,39 @@ export const listDeadRuns = rpc({
   }),
   reply: z.object({
     runs: z.array(DeadRun),
-    /** Send such a command again when what killed the runners is fixed. */
+    /** `runs.redrive` sends such a command again when what killed the runners is fixed. */
     letters: z.array(DeadLetter).optional(),
     next: NextCursor,
   }),
   errors: { store_unavailable: storeUnavailable },
+});
+
+/**
+ * Sends a command again as it was, in the name of its sender, when what killed the runners is fixed. The same users may as for `run.cancel`.
+ * It is off the list then; asking twice does not send it twice.
+ */
+export const redriveCommand = rpc({
+  subject: "yard.rpc.{caller}.runs.redrive",
+  summary: "Sends a command again that was given up because runners died of it.",
+  role: "operator",
+  request: z.strictObject({ letterId: LetterId }),
+  reply: z.object({
+    /** The run that it becomes. */
+    runId: RunId,
+    /** `repeated`: it had been sent again before, and nothing happens. */
+    outcome: z.enum(["sent", "repeated"]),
+  }),
+  errors: {
+    /** Also where it is somebody else's. */
+    unknown_letter: { data: z.object({ letterId: z.string() }) },
+    /** There is no text of it: it was too large, was about a run that exists, or worked for a run that has been told. */
+    not_kept: { data: z.object({ letterId: z.string() }) },
+    /** Another command with its run id waits to be begun, or too many do. */
+    not_accepted: { data: z.object({ letterId: z.string() }) },
+    /** What cannot be recorded is not done. */
+    audit_unavailable: { data: z.object({}), retryable: true },
+    store_unavailable: storeUnavailable,
+  },
 });
 
 /** Needs no free slot of a runner, as the command does, and says what became of the request. */

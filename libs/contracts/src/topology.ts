@@ -213,8 +213,9 @@ export const serviceUsers: readonly BusUser[] = [
       spawnRun,
       resumeRun,
       sessions.proceedSession,
-      // What it starts, it records as a tool provider does.
+      // What it starts, it records as a tool provider does; and who had a dead command sent again.
       auditExecution,
+      auditAccess,
       auditChain,
     ],
     schedules: [resumeRun],

@@ -2,12 +2,22 @@ import type { Service } from "@switchyard/bus/serve";
 import { listModels } from "@switchyard/contracts/models";
 import type { Fail } from "@switchyard/contracts/errors";
 import { getRecording } from "@switchyard/contracts/run-recordings";
-import { getRun, listDeadRuns, listRuns, requestCancel } from "@switchyard/contracts/runs";
+import {
+  getRun,
+  listDeadRuns,
+  listRuns,
+  redriveCommand,
+  requestCancel,
+} from "@switchyard/contracts/runs";
+import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
 import type { ActiveRuns } from "./journal/active-runs.ts";
+import type { KeptCommands } from "./journal/kept-commands.ts";
 import type { RunControls } from "./journal/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
 import type { DeadLetters } from "./commands/dead-letters.ts";
 import { deadPage } from "./commands/dead-page.ts";
+import type { RecordRedrive } from "./commands/redrive-audit.ts";
+import { findLetter, redrive, type RedriveParts } from "./commands/redrive.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
 import { recordingOf } from "./core/recording-of.ts";
@@ -26,6 +36,8 @@ export function handleRuns(
     readonly store: Pick<RunStore, "load">;
     readonly names: RunNames;
     readonly letters: DeadLetters;
+    readonly kept: KeptCommands;
+    readonly recordRedrive: RecordRedrive;
     readonly controls: RunControls;
     readonly active: ActiveRuns;
     readonly parked: ParkedRuns;
@@ -37,6 +49,7 @@ export function handleRuns(
   handleCancelRequests(service, options);
   handleWaits(service, options);
   handleDeadRuns(service, options);
+  handleRedrive(service, options);
 }
 
 /** Answers questions about runs. */
@@ -127,6 +140,39 @@ function handleDeadRuns(
     const owner = isAdmin(caller) ? undefined : caller;
     const [dead, all] = await Promise.all([index.dead(cursor, owner), letters.list(owner)]);
     return deadPage({ dead, letters: all }, { limit, cursor });
+  });
+}
+
+/** Sends a command again that was given up, in the name of its sender. */
+function handleRedrive(
+  service: Service,
+  { recordRedrive, ...parts }: RedriveParts & { readonly recordRedrive: RecordRedrive },
+): void {
+  service.handle(redriveCommand, async ({ letterId }, { caller, correlationId, fail }) => {
+    const found = await findLetter(parts, { letterId, caller });
+    if (found === null)
+      throw fail.unknown_letter(`no command ${letterId} was given up; \`runs.dead\` lists them`, {
+        letterId,
+      });
+    if (found.isSent) return { runId: found.runId, outcome: "repeated" as const };
+    const { letter, text } = found;
+    if (text === null)
+      throw fail.not_kept(
+        `the text of ${letterId} is not kept: it was too large, was about a run that exists, or was sent by a run; its sender can send it again`,
+        { letterId },
+      );
+    try {
+      return await recordRedrive({ caller, letterId, correlationId }, async () => {
+        const refusal = await redrive(parts, { ...found, text });
+        if (refusal !== null)
+          throw fail.not_accepted(`${letterId} is not sent again: ${refusal}`, { letterId });
+        return { runId: letter.runId, outcome: "sent" as const };
+      });
+    } catch (error) {
+      if (!(error instanceof AuditUnavailableError)) throw error;
+      const message = `it cannot be recorded now, so it is not done: ${error.message}`;
+      throw fail.audit_unavailable(message, {});
+    }
   });
 }
 

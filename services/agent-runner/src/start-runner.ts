@@ -8,7 +8,7 @@ import { restartRunner } from "@switchyard/contracts/restarts";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import { startAudit } from "@switchyard/service/audit/start-audit";
+import { startAudit, type Audit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
@@ -27,6 +27,7 @@ import { openProviderLimiter } from "./limits/provider-limiter.ts";
 import { openTeamLedger } from "./limits/team-ledger.ts";
 import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/team-limits-file.ts";
 import { openDeadLetters } from "./commands/dead-letters.ts";
+import { createRedriveAudit } from "./commands/redrive-audit.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/models-file.ts";
 import { createPeers, isOutage } from "./peers/peers.ts";
@@ -66,14 +67,17 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const modelsConfig = await readModels(config);
   const stopping = new AbortController();
   const wake = createRunWaker(bus, log);
-  const parts = await openParts(kit, { modelsConfig, wake, stopping: stopping.signal });
+  const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
+  // Steps are done in reverse order: after the runs.
+  if (audit !== null) kit.onStop("audit", () => audit.stop());
+  const parts = await openParts(kit, { modelsConfig, wake, audit, stopping: stopping.signal });
   const { controls, parked, sessions, behind, now } = parts;
 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
   const served = serve(bus, { ...about, onFault });
   const service = answersFromStore(served);
-  handleRuns(service, parts);
+  handleRuns(service, { ...parts, recordRedrive: createRedriveAudit(audit) });
   handleModelQueries(service, parts.models);
   handleCompletions(service, {
     models: parts.models,
@@ -113,8 +117,9 @@ async function openParts(
   {
     modelsConfig,
     wake,
+    audit,
     stopping,
-  }: { modelsConfig: ModelsConfig; wake: WakeRun; stopping: AbortSignal },
+  }: { modelsConfig: ModelsConfig; wake: WakeRun; audit: Audit | null; stopping: AbortSignal },
 ): Promise<RunnerParts> {
   const { config, log, bus, redis } = kit;
   const now = Date.now;
@@ -133,9 +138,6 @@ async function openParts(
     lingerMs: config.YARD_RUNTIME_LINGER_MS,
   });
   kit.onStop("runtimes", () => runtimes.stop());
-  const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
-  // Steps are done in reverse order: after the runs.
-  if (audit !== null) kit.onStop("audit", () => audit.stop());
   return {
     bus,
     relay: createRelay(bus, log),

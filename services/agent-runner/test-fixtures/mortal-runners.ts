@@ -64,6 +64,8 @@ export interface MortalOptions {
   /** How long a runner that died keeps others from its run; 0: not at all. */
   readonly holdMs: number;
   readonly models?: ModelRegistry;
+  /** Left out: so many that nothing is given up. */
+  readonly maxAttempts?: number;
   /** Left out: no start of a run is recorded. */
   readonly executions?: ExecutionAudit;
 }
@@ -170,7 +172,7 @@ function newWorker(
     metrics: createRunnerMetrics(new Registry(), 1),
     turns: new FairTurns(2),
     runtimes: openRuntimeHosts({ directory: join(tmpdir(), "yard-no-runtimes"), lingerMs: 0 }),
-    maxAttempts: 100,
+    maxAttempts: options.maxAttempts ?? 100,
     defaultTimeoutMs: 60_000,
     onLimit: "fail",
     modelIdleTimeoutMs: 10_000,

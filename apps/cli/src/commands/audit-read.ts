@@ -92,8 +92,10 @@ export function recordText(fact: AuditFact): string {
       return `record ${fact.of} → ${fact.outcome} in ${fact.durationMs} ms`;
     case "access": {
       const who = fact.caller ?? "somebody";
-      const end = fact.status === undefined ? "" : ` → ${fact.code ?? fact.status}`;
-      return `${fact.change.replace("_", " ")}: ${who} from ${fact.address}, ${fact.operation}${end}`;
+      const about = fact.about === undefined ? "" : ` of ${fact.about}`;
+      const outcome = fact.code ?? fact.status;
+      const end = outcome === undefined ? "" : ` → ${outcome}`;
+      return `${fact.change.replace("_", " ")}: ${who} from ${fact.address}, ${fact.operation}${about}${end}`;
     }
     case "chain":
       return `chain ${fact.change} by ${fact.instance}`;

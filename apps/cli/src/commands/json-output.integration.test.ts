@@ -21,6 +21,7 @@ import { HOME } from "../locations.ts";
 
 /** What this instance has nothing for. */
 const TRIED_ELSEWHERE: Readonly<Record<string, string>> = {
+  "runs redrive": "runs-control.integration.test.ts",
   "mcp login": "mcp-servers.integration.test.ts",
   "mcp resources subscribe": "mcp-features.integration.test.ts",
 };

@@ -8,9 +8,10 @@ import { testBus } from "@switchyard/bus/test-bus";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import * as runEvents from "@switchyard/contracts/run-events";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { listDeadRuns, retryRun } from "@switchyard/contracts/runs";
+import { listDeadRuns, redriveCommand, retryRun } from "@switchyard/contracts/runs";
 import { runCommands } from "@switchyard/contracts/streams";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { jsonProblem } from "../../test-fixtures/json-output/json-output.ts";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();
@@ -60,9 +61,17 @@ service.handle(listDeadRuns, ({ cursor }) => ({
       streamSequence: 7,
       sentAt: at,
       failure,
+      id: "cli~unborn:1767225600000",
+      canRedrive: true,
     },
   ],
 }));
+service.handle(redriveCommand, ({ letterId }, { fail }) => {
+  if (letterId !== "cli~unborn:1767225600000") throw fail.unknown_letter("no such", { letterId });
+  const isRepeat = taken.some(([what]) => what === "redrive");
+  taken.push(["redrive", letterId]);
+  return { runId: "cli~unborn", outcome: isRepeat ? ("repeated" as const) : ("sent" as const) };
+});
 service.handle(listQuestions, ({ cursor }) => ({
   next: cursor === undefined ? "1767225600000:asking:1:0" : null,
   questions: [
@@ -137,12 +146,24 @@ test("lists what was given up, runs and commands", async () => {
   const listed = await yard(["runs", "dead"], env);
   assert.equal(listed.code, 0, listed.stderr);
   assert.match(listed.stdout, /bombed +run of demo .*too_many_attempts: 2 runners died/);
-  assert.match(listed.stdout, /unborn +yard\.cmd\.cli\.run\.start\.demo/);
+  assert.match(listed.stdout, /cli~unborn:1767225600000 +yard\.cmd\.cli\.run\.start\.demo/);
+  assert.match(listed.stderr, /\.\/yard runs redrive <letter>/);
   assert.match(listed.stderr, /there are more; .* --cursor 1767225600000:bombed\n/);
   const last = await yard(["runs", "dead", "--cursor", "1767225600000:bombed"], env);
   assert.equal(last.code, 0, last.stderr);
   assert.doesNotMatch(last.stderr, /there are more/);
   assert.equal((await yard(["runs", "dead", "--cursor", "what"], env)).code, 2);
+});
+
+test("has a command sent again that was given up, once", async () => {
+  const sent = await yard(["runs", "redrive", "cli~unborn:1767225600000"], env);
+  assert.deepEqual([sent.code, sent.stdout], [0, "the command is on its way again\n"], sent.stderr);
+  assert.match(sent.stderr, /runs tail cli~unborn/);
+  const again = await yard(["runs", "redrive", "cli~unborn:1767225600000", "--json"], env);
+  assert.equal(jsonProblem(["runs", "redrive"], again), null);
+  assert.deepEqual(JSON.parse(again.stdout).data, { runId: "cli~unborn", outcome: "repeated" });
+  assert.equal((await yard(["runs", "redrive", "cli~other:1767225600000"], env)).code, 3);
+  assert.equal((await yard(["runs", "redrive", "unborn"], env)).code, 2);
 });
 
 test("shows what runs ask, and answers", async () => {

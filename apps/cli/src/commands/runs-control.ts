@@ -4,7 +4,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import { runLimitsChanged, runStarted, runSteered } from "@switchyard/contracts/run-events";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { listDeadRuns } from "@switchyard/contracts/runs";
+import { LetterId, listDeadRuns, redriveCommand } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
@@ -111,13 +111,14 @@ export async function dead(
     ...runs.map(({ runId, agent, updatedAt, failure }) => {
       return { runId, what: `run of ${agent}`, at: updatedAt, failure };
     }),
-    ...letters.map(({ runId, subject, sentAt, failure }) => {
-      return { runId, what: subject, at: sentAt, failure };
+    ...letters.map(({ runId, id, canRedrive, subject, sentAt, failure }) => {
+      const name = canRedrive === true && id !== undefined ? id : runId;
+      return { runId: name, what: subject, at: sentAt, failure };
     }),
   ];
   const lines = tableLines(
     [
-      { title: "RUN", value: (row) => row.runId },
+      { title: "RUN OR LETTER", value: (row) => row.runId },
       { title: "WHAT", value: (row) => printableLine(row.what), maxWidth: 48 },
       { title: "SINCE", value: (row) => timeText(row.at, options) },
       {
@@ -131,6 +132,27 @@ export async function dead(
   for (const line of lines) terminal.out(line);
   noteMore(terminal, next);
   if (runs.length > 0) terminal.note("a run goes on with: ./yard runs retry <run>");
+  if (letters.some(({ canRedrive }) => canRedrive === true))
+    terminal.note("a command is sent again with: ./yard runs redrive <letter>");
+}
+
+/** Sends a command again that was given up. */
+export async function redrive(
+  terminal: Terminal,
+  named: string,
+  { json }: { readonly json?: true },
+): Promise<void> {
+  const letterId = LetterId.safeParse(named);
+  if (!letterId.success)
+    throw new CliError("usage", `${named} is no letter; \`yard runs dead\` shows them`);
+  const sent = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { redriveCommand }).redriveCommand({ letterId: letterId.data }),
+  );
+  const text =
+    sent.outcome === "sent"
+      ? "the command is on its way again"
+      : "it was sent again before; nothing happens";
+  said(terminal, sent, { json, text });
 }
 
 /** What runs ask people. */

@@ -10,7 +10,7 @@ import {
 
 const FROM_START = "limit of time from the run's start";
 
-/** `yard runs steer|fork|resume|dead|questions|answer`. */
+/** `yard runs steer|fork|resume|dead|redrive|questions|answer`. */
 export function addRunSteeringCommands(runs: Command, perform: Perform): void {
   runs
     .command("steer <run> <message>")
@@ -60,6 +60,13 @@ function addPeopleCommands(runs: Command, perform: Perform): void {
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await control()).dead(terminal, options)),
+    );
+  runs
+    .command("redrive <letter>")
+    .description("send a command again that `runs dead` lists, in the name of its sender")
+    .option("--json", JSON_TEXT)
+    .action((letterId, options) =>
+      perform(options, async (terminal) => (await control()).redrive(terminal, letterId, options)),
     );
   runs
     .command("questions")

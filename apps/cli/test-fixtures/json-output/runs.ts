@@ -1,7 +1,13 @@
 import { RunId } from "@switchyard/contracts/ids";
 import { runEvents } from "@switchyard/contracts/run-events";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { getRun, listDeadRuns, listRuns, requestCancel } from "@switchyard/contracts/runs";
+import {
+  getRun,
+  listDeadRuns,
+  listRuns,
+  redriveCommand,
+  requestCancel,
+} from "@switchyard/contracts/runs";
 import { z } from "zod";
 import type { JsonOutputs } from "./output.ts";
 
@@ -47,6 +53,7 @@ export const RUN_OUTPUTS: JsonOutputs = {
   "runs resume": { document: strict({ runId: RunId, outcome: literal("resumed") }) },
   "runs fork": { document: strict({ runId: RunId, forkedFrom: RunId }) },
   "runs dead": { document: listDeadRuns.reply },
+  "runs redrive": { document: redriveCommand.reply },
   "runs questions": { document: listQuestions.reply },
   "runs answer": { document: answerQuestion.reply.extend({ runId: RunId, callId: string() }) },
 };

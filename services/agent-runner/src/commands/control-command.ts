@@ -97,13 +97,12 @@ export async function applyControl(
 
 /** The run that a message is about, whatever its body holds. */
 export function runIdOfMessage(delivery: Delivery): string {
-  const payload = delivery.kind === "rejected" ? delivery.payload : null;
   for (const contract of CONTROLS) {
     const tokens: Record<string, string> | null = tokensOf<string>(contract, delivery.subject);
     const named = RunId.safeParse(tokens?.["runId"]);
     if (named.success) return wholeRunId(delivery.caller, named.data);
   }
-  const named = namedRunId(payload);
+  const named = namedRunId(delivery.payload);
   return named === null ? madeRunId(delivery) : wholeRunId(delivery.caller, named);
 }
 

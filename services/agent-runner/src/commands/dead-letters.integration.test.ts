@@ -1,5 +1,10 @@
+import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { call } from "@switchyard/bus/call";
-import { listDeadRuns } from "@switchyard/contracts/runs";
+import { recordsOf } from "@switchyard/contracts/audit-chain";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { connectBus, type Bus } from "@switchyard/bus/connect";
+import { listDeadRuns, redriveCommand } from "@switchyard/contracts/runs";
+import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
@@ -63,13 +68,60 @@ test("takes runs and commands of which runner processes die off the queue, with 
   // What killed them is mended: the run goes on by a retry, the command is sent again.
   bombs.armed = false;
   await lab.publish("yard.cmd.cli.run.retry.bombed", "{}");
-  await lab.command("deadly", { runId: "unborn", input: "x" });
   const finished = await lab.eventsUntil("bombed", "finished");
   assert.equal(finished.at(-1)?.payload["output"], "survived");
-  await lab.eventsUntil("unborn", "finished");
+  const [letter] = letters;
+  assert.equal(letter?.canRedrive, true);
+  await redrivesOnce(letter.id ?? "");
+  const unborn = await lab.eventsUntil("unborn", "finished");
+  assert.deepEqual(
+    unborn.map(({ name }) => name),
+    ["rejected", "started", "model-responded", "finished"],
+  );
   const after = await call(lab.bus, listDeadRuns, {});
-  assert.deepEqual(after.runs, []);
+  assert.deepEqual([after.runs, after.letters], [[], []]);
+  const records = await until(recordedAccess, (all) => all.length >= 2);
+  for (const { caller, about } of records) assert.deepEqual([caller, about], ["cli", letter.id]);
+  assert.deepEqual(
+    new Set(records.map(({ change }) => change)),
+    new Set(["called", "answered"]),
+    "who had what sent again is on record, and it was not refused",
+  );
 });
+
+async function recordedAccess() {
+  const { first: sequence, last: upTo } = await auditBounds(lab.bus);
+  const found = [];
+  for await (const { subject, payload } of readAudit(lab.bus, { from: { sequence }, upTo })) {
+    const block = readAuditBlock(subject, payload);
+    assert.ok(typeof block !== "string");
+    for (const record of recordsOf(block)) if (record.kind === "access") found.push(record);
+  }
+  return found;
+}
+
+/** Two at once and one later; a stranger learns nothing of it. */
+async function redrivesOnce(letterId: string): Promise<void> {
+  const stranger = await connectBus({ servers: lab.nats.url, user: "team-b" });
+  try {
+    assert.equal(await refusal(stranger, letterId), "unknown_letter");
+    assert.equal(await refusal(lab.bus, `${letterId}0`), "unknown_letter");
+    const asked = [1, 2].map(() => call(lab.bus, redriveCommand, { letterId }));
+    for (const { runId } of await Promise.all(asked)) assert.equal(runId, "cli~unborn");
+    const later = await call(lab.bus, redriveCommand, { letterId });
+    assert.deepEqual(later, { runId: "cli~unborn", outcome: "repeated" });
+    assert.equal(await refusal(stranger, letterId), "unknown_letter");
+  } finally {
+    await stranger.close();
+  }
+}
+
+function refusal(bus: Bus, letterId: string): Promise<string> {
+  return call(bus, redriveCommand, { letterId }).then(
+    () => "none",
+    (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
+  );
+}
 
 /** Whether the runner was killed or the queue is empty, whichever comes first. */
 async function ending(): Promise<"killed" | "done"> {

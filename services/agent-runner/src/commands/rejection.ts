@@ -26,7 +26,7 @@ export async function publishRejection(
     readonly isRepeat: boolean;
   },
 ): Promise<{ readonly runId: string; readonly caller: string; readonly subject: string }> {
-  const { subject, caller, streamSequence, messageId, publishedAt } = message;
+  const { subject, caller, streamSequence, messageId, publishedAt, redrivenAt } = message;
   const { code, problems } = facts.rejection;
   const runId = facts.runId ?? madeRunId(message);
   // Who sent the command hears of it, and nobody whose run it names.
@@ -46,7 +46,8 @@ export async function publishRejection(
     messageId: messageId === null ? null : shownText(messageId, 256),
     at: new Date(facts.now).toISOString(),
   };
-  const eventId = `rejected:${caller}:${streamSequence}:${publishedAt.getTime()}`;
+  const told = `rejected:${caller}:${streamSequence}:${publishedAt.getTime()}`;
+  const eventId = redrivenAt === undefined ? told : `${told}:${redrivenAt}`;
   const isSaid =
     facts.isRepeat && (await lastMessageId(bus, subjectOf(runRejected, tokens))) === eventId;
   if (!isSaid) {

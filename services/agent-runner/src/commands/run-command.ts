@@ -50,6 +50,8 @@ export interface MessageFacts {
   readonly publishedAt: Date;
   readonly caller: string;
   readonly messageId: string | null;
+  /** When it was sent again after it had been given up: what is said of it then has not been said before. */
+  readonly redrivenAt?: string | undefined;
 }
 
 /** Reads a command that fits its schema. The tokens of its subject are checked here, because a subject allows more. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { defineScripts } from "./redis-scripts.ts";
 
 /** A message of the queue as it was read there, so that it can be read again without the queue. */
-const KeptCommand = z.object({
+export const KeptCommand = z.object({
   contract: z.string(),
   tokens: z.record(z.string(), z.string()),
   payload: z.unknown(),
@@ -14,6 +14,8 @@ const KeptCommand = z.object({
   streamSequence: z.int(),
   messageId: z.string().nullable(),
   publishedAt: z.string(),
+  /** When it was sent again after it had been given up. */
+  redrivenAt: z.string().optional(),
 });
 export type KeptCommand = z.infer<typeof KeptCommand>;
 

@@ -1,5 +1,6 @@
 import type { Outcome } from "@switchyard/bus/consume";
 import { tellParent } from "../children/after-end.ts";
+import type { DeadText } from "../commands/dead-letters.ts";
 import { publishRejection } from "../commands/rejection.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
@@ -58,13 +59,19 @@ export async function listAsDead(
     message,
     runId,
     deaths,
-  }: Omit<Refused, "isRepeat" | "runId"> & { runId: string; deaths: number },
+    text,
+  }: Omit<Refused, "isRepeat" | "runId"> & {
+    readonly runId: string;
+    readonly deaths: number;
+    /** Null when it cannot be sent again as it was. */
+    readonly text: DeadText | null;
+  },
   { letters }: RunnerParts,
 ): Promise<Rejection> {
   const { subject, caller, streamSequence, publishedAt } = message;
-  const said = `${deaths} runners died while they worked on the command, or failed with an internal error; look for the cause in their logs, fix it and send the command again`;
+  const said = `${deaths} runners died while they worked on the command, or failed with an internal error; look for the cause in their logs, fix it and send the command again, or have it sent again with runs.redrive`;
   const failure = { code: "too_many_attempts", message: said };
   const sentAt = publishedAt.toISOString();
-  await letters.add({ runId, subject, caller, streamSequence, sentAt, failure });
+  await letters.add({ runId, subject, caller, streamSequence, sentAt, failure }, text);
   return { ...failure, problems: [] };
 }

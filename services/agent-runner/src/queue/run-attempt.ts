@@ -1,5 +1,6 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
 import { runIdOfMessage } from "../commands/control-command.ts";
+import type { DeadText } from "../commands/dead-letters.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
@@ -13,7 +14,15 @@ import { prepareRun } from "../start/prepare-run.ts";
 import { turnOf, type DeliveryTurn } from "./delivery-turn.ts";
 import { leaveRun, type Beginning } from "./leave-run.ts";
 import { listAsDead, refuse, reject } from "./refusal.ts";
-import { keptOf, receivedOf, takeMessage, type Taken } from "./take-message.ts";
+import {
+  deadTextOf,
+  keptOf,
+  receivedOf,
+  takeMessage,
+  unreadTextOf,
+  type Start,
+  type Taken,
+} from "./take-message.ts";
 
 /** A run, and the digest of its command; null takes it whatever command it is of. */
 interface Claimable {
@@ -21,8 +30,6 @@ interface Claimable {
   readonly digest: string | null;
   readonly parent?: RunCommand["parent"];
 }
-
-type Start = Extract<Taken, { next: "start" }>;
 
 const DONE: Outcome = { outcome: "done" };
 /** Another runner prepares the run, or died of it. */
@@ -93,7 +100,7 @@ export class RunAttempt {
     // One more than what is given up below: even to read it may be deadly.
     if (deaths > this.#options.maxAttempts) {
       const runId = runIdOfMessage(this.#delivery);
-      return this.#reject(await this.#listAsDead(runId), runId);
+      return this.#reject(await this.#listAsDead(runId, unreadTextOf(this.#delivery)), runId);
     }
     try {
       const outcome = await this.#act(await takeMessage(this.#delivery, this.#options));
@@ -170,7 +177,7 @@ export class RunAttempt {
     if ("outcome" in entered) return entered;
     const { command } = entered;
     if (this.#deaths >= this.#options.maxAttempts)
-      return this.#refuse(command, await this.#listAsDead(command.runId));
+      return this.#refuse(command, await this.#listAsDead(command.runId, deadTextOf(start)));
     const { signal } = this.#delivery;
     const prepared = await prepareRun(command, { ...this.#options, signal });
     // A run that exists goes on, whatever has become of its agent since.
@@ -278,7 +285,8 @@ export class RunAttempt {
     return { message, isRepeat: this.#delivery.deliveryCount > 1 || message !== this.#delivery };
   }
 
-  #listAsDead(runId: string): Promise<Rejection> {
-    return listAsDead({ message: this.#message, runId, deaths: this.#deaths }, this.#options);
+  #listAsDead(runId: string, text: DeadText | null): Promise<Rejection> {
+    const dead = { message: this.#message, runId, deaths: this.#deaths, text };
+    return listAsDead(dead, this.#options);
   }
 }

@@ -1,8 +1,13 @@
 import type { Delivery } from "@switchyard/bus/consume";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { forkRun } from "@switchyard/contracts/run-commands";
+import { startRun } from "@switchyard/contracts/runs";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import { applyControl, RUN_COMMANDS, runIdOfMessage } from "../commands/control-command.ts";
+import type { DeadText } from "../commands/dead-letters.ts";
 import { readStart } from "../commands/read-start.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
+import { isNestedTooDeeply } from "../core/nesting.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { commandInTurn } from "../sessions/run-place.ts";
@@ -29,6 +34,8 @@ export type Taken =
       /** What comes for the first time is nearly always a new run: the claim that makes it finds out if not. */
       readonly isLikelyNew: boolean;
     };
+
+export type Start = Extract<Taken, { next: "start" }>;
 
 /** Reads a message, and does what needs no run in hand: cancels, steers, changes limits. */
 export async function takeMessage(delivery: Delivery, parts: RunnerParts): Promise<Taken> {
@@ -73,6 +80,29 @@ export function keptOf(received: Received): KeptCommand {
   const publishedAt = received.publishedAt.toISOString();
   const from = { subject, caller, streamSequence, messageId, publishedAt };
   return { contract: contract.name, tokens, payload, ...from };
+}
+
+/** What is kept of a command that runners die of; null when its parent is told that it came to nothing. */
+export function deadTextOf({ command, message, received }: Start): DeadText | null {
+  const { digest, parent, runId, requester: caller, agent } = command;
+  if (parent !== undefined) return null;
+  if (received.contract.name !== proceedSession.name) return { digest, command: keptOf(received) };
+  // The message that gave it its turn means nothing once its session has gone on.
+  const { subject, streamSequence, messageId } = message;
+  const publishedAt = message.publishedAt.toISOString();
+  const payload = { ...command.payload, runId };
+  const from = { subject, caller, streamSequence, messageId, publishedAt };
+  const tokens = { caller, agent };
+  return { digest, command: { contract: startRun.name, tokens, payload, ...from } };
+}
+
+/** The same of a message that kills whoever reads it. */
+export function unreadTextOf(delivery: Delivery): DeadText | null {
+  if (delivery.kind === "rejected") return null;
+  const { contract, payload } = delivery;
+  if (contract.name !== startRun.name && contract.name !== forkRun.name) return null;
+  if (isNestedTooDeeply(payload)) return null;
+  return { digest: canonicalDigest(payload), command: keptOf(delivery) };
 }
 
 /** The kept message, brought by another one; null when it is of a version that knows more commands. */

@@ -97,6 +97,7 @@ export const routes: readonly Route[] = [
   get("/runs", runs.listRuns),
   post("/runs", runs.startRun, { status: 202, idempotent: "runId" }),
   get("/runs/dead", runs.listDeadRuns),
+  post("/runs/dead/{letterId}/redrive", runs.redriveCommand),
   get("/runs/questions", waits.listQuestions),
   get("/runs/{runId}", runs.getRun),
   get("/runs/{runId}/recording", getRecording),

@@ -1,0 +1,47 @@
+import type { AuditFact } from "@switchyard/contracts/audit";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { redriveCommand } from "@switchyard/contracts/runs";
+import { auditedId } from "@switchyard/service/audit/audited-arguments";
+import type { Audit } from "@switchyard/service/audit/start-audit";
+
+type AccessFact = Extract<AuditFact, { kind: "access" }>;
+
+/** Who has which dead command sent again. */
+export interface Redriving {
+  readonly caller: string;
+  readonly letterId: string;
+  readonly correlationId: string;
+}
+
+/** Does it between two records. Rejects with AuditUnavailableError, and does not do it, while nothing can be recorded. */
+export type RecordRedrive = <T>(redriving: Redriving, act: () => Promise<T>) => Promise<T>;
+
+/** Null records nothing. */
+export function createRedriveAudit(audit: Audit | null): RecordRedrive {
+  if (audit === null) return (_redriving, act) => act();
+  const { writer, isStrict } = audit;
+  return async ({ caller, letterId, correlationId }, act) => {
+    const fact = (more: Pick<AccessFact, "change" | "code">): AccessFact => ({
+      kind: "access",
+      caller,
+      credential: null,
+      address: "nats",
+      operation: redriveCommand.name,
+      about: letterId,
+      requestId: auditedId(correlationId).slice(0, 100),
+      ...more,
+    });
+    writer.admit(caller);
+    const entry = writer.append(() => fact({ change: "called" }));
+    if (isStrict) await writer.stored(entry);
+    try {
+      const done = await act();
+      writer.append(() => fact({ change: "answered" }));
+      return done;
+    } catch (error) {
+      const code = error instanceof ServiceError ? error.code : "fault";
+      writer.append(() => fact({ change: "answered", code }));
+      throw error;
+    }
+  };
+}
