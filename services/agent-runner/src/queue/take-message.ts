@@ -69,9 +69,10 @@ async function takeTurn(received: Received, { sessions }: RunnerParts): Promise<
   const { sessionId = "" } = received.tokens;
   const inTurn = await commandInTurn(sessions, { sessionId, runId });
   if (inTurn === null) return { next: "go-on", runId, why: "turn" };
-  const { message: from, ...command } = inTurn;
+  const { message: from, ...command } = inTurn.command;
   const message = { ...from, publishedAt: new Date(from.publishedAt) };
-  return { next: "start", command, message, received, sessionId, isLikelyNew: false };
+  const isLikelyNew = received.deliveryCount === 1 && !inTurn.isBegun;
+  return { next: "start", command, message, received, sessionId, isLikelyNew };
 }
 
 /** What is kept of a message while what it asks for cannot be begun. */

@@ -8,7 +8,7 @@ import { lookForAnswer } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { rejectionOf } from "./run-place.ts";
-import { proceed, type SessionParts } from "./session-parts.ts";
+import type { SessionParts } from "./session-parts.ts";
 import type { SessionCommand } from "./session-record.ts";
 
 /**
@@ -19,12 +19,14 @@ export function handleDeliveries(service: Service, parts: SessionParts): void {
   service.handle(deliverToSession, async (request, { caller, fail }) => {
     const { owner, session: ref, onBusy } = request;
     const command = commandOf(request, { broughtBy: caller, nowMs: parts.now() });
-    const known = await parts.runs.digest(command.runId);
+    const [known, found] = await Promise.all([
+      parts.runs.digest(command.runId),
+      findSession(parts.store, { ref, caller: owner }),
+    ]);
     if (known !== null && known !== command.digest) throw taken(command.runId, fail);
-    const found = await findSession(parts.store, { ref, caller: owner });
     if (known !== null && found !== null)
       return { ...namesOf(found.session), runId: command.runId, placed: "started" as const };
-    const placement = await placeMessage(parts, { ref, caller: owner, command, onBusy });
+    const placement = await placeMessage(parts, { ref, caller: owner, found, command, onBusy });
     return placedOf(parts, { placement, command, ref }, fail);
   });
 
@@ -81,7 +83,6 @@ async function placedOf(
   const { runId } = command;
   switch (placement.outcome) {
     case "go":
-      await proceed(parts, { sessionId: placement.session.sessionId, runId });
       return { ...namesOf(placement.session), runId, placed: "started" as const };
     case "queued":
       return { ...namesOf(placement.session), runId, placed: "queued" as const };

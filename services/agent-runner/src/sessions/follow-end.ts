@@ -11,7 +11,7 @@ import { isOutage } from "../peers/peers.ts";
 import { Suspended } from "../signals/interruption.ts";
 import { endSession } from "./end-session.ts";
 import { placeMessage } from "./place-message.ts";
-import { proceed, type SessionParts } from "./session-parts.ts";
+import type { SessionParts } from "./session-parts.ts";
 import type { SessionCommand } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
 
@@ -51,8 +51,6 @@ async function sayNext(parts: SessionParts, state: RunState, say: Say): Promise<
   const placement = await placeMessage(parts, request);
   switch (placement.outcome) {
     case "go":
-      await proceed(parts, { sessionId: placement.session.sessionId, runId: command.runId });
-      break;
     case "queued":
     case "steered":
       break;

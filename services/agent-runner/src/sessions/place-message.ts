@@ -1,8 +1,8 @@
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
-import { findSession } from "./find-session.ts";
-import { FIRST_LOOK_MS, flush, type SessionParts } from "./session-parts.ts";
+import { findSession, type FoundSession } from "./find-session.ts";
+import { FIRST_LOOK_MS, flush, proceed, type SessionParts } from "./session-parts.ts";
 import type { Place } from "./session-index.ts";
 import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
@@ -30,16 +30,20 @@ export async function placeMessage(
     readonly command: SessionCommand;
     readonly onBusy: BusyPolicy | undefined;
     readonly skillsOff?: readonly string[] | undefined;
+    /** The session, where it was looked for already. */
+    readonly found?: FoundSession | null;
+    /** Its run begins where it is placed, so nobody need be told that it may. */
+    readonly isHere?: true;
   },
 ): Promise<Placement> {
   const { ref, caller, command, skillsOff } = request;
-  const where = await locate(parts, request);
+  const where = await locate(parts.store, request);
   if (where === null) return { outcome: "unknown" };
   const { place, key, isNew } = where;
   const nowMs = parts.now();
   const times = { usedMs: nowMs, lookMs: nowMs + FIRST_LOOK_MS };
-  if (isNew && !(await parts.index.reserve(place, times))) return { outcome: "too_many" };
-  await parts.index.touch(place, times);
+  if (!isNew) await parts.index.touch(place, times);
+  else if (!(await parts.index.reserve(place, times))) return { outcome: "too_many" };
   const isKey = slotOfId(ref) === null;
   let { onBusy } = request;
   for (;;) {
@@ -70,6 +74,15 @@ export async function placeMessage(
         await flush(parts, place);
         return { outcome: "queued", session: placing.session, position: placing.position };
       }
+      case "go":
+        // Whoever begins the run need not wait until others have heard of the message.
+        await Promise.all([
+          request.isHere === true
+            ? null
+            : proceed(parts, { sessionId: placing.session.sessionId, runId: command.runId }),
+          flush(parts, place),
+        ]);
+        return placing;
       default:
         await flush(parts, place);
         return placing;
@@ -132,10 +145,16 @@ function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
 
 /** Where a message belongs; null when the caller has no session by that id or owner. */
 async function locate(
-  { store }: SessionParts,
-  { ref, caller, owner }: { ref: string; caller: string; owner?: string | undefined },
+  store: SessionParts["store"],
+  asked: {
+    readonly ref: string;
+    readonly caller: string;
+    readonly owner?: string | undefined;
+    readonly found?: FoundSession | null;
+  },
 ): Promise<{ place: Place; key: string; isNew: boolean } | null> {
-  const found = await findSession(store, { ref, caller, owner });
+  const { ref, caller, owner } = asked;
+  const found = asked.found === undefined ? await findSession(store, asked) : asked.found;
   if (found !== null) return { place: found.place, key: found.session.key, isNew: false };
   // An id is not a name to begin a session under, and nobody begins one for somebody else.
   if (slotOfId(ref) !== null || (owner !== undefined && owner !== caller)) return null;

@@ -1,11 +1,12 @@
 import type { Rejection, RunCommand, MessageFacts } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { RunState } from "../core/run-state.ts";
+import { findSession } from "./find-session.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { contextOf } from "./session-context.ts";
 import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionParts } from "./session-parts.ts";
 import { linesOf, previewOf } from "./session-lines.ts";
-import type { SessionCommand } from "./session-record.ts";
+import type { SessionCommand, SessionState } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
 import { begin, isEnding, release, settle, toldOf, type Beginning } from "./transitions.ts";
 
@@ -24,33 +25,59 @@ export async function enterSession(
 ): Promise<Entering> {
   const { session: ref, onBusy } = command.payload;
   if (ref === undefined) throw new TypeError(`run ${command.runId} names no session`);
-  const kept = keptCommand(command, message);
   const caller = command.requester;
-  const placement = await placeMessage(parts, { ref, caller, command: kept, onBusy });
-  if (placement.outcome === "queued" || placement.outcome === "steered") return { next: "done" };
-  if (placement.outcome !== "go")
-    return { next: "reject", rejection: rejectionOf(parts, ref, placement) };
-  const { sessionId, key, model, skillsOff } = placement.session;
+  const found = await findSession(parts.store, { ref, caller });
+  let session = found?.session;
+  if (!hasTurn(session, command)) {
+    const kept = keptCommand(command, message);
+    const placement = await placeMessage(parts, {
+      ref,
+      caller,
+      found,
+      command: kept,
+      onBusy,
+      isHere: true,
+    });
+    if (placement.outcome === "queued" || placement.outcome === "steered") return { next: "done" };
+    if (placement.outcome !== "go")
+      return { next: "reject", rejection: rejectionOf(parts, ref, placement) };
+    ({ session } = placement);
+  }
+  const { sessionId, key, model, skillsOff } = session;
   const slot = slotOfId(sessionId) ?? "";
   const before = contextOf(await parts.store.history(slot), parts.contextBytes);
   const { payload } = command;
   const answering = payload.model ?? model ?? undefined;
   const adapted = answering === undefined ? payload : { ...payload, model: answering };
-  const session = { sessionId, key };
-  return { next: "go", command: { ...command, payload: adapted, session, before, skillsOff } };
+  const place = { sessionId, key };
+  return {
+    next: "go",
+    command: { ...command, payload: adapted, session: place, before, skillsOff },
+  };
 }
 
-/** The command of a run that has its turn in a session; null when it has not, or no longer. */
+/** Who gave it its turn has done what else there is to do about its message. */
+function hasTurn(
+  session: SessionState | undefined,
+  { runId, digest }: Pick<RunCommand, "runId" | "digest">,
+): session is SessionState {
+  return session?.active?.runId === runId && session.active.digest === digest;
+}
+
+/** The command of a run that has its turn in a session, and whether it exists by now; null when it has not, or no longer. */
 export async function commandInTurn(
   { store }: Pick<SessionParts, "store">,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
-): Promise<SessionCommand | null> {
+): Promise<{ readonly command: SessionCommand; readonly isBegun: boolean } | null> {
   const slot = slotOfId(sessionId);
   if (slot === null) return null;
-  const { session } = (await store.read(slot)).record;
+  const [{ record }, [command]] = await Promise.all([
+    store.read(slot),
+    store.commands(slot, [runId]),
+  ]);
+  const { session } = record;
   if (session?.sessionId !== sessionId || session.active?.runId !== runId) return null;
-  const [command] = await store.commands(slot, [runId]);
-  return command ?? null;
+  return command === undefined ? null : { command, isBegun: session.active.begun };
 }
 
 /** Asks whether a run may work now. A run without a session always may. */

@@ -10,7 +10,7 @@ import { findSession } from "./find-session.ts";
 import { labelHolder } from "./list-sessions.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { rejectionOf } from "./run-place.ts";
-import { proceed, type SessionParts } from "./session-parts.ts";
+import type { SessionParts } from "./session-parts.ts";
 import { unknown } from "./session-handlers.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 
@@ -75,11 +75,13 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
       { runId: request.runId },
     );
   const command = commandOf(request, { agent, session, caller, nowMs: parts.now() });
-  const known = await ranBefore(parts, command, context);
+  // An id that was made just now is no other run's.
+  const isNamed = request.runId !== undefined;
+  const known = isNamed ? await ranBefore(parts, command, context) : null;
   if (known !== null && found !== null)
     return { session: found.session, runId: command.runId, placed: "started" };
   const { onBusy, owner, skillsOff } = request;
-  const content = { ref: session, caller, owner, command, onBusy, skillsOff };
+  const content = { ref: session, caller, owner, found, command, onBusy, skillsOff };
   const placement = await placeMessage(parts, content);
   return sentOf(parts, { placement, command, ref }, context);
 }
@@ -160,7 +162,6 @@ async function sentOf(
   switch (placement.outcome) {
     case "go": {
       const { session } = placement;
-      await proceed(parts, { sessionId: session.sessionId, runId });
       return { session, runId, placed: "started" };
     }
     case "queued":

@@ -70,15 +70,24 @@ test("two messages of one session are never worked on at once, however many runn
 });
 
 test("of many senders that begin one session at once, all are in the same one", async () => {
+  // The first run is under way until all have their places.
+  const placed = Promise.withResolvers<void>();
+  peers.tools.set("hold", async () => {
+    await placed.promise;
+    return "out";
+  });
+  const plan = { steps: [{ calls: [{ tool: labTool("hold"), with: {} }] }], answer: "done" };
+  peers.agents.set("held", agent("held", { plan }));
   const sent = await Promise.all(
     Array.from({ length: 6 }, (_, n) => {
       const runId = `same-${n}`;
-      const asked = { session: "same", agent: "solo", message: `m${n}`, runId };
+      const asked = { session: "same", agent: "held", message: `m${n}`, runId };
       return call(lab.bus, sendToSession, asked, { timeoutMs: 30_000 });
     }),
   );
   assert.equal(new Set(sent.map(({ sessionId }) => sessionId)).size, 1);
-  assert.equal(sent.filter(({ placed }) => placed === "started").length, 1);
+  placed.resolve();
+  assert.equal(sent.filter((one) => one.placed === "started").length, 1);
   await until(async () => {
     const { session } = await call(lab.bus, getSession, { session: "same" });
     return session.activeRun === null;
