@@ -182,6 +182,35 @@ test("a session is its caller's, and a viewer may look at the catalogue and star
   await viewer.client.close();
 });
 
+test("what comes soon is answered as JSON, and what takes its time over a stream", async () => {
+  const { client, transport } = await connectV1();
+  const call = (name: string, args: object) =>
+    fetch(new URL("/mcp", url), {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-session-id": transport.sessionId ?? "",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: "c-1",
+        method: "tools/call",
+        params: { name: `mcp__suite__${name}`, arguments: args },
+      }),
+    });
+  const typeOf = ({ headers }: Response) => headers.get("content-type")?.split(";")[0];
+  const soon = await call("test_simple_text", {});
+  const late = await call("wait", { ms: 2_500 });
+  assert.deepEqual([typeOf(soon), typeOf(late)], ["application/json", "text/event-stream"]);
+  const answered = (await soon.json()) as { id: string; result: { isError?: boolean } };
+  assert.deepEqual([answered.id, answered.result.isError], ["c-1", undefined]);
+  const [, told = "{}"] = /^data: (.*)$/m.exec(await late.text()) ?? [];
+  assert.equal((JSON.parse(told) as { id?: string }).id, "c-1");
+  await client.close();
+});
+
 test("without a credential a client is told where to look for one (RFC 9728)", async () => {
   const refused = await fetch(new URL("/mcp", url), { method: "POST" });
   assert.equal(refused.status, 401);

@@ -11,6 +11,7 @@ import { readBody } from "../routes/read-body.ts";
 import { authInfoOf } from "./mcp-request.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
+import { soonAsJson } from "./soon-as-json.ts";
 import type { McpParts } from "./tool-call.ts";
 
 const BODY_LIMIT = 4 * 1024 * 1024;
@@ -61,9 +62,10 @@ export function createMcpEndpoint(
     if (outgoing.closed) release();
     else outgoing.once("close", release);
     const { caller } = asker;
-    return (await isLegacyRequest(request, body))
-      ? sessions.answer({ request, body, caller, scope, authInfo })
-      : modern.fetch(request, { authInfo, parsedBody: body });
+    const answer = (await isLegacyRequest(request, body))
+      ? await sessions.answer({ request, body, caller, scope, authInfo })
+      : await modern.fetch(request, { authInfo, parsedBody: body });
+    return request.method === "POST" ? soonAsJson(answer, outgoing) : answer;
   };
 }
 
