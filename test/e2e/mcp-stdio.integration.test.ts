@@ -42,7 +42,7 @@ for (const [how, connect] of [
   });
 }
 
-test("an owner has all of them, under older names of the variables, too [F42] [X42] [complaint-9]", async () => {
+test("an owner has all of them, under older names of the variables, too [F1] [F35] [F42] [X42] [complaint-9]", async () => {
   const env = Object.fromEntries(
     Object.entries({ ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" }).map(([name, value]) => [
       name.replace("SWITCHYARD_", "REMOTECLAW_"),
@@ -164,7 +164,7 @@ test("what sessions tools refuse, they say [F6] [F7] [F8] [F10]", async () => {
   );
 });
 
-test("session_status shows the caller's own session and changes its model [F10]", async () => {
+test("session_status shows the caller's own session and changes its model [F10] [F11]", async () => {
   await callOf(nats, "sessions_send", { sessionKey: "desk", agentId: "helper", message: "hi" });
   const { json } = await callOf(nats, "session_status");
   assert.deepEqual([json["ok"], json["sessionKey"], json["changedModel"]], [true, "desk", false]);
@@ -276,7 +276,7 @@ const { client: chat } = await connectV2({ env: chatEnv });
 const messageIdOf = ({ json }: Called): string =>
   String((json["payload"] as { messageIds: string[] }).messageIds[0]);
 
-test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F22] [F37] [F38]", async () => {
+test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F22] [F37] [F38] [X39]", async () => {
   await rm(effectsFile, { force: true });
   const sent = await callOf(chat, "message_send", {
     target: "user:42",

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EventPublisher, type RelayedRunEvent } from "./event-publisher.ts";
 
-const numbered = (seq: number): RelayedRunEvent => ({ seq }) as RelayedRunEvent;
+const numbered = (seq: number, waitedMs = 0): RelayedRunEvent =>
+  ({ seq, pushedAt: performance.now() - waitedMs }) as RelayedRunEvent;
 
 function publisher(isNew: boolean) {
   const stream = { last: 0, looks: 0 };
@@ -46,5 +47,14 @@ test("what is sent again, since nobody said that it is stored, is looked for fir
     ],
     [true, true, false],
   );
+  assert.equal(stream.looks, 1, "one look tells of all");
+});
+
+test("what had to wait is looked for first, since the next runner of the run may have sent it", async () => {
+  const { made, stream } = publisher(true);
+  // NATS was away; a run that waited was woken and taken over meanwhile.
+  stream.last = 3;
+  for (const seq of [1, 2, 3]) assert.equal(await made.isStored(numbered(seq, 3_000)), true);
+  assert.equal(await made.isStored(numbered(4, 3_000)), false);
   assert.equal(stream.looks, 1, "one look tells of all");
 });

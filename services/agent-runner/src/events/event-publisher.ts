@@ -7,6 +7,8 @@ import type { RunEvent } from "../core/run-events.ts";
 /** An event of a run on its way into the stream. */
 export interface RelayedRunEvent extends RelayedEvent {
   readonly seq: number;
+  /** Since when it waits to be sent, by a clock that does not go back. */
+  readonly pushedAt: number;
 }
 
 /** What the runs of a process share to publish their events. */
@@ -14,12 +16,14 @@ export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
 
 /** For so long nothing that a runner sent can be stored twice: the stream knows the message ids. */
 const SURE_MS = eventStream.duplicateWindowMs / 2;
+/** What waits for longer, as in an outage, may have been sent by the next runner of the run: one that waits is let go meanwhile. */
+const PROMPT_MS = 250;
 
 /**
  * Publishes the events of one run in their order, behind the run's back: the journal already has
  * the facts, so a run need not wait. The message id is the event's number, so an event that two
- * runners publish is stored once while the stream remembers ids. Before anything is sent later than that, and before
- * anything is sent again, the publisher looks at what the stream has.
+ * runners publish is stored once while the stream remembers ids. Before anything is sent later than that, before
+ * anything is sent that had to wait, and before anything is sent again, the publisher looks at what the stream has.
  */
 export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly signal: AbortSignal;
@@ -35,6 +39,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   #sent = 0;
   /** When it was known last what the stream has, by a clock that does not go back. */
   #sureAt: number;
+  #lookedAt = -Infinity;
   #failure: { readonly error: unknown } | null = null;
   #drained: PromiseWithResolvers<void> | null = null;
 
@@ -91,8 +96,10 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     await this.#drained.promise;
   }
 
-  isStored({ seq }: RelayedRunEvent): boolean | Promise<boolean> {
-    const isSure = seq > this.#sent && performance.now() - this.#sureAt < SURE_MS;
+  isStored({ seq, pushedAt }: RelayedRunEvent): boolean | Promise<boolean> {
+    const now = performance.now();
+    const isPrompt = now - Math.max(pushedAt, this.#lookedAt) < PROMPT_MS;
+    const isSure = isPrompt && seq > this.#sent && now - this.#sureAt < SURE_MS;
     this.#sent = seq;
     return isSure ? seq <= this.#found : this.#look(seq);
   }
@@ -101,6 +108,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     const askedAt = performance.now();
     this.#found = await this.#lastSeq();
     this.#sureAt = askedAt;
+    this.#lookedAt = askedAt;
     return seq <= this.#found;
   }
 
@@ -121,6 +129,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   #relayed({ contract, seq, payload }: RunEvent): RelayedRunEvent {
     const runId = this.#runId;
     const options = { messageId: messageIdOf(runId, seq), correlationId: runId };
-    return { contract, seq, payload, tokens: this.#tokens, options };
+    const pushedAt = performance.now();
+    return { contract, seq, pushedAt, payload, tokens: this.#tokens, options };
   }
 }

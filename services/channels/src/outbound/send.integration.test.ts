@@ -107,7 +107,7 @@ test("a long text becomes pieces in their order, with all their ids [N2][N4]", a
   );
 });
 
-test("replies, threads and silent messages go where they belong [F14][F15]", async () => {
+test("replies, threads and silent messages go where they belong [N1][F14][F15]", async () => {
   const first = await send({ to: to("cid"), text: "first" });
   const reply = await send({
     to: to("cid"),
@@ -124,7 +124,7 @@ test("replies, threads and silent messages go where they belong [F14][F15]", asy
   );
 });
 
-test("what an account cannot do is refused with the code, or done without where that is wanted [N4][F20]", async () => {
+test("what an account cannot do is refused with the code, or done without where that is wanted [N4][N10][F20]", async () => {
   const unsupported = [
     send({ to: to("x", "plain"), text: "x", replyToMessageId: "1" }),
     send({ to: to("x", "plain", "t"), text: "x" }),

@@ -153,11 +153,12 @@ function agentsTool(parts: AccessParts) {
       const { session, agent: requester } = await viewerOf(parts, context, said);
       const { allowAgents } = (await settings()).subagents;
       const isOwn = (id: string): number => (id === requester ? 0 : 1);
+      // Runs start others with the tool agent, of which the policy decides.
+      const allowAny = session === null || context.runId !== null || allowAgents.includes("*");
       const listed = agents
-        .filter(({ name }) => session === null || isOwn(name) === 0 || isAmong(allowAgents, name))
+        .filter(({ name }) => allowAny || isOwn(name) === 0 || isAmong(allowAgents, name))
         .map(({ name, description }) => ({ id: name, name: description, configured: true }))
         .toSorted((a, b) => isOwn(a.id) - isOwn(b.id) || a.id.localeCompare(b.id));
-      const allowAny = session === null || allowAgents.includes("*");
       return jsonResult({ requester, allowAny, agents: listed });
     },
   });
