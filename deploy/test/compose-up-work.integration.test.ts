@@ -24,7 +24,7 @@ import { startSmallRegistry } from "./small-registry.ts";
 
 const skip = whyNoComposition();
 const world = await composition("work");
-const { project, yard } = world;
+const { project } = world;
 const WAIT = { timeoutMs: 120_000 };
 const TOOLS = "mcp__stamps__stamp, mcp__everything__trigger-long-running-operation";
 
@@ -55,8 +55,8 @@ test(
       "a run asks the model with the key, and calls the server that npx fetched",
       async () => {
         await until(
-          () => yard("tools", "list").text,
-          (text) => text.includes("stamp"),
+          () => compose("logs", "broker").text,
+          (log) => log.includes("stamps 1.0.0"),
           WAIT,
         );
         model.answer(
