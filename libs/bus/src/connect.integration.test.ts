@@ -226,7 +226,8 @@ test("a key that is replaced while the bus runs is taken at a reconnect", async 
   const [old, next] = [createUserKey(), createUserKey()];
   const dataDir = await testDirectory();
   const authorization = natsAuthorization({ users: [{ user: cliUser, nkey: old.publicKey }] });
-  const server = await testNats({ dataDir, authorization });
+  // Its configuration is written anew where it lies.
+  const server = await testNats({ dataDir, authorization, asProgram: true });
   let seed = `${old.seed}\n`;
   const lost = signalled();
   const back = signalled();
