@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { clientPackage } from "../../scripts/release/client-package.ts";
+import { findChromium, launchChromium } from "../console/chromium.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -130,6 +131,39 @@ test("the packed client is one that plain Node.js and the compiler take, without
   const env = { ...process.env, ...http };
   const { stdout } = await execute(process.execPath, ["use.ts"], { cwd: project, env });
   assert.equal(stdout, "started finished succeeded\n");
+});
+
+const chromium = findChromium();
+const noBrowser = chromium === null && "Chromium is not installed: name one in YARD_CHROMIUM";
+
+test("the packed client works in a browser", { skip: noBrowser }, async () => {
+  const packed = join(directory, "for-browser");
+  await clientPackage(root, packed);
+  const browser = await launchChromium(chromium ?? "");
+  after(() => browser.close());
+  const page = await browser.newPage();
+  // Files of the package under the gateway's own origin, as a page of the gateway's would load them.
+  await page.route("**/packed/*", async (route) => {
+    const name = basename(new URL(route.request().url()).pathname);
+    await (name === "index.html"
+      ? route.fulfill({ contentType: "text/html", body: "<!doctype html><title>packed</title>" })
+      : route.fulfill({
+          contentType: "text/javascript",
+          body: await readFile(join(packed, name), "utf8"),
+        }));
+  });
+  await page.goto(`${dev.httpUrl}/packed/index.html`);
+  const options = JSON.stringify({ baseUrl: "", token: http.YARD_HTTP_TOKEN });
+  const told = await page.evaluate<string[]>(`(async () => {
+    const { createClient } = await import("/packed/client.js");
+    const client = createClient(${options});
+    const body = { agent: "troubled", input: "go" };
+    const { runId } = await client.request("POST /runs", { body, idempotencyKey: "browser" });
+    const names = [];
+    for await (const { event } of client.followRun(runId)) names.push(event);
+    return [names.at(0), names.at(-1), (await client.waitForRun(runId)).status];
+  })()`);
+  assert.deepEqual(told, ["started", "finished", "succeeded"]);
 });
 
 function run(
