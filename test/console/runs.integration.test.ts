@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
-import { keepArchivedRuns } from "./archived-runs.ts";
+import { keepArchivedRuns, keepDeadCommand } from "./archived-runs.ts";
+import { busyRunner } from "./busy-runner.ts";
+import { axeViolations } from "./chromium.ts";
 import { skip, there } from "./console-world.ts";
 
 const started = async (agent: string, input: string, more: object = {}): Promise<string> =>
@@ -75,7 +77,7 @@ test(
     const runId = await started("slow", "go on");
     await go(`/runs/${runId}`);
     await page.getByTestId("timeline").getByText("mcp__files__list_directory").first().waitFor();
-    process.kill(await busyRunner(), "SIGKILL");
+    process.kill(await busyRunner(there().dev), "SIGKILL");
     const timeline = page.getByTestId("timeline");
     await timeline.getByText("another runner goes on").waitFor({ timeout: 120_000 });
     await status(page, "succeeded").waitFor({ timeout: 120_000 });
@@ -86,21 +88,68 @@ test(
   },
 );
 
+test(
+  "a run that its runners died of says so, is listed as given up, and is retried",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const runId = await started("writer", "one that kills");
+    await go(`/runs/${runId}?view=conversation`);
+    // Each in the middle of the same answer: nothing is gained between.
+    let before = 0;
+    for (let death = 0; death < 2; death += 1) {
+      await page.locator('.turn[data-status="live"]').waitFor({ timeout: 60_000 });
+      const runner = await busyRunner(there().dev, before);
+      process.kill(runner, "SIGKILL");
+      before = runner;
+    }
+    await status(page, "dead").waitFor({ timeout: 60_000 });
+    const failure = page.locator('[data-testid="failure"][data-status="too_many_attempts"]');
+    assert.match(await failure.innerText(), /2 runners died/);
+    assert.deepEqual(await axeViolations(page), []);
+    await go("/system");
+    const line = page.getByTestId("dead").getByRole("listitem").filter({ hasText: "writer" });
+    await line.getByRole("link").click();
+    await page.waitForURL(new RegExp(`/runs/${runId}`));
+    await page.goBack();
+    await line.getByRole("button", { name: "Retry" }).click();
+    await page.getByTestId("confirm").getByRole("button", { name: "Retry the run" }).click();
+    await line.waitFor({ state: "detached" });
+    await go(`/runs/${runId}`);
+    await status(page, "succeeded").waitFor({ timeout: 60_000 });
+  },
+);
+
+test(
+  "a command that runners died of is sent again from System, by who may, and becomes its run",
+  { skip },
+  async (t) => {
+    const dead = { caller: "zoe", name: "unborn", agent: "reader", input: "born late" };
+    await keepDeadCommand(there().dev, dead);
+    const { page, go } = await there().look(t);
+    await go("/system");
+    const line = page.getByTestId("dead").getByRole("listitem").filter({ hasText: "unborn" });
+    assert.match(await line.innerText(), /yard\.cmd\.zoe\.run\.start\.reader/);
+    assert.deepEqual(await axeViolations(page), []);
+    const viewer = await there().look(t, { token: await there().keyOf("zoe", ["viewer"]) });
+    await viewer.go("/system");
+    await viewer.page.getByTestId("dead").getByText("zoe~unborn").waitFor();
+    assert.equal(await viewer.page.getByTestId("redrive").count(), 0);
+    await line.getByTestId("redrive").click();
+    await page.getByTestId("confirm").getByText("zoe~unborn").first().waitFor();
+    await page.getByRole("button", { name: "Send it again" }).click();
+    await page.getByTestId("toast").getByText("on its way again").waitFor();
+    await line.waitFor({ state: "detached" });
+    await go("/runs/zoe~unborn");
+    await status(page, "succeeded").waitFor();
+    await page.getByRole("tab", { name: "Conversation" }).click();
+    await page.getByTestId("conversation").getByText("born late").first().waitFor();
+  },
+);
+
 /** Strings, since these tests know no types of a document. */
 const scrollTo = (page: Page, testId: string, top: number): Promise<void> =>
   page.evaluate(`document.querySelector('[data-testid="${testId}"]').scrollTo(0, ${top})`);
-
-/** The process of the runner that holds a run now. */
-async function busyRunner(): Promise<number> {
-  const runners = there().dev.processes.filter(({ name }) => name.startsWith("runner"));
-  return until(async () => {
-    for (const { healthUrl, pid } of runners) {
-      const metrics = await (await fetch(new URL("/metrics", healthUrl ?? ""))).text();
-      if (/^yard_runner_slots_busy(\{[^}]*\})? [1-9]/m.test(metrics)) return pid;
-    }
-    return null;
-  });
-}
 
 test(
   "of a run with two thousand events each line is there, and the document has only those in sight",
@@ -171,3 +220,72 @@ test(
     );
   },
 );
+
+/** How much moved in sight, of what the browser counts as a shift of the layout; each with what it was. */
+const WATCH_SHIFTS = `
+  window.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput, sources } of list.getEntries())
+      if (!hadRecentInput) window.shifts.push([value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? "").slice(0, 120)).join(" | ")]);
+  }).observe({ type: "layout-shift", buffered: true });
+`;
+const MOST_SHIFT = 0.02;
+
+async function assertUnmoved(page: Page, when: string): Promise<void> {
+  const shifts = await page.evaluate<[number, string][]>("window.shifts");
+  const sum = shifts.reduce((total, [value]) => total + value, 0);
+  assert.ok(sum <= MOST_SHIFT, `${when} ${sum}: ${shifts.join("\n")}`);
+}
+
+test(
+  "nothing jumps while an answer is written, neither in a chat nor on the page of a run",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await page.addInitScript(WATCH_SHIFTS);
+    const assertCalm = async (end: () => Promise<void>): Promise<void> => {
+      await page.locator('.turn[data-status="live"]').waitFor();
+      await page.evaluate("window.shifts = []");
+      await end();
+      await assertUnmoved(page, "while an answer came");
+    };
+    await go("/chat");
+    const say = page.getByTestId("say");
+    await say.getByRole("combobox").selectOption("writer");
+    await say.getByRole("textbox").fill("A story, please");
+    await say.getByRole("button", { name: "Send" }).click();
+    await page.waitForURL(/\/chat\/chat-/);
+    await assertCalm(async () => {
+      await page.locator('.turn[data-status="assistant"]').getByText("to this day").waitFor();
+    });
+    await go("/agents/writer");
+    await page.getByRole("button", { name: "Try it" }).click();
+    await page.getByLabel("What it is to do").fill("A story, please");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("tab", { name: "Conversation" }).click();
+    await assertCalm(async () => {
+      await status(page, "succeeded").waitFor();
+      await page.locator('.turn[data-status="done"]').getByText("to this day").waitFor();
+    });
+  },
+);
+
+test("nothing jumps while the page of a run comes, wherever the run is", { skip }, async (t) => {
+  const ended = await started("reader", "for the layout");
+  const waiting = await started("curious", "for the layout, too");
+  const approved = await started("careful", "notes.md");
+  const { page, go } = await there().look(t);
+  await go(`/runs/${ended}`);
+  await status(page, "succeeded").waitFor();
+  await go(`/runs/${waiting}`);
+  await page.getByTestId("answer").waitFor();
+  await page.addInitScript(WATCH_SHIFTS);
+  for (const width of [1280, 360])
+    for (const runId of [ended, waiting, approved]) {
+      await page.setViewportSize({ width, height: 900 });
+      await go(`/runs/${runId}`);
+      await page.getByTestId("timeline").getByText("started by").waitFor();
+      await page.getByTestId("loading").first().waitFor({ state: "detached" });
+      await assertUnmoved(page, `${runId} at ${width} px`);
+    }
+});

@@ -40,8 +40,8 @@ export async function startConsole(executable: string, project = "test/console/p
     workspace,
     // The end of one is no end of runs.
     runners: 2,
-    // Everybody here is one caller.
-    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000" },
+    // Everybody here is one caller; two runners that die of a run are enough to give it up.
+    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000", YARD_RUN_MAX_ATTEMPTS: "2" },
   });
   const browser = await launchChromium(executable);
   const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
@@ -83,5 +83,5 @@ export async function startConsole(executable: string, project = "test/console/p
     await dev.stop();
     await rm(directory, { recursive: true, force: true });
   };
-  return { dev, directory, browser, send, keyOf, look, stop };
+  return { dev, directory, browser, token, send, keyOf, look, stop };
 }

@@ -221,51 +221,6 @@ test(
   },
 );
 
-/** How much moved in sight, of what the browser counts as a shift of the layout; each with what it was. */
-const WATCH_SHIFTS = `
-  window.shifts = [];
-  new PerformanceObserver((list) => {
-    for (const { value, hadRecentInput, sources } of list.getEntries())
-      if (!hadRecentInput) window.shifts.push([value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? "").slice(0, 120)).join(" | ")]);
-  }).observe({ type: "layout-shift", buffered: true });
-`;
-const MOST_SHIFT = 0.02;
-
-test(
-  "nothing jumps while an answer is written, neither in a chat nor on the page of a run",
-  { skip },
-  async (t) => {
-    const { page, go } = await there().look(t);
-    await page.addInitScript(WATCH_SHIFTS);
-    const assertCalm = async (end: () => Promise<void>): Promise<void> => {
-      await page.locator('.turn[data-status="live"]').waitFor();
-      await page.evaluate("window.shifts = []");
-      await end();
-      const shifts = await page.evaluate<[number, string][]>("window.shifts");
-      const sum = shifts.reduce((total, [value]) => total + value, 0);
-      assert.ok(sum <= MOST_SHIFT, `${sum}: ${shifts.join("\n")}`);
-    };
-    await go("/chat");
-    const say = page.getByTestId("say");
-    await say.getByRole("combobox").selectOption("writer");
-    await say.getByRole("textbox").fill("A story, please");
-    await say.getByRole("button", { name: "Send" }).click();
-    await page.waitForURL(/\/chat\/chat-/);
-    await assertCalm(async () => {
-      await page.locator('.turn[data-status="assistant"]').getByText("to this day").waitFor();
-    });
-    await go("/agents/writer");
-    await page.getByRole("button", { name: "Try it" }).click();
-    await page.getByLabel("What it is to do").fill("A story, please");
-    await page.getByRole("button", { name: "Start", exact: true }).click();
-    await page.getByRole("tab", { name: "Conversation" }).click();
-    await assertCalm(async () => {
-      await status(page, "succeeded").waitFor();
-      await page.locator('.turn[data-status="done"]').getByText("to this day").waitFor();
-    });
-  },
-);
-
 test(
   "the browser tells of a call that waits, where somebody wants it and looks elsewhere",
   { skip },

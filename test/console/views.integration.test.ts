@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import { until } from "@switchyard/local-servers/until";
+import { keepArchivedRuns } from "./archived-runs.ts";
 import { axeViolations } from "./chromium.ts";
 import { skip, there } from "./console-world.ts";
 
@@ -127,3 +129,148 @@ for (const theme of ["light", "dark"] as const)
       assert.deepEqual(await axeViolations(page), [], "signing in");
     },
   );
+
+const started = async (agent: string, input: string): Promise<string> =>
+  String((await there().send("/runs", { agent, input }))["runId"]);
+
+test(
+  "calls that wait are gone through by keys, compared with the last approved one, and approved for a session",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/approvals");
+    await page.getByTestId("loading").first().waitFor({ state: "detached" });
+    const detail = page.getByTestId("approval-detail");
+    const waiting = page.getByTestId("approval");
+    await until(async () => {
+      const before = await waiting.count();
+      if (before === 0) return true;
+      await page.keyboard.press("d");
+      await page.getByRole("button", { name: "Deny the call" }).click();
+      await until(async () => (await waiting.count()) < before);
+      return false;
+    });
+    await started("careful", "notes.md");
+    await detail.getByText('"path": "notes.md"').waitFor();
+    await page.keyboard.press("a");
+    await detail.waitFor({ state: "detached" });
+    await started("careful", "other.md");
+    await started("careful", "third.md");
+    await detail.getByText("Other than in the last approved call").waitFor();
+    assert.match(await detail.innerText(), /\/path\s+"?notes\.md"?\s+"?other\.md/);
+    await page.keyboard.press("j");
+    await detail.getByText('"path": "third.md"').waitFor();
+    await page.keyboard.press("k");
+    await detail.getByText('"path": "other.md"').waitFor();
+    for (let left = 2; left > 0; left -= 1) {
+      await page.keyboard.press("a");
+      await until(async () => (await page.getByTestId("approval").count()) < left);
+    }
+    const runId = await started("measurer", "notes.md");
+    await go(`/runs/${runId}`);
+    await page.getByRole("link", { name: "Look at the call" }).click();
+    await page.getByTestId("approve-session").click();
+    await page.getByTestId("toast").getByText("Approved").first().waitFor();
+    await go(`/runs/${runId}`);
+    await page.locator('.page-head [data-status="succeeded"]').waitFor();
+    assert.match(await page.getByTestId("run-approvals").innerText(), /for more calls like it/);
+    assert.equal(await page.getByTestId("run-approvals").getByRole("listitem").count(), 1);
+  },
+);
+
+test(
+  "a conversation takes a text file, shows calls, is stopped, and is shared by a link",
+  { skip },
+  async (t) => {
+    const { page, go, context } = await there().look(t, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await go("/chat");
+    const say = page.getByTestId("say");
+    await say.getByRole("combobox").selectOption("reader");
+    const attach = say.locator('input[type="file"]');
+    const buffer = Buffer.from("Buy milk.");
+    await attach.setInputFiles({ name: "list.txt", mimeType: "text/plain", buffer });
+    await until(async () =>
+      /list\.txt:\n```\nBuy milk\./.test(await say.getByRole("textbox").inputValue()),
+    );
+    const long = Buffer.from("x".repeat(30_000));
+    await attach.setInputFiles({ name: "long.txt", mimeType: "text/plain", buffer: long });
+    await page.getByTestId("toast").getByText("Of long.txt the first 20,000").waitFor();
+    await say.getByRole("textbox").fill("What is there?\n\nlist.txt:\n```\nBuy milk.\n```");
+    await say.getByRole("button", { name: "Send" }).click();
+    await page.waitForURL(/\/chat\/chat-/);
+    const said = page.getByTestId("conversation");
+    await said.locator('[data-status="assistant"]').getByText("Buy milk.").first().waitFor();
+    await page.getByRole("button", { name: "Copy link" }).click();
+    const link = await page.evaluate<string>("navigator.clipboard.readText()");
+    assert.equal(link, page.url());
+    const other = await context.newPage();
+    await other.goto(link);
+    await other.getByTestId("conversation").getByText("Buy milk.").first().waitFor();
+    await other.close();
+    await go("/chat");
+    await say.getByRole("combobox").selectOption("slow");
+    await say.getByRole("textbox").fill("Take your time");
+    await say.getByRole("button", { name: "Send" }).click();
+    await said.getByTestId("tool-card").first().waitFor();
+    await page.getByTestId("stop").click();
+    await page.getByTestId("toast").getByText("being cancelled").waitFor();
+    await until(() => page.getByTestId("stop").isDisabled());
+  },
+);
+
+test("Ctrl-K finds every kind of thing by its name, and any run by its id", { skip }, async (t) => {
+  const key = `chat-of-${Date.now()}`;
+  await there().send(`/sessions/${key}/messages`, { agent: "reader", message: "for the palette" });
+  await there().send("/runs", { agent: "careful", input: "notes.md" });
+  await (made ??= paths());
+  const { page, go } = await there().look(t);
+  const kinds = [
+    ["view Audit", /\/audit$/],
+    ["approval mcp__files__get_file_info", /\/approvals\?id=/],
+    ["agent reader", /\/agents\/reader$/],
+    ["server everything", /\/servers\/everything$/],
+    ["skill greet", /\/skills\/greet$/],
+    ["tool mcp__everything__echo", /\/tools\/mcp__everything__echo$/],
+    ["rule no-writes", /\/policy\?view=rules&q=no-writes$/],
+    ["job for axe", /\/schedules\/job-/],
+    ["account loopback", /\/channels\/loopback\/default$/],
+    ["webhook http://127.0.0.1:9/", /\/webhooks\/whk-/],
+    [`chat ${key}`, new RegExp(`/chat/${key}$`)],
+    ["run careful", /\/runs\/cli~/],
+    ["cli~long-ago", /\/runs\/cli~long-ago$/],
+  ] as const;
+  for (const [name, address] of kinds) {
+    await page.keyboard.press("Control+k");
+    await page.getByTestId("palette").getByRole("combobox").fill(name);
+    const found = page.getByTestId("palette").getByRole("option").first();
+    await found.waitFor().catch(() => assert.fail(`nothing is called ${name}`));
+    await page.keyboard.press("Enter");
+    await page.waitForURL((url) => address.test(decodeURIComponent(url.href)));
+  }
+  await go("/");
+});
+
+test(
+  "what runs cost is a figure and a chart, and the audit is exported as lines",
+  { skip },
+  async (t) => {
+    await keepArchivedRuns(there().dev, 3, { costUsd: 0.25, newestMs: Date.now() - 60_000 });
+    const { page, go } = await there().look(t);
+    await go("/");
+    await page.getByTestId("spend").getByText("$0.75", { exact: true }).waitFor();
+    const chart = page.getByTestId("spend-chart");
+    await chart.getByText("$0.75 for runs begun in the last 30 minutes").waitFor();
+    await chart.locator("canvas").waitFor();
+    await go("/audit");
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Export" }).click();
+    const file = await (await download).createReadStream();
+    let text = "";
+    for await (const chunk of file) text += String(chunk);
+    const lines = text.trim().split("\n");
+    assert.ok(lines.length > 10);
+    for (const line of lines) assert.equal(typeof JSON.parse(line), "object");
+  },
+);

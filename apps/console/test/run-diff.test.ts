@@ -3,12 +3,13 @@ import { test } from "node:test";
 import type { RunMessage } from "@switchyard/client/follow";
 import { pairsOf, type Pair } from "../src/run/run-diff.ts";
 import type { Span } from "../src/run/run-story.ts";
+import type { Word } from "../src/ui/statuses.ts";
 
 interface Given {
   readonly title: string;
   readonly args?: string;
   readonly result?: string;
-  readonly status?: string;
+  readonly status?: Word;
 }
 
 /** A call that came to its end. */

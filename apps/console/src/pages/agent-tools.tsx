@@ -17,7 +17,7 @@ const LINES = 20;
 
 /** The tools that an agent gets from you, with the policy's answer and the reason for each. */
 export function AgentTools({ agent }: { agent: Agent }) {
-  const tools = useTools();
+  const { tools, isWhole } = useTools();
   const [isAll, setAll] = useState(false);
   const [most, setMost] = useState(LINES);
   const search = filterOf("q");
@@ -31,6 +31,12 @@ export function AgentTools({ agent }: { agent: Agent }) {
         A tool needs a pattern of the agent and a rule of the policy. The answers are for you, and
         for a call without arguments.
       </p>
+      {!isWhole && (
+        <p class="note wait" data-testid="own-tools">
+          You see the tools that you may call yourself. The agent may have more: who may list MCP
+          servers and their pins sees them all.
+        </p>
+      )}
       <p>
         {agent.tools === null ? "It names no pattern: every tool fits." : "Patterns: "}
         {agent.tools?.map((pattern) => (
@@ -50,7 +56,7 @@ export function AgentTools({ agent }: { agent: Agent }) {
           Tools that no pattern fits, too
         </label>
       )}
-      <ul class="lines" data-testid="agent-tools">
+      <ul class="lines checks" data-testid="agent-tools">
         {fitting.slice(0, most).map((tool) => (
           <ToolLine key={tool.name} tool={tool} agent={agent} />
         ))}
@@ -64,8 +70,8 @@ export function AgentTools({ agent }: { agent: Agent }) {
   );
 }
 
-/** For whom may see pins, all that servers have listed; for others what they may call themselves. */
-function useTools(): readonly ToolRef[] {
+/** For whom may see pins, all that servers have listed; for others what they may call themselves, which is not the whole. */
+function useTools(): { readonly tools: readonly ToolRef[]; readonly isWhole: boolean } {
   const mayPins = may("GET /mcp/servers") && may("GET /mcp/servers/{id}/pins");
   const mine = useResource("GET /tools", !mayPins && may("GET /tools") ? {} : null, ["server"]);
   const builtin = useResource("GET /tools/builtin", may("GET /tools/builtin") ? {} : null);
@@ -88,7 +94,8 @@ function useTools(): readonly ToolRef[] {
     server,
     tool,
   }));
-  return [...pinned, ...ofServers, ...builtins].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const tools = [...pinned, ...ofServers, ...builtins];
+  return { tools: tools.toSorted((a, b) => (a.name < b.name ? -1 : 1)), isWhole: mayPins };
 }
 
 /** No server that is in use lists more. */

@@ -13,6 +13,7 @@ import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty, Loading, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
 import { Verdict } from "../run/run-approvals.tsx";
 import { Fact } from "../run/run-facts.tsx";
@@ -104,7 +105,7 @@ export function Approvals() {
                       type="button"
                       aria-pressed={approval === current && !isElsewhere}
                       data-testid="approval"
-                      data-status={approval.state}
+                      data-status={said("approval", approval.state)}
                       onClick={() => setFilter("id", approval.id)}
                     >
                       <span class="card-head">

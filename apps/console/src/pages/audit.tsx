@@ -13,6 +13,7 @@ import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { isWord, said, type Word } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
 
 const KINDS = [
@@ -33,7 +34,10 @@ const FIELDS = [
 
 const COLUMNS: readonly Column<AuditedRecord>[] = [
   { title: "Kind", cell: ({ kind }) => kind },
-  { title: "What", cell: (record) => <Status is={wordOf(record)} /> },
+  {
+    title: "What",
+    cell: (record) => <Status is={statusOf(record)}>{wordOf(record).replaceAll("_", " ")}</Status>,
+  },
   { title: "When", cell: ({ at }) => <Time at={at} /> },
   { title: "Of", cell: (record) => subjectOf(record) },
   { title: "User", isWide: true, cell: (record) => userOf(record) },
@@ -159,7 +163,7 @@ function Chains() {
         <div
           class={`note ${isIntact ? "good" : "bad"}`}
           data-testid="chains"
-          data-status={isIntact ? "intact" : "broken"}
+          data-status={said("chains", isIntact ? "intact" : "broken")}
         >
           <strong>{isIntact ? "Nothing is missing or changed" : "The audit is not whole"}</strong>
           <p>
@@ -209,6 +213,17 @@ function wordOf(record: AuditedRecord): string {
     textAt(record, "outcome") ||
     record.kind
   );
+}
+
+/** The same as one of the words for programs. */
+function statusOf(record: AuditedRecord): Word {
+  const word = wordOf(record);
+  if (isWord(word)) return word;
+  if (word === "refused" || record.kind === "refusal") return "denied";
+  const outcome = textAt(record, "outcome");
+  if (outcome === "") return "note";
+  if (outcome === "tool_error") return "error";
+  return outcome === "result" || outcome === "started" ? "done" : "failed";
 }
 
 /** The tool, or the operation of somebody who came over HTTP. */

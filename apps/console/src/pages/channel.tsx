@@ -8,6 +8,7 @@ import { Fact } from "../run/run-facts.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { saidCode } from "../ui/statuses.ts";
 import { ChannelTarget } from "./channel-target.tsx";
 import { LOOK_AGAIN_MS } from "./channels.tsx";
 
@@ -30,7 +31,11 @@ export function ChannelPage({ params }: { params: Readonly<Record<string, string
         <ProblemNote problem={accounts.problem} onRetry={accounts.reload} />
       )}
       {accounts.data !== null && account === undefined && (
-        <div class="note wait" data-testid="problem" data-status="unknown_account">
+        <div
+          class="note wait"
+          data-testid="problem"
+          data-status={saidCode("problem", "unknown_account")}
+        >
           <strong>There is no such account that you may use</strong>
           <p>
             <a href="/channels">Those that you may use</a>

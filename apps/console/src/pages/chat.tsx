@@ -12,6 +12,7 @@ import { Markdown } from "../ui/markdown.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
 import { Say } from "./say.tsx";
 
@@ -140,7 +141,7 @@ function Conversation({ sessionKey, session }: Props) {
     ["session"],
   );
   const [runId, setRunId] = useState<string | null>(null);
-  const [said, setSaid] = useState<string | null>(null);
+  const [sent, setSent] = useState<string | null>(null);
   const active = session?.activeRun ?? runId;
   const story = useLiveRun(active);
   const messages = history.data?.messages ?? [];
@@ -171,17 +172,17 @@ function Conversation({ sessionKey, session }: Props) {
         {messages.map((message, index) => (
           <Message key={`${message.runId} ${index}`} message={message} />
         ))}
-        {said !== null && !messages.some((one) => one.runId === runId) && (
+        {sent !== null && !messages.some((one) => one.runId === runId) && (
           <article class="turn person">
             <h3>You</h3>
-            <p class="text">{said}</p>
+            <p class="text">{sent}</p>
           </article>
         )}
         {isUnderWay &&
           story.turns.map((turn) => (
             <TurnCard key={turn.id} turn={turn} name={session?.agent ?? "agent"} />
           ))}
-        {messages.length === 0 && story === null && said === null && (
+        {messages.length === 0 && story === null && sent === null && (
           <Empty>
             <p>Say something below. A slash shows what else a line can do, skills among it.</p>
           </Empty>
@@ -201,7 +202,7 @@ function Conversation({ sessionKey, session }: Props) {
           sessionKey={sessionKey}
           session={session}
           onSaid={(text, id) => {
-            setSaid(text);
+            setSent(text);
             setRunId(id);
           }}
         />
@@ -221,7 +222,11 @@ function Message({ message }: { message: SessionMessage }) {
   const { role, text, by, runId, at } = message;
   if (role === "tool") return null;
   return (
-    <article class={`turn ${role === "user" ? "person" : "model"}`} data-status={role}>
+    <article
+      class={`turn ${role === "user" ? "person" : "model"}`}
+      data-testid="turn"
+      data-status={said("turn", role)}
+    >
       <h3>
         {role === "user" ? (by ?? "you") : role} ·{" "}
         <a href={`/runs/${encodeURIComponent(runId)}`}>

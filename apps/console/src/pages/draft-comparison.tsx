@@ -5,6 +5,7 @@ import { count } from "../core/format.ts";
 import { act } from "../core/resource.ts";
 import { client } from "../core/session.ts";
 import { Status } from "../ui/status.tsx";
+import { wordOr } from "../ui/statuses.ts";
 
 /** So many of the last decisions are decided again. */
 const LAST = 500;
@@ -67,9 +68,9 @@ function Result({ decisions, unknown, changes }: Compared) {
           <li key={`${recorded.writer}:${recorded.seq}`}>
             <code>{recorded.tool.name}</code>
             <span>
-              {recorded.principal.agent ?? recorded.principal.user}: <Status is={before} /> (
-              {recorded.decision.rule ?? "no rule"}) → <Status is={after.effect} /> (
-              {after.rule ?? "no rule"})
+              {recorded.principal.agent ?? recorded.principal.user}:{" "}
+              <Status is={wordOr(before, "note")} /> ({recorded.decision.rule ?? "no rule"}) →{" "}
+              <Status is={after.effect} /> ({after.rule ?? "no rule"})
             </span>
           </li>
         ))}

@@ -47,7 +47,7 @@ export function Overview() {
           {(approvals.data?.pending ?? 0) > 0 ? "Look at them" : "Nobody waits for you"}
         </Figure>
         <Figure title="Running" href="/runs?status=running" value={runs.data && active}>
-          {count(waiting, "run")} more {waiting === 1 ? "waits" : "wait"}
+          {numberText(waiting)} more {waiting === 1 ? "run waits" : "runs wait"}
         </Figure>
         <Figure title="Failed" href="/runs?status=failed" value={runs.data && failed.length}>
           of the last {numberText(list.length)}

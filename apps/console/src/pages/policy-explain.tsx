@@ -5,7 +5,8 @@ import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
 import { callerName } from "../core/session.ts";
 import { ResourceView } from "../ui/resource-view.tsx";
-import { Status, toneOf } from "../ui/status.tsx";
+import { Status } from "../ui/status.tsx";
+import { said, toneOf } from "../ui/statuses.ts";
 import { ToolField, toolRefOf } from "./tool-field.tsx";
 
 /** What the policy says about one call, and which rules it looked at. */
@@ -62,7 +63,7 @@ export function Explain() {
             <div
               class={`note ${toneOf(decision.effect)}`}
               data-testid="explained"
-              data-status={decision.effect}
+              data-status={said("explained", decision.effect)}
             >
               <strong>
                 <Status is={decision.effect} />

@@ -1,10 +1,13 @@
 import type { PolicyRule } from "@switchyard/client/operations";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
+import { filterOf } from "../core/router.ts";
 import { client } from "../core/session.ts";
 import { LoadMore } from "../ui/load-more.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
+import { SearchField } from "../ui/search-field.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { Fact } from "../run/run-facts.tsx";
 
 const TIERS = {
@@ -20,6 +23,9 @@ export function Rules() {
     const page = await client.request("GET /policy/rules", { query: { after } });
     return { rows: page.rules, next: page.next };
   });
+  const search = filterOf("q").toLowerCase();
+  const fits = ({ id, who, what }: PolicyRule): boolean =>
+    `${id} ${who} ${what}`.toLowerCase().includes(search);
   return (
     <ResourceView
       of={list}
@@ -29,10 +35,13 @@ export function Rules() {
     >
       {(data) => (
         <>
+          <SearchField label="Search rules" placeholder="Id, who, or what…" />
           <ul class="cards plain-list" data-testid="rules">
-            {joined(data.rules, more.rows, ({ id }) => id).map((rule) => (
-              <RuleCard key={rule.id} {...rule} />
-            ))}
+            {joined(data.rules, more.rows, ({ id }) => id)
+              .filter(fits)
+              .map((rule) => (
+                <RuleCard key={rule.id} {...rule} />
+              ))}
           </ul>
           <LoadMore of={more} />
         </>
@@ -43,7 +52,7 @@ export function Rules() {
 
 function RuleCard({ id, effect, tier, who, what, when, note }: PolicyRule) {
   return (
-    <li class="card" data-testid="rule" data-status={effect}>
+    <li class="card" data-testid="rule" data-status={said("rule", effect)}>
       <div class="card-head">
         <h2>{id}</h2>
         <Status is={effect} />

@@ -1,6 +1,7 @@
 import type { AgentSummary, Session, SkillSummary } from "@switchyard/client/operations";
 import { namingLines, readTypedLine, SESSION_COMMANDS } from "@switchyard/contracts/typed-line";
 import { useState } from "preact/hooks";
+import { numberText } from "../core/format.ts";
 import { act, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
@@ -18,7 +19,7 @@ interface Props {
   readonly onSaid: (text: string, runId: string) => void;
 }
 
-const MOST_FILE_BYTES = 20_000;
+const MOST_FILE_CHARACTERS = 20_000;
 
 /** Where a message is written. A line that begins with a slash means here what it means in `yard chat`. */
 export function Say({ sessionKey, session, onSaid }: Props) {
@@ -91,7 +92,10 @@ export function Say({ sessionKey, session, onSaid }: Props) {
   };
   const attach = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    const content = (await file.text()).slice(0, MOST_FILE_BYTES);
+    const whole = await file.text();
+    const content = whole.slice(0, MOST_FILE_CHARACTERS);
+    if (content.length < whole.length)
+      refuse(`Of ${file.name} the first ${numberText(MOST_FILE_CHARACTERS)} characters are here.`);
     setText(`${text}\n\n${file.name}:\n\`\`\`\n${content}\n\`\`\`\n`);
   };
   return (

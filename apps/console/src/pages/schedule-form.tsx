@@ -4,7 +4,8 @@ import { act, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { Dialog } from "../ui/dialog.tsx";
-import { SchemaForm, type FormSchema } from "../ui/schema-form.tsx";
+import type { FormSchema } from "../ui/form-schema.ts";
+import { SchemaForm } from "../ui/schema-form.tsx";
 import { fieldsOfJob, jobOfFields, type JobFields } from "./schedule-fields.ts";
 
 /** Adds a job, or changes one. */

@@ -12,6 +12,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { saidCode } from "../ui/statuses.ts";
 import { JobForm } from "./schedule-form.tsx";
 import { ALL_JOBS, stateOf, When, whenText } from "./schedules.tsx";
 
@@ -60,7 +61,11 @@ export function SchedulePage({ params }: { params: Readonly<Record<string, strin
         <ProblemNote problem={jobs.problem} onRetry={jobs.reload} />
       )}
       {jobs.data !== null && job === undefined && (
-        <div class="note wait" data-testid="problem" data-status="unknown_job">
+        <div
+          class="note wait"
+          data-testid="problem"
+          data-status={saidCode("problem", "unknown_job")}
+        >
           <strong>There is no such job any more</strong>
           <p>It was removed, or ran once. What became of it can be read for 30 days.</p>
         </div>

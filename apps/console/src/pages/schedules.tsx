@@ -9,6 +9,7 @@ import { LoadMore } from "../ui/load-more.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import type { Word } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
 import { JobForm } from "./schedule-form.tsx";
 
@@ -92,7 +93,7 @@ export function When({ ms }: { ms: number | null | undefined }) {
 }
 
 /** How a job is, in a word. */
-export function stateOf({ enabled, state }: ScheduleJob): string {
+export function stateOf({ enabled, state }: ScheduleJob): Word {
   if (state.runningAtMs !== undefined) return "running";
   if (!enabled) return "paused";
   return state.consecutiveErrors > 0 ? "failing" : "active";

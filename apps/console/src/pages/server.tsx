@@ -12,6 +12,7 @@ import { Status } from "../ui/status.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Time } from "../ui/time.tsx";
 import { Fact } from "../run/run-facts.tsx";
+import { signInTo, useSignInAnswer } from "./server-login.ts";
 import { ConnectToggle } from "./servers.tsx";
 
 const TABS = [
@@ -26,6 +27,7 @@ export function ServerPage({ params }: { params: Readonly<Record<string, string>
   const path = { id };
   const server = useResource("GET /mcp/servers/{id}", { path }, ["server"]);
   const info = server.data?.server ?? null;
+  useSignInAnswer(id, server.reload);
   const view = filterOf("view") || "tools";
   return (
     <Page
@@ -107,24 +109,13 @@ function Actions({ server, onChange }: { server: ServerInfo; onChange: () => voi
     );
     if (isDone) navigate("/servers");
   };
-  const login = (): Promise<boolean> =>
-    act("", async () => {
-      const redirectUri = `${location.origin}/servers/${id}`;
-      const begun = await client.request("POST /mcp/servers/{id}/login", {
-        path,
-        body: { redirectUri },
-      });
-      const address = new URL(begun.authorizationUrl);
-      if (!["https:", "http:"].includes(address.protocol)) throw new Error("not a web address");
-      open(address.href, "_blank", "noopener");
-    });
   return (
     <>
       <ConnectToggle server={server} onChange={onChange} />
       {status === "error" &&
         server.transport !== "stdio" &&
         may("POST /mcp/servers/{id}/login") && (
-          <button type="button" class="button" onClick={() => void login()}>
+          <button type="button" class="button" onClick={() => void signInTo(server, onChange)}>
             Sign in to it
           </button>
         )}
@@ -172,7 +163,7 @@ function Pins({ id }: { id: string }) {
             <li key={pin.tool}>
               <Status is={pin.state} />
               <a href={`/tools/${encodeURIComponent(pin.name)}`}>{pin.tool}</a>
-              <span class="quiet">{pin.findings.map(({ code }) => code).join(", ")}</span>
+              <span class="quiet">{findingsText(pin)}</span>
               <span class="actions">
                 {pin.state === "changed" && (
                   <button
@@ -201,6 +192,11 @@ function Pins({ id }: { id: string }) {
       )}
     </ResourceView>
   );
+}
+
+/** Each kind of finding once, in words. */
+function findingsText({ findings }: ToolPin): string {
+  return [...new Set(findings.map(({ code }) => code.replaceAll("_", " ")))].join(", ");
 }
 
 function Difference({ id, pin }: { id: string; pin: ToolPin }) {

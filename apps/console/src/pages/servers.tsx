@@ -8,6 +8,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { Tabs } from "../ui/tabs.tsx";
 import { declarationsOf, type Declaration } from "./server-declarations.ts";
 
@@ -69,7 +70,7 @@ export function Servers() {
 function ServerCard({ server, onChange }: { server: ServerInfo; onChange: () => void }) {
   const { id, name, status, transport, toolCount, lastError, serverVersion } = server;
   return (
-    <li class="card" data-testid={`server-${id}`} data-status={status}>
+    <li class="card" data-testid={`server-${id}`} data-status={said("server", status)}>
       <div class="card-head">
         <h2>
           <a href={`/servers/${encodeURIComponent(id)}`}>{name}</a>

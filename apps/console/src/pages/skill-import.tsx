@@ -4,39 +4,47 @@ import { useState } from "preact/hooks";
 import { count } from "../core/format.ts";
 import { act } from "../core/resource.ts";
 import { client } from "../core/session.ts";
+import { toast } from "../core/toasts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Status } from "../ui/status.tsx";
-import { sentSkillsOf } from "./sent-skills.ts";
+import { said } from "../ui/statuses.ts";
+import { sentArchiveOf, sentSkillsOf, type SentArchive } from "./sent-skills.ts";
 
 type Report = Reply<"POST /skills">;
 
 /** A folder is looked at without importing anything; then what was found is picked and imported. */
 export function SkillImport({ onClose }: { onClose: () => void }) {
   const [skills, setSkills] = useState<readonly SentSkill[]>([]);
+  const [archive, setArchive] = useState<SentArchive | null>(null);
   const [report, setReport] = useState<Report | null>(null);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [isBusy, setBusy] = useState(false);
-  const send = async (given: readonly SentSkill[], dryRun: boolean): Promise<void> => {
+  const send = async (
+    given: readonly SentSkill[] | SentArchive,
+    dryRun: boolean,
+  ): Promise<void> => {
     setBusy(true);
     await act(dryRun ? "" : "Imported", async () => {
-      const body = { label: "console", dryRun, withReports: true, skills: [...given] };
-      const found = await client.request("POST /skills", { body });
+      const options = { label: "console", dryRun, withReports: true };
+      const found = await ("base64" in given
+        ? client.request("POST /skills/archive", { body: { ...options, ...given } })
+        : client.request("POST /skills", { body: { ...options, skills: [...given] } }));
       setReport(found);
       if (dryRun) setPicked(new Set(found.skills.filter(isGood).map(directoryOf)));
       else onClose();
     });
     setBusy(false);
   };
-  const scan = async (files: FileList | null): Promise<void> => {
-    const given = await sentSkillsOf([...(files ?? [])]);
+  const scan = async (list: FileList | null): Promise<void> => {
+    const files = [...(list ?? [])];
+    const packed = await sentArchiveOf(files);
+    const given = packed === null ? await sentSkillsOf(files) : [];
+    setArchive(packed);
     setSkills(given);
     setReport(null);
-    if (given.length > 0) await send(given, true);
-  };
-  const toggle = (directory: string): void => {
-    const next = new Set(picked);
-    if (!next.delete(directory)) next.add(directory);
-    setPicked(next);
+    if (packed !== null) await send(packed, true);
+    else if (given.length > 0) await send(given, true);
+    else if (files.length > 0) toast({ text: "There is no SKILL.md among them", tone: "bad" });
   };
   const chosen = skills.filter(({ directory }) => picked.has(directory));
   return (
@@ -51,9 +59,21 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
           data-testid="skill-folder"
           onChange={(event: Event) => void scan((event.currentTarget as HTMLInputElement).files)}
         />
-        <small class="quiet">It is scanned first; nothing is imported before you say so.</small>
       </label>
-      {isBusy && <p role="status">Looking at {count(skills.length, "skill")}…</p>}
+      <label class="field">
+        <span>Or a file: a SKILL.md, or an archive (.zip, .tar.gz)</span>
+        <input
+          type="file"
+          multiple
+          accept=".md,.zip,.gz,.tgz,.tar"
+          data-testid="skill-files"
+          onChange={(event) => void scan(event.currentTarget.files)}
+        />
+        <small class="quiet">
+          What you give is scanned first; nothing is imported before you say so.
+        </small>
+      </label>
+      {isBusy && <p role="status">Looking at it…</p>}
       {report !== null && (
         <>
           <p data-testid="scan-counts">
@@ -61,30 +81,11 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
             {report.skills.filter(isVisible).length}; repaired {report.counts.repaired}, withheld{" "}
             {report.counts.withheld}, skipped {report.counts.skipped}.
           </p>
-          <div class="table-box half" tabIndex={0} role="region" aria-label="Found skills">
-            <table class="plain">
-              <thead>
-                <tr>
-                  <th scope="col">Import</th>
-                  <th scope="col">Skill</th>
-                  <th scope="col">Status</th>
-                  <th scope="col">Ready</th>
-                  <th scope="col">Visible</th>
-                  <th scope="col">Findings</th>
-                </tr>
-              </thead>
-              <tbody>
-                {report.skills.map((skill) => (
-                  <FoundSkill
-                    key={skill.file}
-                    skill={skill}
-                    isPicked={picked.has(directoryOf(skill))}
-                    onToggle={() => toggle(directoryOf(skill))}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <FoundSkills
+            skills={report.skills}
+            picked={archive === null ? picked : null}
+            onPick={setPicked}
+          />
         </>
       )}
       <div class="actions end">
@@ -94,29 +95,96 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
         <button
           type="button"
           class="button primary"
-          disabled={isBusy || chosen.length === 0}
+          disabled={isBusy || (archive === null ? chosen.length === 0 : report === null)}
           data-testid="import"
-          onClick={() => void send(chosen, false)}
+          onClick={() => void send(archive ?? chosen, false)}
         >
-          Import {count(chosen.length, "skill")}
+          {archive === null ? `Import ${count(chosen.length, "skill")}` : "Import the archive"}
         </button>
       </div>
     </Dialog>
   );
 }
 
-function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: () => void }) {
-  const { skill, isPicked, onToggle } = props;
+/** What was found, each with a box; `picked` is null where it is imported as a whole. */
+function FoundSkills(props: {
+  skills: readonly ImportedSkill[];
+  picked: ReadonlySet<string> | null;
+  onPick: (picked: ReadonlySet<string>) => void;
+}) {
+  const { skills, picked, onPick } = props;
+  const importable = skills.filter(({ outcome }) => outcome !== "skipped").map(directoryOf);
+  const toggle = (directory: string): void => {
+    const next = new Set(picked);
+    if (!next.delete(directory)) next.add(directory);
+    onPick(next);
+  };
+  return (
+    <div class="table-box half" tabIndex={0} role="region" aria-label="Found skills">
+      <table class="plain">
+        <thead>
+          <tr>
+            <th scope="col">
+              {picked === null ? (
+                "Import"
+              ) : (
+                <label class="check">
+                  <input
+                    type="checkbox"
+                    checked={picked.size >= importable.length}
+                    data-testid="import-all"
+                    onChange={(event) =>
+                      onPick(new Set(event.currentTarget.checked ? importable : []))
+                    }
+                  />
+                  All
+                </label>
+              )}
+            </th>
+            <th scope="col">Skill</th>
+            <th scope="col">Status</th>
+            <th scope="col">Ready</th>
+            <th scope="col">Visible</th>
+            <th scope="col">Findings</th>
+          </tr>
+        </thead>
+        <tbody>
+          {skills.map((skill) => (
+            <FoundSkill
+              key={skill.file}
+              skill={skill}
+              isPicked={picked?.has(directoryOf(skill)) ?? true}
+              isFixed={picked === null}
+              onToggle={() => toggle(directoryOf(skill))}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function FoundSkill(props: {
+  skill: ImportedSkill;
+  isPicked: boolean;
+  /** Of an archive, which is imported as a whole. */
+  isFixed: boolean;
+  onToggle: () => void;
+}) {
+  const { skill, isPicked, isFixed, onToggle } = props;
   const { name, file, description, outcome, withheld, dependencyWarnings, diagnostics } = skill;
   const shown = name ?? file;
   return (
-    <tr data-testid="found-skill" data-status={withheld === null ? outcome : "withheld"}>
+    <tr
+      data-testid="found-skill"
+      data-status={said("found-skill", withheld === null ? outcome : "withheld")}
+    >
       <td>
         <input
           type="checkbox"
           aria-label={`Import ${shown}`}
-          checked={isPicked}
-          disabled={outcome === "skipped"}
+          checked={isPicked && outcome !== "skipped"}
+          disabled={isFixed || outcome === "skipped"}
           onChange={onToggle}
         />
       </td>

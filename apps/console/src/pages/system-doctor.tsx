@@ -3,6 +3,7 @@ import { useResource, type Resource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
 import { Loading } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { checksOf, type Looked } from "./system-checks.ts";
 
 /** What `yard doctor` checks, as far as it is seen from a browser: what is well, what is not, and what to do. */
@@ -25,7 +26,7 @@ export function Doctor(props: { system: Resource<Reply<"GET /system">>; store: L
       <h2>Checks</h2>
       <ul class="lines checks" data-testid="checks">
         {checks.map(({ name, isOk, says, next }) => (
-          <li key={name} data-testid="check" data-status={isOk ? "ok" : "failed"}>
+          <li key={name} data-testid="check" data-status={said("check", isOk ? "ok" : "failed")}>
             <Status is={isOk ? "ok" : "failed"} />
             <strong>{name}</strong>
             <span class="text">{says}</span>

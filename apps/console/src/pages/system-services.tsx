@@ -14,7 +14,7 @@ export function Services({ system }: { system: Resource<Reply<"GET /system">> })
         <div class="columns">
           <section class="card">
             <h2>Services</h2>
-            <ul class="lines" data-testid="services">
+            <ul class="lines checks" data-testid="services">
               {byName(services).map(([name, replicas]) => (
                 <li key={name}>
                   <Status is="ready">{count(replicas.length, "replica")}</Status>
@@ -32,7 +32,7 @@ export function Services({ system }: { system: Resource<Reply<"GET /system">> })
           </section>
           <section class="card">
             <h2>Streams and queues</h2>
-            <ul class="lines" data-testid="streams">
+            <ul class="lines checks" data-testid="streams">
               {streams.map(({ name, messages, bytes, maxBytes, queues }) => (
                 <li key={name}>
                   <strong>{name}</strong>

@@ -5,8 +5,10 @@ import { useResource } from "../core/resource.ts";
 import { callerName, client, may, problemOf } from "../core/session.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { ProblemNote } from "../ui/resource-view.tsx";
-import { initialOf, SchemaForm, type FormSchema } from "../ui/schema-form.tsx";
-import { Status, toneOf } from "../ui/status.tsx";
+import { initialOf, type FormSchema } from "../ui/form-schema.ts";
+import { SchemaForm } from "../ui/schema-form.tsx";
+import { Status } from "../ui/status.tsx";
+import { said, saidCode, toneOf } from "../ui/statuses.ts";
 import { Tabs } from "../ui/tabs.tsx";
 
 /** A tool of an MCP server, or a built-in one (`server` null). */
@@ -30,7 +32,7 @@ interface Answer {
 /** Arguments, what the policy would say to them, and what came of the call. */
 export function TryTool({ tool }: { tool: Tool }) {
   const [args, setArgs] = useState<Record<string, unknown>>(
-    () => (initialOf(tool.schema) as Record<string, unknown> | undefined) ?? {},
+    () => (initialOf(tool.schema, tool.schema) as Record<string, unknown> | undefined) ?? {},
   );
   const [view, setView] = useState("form");
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -155,7 +157,7 @@ function PolicyWould({ tool, args }: { tool: Tool; args: Record<string, unknown>
     <div
       class={`note ${toneOf(decision.effect)}`}
       data-testid="policy-would"
-      data-status={decision.effect}
+      data-status={said("policy-would", decision.effect)}
     >
       <strong>The policy would {WOULD[decision.effect]} this call</strong>
       <p>{decision.reason}</p>
@@ -180,7 +182,11 @@ function ToolFailure({ failure }: { failure: unknown }) {
   const data = problem.data as { approvalId?: string } | null | undefined;
   if (problem.code === "approval_required" && typeof data?.approvalId === "string")
     return (
-      <div class="note wait" data-testid="problem" data-status="approval_required">
+      <div
+        class="note wait"
+        data-testid="problem"
+        data-status={saidCode("problem", "approval_required")}
+      >
         <strong>A person has to approve this call</strong>
         <p>Nothing was sent. Once it is approved, run it again.</p>
         <a class="button" href={`/approvals?id=${data.approvalId}`}>
@@ -195,7 +201,10 @@ function ToolAnswer({ answer }: { answer: Answer }) {
   const { content, structuredContent, isError, text, durationMs } = answer;
   const images = content.flatMap((block) => imageOf(block) ?? []);
   return (
-    <section data-testid="tool-result" data-status={isError ? "error" : "done"}>
+    <section
+      data-testid="tool-result"
+      data-status={said("tool-result", isError ? "error" : "done")}
+    >
       <h3>
         <Status is={isError ? "error" : "done"} /> in {durationText(durationMs)}
       </h3>

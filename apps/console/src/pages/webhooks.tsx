@@ -9,6 +9,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import type { Word } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
 
 export type Webhook = Reply<"GET /webhooks">["webhooks"][number];
@@ -216,7 +217,7 @@ export function WebhookForm({
 }
 
 /** How a webhook is, in a word. */
-export function stateOf({ status, failingSince }: Webhook): string {
+export function stateOf({ status, failingSince }: Webhook): Word {
   if (status === "disabled") return "disabled";
   return failingSince === null ? "active" : "failing";
 }

@@ -17,6 +17,7 @@ import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { pairsOf, saidOf, type Pair } from "./run-diff.ts";
 import { isOver } from "./run-facts.tsx";
 import type { Span, StorySoFar } from "./run-story.ts";
@@ -132,7 +133,8 @@ function Facts({ left, right }: { left: RunDetail; right: RunDetail }) {
             <tr
               key={name}
               class={differs ? "differs" : ""}
-              data-status={differs ? "differs" : "same"}
+              data-testid="compared-fact"
+              data-status={said("compared-fact", differs ? "differs" : "same")}
             >
               <th scope="row">
                 {differs && <Differs />}

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { count, prettyJson } from "../core/format.ts";
 import { Markdown } from "../ui/markdown.tsx";
 import { Status } from "../ui/status.tsx";
-import type { StorySoFar, Span, Turn } from "./run-story.ts";
+import { said } from "../ui/statuses.ts";
+import type { StorySoFar, ToolSpan, Turn } from "./run-story.ts";
 
 /** So many turns are there at once: nobody reads more of them, and a browser takes long to lay them out. */
 const MOST_TURNS = 300;
@@ -45,7 +46,11 @@ export function TurnCard({ turn, name }: { turn: Turn; name: string }) {
   if (span !== undefined) return <ToolCard span={span} />;
   if (text === "") return null;
   return (
-    <article class={`turn ${who}`} data-status={isLive ? "live" : "done"}>
+    <article
+      class={`turn ${who}`}
+      data-testid="turn"
+      data-status={said("turn", isLive ? "live" : "done")}
+    >
       <h3>
         {who === "person" ? "You" : name}
         {isLive && <span class="caret" aria-hidden="true" />}
@@ -56,10 +61,10 @@ export function TurnCard({ turn, name }: { turn: Turn; name: string }) {
 }
 
 /** A call in a line; what it was and what came of it when it is opened. */
-function ToolCard({ span }: { span: Span }) {
+function ToolCard({ span }: { span: ToolSpan }) {
   const result = span.events.find(({ event }) => event === "tool-completed");
   return (
-    <details class="turn tool" data-testid="tool-card" data-status={span.status}>
+    <details class="turn tool" data-testid="tool-card" data-status={said("tool-card", span.status)}>
       <summary>
         <Status is={span.status} /> <code>{span.title}</code>
         {span.decision !== null && <span class="quiet"> {span.decision.reason}</span>}
@@ -71,7 +76,7 @@ function ToolCard({ span }: { span: Span }) {
   );
 }
 
-function argumentsOf({ events }: Span): string {
+function argumentsOf({ events }: ToolSpan): string {
   const asked = events.find(({ event }) => event === "tool-requested");
   return asked?.event === "tool-requested" ? asked.data.argsPreview : "";
 }

@@ -64,7 +64,7 @@ export function RunActions({ run, status, story }: Props) {
           Send a message
         </button>
       )}
-      {may("POST /runs/{runId}/fork") && story.steps > 0 && (
+      {may("POST /runs/{runId}/fork") && Math.max(run.steps, story.steps) > 0 && (
         <button type="button" class="button" onClick={() => setForking(true)} data-testid="fork">
           Fork
         </button>

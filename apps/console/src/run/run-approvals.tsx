@@ -4,11 +4,12 @@ import { may } from "../core/session.ts";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-/** What people were asked about the calls of the run, the first one first; empty for who may not see it. */
-export function useApprovalsOf(runId: string): readonly Approval[] {
+/** What people were asked about the calls of the run, the first one first; empty for who may not see it. Null before it is known. */
+export function useApprovalsOf(runId: string): readonly Approval[] | null {
   const isAllowed = may("GET /approvals");
   const query = { runId, pendingOnly: false, limit: 200 };
   const list = useResource("GET /approvals", isAllowed ? { query } : null, ["approval"]);
+  if (isAllowed && list.data === null && list.problem === null) return null;
   return (list.data?.approvals ?? []).toSorted((one, other) =>
     one.requestedAt.localeCompare(other.requestedAt),
   );

@@ -7,12 +7,13 @@ import { Id, Snippet } from "../ui/copy.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { saidCode, wordOr } from "../ui/statuses.ts";
 import { Tabs } from "../ui/tabs.tsx";
 import { Conversation } from "./conversation.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunApprovals, useApprovalsOf } from "./run-approvals.tsx";
 import { isOver, RunFacts } from "./run-facts.tsx";
-import type { StorySoFar } from "./run-story.ts";
+import { isBehind, type RunWord, type StorySoFar } from "./run-story.ts";
 import { RunWaits } from "./run-waits.tsx";
 import { Timeline } from "./timeline.tsx";
 import { useStory } from "./use-story.ts";
@@ -32,25 +33,32 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   const run = detail.data?.run ?? null;
   const approvals = useApprovalsOf(runId);
   const isKnown = story.messages.length > 0 || run !== null;
+  // All that stands above the timeline comes at once, so that nothing is pushed away.
+  const isAnswered = (run !== null || detail.problem !== null) && approvals !== null;
   const view = filterOf("view") || "timeline";
-  const status = story.status === "queued" ? (run?.status ?? "queued") : story.status;
+  const status = statusOf(run, story);
   return (
     <Page
       title={run === null ? `Run ${shortRunId(runId)}` : `${run.agent}: ${titleOf(run)}`}
       about={
-        <>
-          <Status is={status} /> <Id value={runId} />
-        </>
+        isAnswered && (
+          <>
+            <Status is={status} /> <Id value={runId} />
+          </>
+        )
       }
-      cli={`yard runs tail ${runId}`}
-      nats={`nats sub 'yard.evt.run.${runId.replace("~", ".")}.*'`}
-      actions={run !== null && <RunActions run={run} status={status} story={story} />}
+      {...(isKnown && isAnswered && elsewhereOf(runId))}
+      actions={run !== null && isAnswered && <RunActions run={run} status={status} story={story} />}
     >
       {!isKnown && detail.problem !== null && detail.problem.code !== "unknown_run" && (
         <ProblemNote problem={detail.problem} onRetry={detail.reload} />
       )}
       {!isKnown && detail.problem?.code === "unknown_run" && (
-        <div class="note wait" data-testid="problem" data-status="unknown_run">
+        <div
+          class="note wait"
+          data-testid="problem"
+          data-status={saidCode("problem", "unknown_run")}
+        >
           <strong>Nobody has heard of this run yet</strong>
           <p>
             It waits in the queue, or there is none of this id that you may see. The page goes on by
@@ -58,20 +66,20 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
           </p>
         </div>
       )}
-      {!isKnown && detail.isLoading && <Loading />}
-      {run !== null && <RunFacts run={run} story={story} />}
-      {run !== null && <RunWaits run={run} story={story} />}
-      <Failure run={run} story={story} />
-      <RunApprovals approvals={approvals} />
-      {isKnown && (
+      {!isAnswered && <Loading />}
+      {isKnown && isAnswered && (
         <>
+          {run !== null && <RunFacts run={run} story={story} />}
+          {run !== null && <RunWaits run={run} story={story} />}
+          <Failure run={run} status={status} story={story} />
+          <RunApprovals approvals={approvals} />
           <Tabs
             label="Views of the run"
             tabs={TABS}
             chosen={view}
             onChoose={(id) => setFilter("view", id === "timeline" ? "" : id)}
           />
-          <div role="tabpanel" aria-label={view}>
+          <div role="tabpanel" aria-label={view} class="run-view">
             {view === "conversation" && <Conversation run={run} story={story} />}
             {view === "children" && <Children run={run} />}
             {view === "raw" && <Raw story={story} />}
@@ -85,12 +93,25 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   );
 }
 
+/** How the run is, as far as is known: while its events come, each tells how it was. */
+function statusOf(run: RunDetail | null, story: StorySoFar): RunWord {
+  return run !== null && isBehind(story, run) ? run.status : story.status;
+}
+
+function elsewhereOf(runId: string) {
+  return {
+    cli: `yard runs tail ${runId}`,
+    nats: `nats sub 'yard.evt.run.${runId.replace("~", ".")}.*'`,
+  };
+}
+
 /** Why it ended badly, while it has. */
-function Failure({ run, story }: { run: RunDetail | null; story: StorySoFar }) {
-  const failure = story.status === "rejected" ? story.rejection : run?.failure;
-  if (failure === undefined || failure === null || !isOver(story.status)) return null;
+function Failure(props: { run: RunDetail | null; status: RunWord; story: StorySoFar }) {
+  const { run, status, story } = props;
+  const failure = status === "rejected" ? story.rejection : run?.failure;
+  if (failure === undefined || failure === null || !isOver(status)) return null;
   return (
-    <section class="note bad" data-testid="failure" data-status={failure.code}>
+    <section class="note bad" data-testid="failure" data-status={saidCode("failure", failure.code)}>
       <strong>{failure.code}</strong>
       <p class="text">{failure.message}</p>
     </section>
@@ -133,7 +154,7 @@ function ChildRun({
       >
         {isOpen ? "−" : "+"}
       </button>{" "}
-      <Status is={status ?? "running"} />{" "}
+      <Status is={wordOr(status ?? "running", "done")} />{" "}
       <a href={`/runs/${encodeURIComponent(runId)}`}>
         {agent} · {shortRunId(runId)}
       </a>

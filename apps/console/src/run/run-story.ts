@@ -1,6 +1,13 @@
 import type { RunMessage } from "@switchyard/client/follow";
-import type { Decision, RunWait, UnavailableServer, Usage } from "@switchyard/client/operations";
+import type {
+  Decision,
+  RunStatus,
+  RunWait,
+  UnavailableServer,
+  Usage,
+} from "@switchyard/client/operations";
 import { durationText, numberText, usdText } from "../core/format.ts";
+import { wordOr, type ToolWord, type Word } from "../ui/statuses.ts";
 
 type SpanKind = "model" | "tool" | "wait" | "child" | "question" | "note";
 
@@ -9,8 +16,7 @@ export interface Span {
   readonly id: string;
   readonly kind: SpanKind;
   readonly title: string;
-  /** `done`, `error`, `denied`, `failed`, `running`, `waiting`, … */
-  status: string;
+  status: Word;
   readonly step: number | null;
   readonly startMs: number;
   /** Null while it goes on. */
@@ -27,6 +33,8 @@ export interface Span {
   readonly events: RunMessage[];
 }
 
+export type ToolSpan = Span & { status: ToolWord };
+
 /** One turn of the conversation. */
 export interface Turn {
   readonly id: string;
@@ -36,8 +44,11 @@ export interface Turn {
   /** True while text comes. */
   isLive: boolean;
   /** Of a tool: the line of the timeline. */
-  readonly span?: Span;
+  readonly span?: ToolSpan;
 }
+
+/** The status of a run, with those that it never began in. */
+export type RunWord = RunStatus | "queued" | "rejected" | "merged";
 
 /** What is known of a run at one moment. */
 export type StorySoFar = Omit<RunStory, "take">;
@@ -47,7 +58,7 @@ export class RunStory {
   readonly messages: RunMessage[] = [];
   readonly spans: Span[] = [];
   readonly turns: Turn[] = [];
-  status = "queued";
+  status: RunWord = "queued";
   startMs: number | null = null;
   endMs: number | null = null;
   lastMs = 0;
@@ -141,7 +152,7 @@ export class RunStory {
   #toolBegins(message: RunMessage & { event: "tool-requested" }, ms: number): void {
     const { step, callId, tool, argsPreview } = message.data;
     this.toolCalls += 1;
-    const span = this.#push({
+    const span = this.#push<ToolWord>({
       kind: "tool",
       title: tool,
       status: "running",
@@ -233,7 +244,8 @@ export class RunStory {
       if (span === undefined) return this.#note(message, ms);
       this.#open.delete(key);
       span.endMs = ms;
-      span.status = message.event === "child-ended" ? message.data.status : "done";
+      const ended = message.event === "child-ended" ? message.data.status : "done";
+      span.status = wordOr(ended, "done");
       span.events.push(message);
       return;
     }
@@ -285,7 +297,7 @@ export class RunStory {
     this.#push({
       kind: "note",
       title: noteTitle(message),
-      status: NOTE_STATUS[message.event] ?? message.event,
+      status: NOTE_STATUS[message.event] ?? "note",
       step: null,
       startMs: ms,
       endMs: ms,
@@ -300,14 +312,27 @@ export class RunStory {
     return turn;
   }
 
-  #push(span: Omit<Span, "id" | "decision"> & { decision?: Decision }): Span {
-    const whole: Span = { decision: null, ...span, id: `s${this.spans.length}` };
+  #push<W extends Word>(
+    span: Omit<Span, "id" | "decision"> & { status: W; decision?: Decision },
+  ): Span & { status: W } {
+    const whole: Span & { status: W } = { decision: null, ...span, id: `s${this.spans.length}` };
     this.spans.push(whole);
     return whole;
   }
 }
 
-const NOTE_STATUS: Readonly<Record<string, string>> = { finished: "succeeded" };
+/** What a line says of the run; any other line is a note. */
+const NOTE_STATUS: Partial<Readonly<Record<RunMessage["event"], Word>>> = {
+  queued: "queued",
+  finished: "succeeded",
+  failed: "failed",
+  cancelled: "cancelled",
+  dead: "dead",
+  rejected: "rejected",
+  merged: "merged",
+  "tool-failed": "failed",
+  "tool-denied": "denied",
+};
 
 function noteTitle(message: RunMessage): string {
   switch (message.event) {
@@ -352,6 +377,11 @@ function noteDetail(message: RunMessage): string {
     default:
       return "";
   }
+}
+
+/** Whether more is known of the run than its events have told so far. */
+export function isBehind({ lastMs }: StorySoFar, { updatedAt }: { readonly updatedAt: string }) {
+  return lastMs < Date.parse(updatedAt);
 }
 
 export function waitText({ reason, tool, limit, question }: RunWait): string {

@@ -2,17 +2,22 @@ import type { RunDetail, RunWait } from "@switchyard/client/operations";
 import { textsOf } from "../core/form.ts";
 import { act } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
+import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
-import { limitWord, waitText, type StorySoFar } from "./run-story.ts";
+import { isBehind, limitWord, waitText, type StorySoFar } from "./run-story.ts";
 
 /** What the run waits for, with the way to end the wait. */
 export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
-  const waits =
-    story.waits.length > 0 ? story.waits : story.messages.length > 0 ? [] : (run.waits ?? []);
+  const waits = isBehind(story, run) ? (run.waits ?? []) : story.waits;
   return (
     <>
       {waits.map((wait) => (
-        <section key={wait.callId} class="note wait" data-testid="wait" data-status={wait.reason}>
+        <section
+          key={wait.callId}
+          class="note wait"
+          data-testid="wait"
+          data-status={said("wait", wait.reason)}
+        >
           <strong>Waits for {waitText(wait)}</strong>
           {wait.until !== null && (
             <p>

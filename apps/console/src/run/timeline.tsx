@@ -1,15 +1,16 @@
 import type { Approval } from "@switchyard/client/operations";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
 import { bytesText, durationText, numberText, prettyJson, usdText } from "../core/format.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Loading } from "../ui/resource-view.tsx";
-import { Status, toneOf } from "../ui/status.tsx";
+import { Status } from "../ui/status.tsx";
+import { toneOf } from "../ui/statuses.ts";
 import { Fact } from "./run-facts.tsx";
 import { Verdict } from "./run-approvals.tsx";
 import type { StorySoFar, Span } from "./run-story.ts";
-import { ticksOf, tickText } from "./time-axis.ts";
+import { axisOf, ticksOf } from "./time-axis.ts";
 
 const KINDS: Readonly<Record<Span["kind"], string>> = {
   model: "model",
@@ -90,16 +91,23 @@ export function Timeline(props: {
   );
 }
 
-/** A mark nearer to the end has no room for its text. */
-const LAST_TEXT = 0.9;
-
-/** The marks above the bars. */
+/** The marks above the bars, with as many texts as there is room for. */
 function Axis({ longMs }: { longMs: number }) {
+  const axis = useRef<HTMLSpanElement>(null);
+  const [widthPx, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = axis.current;
+    if (element === null) return undefined;
+    setWidth(element.clientWidth);
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
   return (
-    <span class="axis" aria-hidden="true" data-testid="axis">
-      {ticksOf(longMs).map((ms) => (
+    <span ref={axis} class="axis" aria-hidden="true" data-testid="axis">
+      {axisOf(longMs, widthPx).map(({ ms, text }) => (
         <span key={ms} style={{ left: `${(ms / longMs) * 100}%` }}>
-          {ms / longMs <= LAST_TEXT && tickText(ms)}
+          {text}
         </span>
       ))}
     </span>

@@ -86,6 +86,13 @@ export function DataTable<Row>(props: Props<Row>) {
           </tr>
         </thead>
         <tbody>
+          {rows.length === 0 && (
+            <tr>
+              <td colSpan={columns.length} class="quiet">
+                Nothing here fits the search.
+              </td>
+            </tr>
+          )}
           <Spacer rows={first} columns={columns.length} />
           {shown.map((row, index) => (
             <TableRow key={keyOf(row)} {...props} row={row} index={first + index} />

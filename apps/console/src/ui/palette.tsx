@@ -1,17 +1,8 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { navigate } from "../core/router.ts";
-import { useResource } from "../core/resource.ts";
-import { may } from "../core/session.ts";
-import { shortRunId } from "../core/format.ts";
-import { views } from "../routes.ts";
 import { Dialog } from "./dialog.tsx";
-
-interface Target {
-  readonly kind: string;
-  readonly name: string;
-  readonly href: string;
-}
+import { useTargets, type Target } from "./palette-targets.ts";
 
 const isOpen = signal(false);
 const MOST = 12;
@@ -41,7 +32,7 @@ export function PaletteHost() {
 function Palette() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = useTargets().filter(({ name, kind }) =>
+  const found = useTargets(text).filter(({ name, kind }) =>
     `${kind} ${name}`.toLowerCase().includes(text.trim().toLowerCase()),
   );
   const shown = found.slice(0, MOST);
@@ -62,7 +53,7 @@ function Palette() {
         type="search"
         role="combobox"
         list={undefined}
-        aria-label="Name of a view, run, agent, tool, skill or server"
+        aria-label="Name of a view, run, agent, tool, skill, server or anything else"
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={shown[at] === undefined ? undefined : `palette-${at}`}
@@ -89,31 +80,4 @@ function Palette() {
       {shown.length === 0 && <p class="quiet">Nothing is called that.</p>}
     </Dialog>
   );
-}
-
-function useTargets(): Target[] {
-  const latest = may("GET /runs") ? { query: { limit: 100 } } : null;
-  const runs = useResource("GET /runs", latest, ["run"]);
-  const agents = useResource("GET /agents", may("GET /agents") ? {} : null);
-  const tools = useResource("GET /tools", may("GET /tools") ? {} : null);
-  const skills = useResource("GET /skills", may("GET /skills") ? {} : null);
-  const servers = useResource("GET /mcp/servers", may("GET /mcp/servers") ? {} : null);
-  return [
-    ...views.flatMap(({ title, path, needs }) =>
-      title === undefined || (needs !== undefined && !may(needs))
-        ? []
-        : [{ kind: "view", name: title, href: path }],
-    ),
-    ...(agents.data?.agents ?? []).map(({ name }) => targetOf("agent", name, "/agents")),
-    ...(servers.data?.servers ?? []).map(({ id }) => targetOf("server", id, "/servers")),
-    ...(skills.data?.skills ?? []).map(({ name }) => targetOf("skill", name, "/skills")),
-    ...(tools.data?.tools ?? []).map(({ name }) => targetOf("tool", name, "/tools")),
-    ...(runs.data?.runs ?? []).map(({ runId, agent, status }) =>
-      targetOf("run", `${agent} ${shortRunId(runId)} ${status}`, "/runs", runId),
-    ),
-  ];
-}
-
-function targetOf(kind: string, name: string, path: string, id = name): Target {
-  return { kind, name, href: `${path}/${encodeURIComponent(id)}` };
 }

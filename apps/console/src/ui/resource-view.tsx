@@ -1,6 +1,7 @@
 import type { Problem } from "@switchyard/client/problem-error";
 import type { ComponentChildren } from "preact";
 import type { Resource } from "../core/resource.ts";
+import { saidCode } from "./statuses.ts";
 
 interface Props<T> {
   readonly of: Resource<T>;
@@ -53,7 +54,7 @@ export function ProblemNote({ problem, onRetry }: { problem: Problem; onRetry?: 
       class={`note ${isForbidden ? "wait" : "bad"}`}
       role="alert"
       data-testid={isForbidden ? "forbidden" : "problem"}
-      data-status={code}
+      data-status={saidCode(isForbidden ? "forbidden" : "problem", code)}
     >
       <strong>{isForbidden ? "Not permitted" : (TITLES[status] ?? "That did not work")}</strong>
       <p>{detail}</p>

@@ -1,28 +1,22 @@
 import { useState } from "preact/hooks";
 import { prettyJson } from "../core/format.ts";
-
-/** A JSON Schema, as far as the form reads it. */
-export interface FormSchema {
-  readonly type?: string | readonly string[];
-  readonly title?: string;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly format?: string;
-  readonly properties?: Readonly<Record<string, FormSchema>>;
-  readonly required?: readonly string[];
-  readonly items?: FormSchema;
-  readonly oneOf?: readonly FormSchema[];
-  readonly anyOf?: readonly FormSchema[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxLength?: number;
-}
+import {
+  alternativeOf,
+  alternativesOf,
+  choicesOf,
+  freshOf,
+  initialOf,
+  nameOf,
+  plainOf,
+  typeOf,
+  type FormSchema,
+} from "./form-schema.ts";
 
 interface FieldProps {
   readonly name: string;
   readonly schema: FormSchema;
+  /** Has the definitions that a schema may name. */
+  readonly root: FormSchema;
   readonly value: unknown;
   readonly isRequired: boolean;
   readonly onChange: (value: unknown) => void;
@@ -46,57 +40,50 @@ export function SchemaForm(props: {
   onChange: (value: Record<string, unknown>) => void;
 }) {
   const { schema, value, onChange } = props;
-  return <Fields schema={schema} value={value} onChange={onChange} depth={0} />;
-}
-
-/** What a form begins with: what is required or has a default. */
-export function initialOf(schema: FormSchema): unknown {
-  if (schema.default !== undefined) return schema.default;
-  if (schema.const !== undefined) return schema.const;
-  if (typeOf(schema) !== "object" || schema.properties === undefined) return undefined;
-  const entries = Object.entries(schema.properties).flatMap(([name, part]) => {
-    const initial = initialOf(part);
-    const isNeeded = schema.required?.includes(name) ?? false;
-    return initial === undefined || (!isNeeded && part.default === undefined)
-      ? []
-      : [[name, initial] as const];
-  });
-  return Object.fromEntries(entries);
+  return <Fields schema={schema} root={schema} value={value} onChange={onChange} depth={0} />;
 }
 
 function Fields(props: {
   schema: FormSchema;
+  root: FormSchema;
   value: Readonly<Record<string, unknown>>;
   onChange: (value: Record<string, unknown>) => void;
   depth: number;
 }) {
-  const { schema, value, onChange, depth } = props;
+  const { schema, root, value, onChange, depth } = props;
   const set = (name: string, part: unknown): void => {
     const { [name]: _old, ...rest } = value;
     onChange(part === undefined ? rest : { ...rest, [name]: part });
   };
   return (
     <>
-      {Object.entries(schema.properties ?? {}).map(([name, part]) => (
-        <Field
-          key={name}
-          name={name}
-          schema={part}
-          value={value[name]}
-          isRequired={schema.required?.includes(name) ?? false}
-          onChange={(given) => set(name, given)}
-          depth={depth}
-        />
-      ))}
+      {Object.entries(schema.properties ?? {})
+        // There is nothing to choose.
+        .filter(([name, part]) => part.const === undefined || !schema.required?.includes(name))
+        .map(([name, part]) => (
+          <Field
+            key={name}
+            name={name}
+            schema={part}
+            root={root}
+            value={value[name]}
+            isRequired={schema.required?.includes(name) ?? false}
+            onChange={(given) => set(name, given)}
+            depth={depth}
+          />
+        ))}
     </>
   );
 }
 
-function Field(props: FieldProps) {
-  const { schema, depth } = props;
-  const alternatives = schema.oneOf ?? schema.anyOf;
-  if (schema.enum !== undefined) return <ChoiceField {...props} />;
-  if (alternatives !== undefined && schema.type === undefined)
+function Field(given: FieldProps) {
+  const { root, depth } = given;
+  const schema = plainOf(given.schema, root);
+  const props = { ...given, schema };
+  const choices = choicesOf(schema, root);
+  if (choices !== null) return <ChoiceField {...props} choices={choices} />;
+  const alternatives = alternativesOf(schema, root);
+  if (alternatives !== null && depth < DEEPEST)
     return <AlternativeField {...props} alternatives={alternatives} />;
   switch (typeOf(schema)) {
     case "string":
@@ -156,6 +143,7 @@ function TextField(props: FieldProps) {
           type={type as "text"}
           value={text}
           required={isRequired}
+          {...(schema.minLength !== undefined && { minLength: schema.minLength })}
           {...(schema.maxLength !== undefined && { maxLength: schema.maxLength })}
           onInput={(event) => change(event.currentTarget.value)}
         />
@@ -200,22 +188,25 @@ function BooleanField(props: FieldProps) {
   );
 }
 
-function ChoiceField(props: FieldProps) {
-  const { name, schema, value, isRequired, onChange } = props;
-  const options = schema.enum ?? [];
-  const at = options.findIndex((one) => JSON.stringify(one) === JSON.stringify(value));
+function ChoiceField(props: FieldProps & { choices: NonNullable<ReturnType<typeof choicesOf>> }) {
+  const { choices, name, value, isRequired, onChange } = props;
+  const at = choices.findIndex((one) => JSON.stringify(one.value) === JSON.stringify(value));
   return (
     <label class="field" data-testid={`field-${name}`}>
       <Label {...props} />
       <select
-        value={String(at)}
+        value={at < 0 ? "" : String(at)}
         required={isRequired}
-        onChange={(event) => onChange(options[Number(event.currentTarget.value)])}
+        onChange={({ currentTarget }) =>
+          onChange(
+            currentTarget.value === "" ? undefined : choices[Number(currentTarget.value)]?.value,
+          )
+        }
       >
-        <option value="-1">{isRequired ? "choose…" : "–"}</option>
-        {options.map((one, index) => (
+        <option value="">{isRequired ? "choose…" : "–"}</option>
+        {choices.map((one, index) => (
           <option key={String(index)} value={String(index)}>
-            {typeof one === "string" ? one : JSON.stringify(one)}
+            {one.name}
           </option>
         ))}
       </select>
@@ -224,35 +215,42 @@ function ChoiceField(props: FieldProps) {
 }
 
 function AlternativeField(props: FieldProps & { alternatives: readonly FormSchema[] }) {
-  const { alternatives, name, schema, onChange } = props;
-  const [at, setAt] = useState(0);
+  const { alternatives, name, schema, root, value, isRequired, onChange } = props;
+  const [picked, setPicked] = useState(0);
+  const at = value === undefined ? picked : alternativeOf(value, alternatives);
   const chosen = alternatives[at];
   return (
-    <fieldset>
-      <legend>{schema.title ?? name}</legend>
+    <fieldset data-testid={`field-${name}`}>
+      <legend>
+        {schema.title ?? name}
+        {isRequired ? "" : " (optional)"}
+      </legend>
       <label class="field">
         <span>Kind</span>
         <select
           value={String(at)}
           onChange={(event) => {
-            setAt(Number(event.currentTarget.value));
-            onChange(undefined);
+            const next = Number(event.currentTarget.value);
+            setPicked(next);
+            onChange(freshOf(alternatives[next] ?? {}, root));
           }}
         >
           {alternatives.map((one, index) => (
             <option key={String(index)} value={String(index)}>
-              {one.title ?? typeOf(one) ?? `kind ${index + 1}`}
+              {nameOf(one, index)}
             </option>
           ))}
         </select>
       </label>
-      {chosen !== undefined && <Field {...props} schema={chosen} depth={props.depth + 1} />}
+      {chosen !== undefined && (
+        <Field {...props} key={String(at)} schema={chosen} depth={props.depth + 1} />
+      )}
     </fieldset>
   );
 }
 
 function ListField(props: FieldProps & { items: FormSchema }) {
-  const { items, name, schema, value, isRequired, onChange, depth } = props;
+  const { items, name, schema, root, value, isRequired, onChange, depth } = props;
   const list: readonly unknown[] = Array.isArray(value) ? value : [];
   const change = (next: readonly unknown[]): void =>
     onChange(next.length === 0 && !isRequired ? undefined : next);
@@ -268,10 +266,11 @@ function ListField(props: FieldProps & { items: FormSchema }) {
           <Field
             name={`${name} ${index + 1}`}
             schema={items}
+            root={root}
             value={one}
             isRequired
             depth={depth + 1}
-            onChange={(given) => change(list.with(index, given ?? ""))}
+            onChange={(given) => change(list.with(index, given ?? freshOf(items, root)))}
           />
           <button
             type="button"
@@ -286,7 +285,7 @@ function ListField(props: FieldProps & { items: FormSchema }) {
       <button
         type="button"
         class="button small"
-        onClick={() => change([...list, initialOf(items) ?? emptyOf(items)])}
+        onClick={() => change([...list, freshOf(items, root)])}
       >
         Add
       </button>
@@ -295,13 +294,15 @@ function ListField(props: FieldProps & { items: FormSchema }) {
 }
 
 function ObjectField(props: FieldProps) {
-  const { name, schema, value, onChange, depth } = props;
-  const object = typeof value === "object" && value !== null ? { ...value } : {};
+  const { name, schema, root, value, onChange, depth } = props;
+  // What it must have is there from the first letter on.
+  const fresh = (initialOf(schema, root) as Record<string, unknown> | undefined) ?? {};
+  const object = typeof value === "object" && value !== null ? { ...value } : fresh;
   return (
     <fieldset data-testid={`field-${name}`}>
       <legend>{schema.title ?? name}</legend>
       {schema.description !== undefined && <small class="quiet">{schema.description}</small>}
-      <Fields schema={schema} value={object} onChange={onChange} depth={depth + 1} />
+      <Fields schema={schema} root={root} value={object} onChange={onChange} depth={depth + 1} />
     </fieldset>
   );
 }
@@ -334,26 +335,4 @@ function JsonField(props: FieldProps) {
       {isBad && <small role="alert">This is not JSON yet.</small>}
     </label>
   );
-}
-
-/** The type that is not `null`. */
-function typeOf({ type, properties }: FormSchema): string | undefined {
-  if (Array.isArray(type)) return (type as string[]).find((one) => one !== "null");
-  return typeof type === "string" ? type : properties === undefined ? undefined : "object";
-}
-
-function emptyOf(schema: FormSchema): unknown {
-  switch (typeOf(schema)) {
-    case "object":
-      return {};
-    case "array":
-      return [];
-    case "boolean":
-      return false;
-    case "number":
-    case "integer":
-      return schema.minimum ?? 0;
-    default:
-      return "";
-  }
 }

@@ -9,6 +9,7 @@ import { nextTheme, theme } from "../core/theme.ts";
 import { views, type View } from "../routes.ts";
 import { setWaiting } from "./page.tsx";
 import { openPalette, PaletteHost } from "./palette.tsx";
+import { said } from "./statuses.ts";
 
 const GROUPS = { work: "Operate", build: "Build", govern: "Govern" } as const;
 const LIVE = {
@@ -126,7 +127,11 @@ function Person() {
   return (
     <section class="person">
       <p>
-        <span class={`status ${tone}`} data-testid="live" data-status={liveState.value}>
+        <span
+          class={`status ${tone}`}
+          data-testid="live"
+          data-status={said("live", liveState.value)}
+        >
           <span class="mark" aria-hidden="true">
             ●
           </span>

@@ -1,0 +1,99 @@
+export type Tone = "good" | "bad" | "busy" | "wait" | "quiet";
+
+/**
+ * The words that a `Status` may show to programs, each with the tone of its mark; the mark's shape differs, too, so that no colour is
+ * needed. What stands there for people may say more.
+ */
+export const WORDS = {
+  running: "busy",
+  connecting: "busy",
+  pending: "wait",
+  waiting: "wait",
+  ask: "wait",
+  queued: "wait",
+  changed: "wait",
+  depends: "wait",
+  succeeded: "good",
+  connected: "good",
+  approved: "good",
+  consumed: "good",
+  allow: "good",
+  done: "good",
+  ready: "good",
+  active: "good",
+  ok: "good",
+  failed: "bad",
+  failing: "bad",
+  error: "bad",
+  dead: "bad",
+  denied: "bad",
+  deny: "bad",
+  blocked: "bad",
+  rejected: "bad",
+  cancelled: "quiet",
+  expired: "quiet",
+  merged: "quiet",
+  skipped: "quiet",
+  paused: "quiet",
+  disabled: "quiet",
+  disconnected: "quiet",
+  revoked: "quiet",
+  standby: "quiet",
+  none: "quiet",
+  off: "quiet",
+  note: "quiet",
+} as const satisfies Readonly<Record<string, Tone>>;
+export type Word = keyof typeof WORDS;
+
+export function isWord(text: string): text is Word {
+  return Object.hasOwn(WORDS, text);
+}
+
+/** The word of an API's text, which is one in each version that this console knows. */
+export function wordOr(text: string, otherwise: Word): Word {
+  return isWord(text) ? text : otherwise;
+}
+
+export function toneOf(word: Word): Tone {
+  return WORDS[word];
+}
+
+const EFFECTS = ["allow", "deny", "ask"] as const;
+const TOOL_WORDS = ["running", "done", "error", "denied", "failed"] as const;
+/** How a call of a tool is. */
+export type ToolWord = (typeof TOOL_WORDS)[number];
+
+/** What else has a status: the values of `data-status` by the name of what has it. */
+export const STATUSES = {
+  approval: ["pending", "approved", "denied", "expired", "cancelled", "consumed"],
+  chains: ["intact", "broken"],
+  check: ["ok", "failed"],
+  "compared-fact": ["same", "differs"],
+  explained: EFFECTS,
+  "found-skill": ["loaded", "repaired", "skipped", "withheld"],
+  live: ["connecting", "live", "waiting"],
+  "policy-would": EFFECTS,
+  rule: EFFECTS,
+  server: ["connecting", "connected", "disconnected", "error", "disabled"],
+  toast: ["good", "bad"],
+  "tool-card": TOOL_WORDS,
+  "tool-result": ["done", "error"],
+  turn: ["live", "done", "user", "assistant", "notice"],
+  wait: ["approval", "child", "question", "timer", "limit"],
+} as const;
+
+/** What has the code of a problem or of a failure as its status. */
+export const WITH_CODE = ["problem", "forbidden", "failure"] as const;
+
+/** A status for programs; which there are is a contract, told in docs/console.md. */
+export function said<What extends keyof typeof STATUSES>(
+  _what: What,
+  status: (typeof STATUSES)[What][number],
+): string {
+  return status;
+}
+
+/** The same where it is a code. */
+export function saidCode(_what: (typeof WITH_CODE)[number], code: string): string {
+  return code;
+}
