@@ -5,7 +5,7 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|restate|cli|channels|gateway|console [--quick]
+//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|restate|agents|cli|channels|gateway|console [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
@@ -27,6 +27,7 @@ const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>
   recovery: async () => (await import("./runs/recovery-bench.ts")).benchRecovery,
   parked: async () => (await import("./runs/parked-bench.ts")).benchParked,
   restate: async () => (await import("./restate/restate-bench.ts")).benchRestate,
+  agents: async () => (await import("./agents/agents-bench.ts")).benchAgents,
   gateway: async () => (await import("./gateway/gateway-bench.ts")).benchGateway,
   channels: async () => (await import("./channels/channels-bench.ts")).benchChannels,
   cli: async () => (await import("./cli/cli-bench.ts")).benchCli,

@@ -10,6 +10,8 @@ export interface GatewayPackage {
   readonly version: string;
   /** Its program, below its own directory. */
   readonly program: string;
+  /** All that it is used with, its peers too, each with its version, such as `ai@7.0.173`. */
+  readonly beside?: readonly string[];
 }
 
 const INSTALL_MS = 180_000;
@@ -19,20 +21,18 @@ const INSTALL_MS = 180_000;
  * without running any script of a package.
  */
 export async function installedGateway(gateway: GatewayPackage): Promise<string> {
-  const { name, version, program } = gateway;
+  const { name, version, program, beside = [] } = gateway;
   const prefix = join(cacheDirectory(), "switchyard/bench", `${name}-${version}`);
   const directory = join(prefix, "node_modules", name);
   if ((await installedVersion(directory)) !== version) {
     console.error(`installing ${name}@${version} into ${prefix}`);
     await mkdir(prefix, { recursive: true });
     const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--save-exact"];
-    await promisify(execFile)(
-      "npm",
-      ["install", "--prefix", prefix, ...options, `${name}@${version}`],
-      {
-        timeout: INSTALL_MS,
-      },
-    );
+    if (beside.length > 0) options.push("--legacy-peer-deps");
+    const packages = [...beside, `${name}@${version}`];
+    await promisify(execFile)("npm", ["install", "--prefix", prefix, ...options, ...packages], {
+      timeout: INSTALL_MS,
+    });
   }
   const installed = await installedVersion(directory);
   if (installed !== version)

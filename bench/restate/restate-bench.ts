@@ -4,7 +4,8 @@ import { warmUp } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { followRuns } from "../runs/run-follower.ts";
-import { startRestate } from "./start-restate.ts";
+import { installedGateway } from "../gateways/installed-gateway.ts";
+import { RESTATE_SDK, startRestate } from "./start-restate.ts";
 
 /** Five answers of the scripted model and five calls of a tool of the runner itself. */
 const STEPS = 10;
@@ -16,7 +17,16 @@ const STEPS = 10;
  */
 export async function benchRestate(bench: Bench): Promise<Report> {
   const { stage, warmUpMs, windowMs, rounds } = bench;
-  const restate = await startRestate(stage);
+  const sdk = await installedGateway({
+    name: "@restatedev/restate-sdk",
+    version: RESTATE_SDK,
+    program: "dist/index.js",
+  });
+  const restate = await startRestate(stage, {
+    file: new URL("ten-steps-service.ts", import.meta.url),
+    env: { RESTATE_SDK: sdk },
+    handler: "bench/tenSteps",
+  });
   const { bus } = await startSwitchyard(stage, { runners: 1 });
   const { run, stop } = followRuns(bus);
   stage.onEnd(stop);

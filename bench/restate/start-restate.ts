@@ -6,27 +6,34 @@ import { freePort } from "../gateways/start-gateway.ts";
 import type { Stage } from "../lib/stage.ts";
 
 const SERVER_VERSION = "1.7.12";
-const SDK_VERSION = "1.17.2";
 const START_MS = 60_000;
+export const RESTATE_SDK = "1.17.2";
+
+/** A handler that Restate invokes. */
+export interface RestateService {
+  /** The file of its process, which listens on RESTATE_SERVICE_PORT. */
+  readonly file: URL;
+  readonly env: Record<string, string>;
+  /** The service and its handler, as in the path of an invocation. */
+  readonly handler: string;
+}
 
 /**
- * Starts Restate on loopback with a service of ten journaled steps, and returns one invocation of it.
- * The server (BUSL-1.1) and the SDK (MIT) are installed into the user's cache when they are missing.
+ * Starts Restate on loopback with one service, and returns one invocation of it.
+ * The server (BUSL-1.1) is installed into the user's cache when it is missing.
  */
-export async function startRestate(stage: Stage): Promise<() => Promise<void>> {
+export async function startRestate(
+  stage: Stage,
+  service: RestateService,
+): Promise<() => Promise<void>> {
   const program = await installedGateway({
     name: `@restatedev/restate-server-${process.platform}-${process.arch}`,
     version: SERVER_VERSION,
     program: "bin/restate-server",
   });
-  const sdk = await installedGateway({
-    name: "@restatedev/restate-sdk",
-    version: SDK_VERSION,
-    program: "dist/index.js",
-  });
   const servicePort = await freePort();
-  await stage.process(new URL("ten-steps-service.ts", import.meta.url), {
-    RESTATE_SDK: sdk,
+  await stage.process(service.file, {
+    ...service.env,
     RESTATE_SERVICE_PORT: String(servicePort),
     RESTATE_LOGGING: "ERROR",
   });
@@ -43,7 +50,7 @@ export async function startRestate(stage: Stage): Promise<() => Promise<void>> {
   await untilDone(() =>
     post(`http://${admin}/deployments`, { uri: `http://127.0.0.1:${servicePort}` }),
   );
-  const invoke = () => post(`http://${ingress}/bench/tenSteps`);
+  const invoke = () => post(`http://${ingress}/${service.handler}`);
   await untilDone(invoke);
   return invoke;
 }
@@ -88,7 +95,8 @@ async function untilDone(attempt: () => Promise<void>): Promise<void> {
   }
 }
 
-async function post(url: string, body?: unknown): Promise<void> {
+/** Resolves when the answer says that it went well. */
+export async function post(url: string, body?: unknown): Promise<void> {
   const response = await fetch(url, {
     method: "POST",
     ...(body === undefined

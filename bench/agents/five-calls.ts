@@ -1,0 +1,16 @@
+import { fileURLToPath } from "node:url";
+
+/** What the model of every agent here answers: five answers, five calls. */
+export const CALLS: readonly (readonly string[])[] = [
+  ["one", "two"],
+  ["three"],
+  ["four"],
+  ["five"],
+];
+export const ANSWER = "done";
+
+/** The MCP server that all of them call, over stdio. */
+export const ECHO_SERVER = {
+  command: process.execPath,
+  args: [fileURLToPath(new URL("../broker/echo-server.ts", import.meta.url))],
+};
