@@ -78,7 +78,7 @@ skills: [summarise-files]
 limits: { tool_calls: 50, tokens: 200000, wall_time: 10m }
 ---
 
-${"You review changes and say what is wrong, where, and how to mend it.\n".repeat(60)}`;
+${"You review changes and say what is wrong, where, and how to fix it.\n".repeat(60)}`;
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -95,7 +95,7 @@ interface Told {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** What is told of a run, until the event that fits, which is at the end. */
+/** The events of a run, until the one that fits, which is the last. */
 async function toldOf(runId: string, isLast = ({ name }: Told) => TERMINAL.has(name)) {
   const told: Told[] = [];
   const filters = [`yard.evt.run.me.${runId.replace("me~", "")}.*`];

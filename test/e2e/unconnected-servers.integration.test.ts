@@ -99,7 +99,7 @@ test("a run says of which server it was not given the tools, and why [CR12]", as
 
 let runs = 0;
 
-/** A run that has ended, and the names of the tools of servers that its model was told of. */
+/** A run that has ended, and the names of the MCP tools that its model was offered. */
 async function runOf(name: string) {
   const runId = `${name}-${(runs += 1)}`;
   chat.answer({ chunks: textChunks("done") });

@@ -54,7 +54,7 @@ test("a runner that takes over makes the text of the one before void", () => {
   assert.deepEqual(lines, ["↺ the model is asked again: the text of step 2 so far does not count"]);
 });
 
-test("text of a step waits for what is told of the step before it, and none of it is lost", () => {
+test("text of a step waits for the events of the step before it, and none of it is lost", () => {
   const live = new LiveText();
   live.take(delta(1, "one\ntail"));
   assert.deepEqual(said(live.take(delta(2, "two\nre"))), []);

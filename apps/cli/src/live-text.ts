@@ -30,7 +30,7 @@ export class LiveText {
   #done = 0;
   /** Calls of the last step whose end was not told yet. */
   #openCalls = 0;
-  /** Text that came before what is to be told of the step before it: events are stored, which takes longer. */
+  /** Text that came before the events of the step before it: events are stored, which takes longer. */
   #early: LiveMessage[] = [];
   readonly #shown = new Set<number>();
 

@@ -147,7 +147,7 @@ export class RpcEndpoint implements Endpoint {
     void this.#serve(message, tokens);
   }
 
-  /** Why there is no place; null when there is, which is taken then. */
+  /** Why no request is taken now; null when this one is. */
   #takePlace(caller: string, bytes: number): string | null {
     const refusal = this.#ownPlaces?.take(caller, bytes) ?? null;
     if (refusal !== null) return refusal;

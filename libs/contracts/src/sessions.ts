@@ -30,7 +30,7 @@ export const Session = z.object({
   skillsOff: SkillsOff.default([]),
   /** For messages that do not say it themselves. */
   onBusy: BusyPolicy,
-  /** Of what `sessions.patch` changes, for its `ifVersion` and that of `sessions.delete`; what is said in it is no change. An older runner does not say. */
+  /** Of what `sessions.patch` changes, for its `ifVersion` and that of `sessions.delete`; messages do not count. An older runner does not send it. */
   version: z.string().optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -55,7 +55,7 @@ export type Session = z.infer<typeof Session>;
 /** One line of a conversation. What looks like a credential is not in it. */
 export const SessionMessage = z.object({
   at: Timestamp,
-  /** `notice`: a run ended without an answer. `tool`: what a tool answered; models are not told of it again. */
+  /** `notice`: a run ended without an answer. `tool`: what a tool answered; models do not see it again. */
   role: z.enum(["user", "assistant", "tool", "notice"]),
   text: z.string(),
   /** The run that it belongs to. */

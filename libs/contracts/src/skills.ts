@@ -144,7 +144,7 @@ export const importSkills = rpc({
     dryRun: z.boolean().default(false),
   }),
   reply: z.object({
-    /** `found` is `loaded` + `skipped`; `repaired` counts those of `loaded` whose YAML was mended. */
+    /** `found` is `loaded` + `skipped`; `repaired` counts those of `loaded` whose YAML was repaired. */
     skills: z.object({
       found: z.int(),
       loaded: z.int(),

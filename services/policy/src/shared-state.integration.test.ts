@@ -303,7 +303,7 @@ test("a stop denies everything that it is about on every replica once it is answ
   );
 });
 
-test("a stop by run id reaches a run whose id has no owner, and its requester is told of it alone", async () => {
+test("a stop by run id reaches a run whose id has no owner, and only its requester gets the event", async () => {
   await redisClient.hset("yard:run:{old-1}:state", { requester: "team-a", status: "running" });
   const token = await tokenOf("old", "old-1", { requester: "team-a" });
   assert.equal((await check(token)).decision.effect, "allow");

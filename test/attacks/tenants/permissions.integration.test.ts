@@ -30,14 +30,14 @@ test("the probes tell what the server lets through", async () => {
   assert.equal(await subscriptionEnding(teamB, `yard.evt.run.${TEAM_B}.>`), "let through");
 });
 
-test("whatever is told of runs, sessions, approvals, grants and questions carries its owner", () => {
+test("every event of runs, sessions, approvals, grants and questions carries its owner", () => {
   const owned = /^yard\.(evt|live)\.(run|session|approval|grant|mcp-question|mcp)\./;
   const without = allContracts
     .map(({ subject }) => subject)
     .filter(
       (subject) => owned.test(subject) && !/^yard\.(evt|live)\.[a-z-]+\.\{owner\}\./.test(subject),
     )
-    // What is told of a server belongs to the installation.
+    // The events of a server belong to the installation.
     .filter((subject) => !/^yard\.evt\.mcp\.(\{server\}|config)\./.test(subject));
   assert.deepEqual(without, []);
 });

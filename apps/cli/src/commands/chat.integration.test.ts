@@ -133,7 +133,7 @@ test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27,
   assertGolden("prompt-of-greet.txt", whole?.join("\n") ?? "", { [directory]: "DIRECTORY" });
 });
 
-test("a skill is off for a conversation, and its model is not told of it [DR6, DR13]", async () => {
+test("a skill is off for a conversation, and its model does not see it [DR6, DR13]", async () => {
   const key = "without-greet";
   const options = ["--agent", "guide", "--session", key, "--model", "local/served"];
   const given = (): string => JSON.stringify(asked.at(-1)?.messages);

@@ -84,7 +84,7 @@ async function refusal(): Promise<unknown> {
   return error.reply;
 }
 
-test("an approved call is admitted as it is sent, sent once, and told of with the digest of its result", async () => {
+test("an approved call is admitted as it is sent, sent once, and its event has the digest of its result", async () => {
   const call = callToApprove();
   const passed = await gate.consume(call);
   assert.deepEqual([passed.approvalId, passed.grantId], [approvalId, null]);
@@ -108,7 +108,7 @@ test("an approved call is admitted as it is sent, sent once, and told of with th
   assert.notEqual(admitted[1]?.attempt, attempt);
 });
 
-test("a result that is nested too deeply for a digest is the caller's, and told of without one", async () => {
+test("a result that is nested too deeply for a digest reaches the caller, and its event has none", async () => {
   const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
   await (await gate.consume(callToApprove())).executed(deep);
   const [told] = settled;

@@ -37,7 +37,7 @@ test("a run is offered it when some of its calls may pass", async () => {
   assert.deepEqual(shownIn(2), ["ask_user", "wait", "agent", "subagents"]);
 });
 
-/** The names of the tools that the model was told of in its n-th request. */
+/** The names of the tools that the n-th request to the model offered. */
 function shownIn(request: number): string[] {
   const asked = model.requests[request];
   assert.ok(asked !== undefined);

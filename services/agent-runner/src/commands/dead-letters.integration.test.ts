@@ -65,7 +65,7 @@ test("takes runs and commands of which runner processes die off the queue, with 
     [["cli~unborn", "yard.cmd.cli.run.start.deadly", "cli", "too_many_attempts"]],
   );
 
-  // What killed them is mended: the run goes on by a retry, the command is sent again.
+  // What killed them is fixed: the run goes on by a retry, the command is sent again.
   bombs.armed = false;
   await lab.publish("yard.cmd.cli.run.retry.bombed", "{}");
   const finished = await lab.eventsUntil("bombed", "finished");

@@ -136,7 +136,7 @@ test("counts how often a run was left to rest since it last got on", async () =>
   await store.append(third.hold, [answer], answered, 0);
   const fourth = await next();
   assert.equal(fourth.rests, 0);
-  // The sweeper wakes no run that has ended, whatever is still to be told of it.
+  // The sweeper wakes no run that has ended, whatever events are still to be published.
   const end = finished("x");
   await store.append(fourth.hold, [end], applyEntry(answered, end), 0);
   assert.equal(await store.release(fourth.hold, { ms: 250, by: "sweeper" }), false);

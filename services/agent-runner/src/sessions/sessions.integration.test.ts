@@ -330,7 +330,7 @@ test("a change for a version is made when nobody changed the settings since, and
   const read = async () => (await call(team, getSession, { session: "versioned" })).session;
   const ifVersion = (await read()).version ?? assert.fail("no version");
   await say("versioned", "again", { timeoutSeconds: 30 });
-  assert.equal((await read()).version, ifVersion, "what is said is no change of a setting");
+  assert.equal((await read()).version, ifVersion, "a message does not change the settings");
 
   const named = (label: string) =>
     call(team, patchSession, { session: "versioned", label, ifVersion });

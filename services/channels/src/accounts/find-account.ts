@@ -25,7 +25,7 @@ export function isForeignPlace(
   return target.kind !== "user" || target.id !== caller;
 }
 
-/** Either the account, or what to say; other users' accounts are not told of. */
+/** Either the account, or what to say; other users' accounts are not named. */
 export function findAccount(
   book: Pick<AccountBook, "all">,
   asked: {

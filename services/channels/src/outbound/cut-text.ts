@@ -43,7 +43,7 @@ function seamOf(text: string, limit: number): number {
     const found = text.lastIndexOf(seam, room - seam.length);
     if (found >= least) return found + seam.length;
   }
-  // Between the halves of a character is no place.
+  // Never between the halves of a character.
   const code = text.charCodeAt(room - 1);
   return code >= 0xd800 && code <= 0xdbff ? room - 1 : room;
 }

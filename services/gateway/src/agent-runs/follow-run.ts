@@ -103,7 +103,7 @@ interface Delta {
   readonly kind?: "delta" | "reset-step" | undefined;
 }
 
-const TOO_SLOW = "what was told of the run was not read in time: read GET /api/v1/runs/{id}";
+const TOO_SLOW = "the run's events were not read in time: read GET /api/v1/runs/{id}";
 const STOPPING = "this gateway stops; the run goes on: send the same again to follow it";
 const CREDENTIAL_ENDED = "the credential has ended; the run goes on";
 

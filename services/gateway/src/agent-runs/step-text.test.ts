@@ -21,7 +21,7 @@ test("live text with a gap is taken back and told whole", () => {
   assert.equal(told(text.end(1, "Hello world", false)), "|Hello world");
 });
 
-test("a step that is made again takes back what was told of it, and nothing else", () => {
+test("a step that is made again takes back what was sent of it, and nothing else", () => {
   const text = new StepText();
   assert.equal(told(text.reset(1)), "");
   text.add(1, "no");

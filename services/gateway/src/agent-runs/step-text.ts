@@ -1,4 +1,4 @@
-/** What a step's text does: more of it, or what was told of it is void and begins anew. */
+/** What happens to a step's text: more of it comes, or what was sent of it is void and it begins anew. */
 export type TextItem =
   | { readonly kind: "text"; readonly step: number; readonly text: string }
   | { readonly kind: "text-void"; readonly step: number };
@@ -8,7 +8,7 @@ const LIVE_END = "\n[the rest is not told live]";
 
 /**
  * The text of a run's steps as it is told. Live text may be lost, so that the event at the end of a step
- * completes what was told of it, or replaces it where it does not go on from there.
+ * completes what was sent of it, or replaces it where it does not go on from there.
  */
 export class StepText {
   #step = 0;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /**
  * The `ETag` of an answer: the version of what it shows, if that has one, and a digest of the whole answer. `If-None-Match`
- * compares both, `If-Match` the version alone: what happens to a thing, such as a run of a job, is no change of it.
+ * compares both, `If-Match` the version alone: what happens to a thing, such as a run of a job, does not change it.
  */
 export function entityTag(body: string, version: string | null): string {
   const digest = createHash("sha256").update(body).digest("base64url").slice(0, 16);

@@ -41,7 +41,7 @@ export const KeptWebhook = z.object({
 export type KeptWebhook = z.infer<typeof KeptWebhook>;
 
 export const Webhook = KeptWebhook.extend({
-  /** Of what `webhooks.update` changes, for its `ifVersion`; how deliveries go is no change. */
+  /** Of what `webhooks.update` changes, for its `ifVersion`; how deliveries go does not count. */
   version: z.string(),
 });
 export type Webhook = z.infer<typeof Webhook>;

@@ -61,7 +61,7 @@ test("a reconnect to an older server sends no probe, for a day [A5]", async () =
   assert.ok(hasProbe(await askedBy(server, { id: "legacy" }, { now: () => tomorrow })));
 });
 
-test("a verdict that proves wrong is mended in the same attempt, both ways", async () => {
+test("a verdict that proves wrong is corrected in the same attempt, both ways", async () => {
   const server = await switchableServer(() => undefined);
   server.answer = modernAnswer(server.asked);
   await askedBy(server, { id: "stale" });

@@ -18,7 +18,7 @@ test("tries again after 1 s, doubling, and is in error after the configured numb
   ]);
 });
 
-test("a failure that no try can mend is an error at once, and still probed", () => {
+test("a failure that no attempt can fix is an error at once, and still probed", () => {
   const next = nextReconnect(
     { reconnectsTried: 0, maxReconnectAttempts: 3, permanent: true },
     MIDDLE,

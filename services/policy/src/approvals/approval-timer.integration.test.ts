@@ -67,7 +67,7 @@ test("a call that nobody decides about expires by its timer, and then is refused
   );
 });
 
-test("forged tokens are denied and told of, counted", async () => {
+test("forged tokens are denied, counted and published as an event", async () => {
   const asked = { onBehalfOf: "team-a", tool: mcpToolRef("files", "write_file"), args: {} };
   for (let index = 0; index < 3; index += 1)
     await assert.rejects(broker.checkPolicy({ ...asked, token: "forged" }), (error) =>

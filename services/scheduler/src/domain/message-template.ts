@@ -38,7 +38,7 @@ export function pointerTokens(pointer: string): string[] {
   const tokens = parsePointer(pointer);
   if (tokens === null || !ROOTS.has(tokens[0] ?? ""))
     throw new Error(
-      `has ${JSON.stringify(pointer)}, which is no place in a message: write /subject, /tokens/1, /body or a JSON pointer below /body such as /body/id`,
+      `has ${JSON.stringify(pointer)}, which is not a part of a message: write /subject, /tokens/1, /body or a JSON pointer below /body such as /body/id`,
     );
   return tokens;
 }

@@ -101,7 +101,7 @@ test("a template is filled from subject and body, and says what is missing", () 
   assert.deepEqual(fill("{{/body}}", documentOf("a", "plain {{/subject}}"), "input"), {
     text: "plain {{/subject}}",
   });
-  assert.throws(() => checkTemplate("{{/headers/x}}"), /is no place in a message/);
+  assert.throws(() => checkTemplate("{{/headers/x}}"), /is not a part of a message/);
   assert.throws(() => checkTemplate("{{/body/id"), /without its }}/);
   assert.throws(() => checkTemplate("{{/body/id | shout}}"), /there is no filter "shout"/);
 });

@@ -76,7 +76,7 @@ test("each mistake is told with its line, its place and what would be right", ()
     [`${ALL}    message: { subject: a, from: all }\n`, /message\.from belongs to message\.stream/],
     [
       `${ALL}    message: { subject: a, dedupe: "{{id}}" }\n`,
-      /message\.dedupe has "id", which is no place in a message/,
+      /message\.dedupe has "id", which is not a part of a message/,
     ],
     [
       `${ALL}    message: { subject: a, when: [{ field: /body/x, op: like, value: 1 }] }\n`,

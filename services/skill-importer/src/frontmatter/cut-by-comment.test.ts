@@ -22,7 +22,7 @@ test("proposes the whole text where YAML takes the rest of a line for a comment"
       ],
     ],
   );
-  const mended = parseYaml(found[0]?.patch?.after ?? "", { schema: "failsafe" });
-  assert.ok("values" in mended);
-  assert.equal(mended.values["description"], "for C #1 users");
+  const repaired = parseYaml(found[0]?.patch?.after ?? "", { schema: "failsafe" });
+  assert.ok("values" in repaired);
+  assert.equal(repaired.values["description"], "for C #1 users");
 });

@@ -37,7 +37,7 @@ test("where both versions are mounted, the limits are where version 1 has them",
   );
 });
 
-test("without control groups, or with version 2 mounted elsewhere, there is no place for a group", () => {
+test("without control groups, or with version 2 mounted elsewhere, no group can be made", () => {
   assert.deepEqual(hierarchiesOf(LIMITS, { text: "", isUnified: false }), []);
   assert.deepEqual(hierarchiesOf(LIMITS, { text: "0::/a/b\n", isUnified: false }), []);
 });

@@ -126,7 +126,7 @@ async function followUpOf(
   const { session } = viewer;
   const { key, agent } = wanted;
   if (session === null || session === key || agent === undefined) return null;
-  // What is no key, such as the id of a session that has ended, is refused for that.
+  // What is not a key, such as the id of a session that has ended, is refused for that.
   if ([session, key].some((one) => !SessionKey.safeParse(one).success)) return null;
   const { maxPingPongTurns } = (await settings()).agentToAgent;
   const turnsLeft = viewer.agent === null ? 0 : maxPingPongTurns;

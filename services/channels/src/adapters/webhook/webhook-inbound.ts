@@ -36,7 +36,7 @@ export function readWebhook(
     const { path, message } = said.error.issues[0] ?? { path: [], message: "" };
     return refusal(
       422,
-      `The body is no message: ${path.map(String).join(".") || "it"}: ${message}`,
+      `The body is not a message: ${path.map(String).join(".") || "it"}: ${message}`,
     );
   }
   const { sender, target, writtenAt, messageId = checked.id, ...rest } = said.data;

@@ -100,7 +100,7 @@ suite("webhook", () => {
     assert.equal(two?.writtenAt.toISOString(), "2026-01-02T03:04:05.000Z");
   });
 
-  test("what nobody signed, what is old and what is no message is refused, and nothing is stored", async () => {
+  test("a body that is unsigned, too old or not a message is refused, and nothing is stored", async () => {
     const adapter = open(both);
     const sink = memorySink();
     const good = signed({ sender: { id: "ann" }, text: "x" });
