@@ -67,7 +67,7 @@ async function startLangGraph(
   const packageFile = await installedGateway({
     name: "@langchain/langgraph",
     version: "1.7.3",
-    beside: ["@langchain/core@1.4.0", "checkpoint-redis@0.3.0"],
+    beside: ["@langchain/core@1.4.0", "checkpoint-redis@0.3.0", "ioredis@6.0.0"],
     program: "package.json",
   });
   const port = await freePort();

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { Redis } from "ioredis";
 import { ANSWER, CALLS, ECHO_SERVER } from "./five-calls.ts";
 
 // The agent of five calls as a LangGraph.js graph with a checkpoint of each step; a process of its own, invoked over HTTP.
@@ -39,7 +38,10 @@ interface Tools {
   readonly tool: (run: (args: { message: string }) => Promise<string>, fields: object) => unknown;
 }
 interface Savers {
-  readonly RedisSaver: new (options: { connection: Redis }) => object;
+  readonly RedisSaver: new (options: { connection: object }) => object;
+}
+interface RedisClient {
+  readonly Redis: new (url: string) => { flushall(): Promise<unknown> };
 }
 
 const modules = process.env["LANGGRAPH_MODULES"] ?? "";
@@ -94,6 +96,7 @@ const graph = new StateGraph(MessagesAnnotation)
 
 async function checkpointer(redisUrl: string | undefined): Promise<object> {
   if (redisUrl === undefined) return new MemorySaver();
+  const { Redis } = (await load("ioredis/built/index.js")) as RedisClient;
   const connection = new Redis(redisUrl);
   // It finds the last checkpoint of a thread with KEYS. Old runs would make each start slower, and are not needed here.
   setInterval(() => void connection.flushall(), 1_000).unref();
