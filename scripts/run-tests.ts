@@ -51,8 +51,8 @@ if (files.length === 0) {
   process.exit(2);
 }
 
-// More files than there are cores: integration tests wait for leases, timers and starts for much of their time.
-const concurrency = Math.min(availableParallelism() + 2, 4);
+// One file more than there are cores: integration tests wait for leases, timers and starts for much of their time.
+const concurrency = Math.min(availableParallelism() + 1, 4);
 /** More than this is not a coincidence. */
 const MOST_SECOND_LOOKS = 3;
 

@@ -124,8 +124,9 @@ test("sessions_send waits for the answer, and sessions_list and _history show it
     sessionKey: String(row?.["sessionId"]),
   });
   assert.equal(history["sessionKey"], "agent:helper:slack:channel:42");
+  // The session may have begun by now to say something in its chat.
   assert.deepEqual(
-    (history["messages"] as Json[]).map(({ role }) => role),
+    (history["messages"] as Json[]).slice(0, 2).map(({ role }) => role),
     ["user", "assistant"],
   );
   assert.equal(text, JSON.stringify(history, null, 2));

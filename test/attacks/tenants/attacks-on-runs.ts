@@ -8,6 +8,7 @@ import {
   getRun,
   listDeadRuns,
   listRuns,
+  redriveCommand,
   requestCancel,
   retryRun,
   startRun,
@@ -130,6 +131,37 @@ export const attacksOnRuns: Rows = {
           letters.filter(({ caller }) => caller !== TEAM_B),
           [],
         );
+      },
+    },
+  ],
+  [redriveCommand.name]: [
+    {
+      title: "of team-a's dead command, by its id",
+      run: async ({ teamA, teamB, redisAnswer }) => {
+        const sentAt = new Date().toISOString();
+        const runId = `${TEAM_A}~deadly`;
+        const subject = `yard.cmd.${TEAM_A}.run.start.echo`;
+        const facts = { subject, caller: TEAM_A, streamSequence: 1 };
+        const failure = { code: "died", message: "runners died of it" };
+        const letterId = `${runId}:${Date.parse(sentAt)}`;
+        const letter = JSON.stringify({ runId, ...facts, sentAt, failure });
+        const command = {
+          ...facts,
+          contract: startRun.name,
+          tokens: { caller: TEAM_A, agent: "echo" },
+          payload: { runId: "deadly", input: "x" },
+          messageId: null,
+          publishedAt: sentAt,
+        };
+        const text = JSON.stringify({ digest: `sha256:${"0".repeat(64)}`, command });
+        await redisAnswer(
+          ["HSET", "yard:runs:letters:texts", letterId, text],
+          ["ZADD", "yard:runs:letters", String(Date.parse(sentAt)), letter],
+        );
+        await refused(call(teamB, redriveCommand, { letterId }), "unknown_letter");
+        const { letters = [] } = await call(teamA, listDeadRuns, {});
+        const kept = letters.find(({ id }) => id === letterId);
+        assert.equal(kept?.canRedrive, true);
       },
     },
   ],

@@ -144,6 +144,7 @@ const OUTAGE_CAUSES: ReadonlySet<string> = new Set([
   "overloaded",
   "deadline_exceeded",
   "audit_unavailable",
+  "approvals_unavailable",
   "stops_unknown",
 ]);
 

@@ -141,6 +141,7 @@ test("an outage of the policy or of the store of calls suspends the run, a fault
   for (const outage of [
     fail.policy_unavailable("away", { cause: "timeout" }),
     fail.policy_unavailable("away", { cause: "audit_unavailable: the stream is full" }),
+    fail.policy_unavailable("away", { cause: "approvals_unavailable: Redis did not answer" }),
     fail.call_store_unavailable("away", { cause: "Redis did not answer" }),
   ]) {
     const { caller } = asking(outage);
