@@ -69,7 +69,7 @@ export function Audit() {
   return (
     <Page
       title="Audit"
-      about="What was decided, approved and executed. Each record holds the hash of the one before. Denials that repeat are counted, as the kind repeat."
+      about="What was decided, approved and executed. Each record holds the hash of the one before. Repeated denials are counted in one record of the kind “repeat”."
       cli="yard audit tail"
       nats={`nats req yard.rpc.${callerName()}.policy.audit.list '{}'`}
       actions={

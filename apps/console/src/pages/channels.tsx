@@ -29,7 +29,7 @@ export function Channels() {
   return (
     <Page
       title="Channels"
-      about="Accounts by which agents write with people: in a chat, by mail, or in the browser."
+      about="Accounts through which agents talk to people: in chats, by mail, or in the browser."
       cli="yard channels list"
       nats={`nats req yard.rpc.${callerName()}.channels.accounts '{}'`}
     >

@@ -184,7 +184,7 @@ function Conversation({ sessionKey, session }: Props) {
           ))}
         {messages.length === 0 && story === null && sent === null && (
           <Empty>
-            <p>Say something below. A slash shows what else a line can do, skills among it.</p>
+            <p>Say something below. Type a slash to see skills, agents and commands.</p>
           </Empty>
         )}
       </div>

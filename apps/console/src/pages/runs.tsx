@@ -65,7 +65,7 @@ export function Runs() {
   return (
     <Page
       title="Runs"
-      about="What agents did and do. The list is live."
+      about="What agents are doing and have done. The list is live."
       cli="yard runs list"
       nats="nats sub 'yard.evt.run.>'"
       actions={

@@ -35,7 +35,8 @@ export function Doctor(props: { system: Resource<Reply<"GET /system">>; store: L
         ))}
       </ul>
       <p class="quiet">
-        What only the machine knows, as its disk and its keys: <code>yard doctor</code> there.
+        For what only the machine knows, such as its disk and its keys, run <code>yard doctor</code>{" "}
+        there.
       </p>
     </section>
   );

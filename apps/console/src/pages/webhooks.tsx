@@ -57,7 +57,7 @@ export function Webhooks() {
   return (
     <Page
       title="Webhooks"
-      about="Your own events, sent to URLs of yours and signed."
+      about="Your events, signed and sent to your URLs."
       cli="yard webhooks list"
       nats="nats sub 'yard.evt.>'"
       actions={add}
@@ -116,7 +116,7 @@ function Hooks() {
         empty={(data) =>
           data.hooks.length > 0 ? null : (
             <p>
-              There is none. They stand in <code>hooks.json</code>.
+              There are none yet. They are declared in <code>hooks.json</code>.
             </p>
           )
         }
