@@ -19,14 +19,22 @@ test("a mark says its time in the largest unit, with one decimal at most", () =>
   assert.deepEqual(ticksOf(4 * 3_600_000 + 1).map(tickText), ["0", "1 h", "2 h", "3 h", "4 h"]);
 });
 
-test("no text of an axis stands over another one or over the end, however narrow it is", () => {
+test("texts of an axis are equally far apart, and none stands over another one or over the end, however narrow it is", () => {
   const textsAt = (longMs: number, widthPx: number) =>
     axisOf(longMs, widthPx).map(({ text }) => text);
   assert.deepEqual(textsAt(2_600, 600), ["0", "500 ms", "1 s", "1.5 s", "2 s", null]);
-  assert.deepEqual(textsAt(2_600, 200), ["0", "500 ms", null, "1.5 s", null, null]);
+  assert.deepEqual(textsAt(2_600, 200), ["0", null, "1 s", null, "2 s", null]);
   assert.deepEqual(textsAt(2_600, 10), [null, null, null, null, null, null]);
   for (let longMs = 1; longMs < 90 * 86_400_000; longMs = Math.ceil(longMs * 1.37))
     for (const widthPx of [0, 80, 140, 200, 320, 480, 900]) {
+      const indexes = axisOf(longMs, widthPx).flatMap(({ text }, at) =>
+        text === null ? [] : [at],
+      );
+      const every = indexes[1] ?? 1;
+      assert.ok(
+        indexes.every((at, index) => at === index * every),
+        `${longMs} ms: ${indexes.join(" ")}`,
+      );
       let free = 0;
       for (const { ms, text } of axisOf(longMs, widthPx)) {
         if (text === null) continue;

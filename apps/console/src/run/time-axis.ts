@@ -29,23 +29,27 @@ export function ticksOf(longMs: number): readonly number[] {
   return Array.from({ length: Math.floor(longMs / stepMs) + 1 }, (_, index) => index * stepMs);
 }
 
-/** A mark of an axis; without a text where it would stand over another one, or over the end. */
+/** A mark of an axis; without a text where texts would stand over each other, or over the end. */
 export interface Tick {
   readonly ms: number;
   readonly text: string | null;
 }
 
-/** The marks of an axis that is so wide on the screen. */
+/** The marks of an axis that is so wide on the screen. Every mark has a text, or every second one, or every third, and so on. */
 export function axisOf(longMs: number, widthPx: number): readonly Tick[] {
-  let freePx = 0;
-  return ticksOf(longMs).map((ms) => {
-    const leftPx = (ms / longMs) * widthPx;
-    const text = tickText(ms);
-    const rightPx = leftPx + text.length * LETTER_PX + BETWEEN_PX;
-    if (leftPx < freePx || rightPx > widthPx) return { ms, text: null };
-    freePx = rightPx;
-    return { ms, text };
-  });
+  const ticks = ticksOf(longMs);
+  const leftOf = (ms: number): number => (ms / longMs) * widthPx;
+  const rightOf = (ms: number): number => leftOf(ms) + tickText(ms).length * LETTER_PX + BETWEEN_PX;
+  const isRoomFor = (every: number): boolean =>
+    ticks.every((ms, index) => {
+      const next = ticks[index + every];
+      return index % every > 0 || next === undefined || rightOf(ms) <= leftOf(next);
+    });
+  const every = ticks.findIndex((_, index) => index > 0 && isRoomFor(index));
+  return ticks.map((ms, index) => ({
+    ms,
+    text: (every < 0 ? index : index % every) === 0 && rightOf(ms) <= widthPx ? tickText(ms) : null,
+  }));
 }
 
 /** What stands at a mark, in the largest unit with at most one decimal: `0`, `200 ms`, `1.5 s`, `2 min`, `1.5 h`, `3 d`. */
