@@ -290,7 +290,7 @@ test(
   async (t) => {
     const { page, go } = await there().look(t);
     await go("/webhooks");
-    await page.getByTestId("hooks").or(page.getByText("There is none.")).waitFor();
+    await page.getByTestId("hooks").or(page.getByText("There are none yet.")).waitFor();
     await page.getByTestId("add-webhook").click();
     await page.getByLabel("URL").fill("http://127.0.0.1:9/govern");
     await page.getByRole("button", { name: "Add the webhook" }).click();
