@@ -75,7 +75,7 @@ interface SendRequest {
   params?: { message?: { messageId?: string; parts?: { text?: string }[] } };
 }
 
-/** What is no JSON passes as it is. */
+/** What is not JSON passes unchanged. */
 function requestIn(body: string): SendRequest {
   try {
     return JSON.parse(body) as SendRequest;
