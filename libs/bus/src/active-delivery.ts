@@ -80,7 +80,7 @@ export class ActiveDelivery implements Work {
       );
       const delivery: Delivery =
         content.kind === "command"
-          ? await this.#fromAsker(content, facts)
+          ? await this.#withCaller(content, facts)
           : { ...content, ...facts };
       this.#delivery = delivery;
       await this.#settle(await this.#options.handle(delivery));
@@ -95,7 +95,7 @@ export class ActiveDelivery implements Work {
   }
 
   /** Rejects when nobody can say now who asks: the message is worth another try. */
-  async #fromAsker(content: CommandContent, facts: DeliveryFacts): Promise<Delivery> {
+  async #withCaller(content: CommandContent, facts: DeliveryFacts): Promise<Delivery> {
     try {
       const { caller } = await this.#callers.find({
         message: this.#message,

@@ -20,7 +20,7 @@ test("an answer about a list is kept for as long as the policy said, counted fro
   assert.equal(filters.find("k", refs), null);
 });
 
-test("an answer is about exactly the list and the asker that it was given for", () => {
+test("an answer is about exactly the list and the requester that it was given for", () => {
   const filters = createKeptFilters(() => 0);
   filters.keep("k", { refs, reply: reply("r1") }, 0);
   assert.equal(filters.find("k", [...refs]), null);

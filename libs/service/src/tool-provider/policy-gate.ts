@@ -113,7 +113,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
         limits(requester),
       ),
     );
-    return aboutAsker(reply, requester);
+    return aboutRequester(reply, requester);
   };
   const decide = async (question: Question, requester: Requester): Promise<Decided> => {
     const isToolCall = question.kind === undefined || question.kind === "tool";
@@ -210,7 +210,7 @@ function reserved<T extends { readonly reservation?: string | undefined }>(
 }
 
 /** Without a token the caller is all that there is to say of who asks: an answer about another one is not an answer. */
-function aboutAsker<T extends { readonly principal: Principal }>(
+function aboutRequester<T extends { readonly principal: Principal }>(
   reply: T,
   requester: Requester,
 ): T {

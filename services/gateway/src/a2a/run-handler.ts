@@ -32,7 +32,7 @@ import { z } from "zod";
 import { followRun, type FollowParts } from "../agent-runs/follow-run.ts";
 import { needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
-import { checkRights, type Asker } from "../identity/asker.ts";
+import { checkRights, type Requester } from "../identity/requester.ts";
 import { CONTEXT, isOver, isPlain, labelsFor, taskIdOf, taskOf, textOf } from "./task.ts";
 import { tellRun, type FollowedTask } from "./tell-run.ts";
 
@@ -42,20 +42,20 @@ const Decision = z.looseObject({
   reason: z.string().max(500).optional(),
 });
 
-/** One agent for one asker: tasks are runs, so that every gateway knows them, and none keeps any. */
+/** One agent for one requester: tasks are runs, so that every gateway knows them, and none keeps any. */
 export class RunHandler implements A2ARequestHandler {
   readonly #parts: FollowParts;
-  readonly #asker: Asker;
+  readonly #requester: Requester;
   readonly #card: AgentCard;
   readonly #agent: string;
 
   constructor(
     parts: FollowParts,
-    asker: Asker,
+    requester: Requester,
     { agent, card }: { agent: string; card: AgentCard },
   ) {
     this.#parts = parts;
-    this.#asker = asker;
+    this.#requester = requester;
     this.#agent = agent;
     this.#card = card;
   }
@@ -99,10 +99,10 @@ export class RunHandler implements A2ARequestHandler {
     const run = await this.#run(id);
     if (run.status === "cancelled") return taskOf(run);
     if (isOver(run)) throw new TaskNotCancelableError({ message: `task ${id} has ended` });
-    const follow = followRun(this.#parts, this.#asker, { runId: run.runId });
+    const follow = followRun(this.#parts, this.#requester, { runId: run.runId });
     const timer = setTimeout(() => follow.stop(), 5_000);
     try {
-      await this.#asker.ask(requestCancel, { runId: run.runId, reason: "cancelled over A2A" });
+      await this.#requester.ask(requestCancel, { runId: run.runId, reason: "cancelled over A2A" });
       for await (const item of follow.items) if (item.kind === "end") break;
     } finally {
       clearTimeout(timer);
@@ -115,7 +115,7 @@ export class RunHandler implements A2ARequestHandler {
     id,
   }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
     const run = await this.#run(id);
-    const follow = followRun(this.#parts, this.#asker, { runId: run.runId });
+    const follow = followRun(this.#parts, this.#requester, { runId: run.runId });
     try {
       const task = taskOf(await this.#run(id));
       if (isOver(run)) throw new UnsupportedOperationError({ message: `task ${id} has ended` });
@@ -128,11 +128,11 @@ export class RunHandler implements A2ARequestHandler {
   /** Of the newest 200 runs of the agent that came over this protocol, the last changed first. A page goes on behind the task that its token names. */
   async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
     const { contextId, status, pageToken } = request;
-    const { runs } = await this.#asker.ask(listRuns, { agent: this.#agent, limit: 200 });
+    const { runs } = await this.#requester.ask(listRuns, { agent: this.#agent, limit: 200 });
     const own = runs.filter(
       ({ labels, requester }) =>
         labels["via"] === "a2a" &&
-        requester === this.#asker.caller &&
+        requester === this.#requester.caller &&
         (contextId === "" || labels[CONTEXT] === contextId),
     );
     const tasks = own
@@ -185,7 +185,7 @@ export class RunHandler implements A2ARequestHandler {
       message.contextId.slice(0, 256) ||
       (repeatKey === undefined ? randomUUID() : digestOf(repeatKey));
     const labels = labelsFor(contextId, configuration?.acceptedOutputModes);
-    const follow = await startAgentRun(this.#parts, this.#asker, {
+    const follow = await startAgentRun(this.#parts, this.#requester, {
       agent: this.#agent,
       input,
       session: sessionKeyOf("a2a", contextId),
@@ -208,7 +208,7 @@ export class RunHandler implements A2ARequestHandler {
       throw new RequestMalformedError({
         message: `task ${message.taskId} is of another context: leave contextId out`,
       });
-    const follow = followRun(this.#parts, this.#asker, { runId });
+    const follow = followRun(this.#parts, this.#requester, { runId });
     try {
       await this.#tell(run, message);
     } catch (error) {
@@ -230,22 +230,22 @@ export class RunHandler implements A2ARequestHandler {
           message: `the task does not wait for ${id.slice(0, 64)}`,
         });
       const why = reason === undefined || reason === "" ? {} : { reason };
-      await this.#asker.ask(approve ? approveCall : denyCall, { id, ...why });
+      await this.#requester.ask(approve ? approveCall : denyCall, { id, ...why });
     }
     if (decisions.length > 0) return;
     const question = waits.find(({ reason }) => reason === "question");
     const text = textOf(message);
     if (question !== undefined) {
-      await this.#asker.ask(answerQuestion, { runId, callId: question.callId, answer: text });
+      await this.#requester.ask(answerQuestion, { runId, callId: question.callId, answer: text });
       return;
     }
     if (waits.some(needsPerson))
       throw new UnsupportedOperationError({
         message: "the task waits for a decision: send a data part {approvalId, approve}",
       });
-    const user = await this.#asker.user();
+    const user = await this.#requester.user();
     checkRights(steerRun, user);
-    const about = { userToken: user.token, correlationId: this.#asker.requestId };
+    const about = { userToken: user.token, correlationId: this.#requester.requestId };
     await publishCommand(this.#parts.bus, steerRun, { runId }, { message: text }, about);
   }
 
@@ -264,13 +264,13 @@ export class RunHandler implements A2ARequestHandler {
     }
   }
 
-  /** A run of the asker and this agent; any other one is not found. */
+  /** A run of the requester and this agent; any other one is not found. */
   async #run(taskId: string): Promise<RunDetail> {
     const name = taskId.includes("~") || !RunId.safeParse(taskId).success ? null : taskId;
     if (name === null) throw notFound(taskId);
     try {
-      const runId = fullRunId(this.#asker.caller, name);
-      const { run } = await this.#asker.ask(getRun, { runId });
+      const runId = fullRunId(this.#requester.caller, name);
+      const { run } = await this.#requester.ask(getRun, { runId });
       if (run.agent !== this.#agent) throw notFound(taskId);
       return run;
     } catch (error) {

@@ -13,7 +13,7 @@ import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { openEventStream } from "../events/event-stream.ts";
-import { askerOf } from "../identity/asker.ts";
+import { requesterOf } from "../identity/requester.ts";
 import { openPlaces } from "../identity/places.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
@@ -40,14 +40,14 @@ export function createA2aEndpoint(parts: A2aParts): {
 } {
   const places = openPlaces("A2A requests", STREAMS);
   const cardOf = async (c: Context<GatewayEnv>): Promise<AgentCard> => {
-    const asker = askerOf(c, parts);
-    if (!asker.may(startRun))
+    const requester = requesterOf(c, parts);
+    if (!requester.may(startRun))
       throw new Problem({
         status: 403,
         code: "forbidden",
         detail: "this credential may not start runs",
       });
-    const { agent } = await asker.ask(getAgent, { name: c.req.param("agent") ?? "" });
+    const { agent } = await requester.ask(getAgent, { name: c.req.param("agent") ?? "" });
     const base = addressOf(c, parts.publicUrl).origin;
     return agentCard(agent, `${base}/a2a/${agent.name}`);
   };
@@ -63,14 +63,14 @@ export function createA2aEndpoint(parts: A2aParts): {
       const body = await readBody(c.env.incoming, BODY_LIMIT).catch(unreadable);
       if (body instanceof Unreadable) return c.json(body.answer, body.status as 400); // statuses that have a body
       const card = await cardOf(c);
-      const asker = askerOf(c, parts);
+      const requester = requesterOf(c, parts);
       const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
       const failed = (error: unknown): Rpc => ({
         jsonrpc: "2.0",
         id,
         error: JsonRpcTransportHandler.mapToJSONRPCError(toldOf(error, parts.log)),
       });
-      const release = places.take(asker.caller);
+      const release = places.take(requester.caller);
       try {
         const headers = Object.fromEntries(c.req.raw.headers);
         // Which patch of it, has no part in what is agreed on.
@@ -82,7 +82,7 @@ export function createA2aEndpoint(parts: A2aParts): {
           ...(requestedVersion !== undefined && { requestedVersion }),
         });
         validateVersion(context.requestedVersion, card, "JSONRPC");
-        const handler = new RunHandler(parts, asker, { agent: card.name, card });
+        const handler = new RunHandler(parts, requester, { agent: card.name, card });
         const transport = new JsonRpcTransportHandler(withToldErrors(handler, parts.log));
         const answer = await transport.handle(body as Rpc, context);
         if (!(Symbol.asyncIterator in answer)) {

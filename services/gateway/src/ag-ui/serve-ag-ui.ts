@@ -9,7 +9,7 @@ import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
-import { askerOf, type Asker } from "../identity/asker.ts";
+import { requesterOf, type Requester } from "../identity/requester.ts";
 import { openPlaces } from "../identity/places.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
@@ -38,14 +38,14 @@ export function createAgUiEndpoint(
       throw invalid(`${issue?.path.join(".") ?? "(body)"}: ${issue?.message ?? "is not valid"}`);
     // The schema is that of the type.
     const input = parsed.data as RunAgentInput;
-    const asker = askerOf(c, parts);
-    const release = places.take(asker.caller);
+    const requester = requesterOf(c, parts);
+    const release = places.take(requester.caller);
     try {
       const agent = c.req.param("agent") ?? "";
       const follow =
         input.resume === undefined || input.resume.length === 0
-          ? await begin(parts, asker, { agent, input })
-          : await resume(parts, asker, { agent, input });
+          ? await begin(parts, requester, { agent, input })
+          : await resume(parts, requester, { agent, input });
       return streamRun(c.env.outgoing, follow, {
         tellerOf: (stream) => new AgUiTeller(stream, follow.runId, input),
         onEnd: release,
@@ -59,14 +59,14 @@ export function createAgUiEndpoint(
 
 function begin(
   parts: FollowParts,
-  asker: Asker,
+  requester: Requester,
   { agent, input }: { agent: string; input: RunAgentInput },
 ): Promise<RunFollow> {
   const { threadId, runId, messages } = input;
   const last = messages.at(-1);
   const text = last?.role === "user" ? textOf(last) : "";
   if (text === "") throw invalid("messages: the last one must be the user's, with text");
-  return startAgentRun(parts, asker, {
+  return startAgentRun(parts, requester, {
     agent,
     input: text,
     session: sessionKeyOf("ag-ui", threadId),
@@ -78,14 +78,14 @@ function begin(
 /** Gives the run what its interrupts asked for. All that are open have to be answered at once, as the protocol wants it. */
 async function resume(
   parts: FollowParts,
-  asker: Asker,
+  requester: Requester,
   { agent, input }: { agent: string; input: RunAgentInput },
 ): Promise<RunFollow> {
   const answers = input.resume ?? [];
   const [name = ""] = (answers[0]?.interruptId ?? "").split("/");
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name)) throw invalid("resume: unknown interruptId");
-  const runId = fullRunId(asker.caller, name);
-  const { run } = await asker.ask(getRun, { runId });
+  const runId = fullRunId(requester.caller, name);
+  const { run } = await requester.ask(getRun, { runId });
   if (run.agent !== agent) throw invalid("resume: the interrupts are those of another agent");
   const open = (run.waits ?? []).filter((wait) => interruptOf(runId, wait) !== null);
   const given = open.map((wait) => {
@@ -94,9 +94,9 @@ async function resume(
     if (answer === undefined) throw invalid(`resume: the interrupt ${id ?? ""} is not answered`);
     return { wait, answer };
   });
-  const follow = followRun(parts, asker, { runId, history: open.length === 0 });
+  const follow = followRun(parts, requester, { runId, history: open.length === 0 });
   try {
-    for (const { wait, answer } of given) await give(asker, { runId, wait, answer });
+    for (const { wait, answer } of given) await give(requester, { runId, wait, answer });
   } catch (error) {
     follow.stop();
     throw error;
@@ -105,7 +105,7 @@ async function resume(
 }
 
 async function give(
-  asker: Asker,
+  requester: Requester,
   about: { runId: string; wait: RunWait; answer: { status: string; payload?: unknown } },
 ): Promise<void> {
   const { runId, wait, answer } = about;
@@ -114,7 +114,7 @@ async function give(
     const said = answer.status === "cancelled" ? "The person gave no answer." : answer.payload;
     const value = z.looseObject({ answer: z.unknown() }).safeParse(said).data?.answer ?? said;
     const given = typeof value === "string" ? value : JSON.stringify(value ?? "");
-    await asker.ask(answerQuestion, { runId, callId: wait.callId, answer: given });
+    await requester.ask(answerQuestion, { runId, callId: wait.callId, answer: given });
     return;
   }
   const decision = Decision.safeParse(answer.payload);
@@ -122,7 +122,7 @@ async function give(
     throw invalid(`resume: an approval's payload is {"approved": true} or {"approved": false}`);
   const { approved = false, reason } = decision.data ?? {};
   const why = reason === undefined || reason === "" ? {} : { reason };
-  await asker.ask(approved ? approveCall : denyCall, { id, ...why });
+  await requester.ask(approved ? approveCall : denyCall, { id, ...why });
 }
 
 function textOf({ content }: Extract<Message, { role: "user" }>): string {

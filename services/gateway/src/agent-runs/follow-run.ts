@@ -6,7 +6,7 @@ import { runLive } from "@switchyard/contracts/run-events";
 import type { RunWait } from "@switchyard/contracts/run-waits";
 import { getRun } from "@switchyard/contracts/runs";
 import type { EventHub } from "../events/event-hub.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 import type { UserDesk } from "../identity/user-desk.ts";
 import { endOf, readRunEvent, type RunEnd, type RunEvent } from "./run-event.ts";
 import { StepText, type TextItem } from "./step-text.ts";
@@ -36,7 +36,7 @@ const MOST_WAITING = 20_000;
  */
 export function followRun(
   { bus, hub, desk }: FollowParts,
-  asker: Asker,
+  requester: Requester,
   { runId, history = false }: { readonly runId: string; readonly history?: boolean },
 ): RunFollow {
   const { owner, runId: name } = runTokens(runId);
@@ -63,11 +63,13 @@ export function followRun(
       if (delta.success) push(delta.data);
     }),
     hub.onStop(() => end(new ServiceError("gateway_stopping", STOPPING))),
-    desk.onEnded(asker.signedIn, () => end(new ServiceError("credential_ended", CREDENTIAL_ENDED))),
+    desk.onEnded(requester.signedIn, () =>
+      end(new ServiceError("credential_ended", CREDENTIAL_ENDED)),
+    ),
   ];
 
   const items = async function* (): AsyncGenerator<RunItem, void, undefined> {
-    const reader = new RunReader(asker, runId);
+    const reader = new RunReader(requester, runId);
     try {
       if (history) {
         const options = { filters: [`${subject}*`], from: "beginning", stopAtEnd: true } as const;
@@ -108,7 +110,7 @@ const STOPPING = "this gateway stops; the run goes on: send the same again to fo
 const CREDENTIAL_ENDED = "the credential has ended; the run goes on";
 
 class RunReader {
-  readonly #asker: Asker;
+  readonly #requester: Requester;
   readonly #runId: string;
   readonly #text = new StepText();
   #last = 0;
@@ -118,8 +120,8 @@ class RunReader {
   /** What the run asks people, by call: the event that it waits names the call alone. */
   readonly #questions = new Map<string, Pick<RunWait, "question" | "options" | "schema">>();
 
-  constructor(asker: Asker, runId: string) {
-    this.#asker = asker;
+  constructor(requester: Requester, runId: string) {
+    this.#requester = requester;
     this.#runId = runId;
   }
 
@@ -162,7 +164,7 @@ class RunReader {
     if (this.end === null) return;
     let { output } = this.end;
     if (!this.#isWhole) {
-      const { run } = await this.#asker.ask(getRun, { runId: this.#runId });
+      const { run } = await this.#requester.ask(getRun, { runId: this.#runId });
       output = run.output ?? output;
     }
     if (this.end.status === "succeeded") yield* this.#text.answer(output);

@@ -4,7 +4,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { getAgent } from "@switchyard/contracts/agents";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { requestCancel, startRun, type RunInput } from "@switchyard/contracts/runs";
-import { checkRights, type Asker } from "../identity/asker.ts";
+import { checkRights, type Requester } from "../identity/requester.ts";
 import { followRun, type FollowParts, type RunFollow } from "./follow-run.ts";
 
 export interface AgentRun {
@@ -22,17 +22,17 @@ export interface AgentRun {
 }
 
 /**
- * Starts a run as the asker and follows it. Rejects with a ServiceError: `forbidden`, `unknown_agent`, or what keeps the
+ * Starts a run as the requester and follows it. Rejects with a ServiceError: `forbidden`, `unknown_agent`, or what keeps the
  * command from being stored; afterwards what becomes of the run is told by its items.
  */
 export async function startAgentRun(
   parts: FollowParts,
-  asker: Asker,
+  requester: Requester,
   run: AgentRun,
 ): Promise<RunFollow> {
-  const start = await prepareStart(parts.bus, asker, run);
+  const start = await prepareStart(parts.bus, requester, run);
   const { runId } = start;
-  const follow = followRun(parts, asker, { runId, history: run.repeatKey !== undefined });
+  const follow = followRun(parts, requester, { runId, history: run.repeatKey !== undefined });
   try {
     await start.publish();
   } catch (error) {
@@ -42,21 +42,25 @@ export async function startAgentRun(
   return follow;
 }
 
-/** Starts a run as the asker and does not wait for it: resolves with its id when the command is stored. Rejects as {@link startAgentRun} does. */
-export async function leaveAgentRun(bus: Bus, asker: Asker, run: AgentRun): Promise<string> {
-  const start = await prepareStart(bus, asker, run);
+/** Starts a run as the requester and does not wait for it: resolves with its id when the command is stored. Rejects as {@link startAgentRun} does. */
+export async function leaveAgentRun(
+  bus: Bus,
+  requester: Requester,
+  run: AgentRun,
+): Promise<string> {
+  const start = await prepareStart(bus, requester, run);
   await start.publish();
   return start.runId;
 }
 
 async function prepareStart(
   bus: Bus,
-  asker: Asker,
+  requester: Requester,
   { agent, input, repeatKey, session, output, labels, via }: AgentRun,
 ): Promise<{ readonly runId: string; readonly publish: () => Promise<unknown> }> {
-  const user = await asker.user();
+  const user = await requester.user();
   checkRights(startRun, user);
-  await asker.ask(getAgent, { name: agent });
+  await requester.ask(getAgent, { name: agent });
   const name = repeatKey === undefined ? randomUUID() : nameOf(via, repeatKey);
   const run = {
     runId: name,
@@ -66,16 +70,20 @@ async function prepareStart(
     // Every request has an answer of its own, whatever the session would do with a message.
     ...(session === undefined ? {} : { session, onBusy: "enqueue" as const }),
   };
-  const about = { userToken: user.token, correlationId: asker.requestId };
+  const about = { userToken: user.token, correlationId: requester.requestId };
   return {
-    runId: fullRunId(asker.caller, name),
+    runId: fullRunId(requester.caller, name),
     publish: () => publishCommand(bus, startRun, { agent }, run, about),
   };
 }
 
 /** Asks for the end of a run; one that cannot be asked for is not an error, since nobody waits for it any more. */
-export async function cancelRun(asker: Asker, runId: string, reason: string): Promise<void> {
-  await asker.ask(requestCancel, { runId, reason }).catch(() => {});
+export async function cancelRun(
+  requester: Requester,
+  runId: string,
+  reason: string,
+): Promise<void> {
+  await requester.ask(requestCancel, { runId, reason }).catch(() => {});
 }
 
 /** The key of the session that stands for a conversation of a protocol, whose ids may have any form. */

@@ -5,7 +5,7 @@ import { RunInput } from "@switchyard/contracts/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import { leaveAgentRun } from "../agent-runs/start-run.ts";
-import { askerOf } from "../identity/asker.ts";
+import { requesterOf } from "../identity/requester.ts";
 import { countRequest, limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
@@ -115,7 +115,7 @@ async function start(
     await countRequest(c, parts, user);
     c.set("user", user);
     c.set("credential", key);
-    return await leaveAgentRun(parts.bus, askerOf(c, parts), {
+    return await leaveAgentRun(parts.bus, requesterOf(c, parts), {
       agent,
       input,
       repeatKey: `${name}\n${delivery}`,

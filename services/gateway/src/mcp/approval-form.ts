@@ -2,13 +2,13 @@ import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approv
 import { ServiceError } from "@switchyard/contracts/errors";
 import { inputRequired, inputResponse, type InputRequests } from "@modelcontextprotocol/server";
 import { howToApprove } from "../agent-runs/run-wait.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 
 type FormRequest = InputRequests[string];
 
 /** The form in which a person decides about a waiting call, with the arguments it is about. */
-export async function approvalForm(asker: Asker, approvalId: string): Promise<FormRequest> {
-  const { approval, presentation } = await asker.ask(getApproval, { id: approvalId });
+export async function approvalForm(requester: Requester, approvalId: string): Promise<FormRequest> {
+  const { approval, presentation } = await requester.ask(getApproval, { id: approvalId });
   const cut = presentation.isCut ? " (not all of them are shown)" : "";
   return inputRequired.elicit({
     message: `${approval.tool.name} wants to be called with ${presentation.args}${cut}. ${approval.why}`,
@@ -29,11 +29,11 @@ export async function approvalForm(asker: Asker, approvalId: string): Promise<Fo
 }
 
 /**
- * Does what the person decided, as the asker: whether it may is the policy's to say. Null when it is decided; else one
+ * Does what the person decided, as the requester: whether it may is the policy's to say. Null when it is decided; else one
  * sentence about why the call still waits.
  */
 export async function decide(
-  asker: Asker,
+  requester: Requester,
   approvalId: string,
   { responses, key }: { readonly responses: Record<string, unknown>; readonly key: string },
 ): Promise<string | null> {
@@ -45,8 +45,8 @@ export async function decide(
   const said = content?.["reason"];
   const reason = typeof said === "string" && said.trim() !== "" ? { reason: said } : {};
   try {
-    if (decision === "approve") await asker.ask(approveCall, { id: approvalId, ...reason });
-    else await asker.ask(denyCall, { id: approvalId, ...reason });
+    if (decision === "approve") await requester.ask(approveCall, { id: approvalId, ...reason });
+    else await requester.ask(denyCall, { id: approvalId, ...reason });
     return null;
   } catch (error) {
     // Somebody else was first: the call itself says what became of it.

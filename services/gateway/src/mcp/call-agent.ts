@@ -14,7 +14,7 @@ import { followRun, type RunFollow, type RunItem } from "../agent-runs/follow-ru
 import type { RunEnd } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { cancelRun, startAgentRun } from "../agent-runs/start-run.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 import { approvalForm, decide } from "./approval-form.ts";
 import { errorResult, failedCall } from "./mcp-errors.ts";
 import { AgentInput, checked, sessionOf, untilKnown } from "./run-tools.ts";
@@ -24,7 +24,7 @@ import { progressOf, type ToolCall } from "./tool-call.ts";
 /** A task is a result of the extension, which the SDK has no type for. */
 type Answer = CallToolResult | InputRequiredResult | TaskResult;
 
-/** What a client brings back with its person's answers. It chooses among the asker's own runs only. */
+/** What a client brings back with its person's answers. It chooses among the requester's own runs only. */
 const State = z.strictObject({
   run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/),
   asked: z.array(
@@ -37,18 +37,18 @@ const State = z.strictObject({
  * do that; else the result says how to decide, and the run stays. A client that cancels the call, or in stateless requests goes away, cancels the run.
  */
 export async function callAgent(agent: string, request: ToolCall): Promise<Answer> {
-  const { context, asker, parts } = request;
+  const { context, requester, parts } = request;
   const state = readState(context.mcpReq.requestState());
   try {
     if (state !== null) {
-      const runId = fullRunId(asker.caller, state.run);
+      const runId = fullRunId(requester.caller, state.run);
       const problem = await answerAll(request, runId, state);
       if (problem !== null) return errorResult("waiting", problem);
-      return await followToAnswer(followRun(parts, asker, { runId, history: true }), request);
+      return await followToAnswer(followRun(parts, requester, { runId, history: true }), request);
     }
     return await checked(AgentInput, request, async ({ input, session }) => {
       const run = { agent, input, via: "mcp", ...sessionOf(session) };
-      const follow = await startAgentRun(parts, asker, run);
+      const follow = await startAgentRun(parts, requester, run);
       if (request.abilities.tasks) {
         await untilKnown(follow);
         return taskOfNewRun(follow.runId);
@@ -61,7 +61,7 @@ export async function callAgent(agent: string, request: ToolCall): Promise<Answe
 }
 
 async function followToAnswer(follow: RunFollow, request: ToolCall): Promise<Answer> {
-  const { context, asker, parts } = request;
+  const { context, requester, parts } = request;
   const { runId } = follow;
   const { signal } = context.mcpReq;
   const tell = progressOf(context);
@@ -74,11 +74,11 @@ async function followToAnswer(follow: RunFollow, request: ToolCall): Promise<Ans
       const note = noteOf(item);
       if (note !== null) tell(note);
       if (item.kind !== "event" || item.name !== "waiting") continue;
-      const { run } = await asker.ask(getRun, { runId });
+      const { run } = await requester.ask(getRun, { runId });
       const open = (run.waits ?? []).filter(needsPerson);
       if (open.length > 0) return await park(runId, open, request);
     }
-    if (!parts.isStopping()) await cancelRun(asker, runId, "the MCP client cancelled the call");
+    if (!parts.isStopping()) await cancelRun(requester, runId, "the MCP client cancelled the call");
     return errorResult("cancelled", `run ${runId} was given up by its client`);
   } finally {
     signal.removeEventListener("abort", stop);
@@ -118,15 +118,15 @@ function noteOf(item: RunItem): string | null {
 }
 
 async function park(runId: string, open: readonly RunWait[], request: ToolCall): Promise<Answer> {
-  const { asker, abilities } = request;
+  const { requester, abilities } = request;
   const inputRequests: InputRequests = {};
   const asked: z.infer<typeof State>["asked"] = [];
   if (abilities.forms)
     for (const wait of open) {
-      if (wait.approvalId !== undefined && asker.may(approveCall)) {
-        inputRequests[wait.approvalId] = await approvalForm(asker, wait.approvalId);
+      if (wait.approvalId !== undefined && requester.may(approveCall)) {
+        inputRequests[wait.approvalId] = await approvalForm(requester, wait.approvalId);
         asked.push({ approval: wait.approvalId });
-      } else if (wait.reason === "question" && asker.may(answerQuestion)) {
+      } else if (wait.reason === "question" && requester.may(answerQuestion)) {
         inputRequests[wait.callId] = questionForm(wait);
         asked.push({ question: wait.callId });
       }
@@ -164,12 +164,12 @@ function questionForm({ question = "", options = [], schema }: RunWait): InputRe
 
 /** Gives the person's answers to the run. One sentence when something still waits. */
 async function answerAll(
-  { asker, context }: ToolCall,
+  { requester, context }: ToolCall,
   runId: string,
   { asked }: z.infer<typeof State>,
 ): Promise<string | null> {
   const responses = context.mcpReq.inputResponses ?? {};
-  const { run } = await asker.ask(getRun, { runId });
+  const { run } = await requester.ask(getRun, { runId });
   const waits = run.waits ?? [];
   const still: string[] = [];
   for (const { approval, question } of asked) {
@@ -177,8 +177,8 @@ async function answerAll(
     if (wait === undefined) continue; // decided elsewhere meanwhile
     const problem =
       approval === undefined
-        ? await answerOne(asker, { runId, wait, responses })
-        : await decide(asker, approval, { responses, key: approval });
+        ? await answerOne(requester, { runId, wait, responses })
+        : await decide(requester, approval, { responses, key: approval });
     if (problem !== null) still.push(problem);
   }
   if (still.length === 0) return null;
@@ -186,7 +186,7 @@ async function answerAll(
 }
 
 async function answerOne(
-  asker: Asker,
+  requester: Requester,
   about: { runId: string; wait: RunWait; responses: Record<string, unknown> },
 ): Promise<string | null> {
   const { runId, wait, responses } = about;
@@ -194,7 +194,7 @@ async function answerOne(
   const said = response.kind === "elicit" ? response.content?.["answer"] : undefined;
   if (typeof said !== "string") return describeWait(runId, wait);
   const answer = wait.schema === undefined ? said : fromJson(said);
-  await asker.ask(answerQuestion, { runId, callId: wait.callId, answer });
+  await requester.ask(answerQuestion, { runId, callId: wait.callId, answer });
   return null;
 }
 

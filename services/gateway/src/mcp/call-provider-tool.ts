@@ -20,7 +20,7 @@ import {
   type InputRequiredResult,
 } from "@modelcontextprotocol/server";
 import { howToApprove } from "../agent-runs/run-wait.ts";
-import { checkRights } from "../identity/asker.ts";
+import { checkRights } from "../identity/requester.ts";
 import { approvalForm, decide } from "./approval-form.ts";
 import { addressOf } from "./catalogue.ts";
 import { errorResult, failedCall, unknownTool } from "./mcp-errors.ts";
@@ -39,19 +39,19 @@ const CALL_ID = /^(?:once:)?mcp-[0-9a-f-]{36}$/;
 const FORM = "approval";
 
 /**
- * Calls a tool as the asker. A call that needs an approval is asked of the client's person where the client can do that and
- * the asker may decide; else it stays parked, the result says how to decide, and the same call made again finds what was decided.
+ * Calls a tool as the requester. A call that needs an approval is asked of the client's person where the client can do that and
+ * the requester may decide; else it stays parked, the result says how to decide, and the same call made again finds what was decided.
  */
 export async function callProviderTool(
   tool: ProviderTool,
   request: ToolCall,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { asker, context, abilities } = request;
+  const { requester, context, abilities } = request;
   const state = stateOf(context.mcpReq.requestState());
   try {
     if (state !== null) {
       const responses = context.mcpReq.inputResponses ?? {};
-      const why = await decide(asker, state.approvalId, { responses, key: FORM });
+      const why = await decide(requester, state.approvalId, { responses, key: FORM });
       if (why !== null) return errorResult("approval_required", why);
     }
     const callId = state?.callId ?? `${SINGLE_USE}mcp-${randomUUID()}`;
@@ -62,9 +62,9 @@ export async function callProviderTool(
       earlier?.isApproved === true ? await callOrWait(tool, earlier.callId, request) : first;
     if (!isWaiting(next)) return next;
     const waiting = earlier?.isApproved === false ? { ...next, ...earlier } : next;
-    if (abilities.forms && asker.may(approveCall))
+    if (abilities.forms && requester.may(approveCall))
       return inputRequired({
-        inputRequests: { [FORM]: await approvalForm(asker, waiting.approvalId) },
+        inputRequests: { [FORM]: await approvalForm(requester, waiting.approvalId) },
         requestState: `${waiting.callId} ${waiting.approvalId}`,
       });
     return errorResult(
@@ -111,12 +111,12 @@ async function callOnce(
   callId: string,
   request: ToolCall,
 ): Promise<CallToolResult> {
-  const { asker, args, context, parts } = request;
+  const { requester, args, context, parts } = request;
   const { bus } = parts;
   const { signal } = context.mcpReq;
-  const user = await asker.user();
+  const user = await requester.user();
   checkRights(server === null ? callBuiltin : callTool, user);
-  const about = { userToken: user.token, correlationId: asker.requestId, signal };
+  const about = { userToken: user.token, correlationId: requester.requestId, signal };
   const stops = [cancelWhenAborted(server, callId, request)];
   try {
     if (server === null) {
@@ -126,7 +126,7 @@ async function callOnce(
     const progress = progressTokenOf(context.mcpReq) === undefined ? undefined : randomUUID();
     if (progress !== undefined) {
       const tell = progressOf(context);
-      const to = { owner: asker.caller, progressId: progress };
+      const to = { owner: requester.caller, progressId: progress };
       const live = subscribeLive(bus, callProgress, to, (told) => tell(told.message, told));
       stops.push(() => live.stop());
     }
@@ -143,15 +143,15 @@ async function callOnce(
 function cancelWhenAborted(
   server: string | null,
   callId: string,
-  { asker, context, parts }: ToolCall,
+  { requester, context, parts }: ToolCall,
 ): () => void {
   const { signal } = context.mcpReq;
   const cancel = (): void => {
     if (parts.isStopping()) return;
     const asked =
       server === null
-        ? asker.ask(cancelBuiltin, { callId })
-        : asker.ask(cancelCall, { callId }, { tokens: { server } });
+        ? requester.ask(cancelBuiltin, { callId })
+        : requester.ask(cancelCall, { callId }, { tokens: { server } });
     asked.catch(() => {}); // it ends by its own time limit
   };
   signal.addEventListener("abort", cancel, { once: true });
@@ -161,10 +161,10 @@ function cancelWhenAborted(
 /** An approval of exactly this call that was asked for before, by a client that cannot carry on a call. The new one is taken back. */
 async function earlierOf(
   { approvalId }: Waiting,
-  { asker }: ToolCall,
+  { requester }: ToolCall,
 ): Promise<(Waiting & { readonly isApproved: boolean }) | null> {
-  const { approval } = await asker.ask(getApproval, { id: approvalId });
-  const { approvals } = await asker.ask(listApprovals, { pendingOnly: false, limit: 100 });
+  const { approval } = await requester.ask(getApproval, { id: approvalId });
+  const { approvals } = await requester.ask(listApprovals, { pendingOnly: false, limit: 100 });
   const earlier = approvals.find(
     ({ id, binding, state, callId }) =>
       id !== approvalId &&
@@ -173,7 +173,7 @@ async function earlierOf(
       CALL_ID.test(callId ?? ""),
   );
   if (earlier === undefined) return null;
-  await asker.ask(cancelApproval, { id: approvalId }).catch(() => {}); // it ends by its own time limit
+  await requester.ask(cancelApproval, { id: approvalId }).catch(() => {}); // it ends by its own time limit
   const { id, callId, expiresAt, state } = earlier;
   return { approvalId: id, callId: callId ?? "", expiresAt, isApproved: state === "approved" };
 }

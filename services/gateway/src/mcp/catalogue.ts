@@ -16,18 +16,25 @@ import {
   type ResourceTemplateType,
   type Tool,
 } from "@modelcontextprotocol/server";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 import { agentTool, runTools } from "./run-tools.ts";
 
-/** What a client sees: everything that the asker may use, or one server alone under its own names. */
+/** What a client sees: everything that the requester may use, or one server alone under its own names. */
 export interface Catalogue {
-  tools(asker: Asker): Promise<Tool[]>;
-  resources(asker: Asker): Promise<Resource[]>;
-  templates(asker: Asker): Promise<ResourceTemplateType[]>;
-  read(asker: Asker, uri: string): Promise<ReadResourceResult>;
-  prompts(asker: Asker): Promise<Prompt[]>;
-  prompt(asker: Asker, name: string, args: Record<string, string>): Promise<GetPromptResult>;
-  complete(asker: Asker, request: Completion): Promise<{ values: string[]; hasMore: boolean }>;
+  tools(requester: Requester): Promise<Tool[]>;
+  resources(requester: Requester): Promise<Resource[]>;
+  templates(requester: Requester): Promise<ResourceTemplateType[]>;
+  read(requester: Requester, uri: string): Promise<ReadResourceResult>;
+  prompts(requester: Requester): Promise<Prompt[]>;
+  prompt(
+    requester: Requester,
+    name: string,
+    args: Record<string, string>,
+  ): Promise<GetPromptResult>;
+  complete(
+    requester: Requester,
+    request: Completion,
+  ): Promise<{ values: string[]; hasMore: boolean }>;
 }
 
 export interface Completion {
@@ -43,63 +50,68 @@ export function serverCatalogue(server: string): Catalogue {
   const tokens = { server };
   const at = { tokens } as const;
   return {
-    async tools(asker) {
-      if (!asker.may(callTool)) return [];
-      const { tools } = await asker.ask(listTools, { server });
+    async tools(requester) {
+      if (!requester.may(callTool)) return [];
+      const { tools } = await requester.ask(listTools, { server });
       return tools.map((tool) => mcpTool(tool, tool.tool));
     },
-    async resources(asker) {
-      const { resources } = await orNone(asker.ask(features.listResources, {}, at), {
+    async resources(requester) {
+      const { resources } = await orNone(requester.ask(features.listResources, {}, at), {
         resources: [],
         more: false,
       });
       return resources; // as the server sent them; the contract checked what is used
     },
-    async templates(asker) {
-      const { templates } = await orNone(asker.ask(features.listResourceTemplates, {}, at), {
+    async templates(requester) {
+      const { templates } = await orNone(requester.ask(features.listResourceTemplates, {}, at), {
         templates: [],
         more: false,
       });
       return templates; // as above
     },
-    async read(asker, uri) {
-      const { contents } = await asker.ask(features.readResource, { uri }, at).catch(notFound(uri));
+    async read(requester, uri) {
+      const { contents } = await requester
+        .ask(features.readResource, { uri }, at)
+        .catch(notFound(uri));
       return { contents } as ReadResourceResult; // as above
     },
-    async prompts(asker) {
-      const { prompts } = await orNone(asker.ask(features.listPrompts, {}, at), {
+    async prompts(requester) {
+      const { prompts } = await orNone(requester.ask(features.listPrompts, {}, at), {
         prompts: [],
         more: false,
       });
       return prompts; // as above
     },
-    async prompt(asker, name, args) {
-      const { messages, description } = await asker.ask(features.getPrompt, { name, args }, at);
+    async prompt(requester, name, args) {
+      const { messages, description } = await requester.ask(features.getPrompt, { name, args }, at);
       return { messages, ...(description !== null && { description }) } as GetPromptResult; // as above
     },
-    async complete(asker, { ref, argument, args }) {
+    async complete(requester, { ref, argument, args }) {
       const named =
         ref.type === "ref/prompt"
           ? { type: "prompt" as const, name: ref.name }
           : { type: "resource" as const, uri: ref.uri };
       const request = { ref: named, argument, args };
-      const { values, more } = await asker.ask(features.completeArgument, request, at);
+      const { values, more } = await requester.ask(features.completeArgument, request, at);
       return { values, hasMore: more };
     },
   };
 }
 
-/** All that the asker may use: MCP tools under their canonical names, built-in tools, agents, runs and skills. */
+/** All that the requester may use: MCP tools under their canonical names, built-in tools, agents, runs and skills. */
 export const wholeCatalogue: Catalogue = {
-  async tools(asker) {
+  async tools(requester) {
     const none = { tools: [], failures: [] };
     const [mcp, builtins, { agents }] = await Promise.all([
-      asker.may(callTool) ? orNone(asker.ask(listTools, {}), none) : none,
-      asker.may(callBuiltin) ? orNone(asker.ask(listBuiltins, {}), none) : none,
-      asker.may(startRun)
-        ? orNone<{ agents: { name: string; description: string }[] }>(asker.ask(listAgents, {}), {
-            agents: [],
-          })
+      requester.may(callTool) ? orNone(requester.ask(listTools, {}), none) : none,
+      requester.may(callBuiltin) ? orNone(requester.ask(listBuiltins, {}), none) : none,
+      requester.may(startRun)
+        ? orNone<{ agents: { name: string; description: string }[] }>(
+            requester.ask(listAgents, {}),
+            {
+              agents: [],
+            },
+          )
         : { agents: [] },
     ]);
     return [
@@ -108,12 +120,12 @@ export const wholeCatalogue: Catalogue = {
         ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // a JSON Schema of an object
       ),
       ...agents.map(agentTool),
-      ...runTools.filter(({ contract }) => asker.may(contract)).map(({ tool }) => tool),
+      ...runTools.filter(({ contract }) => requester.may(contract)).map(({ tool }) => tool),
     ];
   },
-  async resources(asker) {
-    const lists = await ofServers(asker, async (server) => {
-      const resources = await serverCatalogue(server).resources(asker);
+  async resources(requester) {
+    const lists = await ofServers(requester, async (server) => {
+      const resources = await serverCatalogue(server).resources(requester);
       return resources.map((resource) =>
         changed(resource, {
           uri: addressOf(server, resource.uri),
@@ -122,12 +134,12 @@ export const wholeCatalogue: Catalogue = {
         }),
       );
     });
-    const skills = await skillsOf(asker);
+    const skills = await skillsOf(requester);
     return [...lists.flat(), ...skills.map(skillResource)];
   },
-  async templates(asker) {
-    const lists = await ofServers(asker, async (server) => {
-      const templates = await serverCatalogue(server).templates(asker);
+  async templates(requester) {
+    const lists = await ofServers(requester, async (server) => {
+      const templates = await serverCatalogue(server).templates(requester);
       return templates.map((template) =>
         changed(template, {
           // A template stays one: only what stands before it is ours.
@@ -138,42 +150,45 @@ export const wholeCatalogue: Catalogue = {
     });
     return lists.flat();
   },
-  async read(asker, uri) {
-    if (uri.startsWith(SKILL_URI)) return readSkill(asker, uri);
+  async read(requester, uri) {
+    if (uri.startsWith(SKILL_URI)) return readSkill(requester, uri);
     const { server, own } = partsOf(uri);
-    const { contents } = await serverCatalogue(server).read(asker, own);
+    const { contents } = await serverCatalogue(server).read(requester, own);
     return { contents: contents.map((one) => changed(one, { uri: addressOf(server, one.uri) })) };
   },
-  async prompts(asker) {
-    const lists = await ofServers(asker, async (server) => {
-      const prompts = await serverCatalogue(server).prompts(asker);
+  async prompts(requester) {
+    const lists = await ofServers(requester, async (server) => {
+      const prompts = await serverCatalogue(server).prompts(requester);
       return prompts.map((prompt) => changed(prompt, { name: `${server}__${prompt.name}` }));
     });
-    const skills = await skillsOf(asker);
+    const skills = await skillsOf(requester);
     return [
       ...lists.flat(),
       ...skills.filter(({ userInvocable }) => userInvocable).map(skillPrompt),
     ];
   },
-  async prompt(asker, name, args) {
+  async prompt(requester, name, args) {
     if (name.startsWith(SKILL_PROMPT)) {
       const skill = { name: name.slice(SKILL_PROMPT.length), arguments: args["arguments"] ?? "" };
-      const { text } = await asker.ask(renderSkill, skill);
+      const { text } = await requester.ask(renderSkill, skill);
       return { messages: [{ role: "user", content: { type: "text", text } }] };
     }
     const { server, own } = serverOfPrompt(name);
-    return serverCatalogue(server).prompt(asker, own, args);
+    return serverCatalogue(server).prompt(requester, own, args);
   },
-  async complete(asker, request) {
+  async complete(requester, request) {
     const { ref } = request;
     if (ref.type === "ref/prompt") {
       if (ref.name.startsWith(SKILL_PROMPT)) return { values: [], hasMore: false };
       const { server, own } = serverOfPrompt(ref.name);
-      return serverCatalogue(server).complete(asker, { ...request, ref: { ...ref, name: own } });
+      return serverCatalogue(server).complete(requester, {
+        ...request,
+        ref: { ...ref, name: own },
+      });
     }
     if (ref.uri.startsWith(SKILL_URI)) return { values: [], hasMore: false };
     const { server, own } = partsOf(ref.uri);
-    return serverCatalogue(server).complete(asker, { ...request, ref: { ...ref, uri: own } });
+    return serverCatalogue(server).complete(requester, { ...request, ref: { ...ref, uri: own } });
   },
 };
 
@@ -208,30 +223,33 @@ function mcpTool({ description, inputSchema }: ToolInfo, name: string): Tool {
   return { name, description, inputSchema }; // a JSON Schema of an object, as the server sent it
 }
 
-/** What each server that the asker knows of has; one that does not answer has nothing. */
-async function ofServers<T>(asker: Asker, list: (server: string) => Promise<T>): Promise<T[]> {
+/** What each server that the requester knows of has; one that does not answer has nothing. */
+async function ofServers<T>(
+  requester: Requester,
+  list: (server: string) => Promise<T>,
+): Promise<T[]> {
   const lists = await Promise.all(
-    (await serversOf(asker)).map((server) => list(server).catch(() => null)),
+    (await serversOf(requester)).map((server) => list(server).catch(() => null)),
   );
   return lists.filter((one) => one !== null) as T[]; // without those that failed
 }
 
 /** The list of servers is for administrators; anybody else knows those whose tools it may call. */
-async function serversOf(asker: Asker): Promise<string[]> {
-  if (asker.may(listServers)) {
+async function serversOf(requester: Requester): Promise<string[]> {
+  if (requester.may(listServers)) {
     const { servers } = await orNone<{ servers: { id: string; status: string }[] }>(
-      asker.ask(listServers, {}),
+      requester.ask(listServers, {}),
       { servers: [] },
     );
     return servers.filter(({ status }) => status === "connected").map(({ id }) => id);
   }
-  const { tools } = await orNone(asker.ask(listTools, {}), { tools: [], failures: [] });
+  const { tools } = await orNone(requester.ask(listTools, {}), { tools: [], failures: [] });
   return [...new Set(tools.map(({ server }) => server))];
 }
 
-async function skillsOf(asker: Asker): Promise<readonly SkillSummary[]> {
-  if (!asker.may(listSkills)) return [];
-  const { skills } = await orNone<{ skills: SkillSummary[] }>(asker.ask(listSkills, {}), {
+async function skillsOf(requester: Requester): Promise<readonly SkillSummary[]> {
+  if (!requester.may(listSkills)) return [];
+  const { skills } = await orNone<{ skills: SkillSummary[] }>(requester.ask(listSkills, {}), {
     skills: [],
   });
   return skills;
@@ -248,11 +266,11 @@ function skillPrompt({ name, description, argumentHint }: SkillSummary): Prompt 
   return { name: `${SKILL_PROMPT}${name}`, title: name, description, arguments: [text] };
 }
 
-async function readSkill(asker: Asker, uri: string): Promise<ReadResourceResult> {
+async function readSkill(requester: Requester, uri: string): Promise<ReadResourceResult> {
   const [, name, path] = /^skill:\/\/([A-Za-z0-9_-]+)\/(.+)$/.exec(uri) ?? [];
   if (name === undefined || path === undefined) throw new ResourceNotFoundError(uri);
   const limit = 262_144;
-  const file = await asker.ask(readSkillFile, { name, path, limit }).catch(notFound(uri));
+  const file = await requester.ask(readSkillFile, { name, path, limit }).catch(notFound(uri));
   const text = Buffer.from(file.base64, "base64").toString("utf8");
   return { contents: [{ uri, mimeType: "text/markdown", text }] };
 }

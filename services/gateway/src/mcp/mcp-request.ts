@@ -1,17 +1,17 @@
 import type { AuthInfo, ServerContext } from "@modelcontextprotocol/server";
 import { CLIENT_CAPABILITIES_META_KEY, ProtocolError } from "@modelcontextprotocol/server";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 
 /** What the SDK carries of a request's sender to the handlers. The credential is not in it: nothing passes it on. */
-export function authInfoOf(asker: Asker, server: string | null): AuthInfo {
-  return { token: "", clientId: asker.caller, scopes: [], extra: { asker, server } };
+export function authInfoOf(requester: Requester, server: string | null): AuthInfo {
+  return { token: "", clientId: requester.caller, scopes: [], extra: { requester, server } };
 }
 
 /** Who sent the request. Each request of a session has its own, so that a role that ended ends. */
-export function askerOfRequest(context: ServerContext): Asker {
-  const asker = context.http?.authInfo?.extra?.["asker"];
-  if (asker === undefined) throw new ProtocolError(-32_600, "the request has no sender");
-  return asker as Asker; // put there by authInfoOf alone
+export function requesterOfRequest(context: ServerContext): Requester {
+  const requester = context.http?.authInfo?.extra?.["requester"];
+  if (requester === undefined) throw new ProtocolError(-32_600, "the request has no sender");
+  return requester as Requester; // put there by authInfoOf alone
 }
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

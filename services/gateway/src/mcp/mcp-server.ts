@@ -9,7 +9,7 @@ import { z } from "zod";
 import { callAgent } from "./call-agent.ts";
 import { callProviderTool } from "./call-provider-tool.ts";
 import { serverCatalogue, wholeCatalogue } from "./catalogue.ts";
-import { abilitiesOf, askerOfRequest, TASKS_EXTENSION } from "./mcp-request.ts";
+import { abilitiesOf, requesterOfRequest, TASKS_EXTENSION } from "./mcp-request.ts";
 import { unknownTool, withErrors } from "./mcp-errors.ts";
 import { AGENT_TOOL, runTools } from "./run-tools.ts";
 import { cancelTask, getTask } from "./run-tasks.ts";
@@ -43,14 +43,14 @@ export function createMcpServer(
 
   mcp.setRequestHandler("tools/list", (_request, context) =>
     withErrors(faultOf(parts, context), async () => ({
-      tools: await catalogue.tools(askerOfRequest(context)),
+      tools: await catalogue.tools(requesterOfRequest(context)),
     })),
   );
   mcp.setRequestHandler("tools/call", ({ params }, context) =>
     withErrors(faultOf(parts, context), async () => {
       const call: ToolCall = {
         parts,
-        asker: askerOfRequest(context),
+        requester: requesterOfRequest(context),
         context,
         abilities: abilitiesOf(context, mcp.getClientCapabilities()),
         args: params.arguments ?? {},
@@ -62,32 +62,32 @@ export function createMcpServer(
   );
   mcp.setRequestHandler("resources/list", (_request, context) =>
     withErrors(faultOf(parts, context), async () => ({
-      resources: await catalogue.resources(askerOfRequest(context)),
+      resources: await catalogue.resources(requesterOfRequest(context)),
     })),
   );
   mcp.setRequestHandler("resources/templates/list", (_request, context) =>
     withErrors(faultOf(parts, context), async () => ({
-      resourceTemplates: await catalogue.templates(askerOfRequest(context)),
+      resourceTemplates: await catalogue.templates(requesterOfRequest(context)),
     })),
   );
   mcp.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
-    withErrors(faultOf(parts, context), () => catalogue.read(askerOfRequest(context), uri)),
+    withErrors(faultOf(parts, context), () => catalogue.read(requesterOfRequest(context), uri)),
   );
   mcp.setRequestHandler("prompts/list", (_request, context) =>
     withErrors(faultOf(parts, context), async () => ({
-      prompts: await catalogue.prompts(askerOfRequest(context)),
+      prompts: await catalogue.prompts(requesterOfRequest(context)),
     })),
   );
   mcp.setRequestHandler("prompts/get", ({ params }, context) =>
     withErrors(faultOf(parts, context), () =>
-      catalogue.prompt(askerOfRequest(context), params.name, params.arguments ?? {}),
+      catalogue.prompt(requesterOfRequest(context), params.name, params.arguments ?? {}),
     ),
   );
   mcp.setRequestHandler("completion/complete", ({ params }, context) =>
     withErrors(faultOf(parts, context), async () => {
       const { ref, argument } = params;
       const completion = { ref, argument, args: params.context?.arguments ?? {} };
-      return { completion: await catalogue.complete(askerOfRequest(context), completion) };
+      return { completion: await catalogue.complete(requesterOfRequest(context), completion) };
     }),
   );
   if (isWhole && era === "modern") handleTasks(mcp, parts);
@@ -97,10 +97,10 @@ export function createMcpServer(
 /** Tasks are an extension, which the SDK carries and does not know. */
 function handleTasks(mcp: Server, parts: McpParts): void {
   mcp.setRequestHandler("tasks/get", { params: TaskRef }, ({ taskId }, context) =>
-    withErrors(faultOf(parts, context), () => getTask(askerOfRequest(context), taskId)),
+    withErrors(faultOf(parts, context), () => getTask(requesterOfRequest(context), taskId)),
   );
   mcp.setRequestHandler("tasks/cancel", { params: TaskRef }, ({ taskId }, context) =>
-    withErrors(faultOf(parts, context), () => cancelTask(askerOfRequest(context), taskId)),
+    withErrors(faultOf(parts, context), () => cancelTask(requesterOfRequest(context), taskId)),
   );
   // What a run waits for is decided under its own addresses, see tasks/get.
   mcp.setRequestHandler("tasks/update", { params: TaskRef }, () => {
@@ -111,7 +111,7 @@ function handleTasks(mcp: Server, parts: McpParts): void {
 function faultOf(parts: McpParts, context: ServerContext): (error: unknown) => void {
   const { method } = context.mcpReq;
   return (err) => {
-    const { requestId } = askerOfRequest(context);
+    const { requestId } = requesterOfRequest(context);
     parts.log.error({ err, requestId, method }, "request fault");
   };
 }

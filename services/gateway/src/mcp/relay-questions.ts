@@ -15,10 +15,10 @@ const beingAsked = new Set<string>();
  * Elsewhere they wait for `POST /api/v1/mcp/questions/{id}/answer`. Returns what ends it.
  */
 export function relayQuestions(server: string, request: ToolCall): () => void {
-  const { asker, parts, abilities, context } = request;
-  if (!abilities.forms || context.sessionId === undefined || !asker.may(answerQuestion))
+  const { requester, parts, abilities, context } = request;
+  if (!abilities.forms || context.sessionId === undefined || !requester.may(answerQuestion))
     return () => {};
-  const prefix = `yard.evt.mcp-question.${asker.caller}.`;
+  const prefix = `yard.evt.mcp-question.${requester.caller}.`;
   return parts.hub.onEvent(({ subject, payload }) => {
     if (!subject.startsWith(prefix) || !subject.endsWith(".requested")) return;
     const parsed = questionRequested.payload.safeParse(payload);
@@ -45,7 +45,7 @@ function propertiesOf(fields: QuestionForm["fields"]): Record<string, { type: "b
 }
 
 async function relay({ id, message, form, expiresAt }: Question, request: ToolCall): Promise<void> {
-  const { asker, context } = request;
+  const { requester, context } = request;
   if (form === null) return;
   const answer = await context.mcpReq
     .elicitInput(
@@ -64,5 +64,5 @@ async function relay({ id, message, form, expiresAt }: Question, request: ToolCa
   if (answer === null) return;
   const content = AnswerContent.safeParse(answer.content);
   const said = answer.action === "accept" && content.success ? { content: content.data } : {};
-  await asker.ask(answerQuestion, { id, action: answer.action, ...said }).catch(() => {});
+  await requester.ask(answerQuestion, { id, action: answer.action, ...said }).catch(() => {});
 }

@@ -1,7 +1,7 @@
 import { fullRunId } from "@switchyard/contracts/ids";
 import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 
 /** Runs as tasks of the extension `io.modelcontextprotocol/tasks`: the task's id is the run's name, so any gateway knows it. */
 
@@ -22,9 +22,12 @@ export function taskOfNewRun(runId: string): TaskResult {
   };
 }
 
-export async function getTask(asker: Asker, taskId: string): Promise<Record<string, unknown>> {
-  const runId = fullRunId(asker.caller, taskId);
-  const { run } = await asker.ask(getRun, { runId });
+export async function getTask(
+  requester: Requester,
+  taskId: string,
+): Promise<Record<string, unknown>> {
+  const runId = fullRunId(requester.caller, taskId);
+  const { run } = await requester.ask(getRun, { runId });
   const { createdAt, updatedAt } = run;
   const status = statusOf(run);
   const said = messageOf(run);
@@ -37,8 +40,11 @@ export async function getTask(asker: Asker, taskId: string): Promise<Record<stri
   };
 }
 
-export async function cancelTask(asker: Asker, taskId: string): Promise<Record<string, unknown>> {
-  await asker.ask(requestCancel, { runId: fullRunId(asker.caller, taskId) });
+export async function cancelTask(
+  requester: Requester,
+  taskId: string,
+): Promise<Record<string, unknown>> {
+  await requester.ask(requestCancel, { runId: fullRunId(requester.caller, taskId) });
   return { resultType: "complete" };
 }
 

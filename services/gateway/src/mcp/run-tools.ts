@@ -56,7 +56,7 @@ export const runTools: readonly {
     call: (request) =>
       checked(StartInput, request, async ({ agent, input, session }) => {
         const run = { agent, input, via: "mcp", ...sessionOf(session) };
-        const follow = await startAgentRun(request.parts, request.asker, run);
+        const follow = await startAgentRun(request.parts, request.requester, run);
         await untilKnown(follow);
         return dataResult({ runId: follow.runId });
       }),
@@ -71,9 +71,9 @@ export const runTools: readonly {
     },
     call: (request) =>
       checked(GetInput, request, async ({ runId, waitSeconds }) => {
-        const full = fullRunId(request.asker.caller, runId);
+        const full = fullRunId(request.requester.caller, runId);
         if (waitSeconds > 0) await untilEnd(request, full, waitSeconds * 1_000);
-        const { run } = await request.asker.ask(getRun, { runId: full });
+        const { run } = await request.requester.ask(getRun, { runId: full });
         return dataResult(shortRun(run));
       }),
   },
@@ -86,9 +86,9 @@ export const runTools: readonly {
     },
     call: (request) =>
       checked(CancelInput, request, async ({ runId, reason }) => {
-        const full = fullRunId(request.asker.caller, runId);
+        const full = fullRunId(request.requester.caller, runId);
         const about = { runId: full, ...(reason !== undefined && reason !== "" && { reason }) };
-        return dataResult(await request.asker.ask(requestCancel, about));
+        return dataResult(await request.requester.ask(requestCancel, about));
       }),
   },
 ];
@@ -122,19 +122,19 @@ export async function untilKnown(follow: RunFollow): Promise<void> {
 
 /** Until the run has ended, waits for a person, or the time is over. Whether it may be seen is asked afterwards. */
 async function untilEnd(
-  { parts, asker, context }: ToolCall,
+  { parts, requester, context }: ToolCall,
   runId: string,
   ms: number,
 ): Promise<void> {
-  await asker.ask(getRun, { runId });
-  const follow = followRun(parts, asker, { runId, history: true });
+  await requester.ask(getRun, { runId });
+  const follow = followRun(parts, requester, { runId, history: true });
   const stop = (): void => follow.stop();
   const timer = setTimeout(stop, ms);
   context.mcpReq.signal.addEventListener("abort", stop, { once: true });
   try {
     for await (const item of follow.items) {
       if (item.kind !== "event" || item.name !== "waiting") continue;
-      const { run } = await asker.ask(getRun, { runId });
+      const { run } = await requester.ask(getRun, { runId });
       if (run.waits?.some(needsPerson) === true) return;
     }
   } finally {

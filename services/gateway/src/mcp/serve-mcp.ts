@@ -3,7 +3,7 @@ import { ServerId } from "@switchyard/contracts/ids";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
-import { askerOf } from "../identity/asker.ts";
+import { requesterOf } from "../identity/requester.ts";
 import { openPlaces } from "../identity/places.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
@@ -53,15 +53,15 @@ export function createMcpEndpoint(
   return async (c) => {
     const scope = scopeOf(c);
     const body = await readBody(c.env.incoming, BODY_LIMIT);
-    const asker = askerOf(c, parts);
-    const authInfo = authInfoOf(asker, scope);
+    const requester = requesterOf(c, parts);
+    const authInfo = authInfoOf(requester, scope);
     const request = c.req.raw;
-    const release = streams.take(asker.caller);
+    const release = streams.take(requester.caller);
     const { outgoing } = c.env;
     // Its answer has been sent, or nobody is there any more to send it to.
     if (outgoing.closed) release();
     else outgoing.once("close", release);
-    const { caller } = asker;
+    const { caller } = requester;
     const answer = (await isLegacyRequest(request, body))
       ? await sessions.answer({ request, body, caller, scope, authInfo })
       : await modern.fetch(request, { authInfo, parsedBody: body });

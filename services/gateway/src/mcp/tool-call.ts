@@ -1,7 +1,7 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Log } from "@switchyard/service/log";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 import type { ClientAbilities } from "./mcp-request.ts";
 
 export interface McpParts extends FollowParts {
@@ -13,7 +13,7 @@ export interface McpParts extends FollowParts {
 /** A `tools/call` with who sent it and what its client can do. */
 export interface ToolCall {
   readonly parts: McpParts;
-  readonly asker: Asker;
+  readonly requester: Requester;
   readonly context: ServerContext;
   readonly abilities: ClientAbilities;
   readonly args: Readonly<Record<string, unknown>>;

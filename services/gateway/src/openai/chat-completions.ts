@@ -6,7 +6,7 @@ import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { cancelRun, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { streamRun, type RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
 import { invalid, problemOfEnd, streamErrorOf } from "./openai-errors.ts";
@@ -34,7 +34,7 @@ type ChatRequest = z.infer<typeof ChatRequest>;
 
 export interface Served {
   readonly parts: FollowParts;
-  readonly asker: Asker;
+  readonly requester: Requester;
   readonly body: unknown;
   /** Gives the caller's place for a stream back. */
   readonly release: () => void;
@@ -45,23 +45,23 @@ export interface Served {
  * connection, so that cancels the run.
  */
 export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise<Response> {
-  const { parts, asker } = served;
+  const { parts, requester } = served;
   const request = readRequest(c, served.body);
   const { model: agent, session, output } = request;
   const repeatKey = c.req.header("idempotency-key");
   const run = { agent, input: request.input, session, output, repeatKey, via: "openai" };
-  const follow = await startAgentRun(parts, asker, run);
+  const follow = await startAgentRun(parts, requester, run);
   const chat = { id: `chatcmpl-${nameOf(follow.runId)}`, model: agent, created: now() };
   if (request.isStream)
     return streamRun(c.env.outgoing, follow, {
       tellerOf: (stream) =>
-        new ChatTeller(stream, follow.runId, { asker, chat, withUsage: request.withUsage }),
+        new ChatTeller(stream, follow.runId, { requester, chat, withUsage: request.withUsage }),
       onEnd: served.release,
     });
   const { signal } = c.req.raw;
   const leave = (): void => {
     follow.stop();
-    void cancelRun(asker, follow.runId, LEFT);
+    void cancelRun(requester, follow.runId, LEFT);
   };
   signal.addEventListener("abort", leave, { once: true });
   try {
@@ -92,7 +92,7 @@ async function answerOf(follow: RunFollow): Promise<{ text: string; usage: ChatU
 }
 
 interface ChatFacts {
-  readonly asker: Asker;
+  readonly requester: Requester;
   readonly chat: { readonly id: string; readonly model: string; readonly created: number };
   readonly withUsage: boolean;
 }
@@ -151,7 +151,7 @@ class ChatTeller implements RunTeller {
   }
 
   left(): void {
-    void cancelRun(this.#with.asker, this.#runId, LEFT);
+    void cancelRun(this.#with.requester, this.#runId, LEFT);
   }
 
   #delta(delta: Record<string, string>): void {

@@ -10,7 +10,7 @@ import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follo
 import { refusedStart } from "../agent-runs/refused-start.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
-import type { Asker } from "../identity/asker.ts";
+import type { Requester } from "../identity/requester.ts";
 import type { Places } from "../identity/places.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
@@ -51,11 +51,11 @@ type ResponsesRequest = z.infer<typeof ResponsesRequest>;
  * response waits for. A closed connection cancels nothing: `GET /v1/responses/{id}` goes on.
  */
 export async function serveResponses(c: Context<GatewayEnv>, served: Served): Promise<Response> {
-  const { parts, asker, release } = served;
+  const { parts, requester, release } = served;
   const request = readRequest(served.body);
-  const previous = await previousOf(asker, request);
+  const previous = await previousOf(requester, request);
   const { follow, from } =
-    (previous === null ? null : await goOn(parts, asker, { previous, request })) ??
+    (previous === null ? null : await goOn(parts, requester, { previous, request })) ??
     (await begin(c, served, { previous, request }));
   const metadata = Object.fromEntries(
     Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)]),
@@ -90,10 +90,10 @@ export async function serveResponses(c: Context<GatewayEnv>, served: Served): Pr
 /** `GET /v1/responses/{id}`, with `stream=true` told again behind `starting_after`. */
 export async function getResponse(
   c: Context<GatewayEnv>,
-  { parts, asker, places }: { parts: FollowParts; asker: Asker; places: Places },
+  { parts, requester, places }: { parts: FollowParts; requester: Requester; places: Places },
 ): Promise<Response> {
-  const named = nameIn(asker, c.req.param("id") ?? "");
-  const run = await runOrQueued(asker, named);
+  const named = nameIn(requester, c.req.param("id") ?? "");
+  const run = await runOrQueued(requester, named);
   const facts = factsOf(named, run);
   if (c.req.query("stream") !== "true")
     return c.json(
@@ -103,19 +103,22 @@ export async function getResponse(
     );
   const after = Number(c.req.query("starting_after") ?? -1);
   if (!Number.isSafeInteger(after)) throw invalid("starting_after", "is a sequence_number");
-  const release = places.take(asker.caller);
-  const follow = followRun(parts, asker, { runId: named.runId, history: true });
+  const release = places.take(requester.caller);
+  const follow = followRun(parts, requester, { runId: named.runId, history: true });
   return streamRun(c.env.outgoing, follow, {
     tellerOf: (stream) => new ResponseTeller(facts, stream, after),
     onEnd: release,
   });
 }
 
-export async function cancelResponse(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
-  const named = nameIn(asker, c.req.param("id") ?? "");
-  const run = await runOrQueued(asker, named);
+export async function cancelResponse(
+  c: Context<GatewayEnv>,
+  requester: Requester,
+): Promise<Response> {
+  const named = nameIn(requester, c.req.param("id") ?? "");
+  const run = await runOrQueued(requester, named);
   const reason = "cancelled by the client of the Responses API";
-  await asker.ask(requestCancel, { runId: named.runId, reason });
+  await requester.ask(requestCancel, { runId: named.runId, reason });
   const facts = factsOf(named, run);
   const hasEnded = run !== null && run.status !== "running" && run.status !== "waiting";
   return c.json({
@@ -132,7 +135,7 @@ interface Turn {
 
 async function begin(
   c: Context<GatewayEnv>,
-  { parts, asker }: Served,
+  { parts, requester }: Served,
   { previous, request }: { previous: Response_ | null; request: ResponsesRequest },
 ): Promise<Turn> {
   const { input, instructions, conversation, model: agent, text } = request;
@@ -155,13 +158,13 @@ async function begin(
     repeatKey,
     via: "openai",
   };
-  return { follow: await startAgentRun(parts, asker, run), from: 0 };
+  return { follow: await startAgentRun(parts, requester, run), from: 0 };
 }
 
 /** Gives the run of the previous response what it waits for; null when it waits for nothing, so that this is a new message. */
 async function goOn(
   parts: FollowParts,
-  asker: Asker,
+  requester: Requester,
   { previous, request }: { previous: Response_; request: ResponsesRequest },
 ): Promise<Turn | null> {
   const { runId, waits = [] } = previous.run;
@@ -169,21 +172,21 @@ async function goOn(
   const approvals = items.filter((item) => item["type"] === "mcp_approval_response");
   const question = waits.find(({ reason }) => reason === "question");
   if (approvals.length === 0 && question === undefined) return null;
-  const follow = followRun(parts, asker, { runId });
+  const follow = followRun(parts, requester, { runId });
   try {
     for (const item of approvals) {
       const { approval_request_id: id, approve, reason } = ApprovalAnswer.parse(item);
       const why = typeof reason === "string" && reason !== "" ? { reason } : {};
       if (!waits.some(({ approvalId }) => approvalId === id))
         throw invalid("input", `the previous response does not wait for ${id.slice(0, 100)}`);
-      await asker.ask(approve ? approveCall : denyCall, { id, ...why });
+      await requester.ask(approve ? approveCall : denyCall, { id, ...why });
     }
     if (approvals.length === 0 && question !== undefined) {
       const { callId } = question;
       const messages = items.filter((item): item is ChatMessage => "role" in item);
       const answer =
         typeof request.input === "string" ? request.input : inputOf(messages.slice(-1), true);
-      await asker.ask(answerQuestion, { runId, callId, answer });
+      await requester.ask(answerQuestion, { runId, callId, answer });
     }
   } catch (error) {
     follow.stop();
@@ -219,24 +222,27 @@ function idOf(runId: string, from: number, asked: Asked | null): string {
   return `resp_${name}${from === 0 ? "" : `_${from}`}${queued}`;
 }
 
-function nameIn(asker: Asker, id: string): Named {
+function nameIn(requester: Requester, id: string): Named {
   const [, name, from = "0", createdAt, model] = ID.exec(id) ?? [];
   if (name === undefined) throw unknownResponse(id);
   const asked =
     createdAt === undefined || model === undefined ? null : { createdAt: Number(createdAt), model };
-  return { id, runId: fullRunId(asker.caller, name), from: Number(from), asked };
+  return { id, runId: fullRunId(requester.caller, name), from: Number(from), asked };
 }
 
-async function runOf(asker: Asker, id: string): Promise<Response_> {
-  const { runId, from } = nameIn(asker, id);
-  const { run } = await asker.ask(getRun, { runId });
+async function runOf(requester: Requester, id: string): Promise<Response_> {
+  const { runId, from } = nameIn(requester, id);
+  const { run } = await requester.ask(getRun, { runId });
   return { run, from };
 }
 
 /** Null for a run that waits for a runner. */
-async function runOrQueued(asker: Asker, { runId, asked }: Named): Promise<RunDetail | null> {
+async function runOrQueued(
+  requester: Requester,
+  { runId, asked }: Named,
+): Promise<RunDetail | null> {
   try {
-    return (await asker.ask(getRun, { runId })).run;
+    return (await requester.ask(getRun, { runId })).run;
   } catch (error) {
     const isUnknown = error instanceof ServiceError && error.code === "unknown_run";
     if (!isUnknown || asked === null) throw error;
@@ -247,10 +253,10 @@ async function runOrQueued(asker: Asker, { runId, asked }: Named): Promise<RunDe
 }
 
 async function previousOf(
-  asker: Asker,
+  requester: Requester,
   { previous_response_id: id }: ResponsesRequest,
 ): Promise<Response_ | null> {
-  return typeof id === "string" ? runOf(asker, id) : null;
+  return typeof id === "string" ? runOf(requester, id) : null;
 }
 
 function factsOf({ id, runId, from, asked }: Named, run: RunDetail | null): ResponseFacts {

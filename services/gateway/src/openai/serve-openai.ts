@@ -3,7 +3,7 @@ import { startRun } from "@switchyard/contracts/runs";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
-import { askerOf, type Asker } from "../identity/asker.ts";
+import { requesterOf, type Requester } from "../identity/requester.ts";
 import { openPlaces } from "../identity/places.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
@@ -28,41 +28,41 @@ export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
     (serve: (c: Context<GatewayEnv>, served: Served) => Promise<Response>): Handler =>
     async (c) => {
       const body = await readBody(c.env.incoming, BODY_LIMIT);
-      const asker = askerOf(c, parts);
-      const release = places.take(asker.caller);
+      const requester = requesterOf(c, parts);
+      const release = places.take(requester.caller);
       try {
-        return await serve(c, { parts, asker, body, release });
+        return await serve(c, { parts, requester, body, release });
       } catch (error) {
         release();
         throw isError(error, getAgent, "unknown_agent") ? noModel(error) : error;
       }
     };
   return [
-    { method: "GET", path: "/v1/models", handle: (c) => listModels(c, askerOf(c, parts)) },
-    { method: "GET", path: "/v1/models/:id", handle: (c) => getModel(c, askerOf(c, parts)) },
+    { method: "GET", path: "/v1/models", handle: (c) => listModels(c, requesterOf(c, parts)) },
+    { method: "GET", path: "/v1/models/:id", handle: (c) => getModel(c, requesterOf(c, parts)) },
     { method: "POST", path: "/v1/chat/completions", handle: starts(serveChat) },
     { method: "POST", path: "/v1/responses", handle: starts(serveResponses) },
     {
       method: "GET",
       path: "/v1/responses/:id",
-      handle: (c) => getResponse(c, { parts, asker: askerOf(c, parts), places }),
+      handle: (c) => getResponse(c, { parts, requester: requesterOf(c, parts), places }),
     },
     {
       method: "POST",
       path: "/v1/responses/:id/cancel",
-      handle: (c) => cancelResponse(c, askerOf(c, parts)),
+      handle: (c) => cancelResponse(c, requesterOf(c, parts)),
     },
   ];
 }
 
-async function listModels(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
-  const { agents } = asker.may(startRun) ? await asker.ask(listAgents, {}) : { agents: [] };
+async function listModels(c: Context<GatewayEnv>, requester: Requester): Promise<Response> {
+  const { agents } = requester.may(startRun) ? await requester.ask(listAgents, {}) : { agents: [] };
   return c.json({ object: "list", data: agents.map(({ name }) => modelOf(name)) });
 }
 
-async function getModel(c: Context<GatewayEnv>, asker: Asker): Promise<Response> {
+async function getModel(c: Context<GatewayEnv>, requester: Requester): Promise<Response> {
   const name = c.req.param("id") ?? "";
-  const { agents } = await asker.ask(listAgents, {});
+  const { agents } = await requester.ask(listAgents, {});
   if (!agents.some((agent) => agent.name === name))
     throw noModel(new Error(`there is no agent ${name.slice(0, 100)}`));
   return c.json(modelOf(name));

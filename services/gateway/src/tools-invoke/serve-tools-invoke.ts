@@ -12,7 +12,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { howToApprove } from "../agent-runs/run-wait.ts";
-import { askerOf, checkRights, type Asker } from "../identity/asker.ts";
+import { requesterOf, checkRights, type Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { readBody } from "../routes/read-body.ts";
 
@@ -47,14 +47,14 @@ export async function serveToolsInvoke(
     return c.json(failed("invalid_request", what), 400);
   }
   const { tool: name, action, args, dryRun, approvalId } = parsed.data;
-  const asker = askerOf(c, parts);
-  const found = await find(asker, name);
+  const requester = requesterOf(c, parts);
+  const found = await find(requester, name);
   // Denied and unknown are the same answer: what a caller may not call does not exist for it.
   if (found === null) return c.json(failed("not_found", `Tool not available: ${name}`), 404);
   const merged = action !== undefined && found.takesAction ? { ...args, action } : args;
   if (dryRun) return c.json({ ok: true, result: { dryRun: true, tool: found.name, args: merged } });
   try {
-    const { content, structuredContent, isError, text } = await invoke(parts, asker, {
+    const { content, structuredContent, isError, text } = await invoke(parts, requester, {
       found,
       args: merged,
       approvalId,
@@ -80,16 +80,16 @@ interface Found {
   readonly takesAction: boolean;
 }
 
-async function find(asker: Asker, name: string): Promise<Found | null> {
+async function find(requester: Requester, name: string): Promise<Found | null> {
   if (builtinNamed(name) !== null) {
-    if (!asker.may(callBuiltin)) return null;
-    const { tools } = await asker.ask(listBuiltins, {});
+    if (!requester.may(callBuiltin)) return null;
+    const { tools } = await requester.ask(listBuiltins, {});
     const tool = tools.find((one) => one.name === builtinNamed(name));
     if (tool === undefined) return null;
     return { name: tool.name, server: null, takesAction: takesAction(tool.inputSchema) };
   }
-  if (!asker.may(callTool)) return null;
-  const { tools } = await asker.ask(listTools, {});
+  if (!requester.may(callTool)) return null;
+  const { tools } = await requester.ask(listTools, {});
   const tool = tools.find((one) => one.name === name || `${one.server}.${one.tool}` === name);
   if (tool === undefined) return null;
   const { server, inputSchema } = tool;
@@ -103,15 +103,15 @@ function takesAction(schema: Readonly<Record<string, unknown>>): boolean {
 
 async function invoke(
   { bus }: FollowParts,
-  asker: Asker,
+  requester: Requester,
   about: { found: Found; args: Record<string, unknown>; approvalId: string | undefined },
 ) {
   const { found, args, approvalId } = about;
   const { name: tool, server } = found;
-  const user = await asker.user();
+  const user = await requester.user();
   checkRights(server === null ? callBuiltin : callTool, user);
   const request = { tool, args, ...(approvalId !== undefined && { approvalId }) };
-  const options = { userToken: user.token, correlationId: asker.requestId };
+  const options = { userToken: user.token, correlationId: requester.requestId };
   if (server !== null) return callMcpTool(bus, request, { ...options, tokens: { server } });
   const timeoutMs = builtinTimeoutMs(tool, args);
   return call(bus, callBuiltin, request, { ...options, timeoutMs });

@@ -7,7 +7,7 @@ import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
-import { distinctAskers, type RequestOrigin, type RequestOrigins } from "./request-origins.ts";
+import { distinctRequesters, type RequestOrigin, type RequestOrigins } from "./request-origins.ts";
 import type { OpenQuestions, QuestionEnd } from "./open-questions.ts";
 import { readForm } from "./question-form.ts";
 
@@ -54,8 +54,8 @@ export async function askPerson(
   const asks = readRequest(request.params);
   const origins = deps.origins.of(config);
   if (origins.length === 0) return { action: "cancel" };
-  const askers = distinctAskers(origins);
-  const allowed = await allowedPrincipals(deps, { server, askers, mode: asks.mode });
+  const requesters = distinctRequesters(origins);
+  const allowed = await allowedPrincipals(deps, { server, requesters, mode: asks.mode });
   if (allowed === null) return { action: "decline" };
   const { questions } = deps;
   // Over stdio a server does not say for whom it asks: somebody with many questions does not cost the others theirs.
@@ -113,13 +113,13 @@ export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
 /** Whose questions these are, when the policy allows each of them to be asked; else null. */
 export async function allowedPrincipals(
   { gate }: Pick<AskPersonDeps, "gate">,
-  asks: { server: string; askers: readonly Requester[]; mode: Question["mode"] },
+  asks: { server: string; requesters: readonly Requester[]; mode: Question["mode"] },
 ): Promise<Principal[] | null> {
-  const { server, askers, mode } = asks;
+  const { server, requesters, mode } = asks;
   const ref = mcpToolRef(server, "elicitation");
   const question = { kind: "elicitation", ref, args: { mode } } as const;
   const answers = await Promise.all(
-    askers.map((requester) => gate.check(question, requester).catch(() => null)),
+    requesters.map((requester) => gate.check(question, requester).catch(() => null)),
   );
   const allowed = answers.flatMap((answer) =>
     answer?.decision.effect === "allow" ? [answer.principal] : [],

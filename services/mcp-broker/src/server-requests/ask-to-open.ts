@@ -32,7 +32,7 @@ export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
     const wanted = elicitations.slice(0, MAX_ADDRESSES).flatMap(readAddress);
     if (wanted.length === 0) return [];
     const mode = "url";
-    const principals = await allowedPrincipals(deps, { server, askers: [requester], mode });
+    const principals = await allowedPrincipals(deps, { server, requesters: [requester], mode });
     if (principals === null) return [];
     const made: Question[] = [];
     for (const { elicitationId, ...asks } of wanted) {

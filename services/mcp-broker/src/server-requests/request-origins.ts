@@ -63,7 +63,7 @@ export function createRequestOrigins(): RequestOrigins {
 }
 
 /** One for each who asked: several calls of one run are one question to the policy. */
-export function distinctAskers(origins: readonly RequestOrigin[]): Requester[] {
+export function distinctRequesters(origins: readonly RequestOrigin[]): Requester[] {
   const byKey = new Map<string, Requester>();
   for (const { requester } of origins) {
     const key = `${requester.onBehalfOf}\0${requester.token ?? ""}`;

@@ -8,7 +8,7 @@ import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/po
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { distinctAskers, type RequestOrigins } from "./request-origins.ts";
+import { distinctRequesters, type RequestOrigins } from "./request-origins.ts";
 import { readSampling, type SamplingRequest } from "./sampling-request.ts";
 
 export interface SamplingDeps {
@@ -38,12 +38,12 @@ export async function sample(
   const wanted = readSampling(request.params, limits.maxTokens);
   if ("problem" in wanted)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `sampling refused: ${wanted.problem}`);
-  const askers = await allowedAskers(deps, server.config, wanted);
+  const requesters = await allowedRequesters(deps, server.config, wanted);
   if (!server.rate.take())
     throw refused(`more than ${limits.perMinute} samplings a minute; ask again later`);
-  const [first] = askers;
+  const [first] = requesters;
   const { correlationId, traceparent } = first;
-  const deadline = Math.min(...askers.map((requester) => requester.deadline));
+  const deadline = Math.min(...requesters.map((requester) => requester.deadline));
   try {
     const reply = await client(deps.bus, { completeModel }).completeModel(wanted.completion, {
       deadline,
@@ -67,12 +67,12 @@ export async function sample(
 }
 
 /** Everybody on whose behalf the server may be asking, each allowed; else it is refused. */
-async function allowedAskers(
+async function allowedRequesters(
   { gate, origins }: SamplingDeps,
   config: ServerConfig,
   wanted: SamplingRequest,
 ): Promise<[Requester, ...Requester[]]> {
-  const [first, ...others] = distinctAskers(origins.of(config));
+  const [first, ...others] = distinctRequesters(origins.of(config));
   const server = config.id;
   if (first === undefined) throw refused("it belongs to no request that is in work");
   const ref = mcpToolRef(server, "sampling");

@@ -9,7 +9,7 @@ import type { GatewayEnv } from "./request-context.ts";
 import type { User, UserDesk } from "./user-desk.ts";
 
 /** Whoever sent a request, for work that may last longer than a user token: each call asks with a fresh one. */
-export interface Asker {
+export interface Requester {
   readonly caller: string;
   /** Who the request's credential stood for when it came. */
   readonly signedIn: User;
@@ -19,7 +19,7 @@ export interface Asker {
   user(): Promise<User>;
   /** True when role and scopes of the request's user allow it; the services check again. */
   may(contract: Rpc | Command): boolean;
-  /** Calls a contract as the asker. Rejects with a ServiceError; `forbidden` when role or scopes do not allow it. */
+  /** Calls a contract as the requester. Rejects with a ServiceError; `forbidden` when role or scopes do not allow it. */
   ask<R extends Rpc>(
     contract: R,
     request: z.input<R["request"]>,
@@ -27,10 +27,10 @@ export interface Asker {
   ): Promise<z.output<R["reply"]>>;
 }
 
-export function askerOf(
+export function requesterOf(
   c: Context<GatewayEnv>,
   { bus, desk }: { readonly bus: Bus; readonly desk: UserDesk },
-): Asker {
+): Requester {
   const first = c.get("user");
   const shown = c.get("credential");
   const requestId = c.get("requestId");
