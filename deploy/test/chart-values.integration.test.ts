@@ -129,3 +129,29 @@ test("values that cannot be are refused, and the message says which and why", { 
   for (const [set, message] of refused)
     assert.throws(() => renderChart(helm, { sets: [set] }), { message }, set);
 });
+
+test(
+  "the settings of tools are a file that the toolbox reads; without them it gets none",
+  { skip },
+  () => {
+    const toolbox = (sets: string[]) => {
+      const manifests = readManifests(renderChart(helm, { sets }));
+      const pod = dig(deploymentOf(manifests, "toolbox"), "spec.template.spec");
+      const config = ofKind(manifests, "ConfigMap").find(({ metadata }) =>
+        metadata.name.startsWith("yard-tools"),
+      );
+      return { pod, file: variable(dig(pod, "containers.0"), "YARD_TOOLS_FILE"), config };
+    };
+    const { pod, file, config } = toolbox(["toolbox.toolSettings.sessions.visibility=self"]);
+    assert.deepEqual(Object.entries(dig(config, "data") ?? {}), [
+      [basename(String(file)), JSON.stringify({ sessions: { visibility: "self" } }, null, 2)],
+    ]);
+    assert.match(JSON.stringify(pod), new RegExp(`"mountPath":"${dirname(String(file))}"`));
+    assert.match(
+      JSON.stringify(pod),
+      new RegExp(`"configMap":\\{"name":"${config?.metadata.name}"`),
+    );
+    const without = toolbox(["image.tag=x"]);
+    assert.deepEqual([without.file, without.config], [undefined, undefined]);
+  },
+);

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 export interface Images {
   /** Where they are, without tag or digest. */
   readonly repository: string;
-  /** The Node.js image below, as it was found. */
+  /** The Node.js image below, by digest. */
   readonly base: string;
   /** Digest of the image of all services. */
   readonly digest: string;
@@ -19,7 +19,7 @@ const DOCKERFILE = "deploy/docker/Dockerfile";
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /**
- * Builds both images for all platforms on bases that are named by digest, and pushes them as `version` and `version`-mcp. Needs Docker with
+ * Builds both images for all platforms on a base that is named by digest, and pushes them as `version` and `version`-mcp. Needs Docker with
  * buildx, logged in to the registry. Rejects with what Docker said.
  */
 export async function pushImages(wanted: {
@@ -30,19 +30,13 @@ export async function pushImages(wanted: {
 }): Promise<Images> {
   const { root, repository, version } = wanted;
   const dockerfile = await readFile(join(root, DOCKERFILE), "utf8");
-  const tag = /^ARG NODE_IMAGE=(\S+)$/m.exec(dockerfile)?.[1];
-  if (tag === undefined) throw new Error(`${DOCKERFILE} has no ARG NODE_IMAGE=…`);
-  const inspect = ["buildx", "imagetools", "inspect", tag, "--format", "{{.Manifest.Digest}}"];
-  const base = `${tag}@${digestIn(await docker(root, inspect), tag)}`;
-  const digest = await build(wanted, {
-    tag: version,
-    target: "services",
-    args: [`NODE_IMAGE=${base}`],
-  });
+  const base = /^ARG NODE_IMAGE=(\S+@sha256:[0-9a-f]{64})$/m.exec(dockerfile)?.[1];
+  if (base === undefined) throw new Error(`${DOCKERFILE} has no ARG NODE_IMAGE=…@sha256:…`);
+  const digest = await build(wanted, { tag: version, target: "services", args: [] });
   const mcpDigest = await build(wanted, {
     tag: `${version}-mcp`,
     target: "mcp",
-    args: [`NODE_IMAGE=${base}`, `SERVICES_IMAGE=${repository}@${digest}`],
+    args: [`SERVICES_IMAGE=${repository}@${digest}`],
   });
   return { repository, base, digest, mcpDigest };
 }

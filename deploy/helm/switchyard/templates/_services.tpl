@@ -59,9 +59,17 @@
 
 {{- define "switchyard.env.toolbox" -}}
 - { name: YARD_WORKSPACES_DIR, value: /workspaces }
+{{- if .Values.toolbox.toolSettings }}
+- { name: YARD_TOOLS_FILE, value: /config/tools.json }
+{{- end }}
 {{- end }}
 
-{{- define "switchyard.config.toolbox" -}}[]{{- end }}
+{{- define "switchyard.config.toolbox" -}}
+{{- with .Values.toolbox.toolSettings }}
+- { name: yard-tools, path: /config, data: { tools.json: {{ toPrettyJson . | toJson }} } }
+{{- else }}[]
+{{- end }}
+{{- end }}
 
 {{- define "switchyard.env.scheduler" -}}
 {{- with .Values.scheduler.agent }}

@@ -5,7 +5,8 @@ import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
 import { crossing, placeShape, type Place } from "./message-place.ts";
 import { CallerSession } from "./session-tools.ts";
-import type { CurrentSettings } from "./tool-settings.ts";
+import type { CurrentSettings } from "@switchyard/service/settings-file";
+import type { ToolSettings } from "./tool-settings.ts";
 
 // What the message tools have in common.
 
@@ -15,7 +16,7 @@ export const shape = { ...placeShape, callerSession: CallerSession };
 
 export interface MessageParts {
   readonly asCaller: AsCaller;
-  readonly settings: CurrentSettings;
+  readonly settings: CurrentSettings<ToolSettings>;
 }
 
 export function targetText({ target }: Pick<AddressInput, "target">): string {

@@ -4,7 +4,8 @@ import { getSession, listSessions, type Session } from "@switchyard/contracts/se
 import type { ToolContext } from "../tool.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 import { agentOfKey, childMark, depthOfKey } from "./session-names.ts";
-import type { CurrentSettings, ToolSettings } from "./tool-settings.ts";
+import type { CurrentSettings } from "@switchyard/service/settings-file";
+import type { ToolSettings } from "./tool-settings.ts";
 
 type Action = "history" | "send" | "status" | "list";
 
@@ -25,7 +26,7 @@ export interface Wanted {
 
 export interface AccessParts {
   readonly asCaller: AsCaller;
-  readonly settings: CurrentSettings;
+  readonly settings: CurrentSettings<ToolSettings>;
   /** True when commands of runs are confined. */
   readonly isConfined: boolean;
 }

@@ -1,7 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
 import { MAX_TURNS } from "@switchyard/contracts/run-follow-up";
 import type { Log } from "@switchyard/service/log";
-import { StartError } from "@switchyard/service/start-error";
+import { openSettingsFile, type CurrentSettings } from "@switchyard/service/settings-file";
 import { z } from "zod";
 
 /** Names of agents, with `*`. */
@@ -60,68 +59,22 @@ export const ToolSettings = z.strictObject({
 });
 export type ToolSettings = z.output<typeof ToolSettings>;
 
-/** The settings of this moment. */
-export type CurrentSettings = () => Promise<ToolSettings>;
-
-const LOOK_AGAIN_MS = 500;
-const HINT = "correct the file of YARD_TOOLS_FILE; docs/coding-agents.md describes it";
-
 /**
- * Reads the file, and again when it has changed; one that is not there is one without a setting. Rejects with a StartError when it
- * cannot be used; a change that cannot be used is logged, and what was read before stays in force.
+ * Reads the file of YARD_TOOLS_FILE, and again when it has changed; one that is not there is one without a setting. Rejects with a
+ * StartError when it cannot be used.
  */
 export async function openToolSettings(
   path: string | undefined,
-  { log, now }: { readonly log: Log; readonly now: () => number },
-): Promise<CurrentSettings> {
+  clock: { readonly log: Log; readonly now: () => number },
+): Promise<CurrentSettings<ToolSettings>> {
   if (path === undefined) {
     const defaults = ToolSettings.parse({});
     return () => Promise.resolve(defaults);
   }
-  let version = await versionOf(path);
-  let settings = await readSettings(path);
-  let lookedAt = now();
-  return async () => {
-    if (now() - lookedAt < LOOK_AGAIN_MS) return settings;
-    lookedAt = now();
-    const current = await versionOf(path);
-    if (current === version) return settings;
-    version = current;
-    try {
-      settings = await readSettings(path);
-      log.info({ path }, "settings of tools read again");
-    } catch (err) {
-      log.warn({ path, err }, "settings of tools not read again");
-    }
-    return settings;
-  };
-}
-
-async function readSettings(path: string): Promise<ToolSettings> {
-  let json: unknown;
-  try {
-    const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return "{}";
-      throw error;
-    });
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw new StartError(`${path} cannot be read: ${String(cause)}`, { hint: HINT, cause });
-  }
-  const parsed = ToolSettings.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    ({ path: where, message }) => `${where.join(".") || "(top)"}: ${message}`,
-  );
-  throw new StartError(`${path} has errors: ${problems.join("; ")}`, { hint: HINT });
-}
-
-/** A file that is replaced by a link, as Kubernetes does, changes at least one of these. */
-async function versionOf(path: string): Promise<string> {
-  try {
-    const { ino, size, mtimeMs } = await stat(path);
-    return `${ino}:${size}:${mtimeMs}`;
-  } catch {
-    return "missing";
-  }
+  return openSettingsFile(path, ToolSettings, {
+    name: "settings of tools",
+    hint: "correct the file of YARD_TOOLS_FILE; docs/coding-agents.md describes it",
+    missing: {},
+    ...clock,
+  });
 }
