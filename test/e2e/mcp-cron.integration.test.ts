@@ -20,7 +20,7 @@ const report = {
   payload: { kind: "agentTurn", message: "what is new" },
 };
 
-test("jobs are added, listed, changed, run and removed, and an added one is on the disk [F23-F29] [F37] [F38]", async () => {
+test("jobs are added, listed, changed, run and removed, and an added one is on the disk [F23-F29] [F37] [F38] [F41]", async () => {
   await rm(effectsFile, { force: true });
   const before = Number((await callOf(owner, "cron_status")).json["jobs"]);
   const { json: added } = await callOf(owner, "cron_add", { job: report });

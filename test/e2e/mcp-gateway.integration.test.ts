@@ -13,7 +13,7 @@ const { dev, stateDir, token, seed, project, bridge, connectV2 } = await startSt
 const owners = [bridge(dev.natsUrl, seed), bridge(dev.httpUrl, token)];
 const isOwner = { SWITCHYARD_SENDER_IS_OWNER: "true" };
 
-test("an owner reads and changes the project's configuration, over NATS and over HTTP [F30-F34]", async () => {
+test("an owner reads and changes the project's configuration, over NATS and over HTTP [F30-F34] [F41]", async () => {
   for (const [index, env] of owners.entries()) {
     const { client } = await connectV2({ env: { ...env, ...isOwner } });
     const { json: shown } = await callOf(client, "gateway_config_get", { key: "agents.helper" });
@@ -121,7 +121,7 @@ const setTools = (settings: Json) =>
 const keysOf = ({ json }: { json: Json }) =>
   (json["sessions"] as Json[]).map(({ key }) => String(key));
 
-test("tools.json says how far an agent's session reaches, and a change of it counts at once [F6-F12] [F16] [X42]", async () => {
+test("tools.json says how far an agent's session reaches, and a change of it counts at once [F6-F12] [F16] [F41] [X42]", async () => {
   await setTools(OPEN);
   const { client } = await speaksIn("agent:helper:narrow");
   const { client: person } = await connectV2();

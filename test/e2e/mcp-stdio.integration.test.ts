@@ -42,7 +42,7 @@ for (const [how, connect] of [
   });
 }
 
-test("an owner has all of them, under older names of the variables, too [F1] [F35] [F42] [X42] [complaint-9]", async () => {
+test("an owner has all of them, under older names of the variables, too [F1] [F35] [F41] [F42] [X42] [complaint-9]", async () => {
   const env = Object.fromEntries(
     Object.entries({ ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" }).map(([name, value]) => [
       name.replace("SWITCHYARD_", "REMOTECLAW_"),
@@ -72,7 +72,7 @@ test("a profile narrows, and an unknown one stops the server [F5]", async () => 
   assert.deepEqual([code, /minimal, coding, messaging, full/.test(errors)], [1, true]);
 });
 
-test("no schema has a union, and each tool says what it does [F42]", async () => {
+test("no schema has a union, and each tool says what it does [F41] [F42]", async () => {
   const { client } = await connectV2({ env: { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" } });
   const { tools } = await client.listTools();
   for (const { name, description = "", inputSchema } of tools) {
@@ -277,7 +277,7 @@ const { client: chat } = await connectV2({ env: chatEnv });
 const messageIdOf = ({ json }: Called): string =>
   String((json["payload"] as { messageIds: string[] }).messageIds[0]);
 
-test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F22] [F37] [F38] [X39]", async () => {
+test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F22] [F37] [F38] [F40] [F41] [X39]", async () => {
   await rm(effectsFile, { force: true });
   const sent = await callOf(chat, "message_send", {
     target: "user:42",
@@ -345,8 +345,11 @@ test("messages are sent, read, reacted to, pinned and deleted, and each sent one
   );
 });
 
-test("what message tools refuse, they say, and nothing is written down [F13-F22]", async () => {
+test("what message tools refuse, they say, and nothing is written down [F13-F22] [F40]", async () => {
   await rm(effectsFile, { force: true });
+  // Refused by the schema, so no channel hears of it.
+  const refused = await errorOf(chat, "message_send", { target: 42, message: "x" });
+  assert.match(refused, /invalid_arguments: .*\/target/);
   assert.match(
     await errorOf(chat, "message_send", { target: "user:42", message: "<think>x</think>" }),
     /send requires text or media/,

@@ -20,7 +20,7 @@ const sent: MessageSent = {
   ts: 1,
 };
 
-test("what was written is read in its order, and nobody else may read the file [F36] [F38]", async () => {
+test("what was written is read in its order, and nobody else may read the file [F36] [F38] [F41]", async () => {
   const file = join(directory, "effects.ndjson");
   await recordSideEffect(file, sent);
   await recordSideEffect(file, { type: "cron_added", jobId: "job-1", ts: 2 });

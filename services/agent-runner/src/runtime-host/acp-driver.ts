@@ -16,7 +16,7 @@ import type { HostEvent } from "./host-protocol.ts";
 import { DriverError, turnText, type DriverOptions } from "./driver.ts";
 import { launchOf } from "./launch-profiles.ts";
 import { SessionCost, turnUsage } from "./acp-usage.ts";
-import { SERVER_NAME } from "./tool-door.ts";
+import { SERVER_NAME, type DoorEntry } from "./tool-door.ts";
 
 type Place = Pick<NewSessionRequest, "cwd" | "mcpServers">;
 
@@ -48,15 +48,7 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
       clientCapabilities: {},
       clientInfo: { name: "switchyard", version: "0.1.0" },
     });
-    const mcpServers = [
-      {
-        name: SERVER_NAME,
-        command: door.command,
-        args: [...door.args],
-        env: Object.entries(door.env).map(([name, value]) => ({ name, value })),
-      },
-    ];
-    const place = { cwd: work, mcpServers };
+    const place = { cwd: work, mcpServers: [acpServer(door)] };
     const resumed = await resume(agent, options.session, { place, agentCapabilities });
     const sessionId = resumed ?? (await begin(agent, place));
     await onSession(sessionId, resumed !== null);
@@ -81,6 +73,16 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
     connection.close();
     await cli.end();
   }
+}
+
+/** Our server as the protocol has it. */
+export function acpServer({ command, args, env }: DoorEntry) {
+  return {
+    name: SERVER_NAME,
+    command,
+    args: [...args],
+    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+  };
 }
 
 async function begin(agent: ClientContext, place: Place): Promise<string> {
