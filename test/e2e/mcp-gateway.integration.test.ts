@@ -6,6 +6,7 @@ import { call } from "@switchyard/bus/call";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
 import { getRun } from "@switchyard/contracts/runs";
 import { until } from "@switchyard/local-servers/until";
+import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { connectAsCli } from "../lib/yard-dev.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
 
@@ -204,6 +205,89 @@ test("what a spawned session came to is announced, and the answer goes to the ch
   );
 });
 
+test("a spawned session may start others as deep as tools.json says, sees what is below it, and is ended with that [F9] [F12]", async () => {
+  const settings = (subagents: Json) =>
+    setTools({ sessions: { visibility: "tree" }, subagents: { allowAgents: ["*"], ...subagents } });
+  await settings({ maxSpawnDepth: 2, maxChildrenPerAgent: 2 });
+  const root = "agent:helper:deep";
+  const { client: top } = await speaksIn(root);
+  const waiting = (label: string, more: Json = {}) =>
+    ({ task: "wait", agentId: "asker", label, ...more }) as const;
+  const spawn = async (client: typeof top, args: Json) =>
+    (await callOf(client, "sessions_spawn", args)).json;
+  const middle = await until(
+    () => spawn(top, waiting("middle")),
+    ({ status }) => status === "accepted",
+  );
+  const { client: inMiddle } = await speaksIn(String(middle["childSessionKey"]));
+  const leaf = await spawn(inMiddle, waiting("leaf"));
+  assert.match(String(leaf["childSessionKey"]), /^agent:asker:subagent:subagent:[0-9a-f]{12}-/);
+  const { client: inLeaf } = await speaksIn(String(leaf["childSessionKey"]));
+  assert.deepEqual(await spawn(inLeaf, waiting("deeper")), {
+    status: "forbidden",
+    error: "sessions_spawn is not allowed at this depth (current depth: 2, max: 2)",
+  });
+  // At the end it sees what was started beside it, and itself.
+  const { json: beside } = await callOf(inLeaf, "subagents");
+  assert.deepEqual(
+    [beside["callerIsSubagent"], (beside["active"] as Json[]).map(({ label }) => label)],
+    [true, ["leaf"]],
+  );
+  const steered = { action: "steer", target: "leaf", message: "x" };
+  assert.match(await errorOf(inLeaf, "subagents", steered), /Subagents cannot steer themselves\./);
+
+  const keys = [middle, leaf].map((one) => String(one["childSessionKey"]));
+  const seenBy = async (client: typeof top) => keysOf(await callOf(client, "sessions_list"));
+  assert.deepEqual((await seenBy(top)).toSorted(), keys.toSorted());
+  assert.deepEqual((await seenBy(inMiddle)).toSorted(), keys.toSorted());
+  assert.deepEqual(await seenBy(inLeaf), [keys[1]]);
+
+  // The second one ends at once; what it has started goes on without it.
+  const ended = await spawn(top, { task: "x", agentId: "helper", label: "ended" });
+  const statusOf = async (client: typeof top, label: string) => {
+    const { active, recent } = (await callOf(client, "subagents")).json;
+    return [...(active as Json[]), ...(recent as Json[])].find((one) => one["label"] === label)?.[
+      "status"
+    ];
+  };
+  await until(async () => (await statusOf(top, "ended")) === "done");
+  const { client: inEnded } = await speaksIn(String(ended["childSessionKey"]));
+  await spawn(inEnded, waiting("left"));
+  assert.equal(await statusOf(inEnded, "left"), "running");
+  await spawn(top, waiting("second"));
+  assert.match(
+    String((await spawn(top, waiting("third")))["error"]),
+    /has reached max active children for this session \(2\/2\)/,
+  );
+  const kill = async (target: string) =>
+    (await callOf(top, "subagents", { action: "kill", target })).json;
+  assert.deepEqual(await kill("ended"), {
+    status: "ok",
+    action: "kill",
+    killed: 0,
+    cascadeKilled: 1,
+    labels: [],
+  });
+  await until(async () => (await statusOf(inEnded, "left")) === "killed");
+  const { killed, cascadeKilled, labels } = await kill("all");
+  assert.deepEqual(
+    [killed, cascadeKilled, (labels as string[]).toSorted()],
+    [2, 1, ["middle", "second"]],
+  );
+  await until(async () => (await statusOf(inMiddle, "leaf")) === "killed");
+  assert.equal((await kill("all"))["killed"], 0);
+});
+
+test("what asks for a sandbox is started where commands are confined, and refused elsewhere [F9]", async () => {
+  await setTools(OPEN);
+  const { client } = await connectV2();
+  const sandbox = await testSandbox();
+  const args = { task: "x", agentId: "helper", sandbox: "require" };
+  const { json } = await callOf(client, "sessions_spawn", args);
+  if (sandbox.skip === false) assert.equal(json["status"], "accepted");
+  else assert.match(String(json["error"]), /sandbox="require" needs a sandboxed target runtime/);
+});
+
 test("two sessions answer each other behind sessions_send, and the chat of the one that was asked is told [F8]", async () => {
   await setTools(OPEN);
   const { client } = await speaksIn("agent:quiet:desk");
@@ -221,7 +305,7 @@ test("two sessions answer each other behind sessions_send, and the chat of the o
   assert.match(text, /agent talker\) answers[^]*Well said\.[^]*"REPLY_SKIP"/);
 });
 
-test("messages to another chat are refused or marked as tools.json says, and one that fails may be told as a result [F13] [F17]", async () => {
+test("messages to another chat are refused or marked as tools.json says, and one that fails may be told as a result [F13] [F16] [F17]", async () => {
   const inChat = (more: Json) =>
     speaksIn("agent:helper:loopback:direct:kim", {
       SWITCHYARD_CHANNEL: "loopback",
@@ -242,6 +326,19 @@ test("messages to another chat are refused or marked as tools.json says, and one
     await errorOf(client, "message_send", { ...elsewhere, channel: "telegram" }),
     /target provider "telegram" while bound to "loopback"/,
   );
+  const mixed = { targets: ["user:kim", "user:lee"], message: "to whom it may reach" };
+  const { json: partly } = await callOf(client, "message_broadcast", mixed);
+  assert.deepEqual(
+    (partly["payload"] as { results: Json[] }).results.map(({ to, ok, error = "" }) => [
+      to,
+      ok,
+      /Cross-context messaging denied/.test(String(error)),
+    ]),
+    [
+      ["user:kim", true, false],
+      ["user:lee", false, true],
+    ],
+  );
   const { json: told } = await callOf(client, "message_send", { ...elsewhere, bestEffort: true });
   assert.deepEqual([told["ok"], /denied/.test(String(told["error"]))], [false, true]);
   const here = await callOf(client, "message_send", { target: "user:kim", message: "here" });
@@ -249,6 +346,18 @@ test("messages to another chat are refused or marked as tools.json says, and one
   await setTools({ ...OPEN, message: { crossContext: { prefix: "[from {channel}] " } } });
   await until(async () => !(await callOf(client, "message_send", elsewhere)).isError);
   assert.deepEqual((await saidTo(client, "user:lee")).at(-1), "[from loopback] psst");
+  const toBoth = {
+    targets: ["user:kim", "user:lee", "user:max"],
+    message: "to <think>x</think>all",
+  };
+  const { json: broadcast } = await callOf(client, "message_broadcast", toBoth);
+  const { results } = broadcast["payload"] as { results: Json[] };
+  assert.deepEqual(
+    results.map(({ to, ok }) => [to, ok]),
+    toBoth.targets.map((target) => [target, true]),
+  );
+  for (const to of toBoth.targets)
+    assert.equal((await saidTo(client, to)).at(-1), "[from loopback] to all");
   assert.match(
     await errorOf(client, "message_react", { emoji: "👍" }),
     /there is no message that you answer/,

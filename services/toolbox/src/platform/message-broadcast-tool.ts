@@ -34,8 +34,7 @@ export function createBroadcastTool(parts: MessageParts): Tool {
       const action = "broadcast";
       const addressed = async (target: string) => {
         const to = await addressOf(asCaller, context, { place, target, action });
-        await markOf(parts, { action, place, to });
-        return to;
+        return { to, mark: await markOf(parts, { action, place, to }) };
       };
       const found = await Promise.all(
         targets.map((target) =>
@@ -45,13 +44,16 @@ export function createBroadcastTool(parts: MessageParts): Tool {
           }),
         ),
       );
-      const to = found.flatMap((one) => (one instanceof ToolError ? [] : [one]));
+      const reached = found.flatMap((one) => (one instanceof ToolError ? [] : [one]));
+      const to = reached.map((one) => one.to);
+      // One text for all of them: where it reaches another chat, all see where it is from.
+      const mark = reached.find((one) => one.mark !== "")?.mark ?? "";
       const { results } =
         to.length === 0
           ? { results: [] }
           : await asCaller(context, broadcastChannelMessage, {
               to,
-              text,
+              text: `${mark}${text}`,
               tool: "message_broadcast",
               ...aboutCaller(context, callerSession),
             }).catch(channelError("broadcast"));
