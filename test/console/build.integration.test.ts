@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
+import { zipOf } from "../../services/skill-importer/test/zip-of.ts";
 import { oauthWorld } from "../../services/mcp-broker/test-fixtures/oauth-world.ts";
 import { axeViolations } from "./chromium.ts";
 import { skip, there } from "./console-world.ts";
@@ -157,19 +158,22 @@ const skillText = (name: string, text: string): string =>
   `---\nname: ${name}\ndescription: Says ${text}.\n---\n\nSay ${text}.\n`;
 
 test(
-  "a skill comes as a file, is repaired as a difference, changed, rolled back, and removed by name",
+  "a skill comes as a file or an archive, is repaired as a difference, changed, rolled back, and removed by name",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    const importFile = async (text: string): Promise<void> => {
+    const scanFile = async (name: string, content: string | Buffer): Promise<void> => {
       await page.getByTestId("import-skills").click();
       await page
         .getByTestId("skill-files")
-        .setInputFiles({ name: "SKILL.md", mimeType: "text/markdown", buffer: Buffer.from(text) });
+        .setInputFiles({ name, mimeType: "", buffer: Buffer.from(content) });
       await page.getByTestId("scan-counts").waitFor();
     };
     await go("/skills");
-    await importFile("---\nname: spoken\ndescription: Says: hello to all\n---\n\nSay hello.\n");
+    await scanFile(
+      "SKILL.md",
+      "---\nname: spoken\ndescription: Says: hello to all\n---\n\nSay hello.\n",
+    );
     const found = page.getByTestId("found-skill");
     await page.locator('[data-testid="found-skill"][data-status="repaired"]').waitFor();
     assert.match(await found.innerText(), /− ?[\s\S]*description: Says: hello|description: Says/);
@@ -178,9 +182,16 @@ test(
     await page.getByTestId("import-all").check();
     await page.getByTestId("import").click();
     await page.getByTestId("skills").getByText("spoken", { exact: true }).waitFor();
-    await importFile(skillText("spoken", "goodbye"));
+    const names = ["spoken", "zipped"];
+    const files = names.map((name) => ({
+      name: `${name}/SKILL.md`,
+      content: skillText(name, "goodbye"),
+    }));
+    await scanFile("two.zip", zipOf(files));
+    await page.getByRole("checkbox", { name: "Import zipped" }).uncheck();
     await page.getByTestId("import").click();
     await page.getByTestId("skill-import").waitFor({ state: "detached" });
+    assert.equal(await page.getByTestId("skills").getByText("zipped", { exact: true }).count(), 0);
     await go("/skills/spoken");
     await page.getByText("Say goodbye.").waitFor();
     await page.getByRole("heading", { name: "2 versions" }).waitFor();

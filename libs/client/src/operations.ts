@@ -2157,6 +2157,7 @@ export interface Operations {
         targets?: SkillTarget[];
         format: "zip" | "tar.gz" | "tar";
         base64: string;
+        only?: string[];
       };
     };
     reply: { counts: ImportCounts; skills: ImportedSkill[]; diagnostics: Diagnostic[] };

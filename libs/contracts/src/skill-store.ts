@@ -120,6 +120,8 @@ export const unpackSkills = rpc({
   request: z.strictObject({
     ...skillImportOptions,
     ...sentArchive,
+    /** These alone, by the `file` that a dry run says of each. Without it all of them. */
+    only: z.array(z.string().min(1).max(1_024)).min(1).max(1_000).optional(),
   }),
   reply: ImportReply,
   errors: unpackErrors,

@@ -20,7 +20,7 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [isBusy, setBusy] = useState(false);
   const send = async (
-    given: readonly SentSkill[] | SentArchive,
+    given: readonly SentSkill[] | (SentArchive & { only?: string[] }),
     dryRun: boolean,
   ): Promise<void> => {
     setBusy(true);
@@ -30,7 +30,7 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
         ? client.request("POST /skills/archive", { body: { ...options, ...given } })
         : client.request("POST /skills", { body: { ...options, skills: [...given] } }));
       setReport(found);
-      if (dryRun) setPicked(new Set(found.skills.filter(isGood).map(directoryOf)));
+      if (dryRun) setPicked(new Set(found.skills.filter(isGood).map(({ file }) => file)));
       else onClose();
     });
     setBusy(false);
@@ -42,11 +42,16 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
     setArchive(packed);
     setSkills(given);
     setReport(null);
+    setPicked(new Set());
     if (packed !== null) await send(packed, true);
     else if (given.length > 0) await send(given, true);
     else if (files.length > 0) toast({ text: "There is no SKILL.md among them", tone: "bad" });
   };
-  const chosen = skills.filter(({ directory }) => picked.has(directory));
+  const directories = new Set([...picked].map((file) => file.slice(0, file.lastIndexOf("/"))));
+  const chosen =
+    archive === null
+      ? skills.filter(({ directory }) => directories.has(directory))
+      : { ...archive, only: [...picked] };
   return (
     <Dialog title="Import skills" onClose={onClose} size="wide" testId="skill-import">
       <label class="field">
@@ -81,11 +86,7 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
             {report.skills.filter(isVisible).length}; repaired {report.counts.repaired}, withheld{" "}
             {report.counts.withheld}, skipped {report.counts.skipped}.
           </p>
-          <FoundSkills
-            skills={report.skills}
-            picked={archive === null ? picked : null}
-            onPick={setPicked}
-          />
+          <FoundSkills skills={report.skills} picked={picked} onPick={setPicked} />
         </>
       )}
       <div class="actions end">
@@ -95,28 +96,28 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
         <button
           type="button"
           class="button primary"
-          disabled={isBusy || (archive === null ? chosen.length === 0 : report === null)}
+          disabled={isBusy || picked.size === 0}
           data-testid="import"
-          onClick={() => void send(archive ?? chosen, false)}
+          onClick={() => void send(chosen, false)}
         >
-          {archive === null ? `Import ${count(chosen.length, "skill")}` : "Import the archive"}
+          Import {count(picked.size, "skill")}
         </button>
       </div>
     </Dialog>
   );
 }
 
-/** What was found, each with a box; `picked` is null where it is imported as a whole. */
+/** What was found, each with a box; picked is a skill's file. */
 function FoundSkills(props: {
   skills: readonly ImportedSkill[];
-  picked: ReadonlySet<string> | null;
+  picked: ReadonlySet<string>;
   onPick: (picked: ReadonlySet<string>) => void;
 }) {
   const { skills, picked, onPick } = props;
-  const importable = skills.filter(({ outcome }) => outcome !== "skipped").map(directoryOf);
-  const toggle = (directory: string): void => {
+  const importable = skills.filter(({ outcome }) => outcome !== "skipped").map(({ file }) => file);
+  const toggle = (file: string): void => {
     const next = new Set(picked);
-    if (!next.delete(directory)) next.add(directory);
+    if (!next.delete(file)) next.add(file);
     onPick(next);
   };
   return (
@@ -125,21 +126,17 @@ function FoundSkills(props: {
         <thead>
           <tr>
             <th scope="col">
-              {picked === null ? (
-                "Import"
-              ) : (
-                <label class="check">
-                  <input
-                    type="checkbox"
-                    checked={picked.size >= importable.length}
-                    data-testid="import-all"
-                    onChange={(event) =>
-                      onPick(new Set(event.currentTarget.checked ? importable : []))
-                    }
-                  />
-                  All
-                </label>
-              )}
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={picked.size >= importable.length}
+                  data-testid="import-all"
+                  onChange={(event) =>
+                    onPick(new Set(event.currentTarget.checked ? importable : []))
+                  }
+                />
+                All
+              </label>
             </th>
             <th scope="col">Skill</th>
             <th scope="col">Status</th>
@@ -153,9 +150,8 @@ function FoundSkills(props: {
             <FoundSkill
               key={skill.file}
               skill={skill}
-              isPicked={picked?.has(directoryOf(skill)) ?? true}
-              isFixed={picked === null}
-              onToggle={() => toggle(directoryOf(skill))}
+              isPicked={picked.has(skill.file)}
+              onToggle={() => toggle(skill.file)}
             />
           ))}
         </tbody>
@@ -164,14 +160,8 @@ function FoundSkills(props: {
   );
 }
 
-function FoundSkill(props: {
-  skill: ImportedSkill;
-  isPicked: boolean;
-  /** Of an archive, which is imported as a whole. */
-  isFixed: boolean;
-  onToggle: () => void;
-}) {
-  const { skill, isPicked, isFixed, onToggle } = props;
+function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: () => void }) {
+  const { skill, isPicked, onToggle } = props;
   const { name, file, description, outcome, withheld, dependencyWarnings, diagnostics } = skill;
   const shown = name ?? file;
   return (
@@ -184,7 +174,7 @@ function FoundSkill(props: {
           type="checkbox"
           aria-label={`Import ${shown}`}
           checked={isPicked && outcome !== "skipped"}
-          disabled={isFixed || outcome === "skipped"}
+          disabled={outcome === "skipped"}
           onChange={onToggle}
         />
       </td>
@@ -238,9 +228,4 @@ function isGood({ outcome, withheld, scan }: ImportedSkill): boolean {
       ({ blocks, severity }) => blocks || severity === "high" || severity === "critical",
     ) ?? false;
   return outcome !== "skipped" && withheld === null && !isSuspect;
-}
-
-/** The folder of its SKILL.md, as it was sent. */
-function directoryOf({ file }: ImportedSkill): string {
-  return file.slice(0, file.lastIndexOf("/"));
 }

@@ -31,6 +31,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { until } from "@switchyard/local-servers/until";
 import { importerWorld, type ImporterWorld } from "../../test/importer-world.ts";
+import { zipOf } from "../../test/zip-of.ts";
 
 const sent = (directory: string, text: string, more: Record<string, string> = {}): SentSkill => ({
   directory,
@@ -245,6 +246,21 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     const reply = await call(cli, unpackSkills, { label: "z.tgz", format, base64 });
     assert.equal(reply.skills[0]?.file, "pack/zed/SKILL.md");
     assert((await listed(world)).includes("zed"));
+    const two = ["one", "two"].map((name) => ({
+      name: `${name}/SKILL.md`,
+      content: skillText("Hello."),
+    }));
+    const zip = {
+      label: "z.zip",
+      format: "zip" as const,
+      base64: zipOf(two).toString("base64"),
+    };
+    const picked = await call(cli, unpackSkills, { ...zip, only: ["two/SKILL.md"] });
+    assert.deepEqual([picked.counts.found, picked.skills[0]?.file], [1, "two/SKILL.md"]);
+    await assert.rejects(call(cli, unpackSkills, { ...zip, only: ["three/SKILL.md"] }), {
+      code: "archive_refused",
+      message: "z.zip: it has no skill at three/SKILL.md",
+    });
     const evil = call(cli, unpackSkills, { label: "e", format, base64: await tar("../SKILL.md") });
     await assert.rejects(evil, (error) => {
       assert(isError(error, unpackSkills, "archive_refused"));

@@ -6,7 +6,7 @@ import { removeImported, rollback, trust } from "../catalogue/change-version.ts"
 import { diffVersions, type VersionDiff } from "../catalogue/diff-versions.ts";
 import { refusals } from "../catalogue/refusals.ts";
 import { importAgents, importSkills, type SendParts } from "../imports/import-sent.ts";
-import { agentPackage, packagesIn } from "../source/package.ts";
+import { agentPackage, packagesIn, shownFile } from "../source/package.ts";
 import { bytesOfSent, sentPackage } from "../source/sent-package.ts";
 import { versionOfEntry, type Kind } from "../store/definition.ts";
 import { requireAdmin, requireSize, unpackSent } from "./sent-files.ts";
@@ -46,9 +46,17 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
   service.handle(skills.unpackSkills, async (request, context) => {
     if (!request.dryRun) requireAdmin(context, parts.admins);
     const { files, findings } = await unpackSent(request, context.fail);
-    const { label, git } = request;
+    const { label, git, only } = request;
+    const found = packagesIn(files);
+    const missing = only?.find((file) => !found.some((one) => shownFile(one) === file));
+    if (missing !== undefined)
+      throw context.fail.archive_refused(`${label}: it has no skill at ${missing}`, {
+        reason: "no_such_skill",
+        entry: missing,
+      });
+    const packages = found.filter((one) => only?.includes(shownFile(one)) ?? true);
     const provenance = { source: "archive" as const, label, by: context.caller, git };
-    const sent = { ...request, packages: packagesIn(files), findings, provenance };
+    const sent = { ...request, packages, findings, provenance };
     const { items, ...reply } = await importSkills(parts, sent);
     return { ...reply, skills: items };
   });
