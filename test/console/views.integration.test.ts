@@ -155,8 +155,9 @@ test(
     await page.keyboard.press("a");
     await detail.waitFor({ state: "detached" });
     await started("careful", "other.md");
-    await started("careful", "third.md");
     await detail.getByText("Other than in the last approved call").waitFor();
+    await started("careful", "third.md");
+    await until(async () => (await waiting.count()) === 2);
     assert.match(await detail.innerText(), /\/path\s+"?notes\.md"?\s+"?other\.md/);
     await page.keyboard.press("j");
     await detail.getByText('"path": "third.md"').waitFor();

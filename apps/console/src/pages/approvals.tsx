@@ -1,5 +1,5 @@
 import type { Approval } from "@switchyard/client/operations";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
 import { bytesText, durationText, prettyJson, relativeText, shortRunId } from "../core/format.ts";
 import { canNotify, toggleNotes, wantsNotes } from "../core/notify.ts";
@@ -43,11 +43,17 @@ export function Approvals() {
     const next = approvals[(at + step + approvals.length) % Math.max(1, approvals.length)];
     if (next !== undefined) setFilter("id", next.id);
   };
+  /** By a key: what is shown is decided, then the next one is shown. */
+  const decide = async (how: (approval: Approval) => Promise<void>): Promise<void> => {
+    if (current === undefined || isElsewhere) return;
+    await how(current);
+    if (filterOf("id") === current.id) setFilter("id", "");
+  };
   useKeys({
     j: () => move(1),
     k: () => move(-1),
-    a: () => current !== undefined && void approve(current, "once"),
-    d: () => current !== undefined && void deny(current),
+    a: () => void decide((approval) => approve(approval, "once")),
+    d: () => void decide(deny),
   });
   return (
     <Page
@@ -329,7 +335,8 @@ function countdown({ state, expiresAt, decision }: Approval): string {
 
 /** Single keys, while nobody writes and no dialog is open. */
 function useKeys(keys: Readonly<Record<string, () => unknown>>): void {
-  useEffect(() => {
+  // Before the browser paints: a key is for what is seen.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const target = event.target as Element;
       if (event.metaKey || event.ctrlKey || event.altKey) return;
