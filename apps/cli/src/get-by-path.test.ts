@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { tempDirectory } from "../test-fixtures/temp-directory.ts";
 import { getByPath } from "./get-by-path.ts";
-import { currentBranch, gitRoot, isGitRepo } from "./git-place.ts";
+import { currentBranch, gitRoot, isGitRepo } from "./git-repository.ts";
 
 test("a value is found by its path, and nothing that is inherited [D31, D63]", () => {
   const value = { contexts: { work: { nats: "nats://a" } }, list: ["x"] };

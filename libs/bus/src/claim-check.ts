@@ -32,7 +32,7 @@ export interface ClaimReference {
   readonly digest: string;
 }
 
-type Place = Pick<ClaimReference, "bucket" | "name">;
+type ObjectKey = Pick<ClaimReference, "bucket" | "name">;
 
 /** What is to be kept, and for whom. */
 interface Payload {
@@ -129,11 +129,11 @@ export class ClaimCheck {
   }
 
   async #putChunk(
-    place: Place,
+    key: ObjectKey,
     index: number,
     { chunk, isBrief }: { chunk: Uint8Array; isBrief: boolean },
   ): Promise<void> {
-    const subject = chunkSubject(place, index);
+    const subject = chunkSubject(key, index);
     const headers = isBrief ? headersOf({ [HEADERS.ttl]: BRIEF_TTL }) : undefined;
     try {
       const answer = await this.#stores.watch(subject, () =>
@@ -141,12 +141,12 @@ export class ClaimCheck {
       );
       readPublishAck(subject, answer.string());
     } catch (error) {
-      throw await this.#notStored(place, error);
+      throw await this.#notStored(key, error);
     }
   }
 
   /** What the owner of the bucket has to settle is not an outage: waiting would hold up others. */
-  async #notStored({ bucket }: Place, error: unknown): Promise<unknown> {
+  async #notStored({ bucket }: ObjectKey, error: unknown): Promise<unknown> {
     if (isStreamFull(error)) {
       return new ServiceError(
         "payload_too_large",
@@ -260,7 +260,7 @@ function storedMessage(text: string): { data: Uint8Array } | { error: ApiError }
   return { error: error ?? { code: 500, description: "the answer holds no message" } };
 }
 
-function chunkSubject({ bucket, name }: Place, index: number): string {
+function chunkSubject({ bucket, name }: ObjectKey, index: number): string {
   return `$O.${bucket}.C.${name}.${index}`;
 }
 

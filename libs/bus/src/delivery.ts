@@ -2,7 +2,7 @@ import type { Msg } from "@nats-io/transport-node";
 import { isSubjectToken, TOKEN_RULE, tokensOf, type Command } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { ClaimError, type ClaimCheck } from "./claim-check.ts";
-import { correlationIdOf, headerOf, senderPlace } from "./message-headers.ts";
+import { correlationIdOf, headerOf, senderPosition } from "./message-headers.ts";
 import { isServerMade } from "./server-made.ts";
 import { childTraceparent } from "./trace-context.ts";
 import { parseJson, problemsOf } from "./wire.ts";
@@ -29,7 +29,7 @@ export interface DeliveryFacts {
    */
   readonly caller: string;
   readonly subject: string;
-  /** The place in the stream that took it, as its sender was told: its sender's own, where that has one. */
+  /** The position in the stream that took it, as its sender was told: its sender's own, where that has one. */
   readonly streamSequence: number;
   /** 1 at the first delivery. */
   readonly deliveryCount: number;
@@ -82,7 +82,7 @@ export function factsOf(
   const { signal, traceparent } = work;
   return {
     ...queue,
-    streamSequence: senderPlace(message)?.sequence ?? queue.streamSequence,
+    streamSequence: senderPosition(message)?.sequence ?? queue.streamSequence,
     caller: message.subject.split(".")[2] ?? "",
     subject: message.subject,
     messageId: headerOf(message, HEADERS.messageId) ?? null,

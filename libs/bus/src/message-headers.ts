@@ -41,8 +41,8 @@ export function headerOf(message: Pick<Msg, "headers">, name: string): string | 
   return (block === null ? message.headers?.get(name) : valueIn(block, name)) || undefined;
 }
 
-/** The stream of its sender that a queue has a command from, and its place there; null for one that was sent to the queue itself. */
-export function senderPlace(
+/** The stream of its sender that a queue has a command from, and its position there; null for one that was sent to the queue itself. */
+export function senderPosition(
   message: Pick<Msg, "headers">,
 ): { readonly stream: string; readonly sequence: number } | null {
   const [stream = "", sequence = ""] = headerOf(message, SOURCE)?.split(" ") ?? [];

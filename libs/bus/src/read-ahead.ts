@@ -56,7 +56,7 @@ export class ReadAhead implements ConnectionListener {
   readonly #connection: Connection;
   readonly #options: ReadAheadOptions;
   readonly #turns: LaneTurns;
-  /** Taken early: whether they are done, by their place in the stream. */
+  /** Taken early: whether they are done, by their position in the stream. */
   readonly #early = new Map<string, { isDone: boolean }>();
   #manager: Promise<JetStreamManager> | null = null;
   #hasBacklog = false;
@@ -117,13 +117,13 @@ export class ReadAhead implements ConnectionListener {
     const { deliveryCount, streamSequence, pending } = facts;
     this.#hasBacklog = pending > 0;
     if (deliveryCount === 1) this.#lastDelivered = Math.max(this.#lastDelivered, streamSequence);
-    const place = placeOf(facts);
-    const early = this.#early.get(place);
+    const position = positionOf(facts);
+    const early = this.#early.get(position);
     if (early === undefined) {
       const lane = this.#turns.take(subject, true);
       return { outcome: "take", ended: () => this.#left(lane) };
     }
-    if (early.isDone) this.#early.delete(place);
+    if (early.isDone) this.#early.delete(position);
     return { outcome: "known", isDone: early.isDone };
   }
 
@@ -236,10 +236,10 @@ export class ReadAhead implements ConnectionListener {
       isEarly: true,
       holder: `${stored.seq}:${randomHex(HOLDER_DIGITS)}`,
     };
-    const place = placeOf(facts);
-    if (this.#early.has(place)) return null;
+    const position = positionOf(facts);
+    if (this.#early.has(position)) return null;
     const state = { isDone: false };
-    this.#early.set(place, state);
+    this.#early.set(position, state);
     const [oldest] = this.#early.keys();
     if (this.#early.size > MAX_REMEMBERED && oldest !== undefined) this.#early.delete(oldest);
     const { subject, header: headers } = stored;
@@ -249,7 +249,7 @@ export class ReadAhead implements ConnectionListener {
       receipt: new EarlyReceipt(facts, state),
       ended: () => {
         this.#left(lane);
-        if (!state.isDone) this.#early.delete(place);
+        if (!state.isDone) this.#early.delete(position);
       },
     };
   }
@@ -293,7 +293,7 @@ class EarlyReceipt implements Receipt {
 }
 
 /** A stream that was made anew counts from 1 again. */
-function placeOf({
+function positionOf({
   streamSequence,
   publishedAtMs,
 }: Pick<QueueFacts, "streamSequence" | "publishedAtMs">): string {

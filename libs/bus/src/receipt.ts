@@ -1,7 +1,7 @@
 import type { Msg } from "@nats-io/transport-node";
 import type { Connection } from "./connection.ts";
 import { readAckSubject, type QueueFacts } from "./delivery.ts";
-import { senderPlace } from "./message-headers.ts";
+import { senderPosition } from "./message-headers.ts";
 
 /** What the queue says about a delivery, and how it is told what becomes of it. */
 export interface Receipt {
@@ -52,11 +52,11 @@ export class QueueReceipt implements Receipt {
 
   /** Removes the command from the stream that the queue has it from: its sender's quota. */
   async #endAtSender(): Promise<void> {
-    const place = senderPlace(this.#message);
-    if (place === null) return;
+    const position = senderPosition(this.#message);
+    if (position === null) return;
     await this.#connection.replies.request({
-      subject: `$JS.API.STREAM.MSG.DELETE.${place.stream}`,
-      body: JSON.stringify({ seq: place.sequence, no_erase: true }),
+      subject: `$JS.API.STREAM.MSG.DELETE.${position.stream}`,
+      body: JSON.stringify({ seq: position.sequence, no_erase: true }),
       timeoutMs: ACK_TIMEOUT_MS,
     });
   }

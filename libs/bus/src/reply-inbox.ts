@@ -127,41 +127,41 @@ export class ReplyInbox {
 
 /**
  * The waits by the tokens of their requests. No Map, for what a {@link Roster} says of a Set: a token ends with the
- * place where its wait stands.
+ * index of its wait.
  */
 class PendingReplies {
-  readonly #places: (PendingReply | null)[] = [];
+  readonly #pending: (PendingReply | null)[] = [];
   readonly #free: number[] = [];
 
   add(pending: PendingReply): void {
-    const place = this.#free.pop() ?? this.#places.length;
-    this.#places[place] = pending;
-    pending.place = place;
-    pending.token = `${randomHex(RANDOM_DIGITS)}${place}`;
+    const index = this.#free.pop() ?? this.#pending.length;
+    this.#pending[index] = pending;
+    pending.index = index;
+    pending.token = `${randomHex(RANDOM_DIGITS)}${index}`;
   }
 
   /** Once is enough; more often does nothing. */
   delete(pending: PendingReply): void {
-    const { place } = pending;
-    if (this.#places[place] !== pending) return;
-    this.#places[place] = null;
-    this.#free.push(place);
+    const { index } = pending;
+    if (this.#pending[index] !== pending) return;
+    this.#pending[index] = null;
+    this.#free.push(index);
   }
 
   find(token: string): PendingReply | null {
-    const pending = this.#places[Number(token.slice(RANDOM_DIGITS))];
+    const pending = this.#pending[Number(token.slice(RANDOM_DIGITS))];
     return pending?.token === token ? pending : null;
   }
 
   values(): PendingReply[] {
-    return this.#places.filter((pending) => pending !== null);
+    return this.#pending.filter((pending) => pending !== null);
   }
 }
 
 class PendingReply implements Expirable {
   readonly subject: string;
   token = "";
-  place = -1;
+  index = -1;
   slot: Slot | null = null;
   readonly #timeoutMs: number;
   readonly #isNoted: boolean;

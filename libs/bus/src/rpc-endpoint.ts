@@ -18,7 +18,7 @@ import type { VerifiedCallers } from "./verified-caller.ts";
 import { ClaimError, claimedBytes } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
-import { FairPlaces } from "./fair-places.ts";
+import { FairSlots } from "./fair-slots.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
@@ -49,7 +49,7 @@ interface RpcEndpointOptions {
   /** The calls in work of the whole service. */
   readonly running: InFlight<ActiveCall>;
   /** Of the whole service. */
-  readonly places: FairPlaces;
+  readonly slots: FairSlots;
   readonly turns: FairTurns;
   readonly callers: VerifiedCallers;
   /** Of the calls of this endpoint; null for one without a limit of its own. */
@@ -71,7 +71,7 @@ export class RpcEndpoint implements Endpoint {
   readonly #queue: string;
   readonly #subscription: Subscription;
   readonly #own = new InFlight();
-  readonly #ownPlaces: FairPlaces | null;
+  readonly #ownSlots: FairSlots | null;
   #stopping: Promise<void> | null = null;
   #requests = 0;
   #errors = 0;
@@ -86,10 +86,10 @@ export class RpcEndpoint implements Endpoint {
     this.#subject = filterOf<string>(options.contract, options.at);
     this.#queue = queueOf(options.contract.name);
     const { ownLimit } = options;
-    this.#ownPlaces =
+    this.#ownSlots =
       ownLimit === null
         ? null
-        : new FairPlaces({ calls: ownLimit, bytes: Number.POSITIVE_INFINITY });
+        : new FairSlots({ calls: ownLimit, bytes: Number.POSITIVE_INFINITY });
     this.#subscription = connection.nc.subscribe(this.#subject, {
       queue: this.#queue,
       callback: (error, message) => {
@@ -138,7 +138,7 @@ export class RpcEndpoint implements Endpoint {
       return;
     }
     this.#requests += 1;
-    const refusal = this.#takePlace(tokens["caller"] ?? "", bytesOf(message));
+    const refusal = this.#takeSlot(tokens["caller"] ?? "", bytesOf(message));
     if (refusal !== null) {
       const failure = failureFor("overloaded", `${contract.name} ${refusal}; try again shortly`);
       void this.#reply(message, { ok: false, failure });
@@ -148,11 +148,11 @@ export class RpcEndpoint implements Endpoint {
   }
 
   /** Why no request is taken now; null when this one is. */
-  #takePlace(caller: string, bytes: number): string | null {
-    const refusal = this.#ownPlaces?.take(caller, bytes) ?? null;
+  #takeSlot(caller: string, bytes: number): string | null {
+    const refusal = this.#ownSlots?.take(caller, bytes) ?? null;
     if (refusal !== null) return refusal;
-    const shared = this.#options.places.take(caller, bytes);
-    if (shared !== null) this.#ownPlaces?.leave(caller, bytes);
+    const shared = this.#options.slots.take(caller, bytes);
+    if (shared !== null) this.#ownSlots?.leave(caller, bytes);
     return shared;
   }
 
@@ -186,8 +186,8 @@ export class RpcEndpoint implements Endpoint {
       this.#busyMs += performance.now() - startedAt;
       this.#options.running.end(running);
       this.#own.end(own);
-      this.#options.places.leave(call.natsUser, bytesOf(message));
-      this.#ownPlaces?.leave(call.natsUser, bytesOf(message));
+      this.#options.slots.leave(call.natsUser, bytesOf(message));
+      this.#ownSlots?.leave(call.natsUser, bytesOf(message));
     }
   }
 

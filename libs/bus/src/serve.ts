@@ -7,7 +7,7 @@ import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import type { ActiveCall } from "./active-call.ts";
 import { answerDiscovery, type Discovery } from "./answer-discovery.ts";
 import { VerifiedCallers, verifiedCallersOf, type VerifyUser } from "./verified-caller.ts";
-import { FairPlaces } from "./fair-places.ts";
+import { FairSlots } from "./fair-slots.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
 import type { PreparedReply } from "./prepared-reply.ts";
@@ -50,7 +50,7 @@ export interface ServeOptions {
   readonly description: string;
   /**
    * Calls in work at a time over all endpoints, default 256; above it a call is answered `overloaded`. No client takes
-   * all of them, see {@link FairPlaces}.
+   * all of them, see {@link FairSlots}.
    */
   readonly concurrency?: number;
   /** The same for single contracts, by their names: calls that take long leave room for the others then. */
@@ -95,7 +95,7 @@ class BusService implements Service, Receiver {
   readonly #options: ServeOptions;
   readonly #endpoints = new Set<RpcEndpoint>();
   readonly #running = new InFlight<ActiveCall>();
-  readonly #places: FairPlaces;
+  readonly #slots: FairSlots;
   readonly #turns = new FairTurns(BEGUN_AT_ONCE);
   readonly #discovery: Discovery;
   readonly #notes: NodeJS.Timeout;
@@ -106,7 +106,7 @@ class BusService implements Service, Receiver {
     this.#callers = callers;
     this.#options = options;
     const calls = options.concurrency ?? CONCURRENCY;
-    this.#places = new FairPlaces({ calls, bytes: MAX_REQUEST_BYTES });
+    this.#slots = new FairSlots({ calls, bytes: MAX_REQUEST_BYTES });
     this.#discovery = answerDiscovery(connection.nc, options, () =>
       [...this.#endpoints].map((endpoint) => endpoint.stats()),
     );
@@ -125,7 +125,7 @@ class BusService implements Service, Receiver {
       handler: handler as Handler<Rpc>,
       at,
       running: this.#running,
-      places: this.#places,
+      slots: this.#slots,
       turns: this.#turns,
       callers: this.#callers,
       ownLimit: this.#options.limits?.[contract.name] ?? null,

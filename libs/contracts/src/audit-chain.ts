@@ -17,7 +17,7 @@ export type ChainedRecord = {
 } & AuditFact;
 
 /** Where a record stands: what a block says once for all its records. */
-type Place = Pick<ChainedRecord, "v" | "service" | "writer" | "prev">;
+type ChainHead = Pick<ChainedRecord, "v" | "service" | "writer" | "prev">;
 
 /** A record as its block has it, without its hash. */
 type OwnRecord = Pick<ChainedRecord, "seq" | "at"> & AuditFact;
@@ -27,22 +27,22 @@ type OwnRecord = Pick<ChainedRecord, "seq" | "at"> & AuditFact;
  * in which `record` is the record as its block has it without `hash`, and `prev` the hash of the record before it, null
  * for the first.
  */
-export function auditHash(record: Place & OwnRecord & { readonly hash?: string }): string {
+export function auditHash(record: ChainHead & OwnRecord & { readonly hash?: string }): string {
   const { hash: _, v, service, writer, prev, ...own } = record;
   return hashIn({ v, service, writer, prev }, canonicalJson(own));
 }
 
 /** Hash of a new record and its JSON as a block has it, both of one canonical text. */
 export function sealRecord(
-  place: Place,
+  head: ChainHead,
   record: OwnRecord,
 ): { readonly hash: string; readonly json: string } {
   const own = canonicalJson(record);
-  const hash = hashIn(place, own);
+  const hash = hashIn(head, own);
   return { hash, json: `${own.slice(0, -1)},"hash":"${hash}"}` };
 }
 
-function hashIn({ v, service, writer, prev }: Place, own: string): string {
+function hashIn({ v, service, writer, prev }: ChainHead, own: string): string {
   const before = prev === null ? "null" : `"${prev}"`;
   return digestOf(
     `{"prev":${before},"record":${own},"service":"${service}","v":${v},"writer":"${writer}"}`,

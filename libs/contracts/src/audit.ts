@@ -210,8 +210,8 @@ export type AuditFact = z.infer<typeof AuditFact>;
 
 export const MAX_BLOCK_RECORDS = 1_000;
 
-/** The place of a record in its chain. */
-const place = {
+/** The fields that put a record into its chain. */
+const chainFields = {
   /** From 1, without a gap. */
   seq: z.int().positive(),
   at: Timestamp,
@@ -235,9 +235,9 @@ export const auditDecision = event({
   summary: "What the policy decided about calls, and which run tokens it refused.",
   payload: blockOf(
     z.discriminatedUnion("kind", [
-      DecisionRecord.extend(place),
-      RefusalRecord.extend(place),
-      RepeatRecord.extend(place),
+      DecisionRecord.extend(chainFields),
+      RefusalRecord.extend(chainFields),
+      RepeatRecord.extend(chainFields),
     ]),
   ),
 });
@@ -245,14 +245,17 @@ export const auditDecision = event({
 export const auditApproval = event({
   subject: "yard.evt.audit.{service}.approval",
   summary: "What became of approvals and grants, and by whom.",
-  payload: blockOf(ApprovalRecord.extend(place)),
+  payload: blockOf(ApprovalRecord.extend(chainFields)),
 });
 
 export const auditExecution = event({
   subject: "yard.evt.audit.{service}.execution",
   summary: "What a tool provider did, by which decisions, and how it ended.",
   payload: blockOf(
-    z.discriminatedUnion("kind", [ExecutionRecord.extend(place), OutcomeRecord.extend(place)]),
+    z.discriminatedUnion("kind", [
+      ExecutionRecord.extend(chainFields),
+      OutcomeRecord.extend(chainFields),
+    ]),
   ),
 });
 
@@ -260,13 +263,13 @@ export const auditAccess = event({
   subject: "yard.evt.audit.{service}.access",
   summary:
     "Who signed in over HTTP, who was refused, what admins did there, and which dead commands were sent again.",
-  payload: blockOf(AccessRecord.extend(place)),
+  payload: blockOf(AccessRecord.extend(chainFields)),
 });
 
 export const auditChain = event({
   subject: "yard.evt.audit.{service}.chain",
   summary: "A process of the service begins or ends its chain of audit records.",
-  payload: blockOf(ChainRecord.extend(place)),
+  payload: blockOf(ChainRecord.extend(chainFields)),
 });
 
 export const auditEvents = [

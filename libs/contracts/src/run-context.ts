@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CallerName, ModelName, RunId } from "./ids.ts";
 
-const Place = z
+const OriginName = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9_.:@#+-]{0,127}$/,
@@ -14,13 +14,13 @@ export const MAX_RUN_DEPTH = 16;
 /** Where a run comes from, as the service that starts it knows it: never from a model or a payload. */
 export const RunOrigin = z.strictObject({
   /** Where the conversation takes place: `slack`, or with its account or room `slack:eng-general`. */
-  channel: Place.optional(),
+  channel: OriginName.optional(),
   /** The group conversation in the channel. */
-  group: Place.optional(),
+  group: OriginName.optional(),
   /** Whether who speaks owns this installation; absent when nobody has said. */
   owner: z.boolean().optional(),
   /** The conversation that the run belongs to: what is kept for a session is kept for this one. A sub-agent's is its parent's. */
-  session: Place.optional(),
+  session: OriginName.optional(),
   /** What the run thinks with. */
   model: ModelName.optional(),
   /** True for a run that plays a recording, and for runs that it starts. */

@@ -227,7 +227,7 @@ export const runRetried = event({
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,
-    /** Place of the command in its stream, as the publisher was told it. */
+    /** Position of the command in its stream, as the publisher was told it. */
     streamSequence: z.int().positive(),
   }),
 });
@@ -238,7 +238,7 @@ export const runLimitsChanged = event({
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,
-    /** Place of the command in its stream, as the publisher was told it. */
+    /** Position of the command in its stream, as the publisher was told it. */
     streamSequence: z.int().positive(),
   }),
 });
@@ -296,7 +296,7 @@ export const runSteered = event({
     by: CallerName,
     /** First part of the message, cut to 1 KiB. */
     preview: z.string(),
-    /** Place of the command in its stream, as the publisher was told it; missing when it was not a command. */
+    /** Position of the command in its stream, as the publisher was told it; missing when it was not a command. */
     streamSequence: z.int().positive().optional(),
   }),
 });

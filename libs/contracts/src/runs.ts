@@ -258,7 +258,7 @@ export const DeadLetter = z.object({
   runId: RunId,
   subject: z.string(),
   caller: z.string(),
-  /** Place of the command in its stream; 0 of a message that a session was given by a request. */
+  /** Position of the command in its stream; 0 of a message that a session was given by a request. */
   streamSequence: z.int().nonnegative(),
   sentAt: Timestamp,
   failure: RunFailure,

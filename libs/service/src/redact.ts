@@ -65,13 +65,13 @@ const MAY_HAVE_SECRET =
 /** In a URL. A quote or backslash inside it is escaped in JSON text. */
 const USER_INFORMATION = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)(?:\\.|[^\s/@"\\]){1,1024}@/gi;
 
-interface Place {
+interface Nesting {
   readonly depth: number;
   /** The objects around this one, to find cycles. */
   readonly parents: readonly object[];
 }
 
-function copyOf(value: unknown, place: Place): unknown {
+function copyOf(value: unknown, nesting: Nesting): unknown {
   switch (typeof value) {
     case "string":
       return shorten(value);
@@ -81,16 +81,16 @@ function copyOf(value: unknown, place: Place): unknown {
     case "function":
       return undefined;
     case "object":
-      return value === null ? null : copyOfObject(value, place);
+      return value === null ? null : copyOfObject(value, nesting);
     default:
       return value;
   }
 }
 
-function copyOfObject(value: object, place: Place): unknown {
-  if (place.parents.includes(value)) return "[circular]";
-  if (place.depth >= MAX_DEPTH) return "[too deep]";
-  const inside: Place = { depth: place.depth + 1, parents: [...place.parents, value] };
+function copyOfObject(value: object, nesting: Nesting): unknown {
+  if (nesting.parents.includes(value)) return "[circular]";
+  if (nesting.depth >= MAX_DEPTH) return "[too deep]";
+  const inside: Nesting = { depth: nesting.depth + 1, parents: [...nesting.parents, value] };
   if (value instanceof Error) return copyOfError(value, inside);
   if (value instanceof Date)
     return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
@@ -102,13 +102,13 @@ function copyOfObject(value: object, place: Place): unknown {
   return copyOfEntries(ownEntries(value), inside);
 }
 
-function copyOfList(list: readonly unknown[], inside: Place): unknown[] {
+function copyOfList(list: readonly unknown[], inside: Nesting): unknown[] {
   const copy = list.slice(0, MAX_ENTRIES).map((item) => copyOf(item, inside) ?? null);
   if (list.length > MAX_ENTRIES) copy.push(`[${list.length - MAX_ENTRIES} more]`);
   return copy;
 }
 
-function copyOfEntries(entries: readonly (readonly [string, unknown])[], inside: Place): object {
+function copyOfEntries(entries: readonly (readonly [string, unknown])[], inside: Nesting): object {
   const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>; // no `__proto__` setter
   for (const [key, value] of entries.slice(0, MAX_ENTRIES)) {
     copy[key] = isSecret(key, value) ? REDACTED : copyOf(value, inside);
@@ -121,7 +121,7 @@ function copyOfEntries(entries: readonly (readonly [string, unknown])[], inside:
  * Errors carry whatever a library hangs on them: requests, command arguments, payloads. Only what
  * describes the error is kept, and of the rest only plain values such as `code` and `port`.
  */
-function copyOfError(error: Error, inside: Place): object {
+function copyOfError(error: Error, inside: Nesting): object {
   const plain = ownEntries(error).filter(([, value]) => isPlain(value));
   const copy: Record<string, unknown> = {
     ...copyOfEntries(plain, inside),

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type ClusterOptions } from "ioredis";
-import type { RedisPlace } from "./redis-url.ts";
+import type { RedisTarget } from "./redis-url.ts";
 
 /** How often the map of slots is asked for. Errors tell of most changes at once; of a primary that hangs, and was replaced, only this does. */
 const SLOTS_REFRESH_MS = 10_000;
@@ -9,7 +9,7 @@ const SLOTS_REFRESH_MS = 10_000;
  * each connection. Commands that may have been executed are not sent again; those that a server answered with MOVED, ASK or TRYAGAIN were not.
  */
 export function openCluster(
-  { hosts }: Pick<RedisPlace, "hosts">,
+  { hosts }: Pick<RedisTarget, "hosts">,
   node: Omit<NonNullable<ClusterOptions["redisOptions"]>, "replyMapping">,
   retryMs: (attempt: number) => number,
 ): Redis {

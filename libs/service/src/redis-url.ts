@@ -1,5 +1,5 @@
 /** Where Redis is: at one address, wherever the Sentinels say that the primary is, or a cluster that some of its nodes know. */
-export interface RedisPlace {
+export interface RedisTarget {
   readonly kind: "server" | "sentinel" | "cluster";
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   /** The name of the primary as the Sentinels know it; null without Sentinels. */
@@ -20,11 +20,11 @@ const PORTS = { server: 6_379, cluster: 6_379, sentinel: 26_379 };
  * Reads `redis[s]://[user[:password]@]host[:port][/db]`, `redis[s]+sentinel://[user[:password]@]host[:port][,…]/primary[/db]` and
  * `redis[s]+cluster://[user[:password]@]host[:port][,…]`. User and password are those of Redis. Null for anything else.
  */
-export function readRedisUrl(text: string): RedisPlace | null {
+export function readRedisUrl(text: string): RedisTarget | null {
   const parts = PARTS.exec(text);
   if (parts === null) return null;
   const [, scheme = "", group = "server", credentials = "", list = "", primary, db = ""] = parts;
-  const kind = group as RedisPlace["kind"]; // as the pattern has it
+  const kind = group as RedisTarget["kind"]; // as the pattern has it
   if ((kind === "sentinel") !== (primary !== undefined)) return null;
   // A cluster has the database 0 alone.
   if (kind === "cluster" && Number(db) !== 0) return null;

@@ -7,7 +7,7 @@ import {
 import type { Log } from "./log.ts";
 import { openCluster, primariesOf } from "./redis-cluster.ts";
 import { checkRedis, parseRedisInfo } from "./redis-requirements.ts";
-import { readRedisUrl, type RedisPlace } from "./redis-url.ts";
+import { readRedisUrl, type RedisTarget } from "./redis-url.ts";
 import { EXIT_UNREACHABLE, StartError } from "./start-error.ts";
 
 export type { Redis } from "ioredis";
@@ -36,16 +36,16 @@ interface RedisConnectOptions {
  * connection goes to the primary that they name at that time; with a cluster each command goes to the primary that has its keys.
  */
 export async function connectRedis(options: RedisConnectOptions): Promise<Redis> {
-  const place = readRedisUrl(options.url);
-  if (place === null)
+  const target = readRedisUrl(options.url);
+  if (target === null)
     throw new StartError("the address of Redis cannot be read", { hint: "correct YARD_REDIS_URL" });
-  const redis = openClient(options, place);
-  const where = place.shown;
+  const redis = openClient(options, target);
+  const where = target.shown;
   try {
     await firstReady(redis, where, options.connectTimeoutMs ?? 10_000);
     // In a cluster this connects to each primary, too.
     const checked = primariesOf(redis).map((server) =>
-      checkServer(server, { where, log: options.log, asCluster: place.kind === "cluster" }),
+      checkServer(server, { where, log: options.log, asCluster: target.kind === "cluster" }),
     );
     await Promise.all(checked);
   } catch (error) {
@@ -65,9 +65,9 @@ const SENTINEL_ANSWER_MS = 1_000;
 const retryMs = (attempt: number): number =>
   Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10), LAST_RETRY_MS);
 
-function openClient(options: RedisConnectOptions, place: RedisPlace): Redis {
-  const { db, username, tls } = place;
-  const password = options.password ?? place.password;
+function openClient(options: RedisConnectOptions, target: RedisTarget): Redis {
+  const { db, username, tls } = target;
+  const password = options.password ?? target.password;
   const node = {
     ...(username === "" ? {} : { username }),
     ...(password === "" ? {} : { password }),
@@ -79,11 +79,11 @@ function openClient(options: RedisConnectOptions, place: RedisPlace): Redis {
     autoResendUnfulfilledCommands: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
   } satisfies RedisOptions;
-  if (place.kind === "cluster") return openCluster(place, node, retryMs);
+  if (target.kind === "cluster") return openCluster(target, node, retryMs);
   return new Redis({
-    ...(place.primary === null
-      ? place.hosts[0]
-      : sentinelOptions(place.hosts, place.primary, { tls, password: options.sentinelPassword })),
+    ...(target.primary === null
+      ? target.hosts[0]
+      : sentinelOptions(target.hosts, target.primary, { tls, password: options.sentinelPassword })),
     ...node,
     db,
     lazyConnect: true,
@@ -93,7 +93,7 @@ function openClient(options: RedisConnectOptions, place: RedisPlace): Redis {
 }
 
 function sentinelOptions(
-  sentinels: RedisPlace["hosts"],
+  sentinels: RedisTarget["hosts"],
   name: string,
   { tls, password }: { tls: boolean; password: string | undefined },
 ) {

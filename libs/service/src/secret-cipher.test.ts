@@ -15,11 +15,11 @@ function cipher(text: string) {
 test("what is sealed opens again, says nothing of its text, and never looks the same twice", () => {
   const { seal, open } = cipher(key());
   fc.assert(
-    fc.property(fc.string({ minLength: 8 }), fc.string(), (text, place) => {
-      const sealed = seal(text, place);
-      assert.equal(open(sealed, place), text);
+    fc.property(fc.string({ minLength: 8 }), fc.string(), (text, context) => {
+      const sealed = seal(text, context);
+      assert.equal(open(sealed, context), text);
       assert.ok(!sealed.includes(text));
-      assert.notEqual(seal(text, place), sealed);
+      assert.notEqual(seal(text, context), sealed);
     }),
   );
 });
@@ -33,10 +33,10 @@ function shortTag(sealed: string): string {
   return parts.join(".");
 }
 
-test("a text in another place, a changed one and one of another key do not open", () => {
+test("a text in another context, a changed one and one of another key do not open", () => {
   const { seal, open } = cipher(key());
   const sealed = seal("token", "server-a");
-  for (const [opened, place, reason] of [
+  for (const [opened, context, reason] of [
     [sealed, "server-b", "changed"],
     [`${sealed.slice(0, -3)}AAA`, "server-a", "changed"],
     [shortTag(sealed), "server-a", "changed"],
@@ -44,7 +44,7 @@ test("a text in another place, a changed one and one of another key do not open"
     ["rubbish", "server-a", "unknown_key"],
   ] as const)
     assert.throws(
-      () => open(opened, place),
+      () => open(opened, context),
       (error) => error instanceof SealError && error.reason === reason,
     );
 });

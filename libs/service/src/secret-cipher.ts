@@ -3,9 +3,9 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 /** Encrypts what a service keeps of secrets in Redis. */
 export interface SecretCipher {
   /** `place` is bound to the text, so that one cannot be put in the place of another. */
-  readonly seal: (text: string, place: string) => string;
+  readonly seal: (text: string, context: string) => string;
   /** Throws SealError when no key opens it. */
-  readonly open: (sealed: string, place: string) => string;
+  readonly open: (sealed: string, context: string) => string;
   /** Whether it was sealed with the key that seals now. */
   readonly isNewest: (sealed: string) => boolean;
 }
@@ -55,14 +55,14 @@ export function createSecretCipher(keys: readonly Uint8Array[]): SecretCipher | 
   const [first] = known;
   if (first === undefined) return null;
   return {
-    seal(text, place) {
+    seal(text, context) {
       const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv(ALGORITHM, first.bytes, iv).setAAD(Buffer.from(place));
+      const cipher = createCipheriv(ALGORITHM, first.bytes, iv).setAAD(Buffer.from(context));
       const sealed = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
       const parts = [iv, cipher.getAuthTag(), sealed].map((part) => part.toString("base64url"));
       return [VERSION, first.id, ...parts].join(".");
     },
-    open(sealed, place) {
+    open(sealed, context) {
       const [version, id, ...parts] = sealed.split(".");
       const key = version === VERSION ? known.find((each) => each.id === id) : undefined;
       if (key === undefined) throw new SealError("unknown_key");
@@ -71,7 +71,7 @@ export function createSecretCipher(keys: readonly Uint8Array[]): SecretCipher | 
         // Otherwise Node.js takes shorter tags, too, which are easier to guess.
         const whole = { authTagLength: TAG_BYTES };
         const decipher = createDecipheriv(ALGORITHM, key.bytes, iv ?? Buffer.alloc(IV_BYTES), whole)
-          .setAAD(Buffer.from(place))
+          .setAAD(Buffer.from(context))
           .setAuthTag(tag ?? Buffer.alloc(TAG_BYTES));
         return Buffer.concat([
           decipher.update(text ?? Buffer.alloc(0)),

@@ -37,7 +37,7 @@ export type YamlFile<T> =
       /** The line of a mapping's key or of a list's entry. */
       readonly lineOf: (path: readonly PropertyKey[]) => number;
       /** The same with its column. */
-      readonly placeOf: (path: readonly PropertyKey[]) => { line: number; column: number };
+      readonly positionOf: (path: readonly PropertyKey[]) => { line: number; column: number };
       readonly problems: readonly [];
     }
   | { readonly value: null; readonly problems: readonly FileProblem[] };
@@ -50,7 +50,7 @@ export function readYaml<T extends object>(
   try {
     const read = readDocument(text, check);
     if (read.value !== null) return read;
-    return { value: null, problems: read.problems.toSorted(byPlace).slice(0, MAX_PROBLEMS) };
+    return { value: null, problems: read.problems.toSorted(byPosition).slice(0, MAX_PROBLEMS) };
   } catch (error) {
     // The YAML parser is recursive; a file of brackets runs it out of stack.
     if (!(error instanceof RangeError)) throw error;
@@ -92,15 +92,15 @@ function readDocument<T extends object>(
       checked.problems.map(({ path, message }) => at(offsetOf(document, path), message)),
     );
   }
-  const placeOf = (path: readonly PropertyKey[]) => {
+  const positionOf = (path: readonly PropertyKey[]) => {
     const { line, column } = at(offsetOf(document, path), "");
     return { line, column };
   };
   return {
     value: checked.value,
     problems: [],
-    lineOf: (path) => placeOf(path).line,
-    placeOf,
+    lineOf: (path) => positionOf(path).line,
+    positionOf,
   };
 }
 
@@ -169,6 +169,6 @@ function shortTag(tag: string): string {
   return tag.replace("tag:yaml.org,2002:", "!!");
 }
 
-function byPlace(a: FileProblem, b: FileProblem): number {
+function byPosition(a: FileProblem, b: FileProblem): number {
   return a.line - b.line || a.column - b.column;
 }

@@ -7,7 +7,7 @@ import { Config, HOSTS_SETTING } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
 import { createCredentialWatch } from "./events/credential-watch.ts";
-import { createStreamPlaces } from "./events/stream-places.ts";
+import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
@@ -85,7 +85,7 @@ await runService({
       issuer: config.YARD_OIDC_ISSUER ?? null,
       hooks,
       credentials: createCredentialWatch(desk),
-      streamPlaces: createStreamPlaces(config.YARD_HTTP_STREAMS),
+      streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),
       now,

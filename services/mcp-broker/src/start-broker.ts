@@ -48,7 +48,7 @@ export interface BrokerKit {
 }
 
 /** Where servers are declared and what their processes are started with. */
-export interface ServerPlaces {
+export interface ServerSources {
   readonly serversFile: string;
   readonly stateDir: string;
   /** Where `${VAR}` references and the children's PATH come from. */
@@ -56,7 +56,7 @@ export interface ServerPlaces {
 }
 
 export interface BrokerSettings {
-  readonly servers: ServerPlaces;
+  readonly servers: ServerSources;
   /** NATS users that may change servers over the bus. */
   readonly admins: readonly string[];
   readonly ownership: OwnershipSettings;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import type { Bus } from "@switchyard/bus/connect";
-import { FairPlaces } from "@switchyard/bus/fair-places";
+import { FairSlots } from "@switchyard/bus/fair-slots";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
 import { bundleActivated } from "@switchyard/contracts/policy-bundles";
@@ -53,7 +53,7 @@ export interface Toolbox {
 
 /** The part of the drain time that calls in work get; the rest is for ending their commands. */
 const CALLS_SHARE = 0.6;
-const ARRIVING_PER_PLACE = 4;
+const ARRIVING_PER_SLOT = 4;
 const OTHER_CALLS = 128;
 const SWEEP_MS = 3_600_000;
 const HOUR_MS = 3_600_000;
@@ -70,14 +70,14 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const holder = randomBytes(8).toString("hex");
   const store = createCallStore(redis, holder);
   const policy = openPolicy(options, metrics);
-  const placeLimit = config.YARD_TOOLBOX_CONCURRENCY;
+  const slotLimit = config.YARD_TOOLBOX_CONCURRENCY;
   const service = serve(bus, {
     name: "toolbox",
     version,
-    // A runner's calls are of many requesters, whose shares are known after the decision: more calls than places come in.
+    // A runner's calls are of many requesters, whose shares are known after the decision: more calls than slots come in.
     // Lists and cancels have to come through meanwhile.
-    limits: { [callBuiltin.name]: placeLimit * ARRIVING_PER_PLACE },
-    concurrency: placeLimit * ARRIVING_PER_PLACE + OTHER_CALLS,
+    limits: { [callBuiltin.name]: slotLimit * ARRIVING_PER_SLOT },
+    concurrency: slotLimit * ARRIVING_PER_SLOT + OTHER_CALLS,
     description:
       "Built-in tools for files, commands, pages and memory, each call after the policy allowed it",
     onFault: ({ error, contract, correlationId }) =>
@@ -120,8 +120,8 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
       store,
       onNotStored: (err) => log.error({ err }, "call outcome not stored yet; trying again"),
     }),
-    places: new FairPlaces({ calls: placeLimit, bytes: Number.POSITIVE_INFINITY }),
-    placeLimit,
+    slots: new FairSlots({ calls: slotLimit, bytes: Number.POSITIVE_INFINITY }),
+    slotLimit,
     holder,
     passOn: createCancelPasser(bus),
     stopping: stopping.signal,

@@ -31,7 +31,7 @@ export interface Names {
 }
 
 /** What a conversation needs of the terminal that it is held at. */
-export interface Place {
+export interface ConversationIo {
   readonly screen: Screen;
   readonly person: Person | null;
   /** Text is shown as it is written. */
@@ -47,7 +47,7 @@ export interface Place {
 export class Conversation {
   readonly bus: Bus;
   readonly key: string;
-  readonly #place: Place;
+  readonly #io: ConversationIo;
   agent: string;
   model: string | null;
   /** Skills that this conversation does without. */
@@ -72,10 +72,10 @@ export class Conversation {
       readonly skillsOff: readonly string[];
       readonly hasBegun: boolean;
     },
-    place: Place,
+    io: ConversationIo,
   ) {
     this.bus = bus;
-    this.#place = place;
+    this.#io = io;
     this.key = about.key;
     this.agent = about.agent;
     this.skillsOff = about.skillsOff;
@@ -84,15 +84,15 @@ export class Conversation {
   }
 
   say(text: string): void {
-    this.#place.screen.write(`${text}\n`);
+    this.#io.screen.write(`${text}\n`);
   }
 
   shell(words: readonly string[]): Promise<void> {
-    return this.#place.shell(words);
+    return this.#io.shell(words);
   }
 
   lend<T>(use: () => Promise<T>): Promise<T> {
-    return this.#place.lend(use);
+    return this.#io.lend(use);
   }
 
   async linesToDot(): Promise<string> {
@@ -100,7 +100,7 @@ export class Conversation {
     const lines: string[] = [];
     for (;;) {
       // A line after the other, as they are typed.
-      const line = await this.#place.readLine("… ");
+      const line = await this.#io.readLine("… ");
       if (line === null || line === ".") return lines.join("\n");
       lines.push(line);
     }
@@ -138,7 +138,7 @@ export class Conversation {
       await (line.startsWith("/") ? this.#command(line) : this.message({ message: line }));
     } catch (error) {
       const { message, hint, exitCode } = describeFailure(error);
-      this.say(`${this.#place.screen.paint("red", "error:")} ${printable(message)}`);
+      this.say(`${this.#io.screen.paint("red", "error:")} ${printable(message)}`);
       if (hint !== null) this.say(`  → ${printable(hint)}`);
       this.lastCode = exitCode;
     }
@@ -151,7 +151,7 @@ export class Conversation {
     this.runningId = fullRunId(this.bus.user, runId);
     this.#isCancelling = false;
     this.#started.resolve();
-    const { screen, person, isLive } = this.#place;
+    const { screen, person, isLive } = this.#io;
     const transcript = new Transcript(screen);
     const tell = (line: string): void => {
       transcript.end();
@@ -219,8 +219,8 @@ export class Conversation {
   #conclude(transcript: Transcript, end: RunEnd | null): ExitCode {
     if (end === null) return EXIT.interrupted;
     if (end.end === "finished") {
-      if (this.#place.answer === undefined) transcript.answer(end.output);
-      else this.#place.answer(end.output);
+      if (this.#io.answer === undefined) transcript.answer(end.output);
+      else this.#io.answer(end.output);
       return EXIT.ok;
     }
     const isCancelled = end.end === "cancelled";

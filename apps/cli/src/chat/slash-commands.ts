@@ -11,7 +11,7 @@ import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
 import { getByPath } from "../get-by-path.ts";
-import { currentBranch } from "../git-place.ts";
+import { currentBranch } from "../git-repository.ts";
 import { HELP_TOPICS, topicNamed, topicText } from "../help-topics.ts";
 import { findRunningInstance } from "../instance-record.ts";
 import { stateDirectory } from "../locations.ts";

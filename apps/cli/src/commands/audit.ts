@@ -132,7 +132,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
 }
 
 /** Where an exported record stands in its chain, beside what it tells. */
-const Place = z.looseObject({
+const ChainFields = z.looseObject({
   v: z.literal(1),
   service: z.string(),
   writer: AuditWriterId,
@@ -145,7 +145,7 @@ const Place = z.looseObject({
 /** Whether its hash is right is the verifier's business; here only that it is a record. */
 function recordOf(line: string, where: string): ChainedRecord {
   const value = parsedJson(line, where);
-  for (const part of [Place, AuditFact]) {
+  for (const part of [ChainFields, AuditFact]) {
     const { error } = part.safeParse(value);
     const [issue] = error?.issues ?? [];
     if (issue !== undefined)

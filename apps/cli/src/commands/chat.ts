@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { listAgents } from "@switchyard/contracts/agents";
 import { listSessions, sessionHistory } from "@switchyard/contracts/sessions";
 import { findBus, withBus } from "../bus-session.ts";
-import { Conversation, sessionOf, type Place } from "../chat/conversation.ts";
+import { Conversation, sessionOf, type ConversationIo } from "../chat/conversation.ts";
 import { readHistory, writeHistory } from "../chat/history-file.ts";
 import { LineInput } from "../chat/line-input.ts";
 import { runShellCommand } from "../chat/shell-words.ts";
@@ -112,7 +112,7 @@ async function once(
   return conversation.lastCode;
 }
 
-function aside(terminal: Terminal, json: boolean): Place {
+function aside(terminal: Terminal, json: boolean): ConversationIo {
   return {
     screen: {
       write: (text) => void process.stderr.write(text),
@@ -154,7 +154,7 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
     leftNow = EXIT.interrupted;
     left.resolve(null);
   };
-  const place: Place = {
+  const io: ConversationIo = {
     screen: {
       write: (text) => void process.stdout.write(text),
       width: () => Math.max(NARROWEST, process.stdout.columns ?? USUAL_WIDTH),
@@ -167,7 +167,7 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
       runShellCommand({ ...terminal, note: terminal.out, error: terminal.out }, words),
     readLine: (prompt) => input.next(prompt),
   };
-  const conversation = new Conversation(bus, about, place);
+  const conversation = new Conversation(bus, about, io);
   held = conversation;
   if (input.isTerminal) await greet(terminal, bus, about);
   await conversation.names();

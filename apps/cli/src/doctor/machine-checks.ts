@@ -17,7 +17,7 @@ export async function machineChecks(
   env: NodeJS.ProcessEnv,
   state: StateDirectory,
 ): Promise<Check[]> {
-  const { project, workspace } = await placeOf(state);
+  const { project, workspace } = await directoriesOf(state);
   return [
     checkNode(process.versions.node),
     await checkDependencies(),
@@ -32,7 +32,9 @@ export async function machineChecks(
 }
 
 /** The project that runs here and where its runner stands, else what `yard dev` takes by itself. */
-async function placeOf(state: StateDirectory): Promise<{ project: string; workspace: string }> {
+async function directoriesOf(
+  state: StateDirectory,
+): Promise<{ project: string; workspace: string }> {
   // That the record may not be read is told with the instance.
   const instance = await findRunningInstance(state.instanceFile).catch(() => null);
   return {
@@ -99,8 +101,8 @@ async function checkSandbox(env: NodeJS.ProcessEnv): Promise<Check> {
             "yard dev will try the distribution's packages",
           )
         : warning(id, `there is no bubblewrap for ${process.platform}; ${off}`, UNBOXED);
-    const place = { program: found.binary, path: env["PATH"] ?? "" };
-    return findBubblewrap(place).then(
+    const search = { program: found.binary, path: env["PATH"] ?? "" };
+    return findBubblewrap(search).then(
       () => ok(id, `bubblewrap ${found.version}: ${found.binary} (${found.source})`),
       (error: unknown) =>
         warning(id, `${off}: ${error instanceof Error ? error.message : String(error)}`, UNBOXED),

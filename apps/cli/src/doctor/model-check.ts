@@ -27,7 +27,7 @@ const USUAL_VARIABLES = new Map([
   ["google", "GOOGLE_GENERATIVE_AI_API_KEY"],
 ]);
 
-interface KeyPlace {
+interface KeyCheck {
   readonly provider: string;
   /** The variable or the file; null when the provider needs no key. */
   readonly name: string | null;
@@ -73,7 +73,7 @@ async function keyOf(
   provider: string,
   { type = "", apiKeyEnv, apiKeyFile }: Provider,
   { workspace, env }: { workspace: string; env: NodeJS.ProcessEnv },
-): Promise<KeyPlace> {
+): Promise<KeyCheck> {
   if (apiKeyFile !== undefined) {
     const path = resolve(workspace, apiKeyFile);
     const isThere = await access(path, constants.R_OK).then(

@@ -13,7 +13,7 @@ export function parsedConfig(
     const value = syntax === "json" ? parseLenientJson(text) : parseToml(text);
     if (isTable(value)) return value;
   } catch (error) {
-    throw unreadable(title, placeOf(error), error);
+    throw unreadable(title, positionOf(error), error);
   }
   throw unreadable(title, "it has no object", undefined);
 }
@@ -23,7 +23,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
 }
 
 /** Where it is; never the text, which may be a secret. */
-function placeOf(error: unknown): string {
+function positionOf(error: unknown): string {
   if (error instanceof JsonTextError) return error.message;
   const { line, column } = error as { line?: number; column?: number }; // TomlError has both
   return line === undefined ? "it is not TOML" : `line ${line}, column ${column}: not TOML`;

@@ -17,14 +17,14 @@ export async function skillFoldersOf(
   { home, cwd }: { readonly home: string; readonly cwd: string },
 ): Promise<string[]> {
   const { home: own, project } = FOLDERS[client];
-  const places = [
+  const directories = [
     ...(project === "" ? [] : upwards(cwd, home).map((at) => join(at, project))),
     ...own.map((folder) => join(home, folder)),
   ];
   const found: string[] = [];
-  for (const place of places) {
-    const facts = await stat(place).catch(() => null);
-    if (facts?.isDirectory() === true) found.push(place);
+  for (const directory of directories) {
+    const facts = await stat(directory).catch(() => null);
+    if (facts?.isDirectory() === true) found.push(directory);
   }
   if (found.length > 0) return found;
   const looked = own.map((folder) => `~/${folder}`).join(" and ");
@@ -35,7 +35,7 @@ export async function skillFoldersOf(
 
 /** From here up to, and without, the home directory, which is not a project. */
 function upwards(cwd: string, home: string): string[] {
-  const places: string[] = [];
-  for (let at = cwd; at !== home && at !== dirname(at); at = dirname(at)) places.push(at);
-  return places;
+  const directories: string[] = [];
+  for (let at = cwd; at !== home && at !== dirname(at); at = dirname(at)) directories.push(at);
+  return directories;
 }

@@ -92,7 +92,7 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
         records,
         repeated: chains.repeated,
         strays,
-        breaks: [...breaks, ...chains.breaks].toSorted(byPlace),
+        breaks: [...breaks, ...chains.breaks].toSorted(byPosition),
         chains: summaries,
         calls: executions.finish((writer) => lasts.get(writer) ?? null),
       };
@@ -136,6 +136,6 @@ function beginOf({ first, firstTime, maxAgeMs }: AuditExtent, now: number): Audi
   return [{ kind: "cut", sequence: first, writer: null, seq: null, message }];
 }
 
-function byPlace(a: AuditBreak, b: AuditBreak): number {
+function byPosition(a: AuditBreak, b: AuditBreak): number {
   return (a.sequence ?? Number.POSITIVE_INFINITY) - (b.sequence ?? Number.POSITIVE_INFINITY);
 }

@@ -55,7 +55,7 @@ export function sandboxed(launch: Launch, sandbox: Sandbox, program: string): La
 }
 
 /** Where bubblewrap may be. */
-export interface BubblewrapPlace {
+export interface BubblewrapSearch {
   /** The value of YARD_BWRAP_BIN. Undefined or empty: the `bwrap` on `path`. */
   readonly program: string | undefined;
   /** In the form of PATH. */
@@ -68,7 +68,7 @@ const known = new Map<string, Promise<string>>();
  * The bubblewrap of this machine, once it has proven that it can make a sandbox. Rejects with a
  * SandboxError that says what is missing. A failure is not remembered: it may be repaired meanwhile.
  */
-export function findBubblewrap({ program, path }: BubblewrapPlace): Promise<string> {
+export function findBubblewrap({ program, path }: BubblewrapSearch): Promise<string> {
   const key = JSON.stringify([program, path]);
   const found = known.get(key) ?? probe(program, path);
   known.set(key, found);

@@ -1,5 +1,5 @@
 import type { KeptCommands } from "../journal/kept-commands.ts";
-import { keptPlace, type ParkedRuns } from "../journal/parked-runs.ts";
+import { keptMember, type ParkedRuns } from "../journal/parked-runs.ts";
 import { mayControl } from "../journal/run-access.ts";
 import type { DeadLetters, DeadText, FoundLetter } from "./dead-letters.ts";
 
@@ -35,7 +35,7 @@ export async function redrive(
   const { digest, command } = text;
   const keeping = await kept.keep({ runId, digest }, { ...command, redrivenAt });
   if (!keeping.kept) return keeping.why;
-  await parked.lookAgain(keptPlace(runId), now());
+  await parked.lookAgain(keptMember(runId), now());
   await letters.takeOff(letter);
   return null;
 }

@@ -64,14 +64,14 @@ export interface QuestionPage {
 
 const KEPT_PREFIX = "kept ";
 
-/** The place of a kept command in the list, beside that of a run that has the same id. */
-export function keptPlace(runId: string): string {
+/** The member of a kept command in the list, beside that of a run that has the same id. */
+export function keptMember(runId: string): string {
   return `${KEPT_PREFIX}${runId}`;
 }
 
-/** The run that a place in the list is of. */
-export function runOf(place: string): string {
-  return place.startsWith(KEPT_PREFIX) ? place.slice(KEPT_PREFIX.length) : place;
+/** The run that a member of the list is of. */
+export function runOf(member: string): string {
+  return member.startsWith(KEPT_PREFIX) ? member.slice(KEPT_PREFIX.length) : member;
 }
 
 const PARKED_KEY = "yard:runs:parked";

@@ -10,7 +10,7 @@ import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { createRuntimeModel } from "../runtime/runtime-model.ts";
-import { hiddenPlaces } from "./hidden-places.ts";
+import { hiddenPaths } from "./hidden-paths.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import {
   USUAL_KEY_VARIABLES,
@@ -225,8 +225,8 @@ function openRuntime(
     baseURL: baseURL ?? null,
     async sandbox() {
       if (sandbox === "off") return null;
-      const place = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
-      return { program: await findBubblewrap(place), hidden: hiddenPlaces(config, env, homedir()) };
+      const search = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
+      return { program: await findBubblewrap(search), hidden: hiddenPaths(config, env, homedir()) };
     },
   });
 }

@@ -5,7 +5,7 @@ import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import type { Rest } from "../journal/run-store.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { keptPlace } from "../journal/parked-runs.ts";
+import { keptMember } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
 import { backoffMs, Suspended } from "../signals/interruption.ts";
 
@@ -117,7 +117,7 @@ async function keepAside(leaving: Leaving, delayMs: number): Promise<boolean> {
       log.warn({ runId, why: keeping.why }, "command not kept, it stays in the queue");
       return false;
     }
-    await parked.lookAgain(keptPlace(runId), now() + delayMs);
+    await parked.lookAgain(keptMember(runId), now() + delayMs);
     return true;
   } catch (err) {
     log.warn({ runId, err }, "command not kept");

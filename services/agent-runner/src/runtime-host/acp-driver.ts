@@ -18,7 +18,7 @@ import { launchOf } from "./launch-profiles.ts";
 import { SessionCost, turnUsage } from "./acp-usage.ts";
 import { SERVER_NAME, type DoorEntry } from "./tool-door.ts";
 
-type Place = Pick<NewSessionRequest, "cwd" | "mcpServers">;
+type SessionParams = Pick<NewSessionRequest, "cwd" | "mcpServers">;
 
 /** Any agent of the Agent Client Protocol, version 1: Gemini CLI, opencode, and what an operator names. */
 export async function driveAcp(options: DriverOptions): Promise<void> {
@@ -48,9 +48,9 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
       clientCapabilities: {},
       clientInfo: { name: "switchyard", version: "0.1.0" },
     });
-    const place = { cwd: work, mcpServers: [acpServer(door)] };
-    const resumed = await resume(agent, options.session, { place, agentCapabilities });
-    const sessionId = resumed ?? (await begin(agent, place));
+    const params = { cwd: work, mcpServers: [acpServer(door)] };
+    const resumed = await resume(agent, options.session, { params, agentCapabilities });
+    const sessionId = resumed ?? (await begin(agent, params));
     await onSession(sessionId, resumed !== null);
     isPrompted = true;
     cost.begin(resumed !== null);
@@ -85,8 +85,8 @@ export function acpServer({ command, args, env }: DoorEntry) {
   };
 }
 
-async function begin(agent: ClientContext, place: Place): Promise<string> {
-  const { sessionId } = await agent.request<NewSessionResponse>(methods.agent.session.new, place);
+async function begin(agent: ClientContext, params: SessionParams): Promise<string> {
+  const { sessionId } = await agent.request<NewSessionResponse>(methods.agent.session.new, params);
   return sessionId;
 }
 
@@ -95,10 +95,10 @@ async function resume(
   agent: ClientContext,
   sessionId: string | null,
   {
-    place,
+    params,
     agentCapabilities: { loadSession = false, sessionCapabilities },
   }: {
-    readonly place: Place;
+    readonly params: SessionParams;
     readonly agentCapabilities: {
       loadSession?: boolean;
       sessionCapabilities?: { resume?: unknown };
@@ -108,8 +108,8 @@ async function resume(
   if (sessionId === null) return null;
   try {
     if (typeof sessionCapabilities?.resume === "object" && sessionCapabilities.resume !== null)
-      await agent.request(methods.agent.session.resume, { sessionId, ...place });
-    else if (loadSession) await agent.request(methods.agent.session.load, { sessionId, ...place });
+      await agent.request(methods.agent.session.resume, { sessionId, ...params });
+    else if (loadSession) await agent.request(methods.agent.session.load, { sessionId, ...params });
     else return null;
     return sessionId;
   } catch {

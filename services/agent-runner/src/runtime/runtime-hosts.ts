@@ -34,7 +34,7 @@ interface Held {
 export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): RuntimeHosts {
   const held = new Map<string, Held>();
   const ending = new Map<string, Promise<void>>();
-  const placeOf = (runId: string): string =>
+  const directoryOf = (runId: string): string =>
     join(directory, createHash("sha256").update(runId).digest("hex").slice(0, 32));
   const end = (runId: string): Promise<void> => {
     const one = held.get(runId);
@@ -60,9 +60,9 @@ export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): Runtime
       await end(runId);
       await isSwept;
       await requireOwn(directory);
-      const place = placeOf(runId);
-      await mkdir(place, { recursive: true, mode: 0o700 });
-      const host = startHost({ ...start, type: "start", directory: place });
+      const path = directoryOf(runId);
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      const host = startHost({ ...start, type: "start", directory: path });
       held.set(runId, { host, timer: null });
       return host;
     },
@@ -76,7 +76,7 @@ export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): Runtime
     async leave(runId, { hasEnded }) {
       if (!held.has(runId) && !ending.has(runId) && !hasEnded) return;
       await end(runId);
-      if (hasEnded) await rm(placeOf(runId), { recursive: true, force: true });
+      if (hasEnded) await rm(directoryOf(runId), { recursive: true, force: true });
     },
     async stop() {
       await Promise.all([...held.keys()].map(end));
@@ -85,7 +85,7 @@ export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): Runtime
   };
 }
 
-/** In a place that others may write to, somebody else could have made it before. */
+/** In a directory that others may write to, somebody else could have made it before. */
 async function requireOwn(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const found = await lstat(directory);

@@ -52,7 +52,7 @@ export function arrive(
 ): { readonly record: SessionRecord; readonly placing: Placing } {
   const at = new Date(now.nowMs).toISOString();
   if (record.session === null) return beginSession(record, arrival, now.nowMs);
-  const known = placeOf(record.session, arrival);
+  const known = knownPlacing(record.session, arrival);
   if (known !== null) return { record, placing: known };
   const { agent, skillsOff = record.session.skillsOff } = arrival;
   const session = { ...record.session, agent, skillsOff: [...skillsOff], updatedAt: at };
@@ -157,7 +157,7 @@ function beginSession(
 }
 
 /** The place that a message has already; null for a new one. */
-function placeOf(session: SessionState, { runId, digest, onBusy }: Arrival): Placing | null {
+function knownPlacing(session: SessionState, { runId, digest, onBusy }: Arrival): Placing | null {
   const { active, queue, steered } = session;
   const taken: Placing = { outcome: "taken", session };
   if (active?.runId === runId) return active.digest === digest ? { outcome: "go", session } : taken;

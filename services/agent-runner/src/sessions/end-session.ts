@@ -1,5 +1,5 @@
 import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
-import type { Place } from "./session-index.ts";
+import type { IndexEntry } from "./session-index.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 import { end, reset } from "./transitions.ts";
 
@@ -17,7 +17,7 @@ export interface EndedSession {
  */
 export async function endSession(
   parts: SessionParts,
-  place: Place,
+  entry: IndexEntry,
   options: {
     readonly sessionId: string;
     readonly reason: "idle" | "deleted" | "reset";
@@ -27,7 +27,7 @@ export async function endSession(
   },
 ): Promise<EndedSession | null> {
   const { sessionId, reason, by, may = () => true } = options;
-  const { slot } = place;
+  const { slot } = entry;
   const outcome = await parts.store.change<EndedSession | null>(slot, async ({ record }) => {
     const { session } = record;
     if (session?.sessionId !== sessionId || !may(session)) return { record, result: null };
@@ -52,23 +52,23 @@ export async function endSession(
   });
   if (outcome === null) return null;
   await cancelRun(parts, outcome.ended, { by, reason });
-  await flush(parts, place);
-  if (outcome.next === null) await forgetPlace(parts, place);
+  await flush(parts, entry);
+  if (outcome.next === null) await forgetEntry(parts, entry);
   return outcome;
 }
 
 /** Takes a session off the lists, unless it was begun again meanwhile. */
-export async function forgetPlace(parts: SessionParts, place: Place): Promise<void> {
+export async function forgetEntry(parts: SessionParts, entry: IndexEntry): Promise<void> {
   const { index, store, now } = parts;
-  if (!(await isEmpty(parts, place))) return;
-  await index.forget(place);
-  const { session } = (await store.read(place.slot)).record;
+  if (!(await isEmpty(parts, entry))) return;
+  await index.forget(entry);
+  const { session } = (await store.read(entry.slot)).record;
   if (session === null) return;
-  await index.touch(place, { usedMs: now(), lookMs: now() + RECHECK_MS });
+  await index.touch(entry, { usedMs: now(), lookMs: now() + RECHECK_MS });
 }
 
-/** What is still to be published keeps a place, so that the sweeper finds it. */
-async function isEmpty({ store }: SessionParts, { slot }: Place): Promise<boolean> {
+/** What is still to be published keeps an entry, so that the sweeper finds it. */
+async function isEmpty({ store }: SessionParts, { slot }: IndexEntry): Promise<boolean> {
   const { session, outbox } = (await store.read(slot)).record;
   return session === null && outbox.length === 0;
 }

@@ -1,12 +1,12 @@
 import { isAdmin } from "../journal/run-access.ts";
-import type { Place } from "./session-index.ts";
+import type { IndexEntry } from "./session-index.ts";
 import type { SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
 import type { SessionStore, StoredSession } from "./session-store.ts";
 
 /** A session that somebody may use. */
 export interface FoundSession {
-  readonly place: Place;
+  readonly entry: IndexEntry;
   readonly stored: StoredSession;
   readonly session: SessionState;
 }
@@ -26,7 +26,7 @@ export async function findSession(
   const { session } = stored.record;
   if (session === null || !mayUse(session, caller)) return null;
   if (named !== null && session.sessionId !== ref) return null;
-  return { place: { slot, owner: session.owner }, stored, session };
+  return { entry: { slot, owner: session.owner }, stored, session };
 }
 
 function mayUse({ owner }: SessionState, caller: string): boolean {

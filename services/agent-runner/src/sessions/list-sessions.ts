@@ -76,12 +76,12 @@ async function* scan(
   let cursor = from;
   for (let scanned = 0; scanned < MAX_SCANNED; scanned += PAGE) {
     const { rows, isLast } = await parts.index.pageBehind(owner, { cursor, count: PAGE });
-    const stored = await Promise.all(rows.map(({ place }) => parts.store.read(place.slot)));
-    for (const [index, { place, cursor: here }] of rows.entries()) {
+    const stored = await Promise.all(rows.map(({ entry }) => parts.store.read(entry.slot)));
+    for (const [index, { entry, cursor: here }] of rows.entries()) {
       const one = stored[index];
       const session = one?.record.session ?? null;
       if (one !== undefined && session !== null)
-        yield { slot: place.slot, stored: one, session, cursor: here };
+        yield { slot: entry.slot, stored: one, session, cursor: here };
     }
     if (isLast) return null;
     cursor = rows.at(-1)?.cursor ?? cursor;

@@ -1,6 +1,6 @@
 import { replay } from "../core/replay.ts";
 import { JournalCorrupt, type RunState } from "../core/run-state.ts";
-import { endSession, forgetPlace } from "./end-session.ts";
+import { endSession, forgetEntry } from "./end-session.ts";
 import { settleInSession } from "./run-place.ts";
 import {
   endsAtMs,
@@ -10,7 +10,7 @@ import {
   RECHECK_MS,
   type SessionParts,
 } from "./session-parts.ts";
-import type { Place } from "./session-index.ts";
+import type { IndexEntry } from "./session-index.ts";
 import type { SessionState } from "./session-record.ts";
 import { lookAtTurn } from "./look-at-turn.ts";
 import { release } from "./transitions.ts";
@@ -22,26 +22,26 @@ const REPEAT_MS = 30_000;
  * Does what is due for a session: publishes what is not published, sends a lost hint again, takes up the end
  * of a run whose runner died before it could, and ends a session that nobody uses.
  */
-export async function lookAtSession(parts: SessionParts, place: Place): Promise<void> {
+export async function lookAtSession(parts: SessionParts, entry: IndexEntry): Promise<void> {
   const { store, index, limits, now } = parts;
-  await flush(parts, place, { isLate: true });
-  const stored = await store.read(place.slot);
+  await flush(parts, entry, { isLate: true });
+  const stored = await store.read(entry.slot);
   const { session } = stored.record;
   if (session === null) {
-    await forgetPlace(parts, place);
-    if (stored.record.outbox.length > 0) await index.lookAgain(place, now() + REPEAT_MS);
+    await forgetEntry(parts, entry);
+    if (stored.record.outbox.length > 0) await index.lookAgain(entry, now() + REPEAT_MS);
     return;
   }
   if (session.active !== null) {
-    const again = await lookAtRun(parts, place, session);
-    return index.lookAgain(place, now() + again);
+    const again = await lookAtRun(parts, entry, session);
+    return index.lookAgain(entry, now() + again);
   }
   const endsAt = endsAtMs(session, limits);
-  if (now() < endsAt) return index.lookAgain(place, endsAt);
+  if (now() < endsAt) return index.lookAgain(entry, endsAt);
   const { sessionId } = session;
   const may = (found: SessionState): boolean =>
     found.active === null && now() >= endsAtMs(found, limits);
-  await endSession(parts, place, { sessionId, reason: "idle", by: "runner", may });
+  await endSession(parts, entry, { sessionId, reason: "idle", by: "runner", may });
 }
 
 /** Null when nobody can read the journal. */
@@ -57,7 +57,7 @@ async function readable({ runs }: SessionParts, runId: string): Promise<RunState
 /** A run that is over, or that nobody works on, must not keep its session for ever. Gives the time to the next look. */
 async function lookAtRun(
   parts: SessionParts,
-  place: Place,
+  entry: IndexEntry,
   { active, sessionId }: SessionState,
 ): Promise<number> {
   if (active === null) return RECHECK_MS;
@@ -73,12 +73,12 @@ async function lookAtRun(
     case "settle": {
       const state = await readable(parts, runId);
       if (state === null)
-        await goOnWithout(parts, place, { sessionId, runId, ...unreadable(runId) });
+        await goOnWithout(parts, entry, { sessionId, runId, ...unreadable(runId) });
       else await settleInSession(parts, state);
       return FIRST_LOOK_MS;
     }
     case "gone":
-      await goOnWithout(parts, place, { sessionId, runId, ...gone(runId) });
+      await goOnWithout(parts, entry, { sessionId, runId, ...gone(runId) });
       return FIRST_LOOK_MS;
     default:
       return look satisfies never;
@@ -96,11 +96,11 @@ function unreadable(runId: string) {
 /** Gives the turn to the next message when a run can never say that it is over. */
 async function goOnWithout(
   parts: SessionParts,
-  place: Place,
+  entry: IndexEntry,
   lost: Parameters<typeof release>[1],
 ): Promise<void> {
   const { runId } = lost;
-  const next = await parts.store.change(place.slot, ({ record }) => {
+  const next = await parts.store.change(entry.slot, ({ record }) => {
     const { session: now } = record;
     if (now?.active?.runId !== runId) return { record, result: null };
     const open = { ...record, session: { ...now, active: { ...now.active, begun: false } } };

@@ -3,7 +3,7 @@ import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
 import { findSession, type FoundSession } from "./find-session.ts";
 import { FIRST_LOOK_MS, flush, proceed, type SessionParts } from "./session-parts.ts";
-import type { Place } from "./session-index.ts";
+import type { IndexEntry } from "./session-index.ts";
 import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
 import { confirmSteer, undoSteer } from "./transitions.ts";
@@ -39,30 +39,30 @@ export async function placeMessage(
   const { ref, caller, command, skillsOff } = request;
   const where = await locate(parts.store, request);
   if (where === null) return { outcome: "unknown" };
-  const { place, key, isNew } = where;
+  const { entry, key, isNew } = where;
   const nowMs = parts.now();
   const times = { usedMs: nowMs, lookMs: nowMs + FIRST_LOOK_MS };
-  if (!isNew) await parts.index.touch(place, times);
-  else if (!(await parts.index.reserve(place, times))) return { outcome: "too_many" };
+  if (!isNew) await parts.index.touch(entry, times);
+  else if (!(await parts.index.reserve(entry, times))) return { outcome: "too_many" };
   const isKey = slotOfId(ref) === null;
   let { onBusy } = request;
   for (;;) {
-    const placing = await decide(parts, { place, key, isKey, ref, command, onBusy, skillsOff });
+    const placing = await decide(parts, { entry, key, isKey, ref, command, onBusy, skillsOff });
     if (placing === null) return { outcome: "unknown" };
     switch (placing.outcome) {
       case "steer": {
         const { session, into } = placing;
         if (await hears(parts, { into, caller, command })) {
           const at = new Date(parts.now()).toISOString();
-          await parts.store.change(place.slot, ({ record }) => ({
+          await parts.store.change(entry.slot, ({ record }) => ({
             record: confirmSteer(record, { runId: command.runId, at }),
             result: null,
           }));
-          await flush(parts, place);
+          await flush(parts, entry);
           return { outcome: "steered", session, into };
         }
         // It is over, or not there yet. Then the message waits for its turn.
-        await parts.store.change(place.slot, ({ record }) => ({
+        await parts.store.change(entry.slot, ({ record }) => ({
           record: undoSteer(record, command.runId),
           result: null,
         }));
@@ -71,7 +71,7 @@ export async function placeMessage(
       }
       case "interrupt": {
         await interrupt(parts, placing.active, { caller, runId: command.runId });
-        await flush(parts, place);
+        await flush(parts, entry);
         return { outcome: "queued", session: placing.session, position: placing.position };
       }
       case "go":
@@ -80,18 +80,18 @@ export async function placeMessage(
           request.isHere === true
             ? null
             : proceed(parts, { sessionId: placing.session.sessionId, runId: command.runId }),
-          flush(parts, place),
+          flush(parts, entry),
         ]);
         return placing;
       default:
-        await flush(parts, place);
+        await flush(parts, entry);
         return placing;
     }
   }
 }
 
 interface Decision {
-  readonly place: Place;
+  readonly entry: IndexEntry;
   readonly key: string;
   readonly isKey: boolean;
   readonly ref: string;
@@ -102,9 +102,9 @@ interface Decision {
 
 /** Null when the session of an id has ended. */
 function decide(parts: SessionParts, decision: Decision): Promise<Placing | null> {
-  const { place, key, isKey, ref, command, onBusy, skillsOff } = decision;
+  const { entry, key, isKey, ref, command, onBusy, skillsOff } = decision;
   const { runId, digest, requester, agent } = command;
-  const { slot, owner } = place;
+  const { slot, owner } = entry;
   return parts.store.change<Placing | null>(slot, async ({ record }) => {
     if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
     // Looked at here, behind the read: a run that ends later changes the record, and then this is decided again.
@@ -152,13 +152,13 @@ async function locate(
     readonly owner?: string | undefined;
     readonly found?: FoundSession | null;
   },
-): Promise<{ place: Place; key: string; isNew: boolean } | null> {
+): Promise<{ entry: IndexEntry; key: string; isNew: boolean } | null> {
   const { ref, caller, owner } = asked;
   const found = asked.found === undefined ? await findSession(store, asked) : asked.found;
-  if (found !== null) return { place: found.place, key: found.session.key, isNew: false };
+  if (found !== null) return { entry: found.entry, key: found.session.key, isNew: false };
   // An id is not a name to begin a session under, and nobody begins one for somebody else.
   if (slotOfId(ref) !== null || (owner !== undefined && owner !== caller)) return null;
-  return { place: { slot: slotOf(caller, ref), owner: caller }, key: ref, isNew: true };
+  return { entry: { slot: slotOf(caller, ref), owner: caller }, key: ref, isNew: true };
 }
 
 /** True when the run that is under way has the message, now or since an earlier attempt. */

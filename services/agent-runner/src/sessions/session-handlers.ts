@@ -31,8 +31,8 @@ export function handleSessions(service: Service, parts: SessionParts): void {
   service.handle(sessionHistory, async (request, { caller, fail }) => {
     const found = await find(request, caller);
     if (found === null) throw fail.unknown_session(unknown(request.session), named(request));
-    const { session, stored, place } = found;
-    const lines = await store.history(place.slot);
+    const { session, stored, entry } = found;
+    const lines = await store.history(entry.slot);
     const { limit, includeTools } = request;
     const { dropped } = stored;
     const { sessionId, key: sessionKey } = session;
@@ -44,7 +44,7 @@ export function handleSessions(service: Service, parts: SessionParts): void {
     const sessionId = found?.session.sessionId ?? "";
     const may = (session: SessionState): true => checkVersion(session, request, fail);
     const wanted = { sessionId, reason: "deleted" as const, by: caller, may };
-    const ended = found === null ? null : await endSession(parts, found.place, wanted);
+    const ended = found === null ? null : await endSession(parts, found.entry, wanted);
     if (ended === null) throw fail.unknown_session(unknown(request.session), named(request));
     const { key: sessionKey } = ended.ended;
     const { cancelledRun, droppedRuns } = ended;
@@ -55,7 +55,7 @@ export function handleSessions(service: Service, parts: SessionParts): void {
     const found = await find(request, caller);
     const endedSessionId = found?.session.sessionId ?? "";
     const wanted = { sessionId: endedSessionId, reason: "reset" as const, by: caller };
-    const ended = found === null ? null : await endSession(parts, found.place, wanted);
+    const ended = found === null ? null : await endSession(parts, found.entry, wanted);
     if (found === null || ended === null || ended.next === null)
       throw fail.unknown_session(unknown(request.session), named(request));
     const session = shownSession(ended.next, EMPTY, limits);
@@ -74,16 +74,16 @@ function handlePatch(service: Service, parts: SessionParts): void {
     const { session: ref, owner, ifVersion: _, ...changes } = request;
     const found = await findSession(store, { ref, caller, owner });
     if (found === null) throw fail.unknown_session(unknown(ref), named(request));
-    const { place } = found;
+    const { entry } = found;
     const { label = null } = changes;
-    const holder = label === null ? null : await labelHolder(parts, place.owner, label);
+    const holder = label === null ? null : await labelHolder(parts, entry.owner, label);
     if (label !== null && holder !== null && holder.key !== found.session.key) {
       const message = `session ${holder.key} has the label ${label}`;
       throw fail.label_taken(message, { label, session: holder.key });
     }
     const at = new Date(now()).toISOString();
     const { sessionId } = found.session;
-    const changed = await store.change(place.slot, ({ record, ...counts }) => {
+    const changed = await store.change(entry.slot, ({ record, ...counts }) => {
       const { session } = record;
       if (session?.sessionId !== sessionId) return { record, result: null };
       checkVersion(session, request, fail);
@@ -92,8 +92,8 @@ function handlePatch(service: Service, parts: SessionParts): void {
       return { record: next, result: shown };
     });
     if (changed === null) throw fail.unknown_session(unknown(ref), named(request));
-    await index.touch(place, { usedMs: now(), lookMs: now() + RECHECK_MS });
-    await flush(parts, place);
+    await index.touch(entry, { usedMs: now(), lookMs: now() + RECHECK_MS });
+    await flush(parts, entry);
     return { session: changed };
   });
 }

@@ -8,24 +8,27 @@ import { newestFirst } from "../journal/newest-first.ts";
  */
 export interface SessionIndex {
   /** A place for a new session, until the time of the next look; false when the owner has too many. */
-  reserve(place: Place, times: { usedMs: number; lookMs: number }): Promise<boolean>;
+  reserve(entry: IndexEntry, times: { usedMs: number; lookMs: number }): Promise<boolean>;
   /** Notes that a session was used, and when to look at it next. */
-  touch(place: Place, times: { readonly usedMs: number; readonly lookMs: number }): Promise<void>;
+  touch(
+    entry: IndexEntry,
+    times: { readonly usedMs: number; readonly lookMs: number },
+  ): Promise<void>;
   /** Sets the time of the next look. */
-  lookAgain(place: Place, lookMs: number): Promise<void>;
-  forget(place: Place): Promise<void>;
+  lookAgain(entry: IndexEntry, lookMs: number): Promise<void>;
+  forget(entry: IndexEntry): Promise<void>;
   /** Sessions by last use, the latest first; of one owner, or of all. */
-  page(owner: string | null, start: number, count: number): Promise<Place[]>;
+  page(owner: string | null, start: number, count: number): Promise<IndexEntry[]>;
   /** The same behind a cursor; see `newestFirst`. */
   pageBehind(
     owner: string | null,
     wanted: { readonly cursor: string | null; readonly count: number },
-  ): Promise<{ rows: { readonly place: Place; readonly cursor: string }[]; isLast: boolean }>;
+  ): Promise<{ rows: { readonly entry: IndexEntry; readonly cursor: string }[]; isLast: boolean }>;
   /** Sessions to look at now. */
-  due(nowMs: number, count: number): Promise<Place[]>;
+  due(nowMs: number, count: number): Promise<IndexEntry[]>;
 }
 
-export interface Place {
+export interface IndexEntry {
   readonly slot: string;
   readonly owner: string;
 }
@@ -35,44 +38,44 @@ const DUE_KEY = "yard:sessions:due";
 
 export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionIndex {
   return {
-    async reserve(place, { usedMs, lookMs }) {
-      const { slot, owner } = place;
+    async reserve(entry, { usedMs, lookMs }) {
+      const { slot, owner } = entry;
       // Sent at once, and in this order: a person waits. Counted with this one, so two that come at once are never one too many.
       const [, isNew, , count] = await Promise.all([
-        fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(place))),
+        fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(entry))),
         fromRedis(redis.zadd(ownerKey(owner), "NX", usedMs, slot)),
-        fromRedis(redis.zadd(ALL_KEY, "NX", usedMs, memberOf(place))),
+        fromRedis(redis.zadd(ALL_KEY, "NX", usedMs, memberOf(entry))),
         fromRedis(redis.zcard(ownerKey(owner))),
       ]);
       if (isNew === 0 || count <= maxPerOwner) return true;
-      await this.forget(place);
+      await this.forget(entry);
       return false;
     },
 
-    async touch(place, { usedMs, lookMs }) {
-      const { slot, owner } = place;
+    async touch(entry, { usedMs, lookMs }) {
+      const { slot, owner } = entry;
       await Promise.all([
         fromRedis(redis.zadd(ownerKey(owner), usedMs, slot)),
-        fromRedis(redis.zadd(ALL_KEY, usedMs, memberOf(place))),
-        fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(place))),
+        fromRedis(redis.zadd(ALL_KEY, usedMs, memberOf(entry))),
+        fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(entry))),
       ]);
     },
 
-    async lookAgain(place, lookMs) {
-      await fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(place)));
+    async lookAgain(entry, lookMs) {
+      await fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(entry)));
     },
 
-    async forget(place) {
-      const { slot, owner } = place;
+    async forget(entry) {
+      const { slot, owner } = entry;
       await fromRedis(redis.zrem(ownerKey(owner), slot));
-      await fromRedis(redis.zrem(ALL_KEY, memberOf(place)));
-      await fromRedis(redis.zrem(DUE_KEY, memberOf(place)));
+      await fromRedis(redis.zrem(ALL_KEY, memberOf(entry)));
+      await fromRedis(redis.zrem(DUE_KEY, memberOf(entry)));
     },
 
     async page(owner, start, count) {
       const last = start + count - 1;
       if (owner === null)
-        return (await fromRedis(redis.zrevrange(ALL_KEY, start, last))).map(placeOfMember);
+        return (await fromRedis(redis.zrevrange(ALL_KEY, start, last))).map(entryOfMember);
       const slots = await fromRedis(redis.zrevrange(ownerKey(owner), start, last));
       return slots.map((slot) => ({ slot, owner }));
     },
@@ -80,10 +83,10 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
     async pageBehind(owner, wanted) {
       const key = owner === null ? ALL_KEY : ownerKey(owner);
       const { rows, isLast } = await newestFirst(redis, key, wanted);
-      const placeOf = (member: string): Place =>
-        owner === null ? placeOfMember(member) : { slot: member, owner };
+      const entryOf = (member: string): IndexEntry =>
+        owner === null ? entryOfMember(member) : { slot: member, owner };
       return {
-        rows: rows.map(({ member, cursor }) => ({ place: placeOf(member), cursor })),
+        rows: rows.map(({ member, cursor }) => ({ entry: entryOf(member), cursor })),
         isLast,
       };
     },
@@ -92,7 +95,7 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
       const members = await fromRedis(
         redis.zrangebyscore(DUE_KEY, "-inf", String(nowMs), "LIMIT", "0", String(count)),
       );
-      return members.map(placeOfMember);
+      return members.map(entryOfMember);
     },
   };
 }
@@ -102,11 +105,11 @@ function ownerKey(owner: string): string {
 }
 
 /** Neither part has a slash. */
-function memberOf({ slot, owner }: Place): string {
+function memberOf({ slot, owner }: IndexEntry): string {
   return `${owner}/${slot}`;
 }
 
-function placeOfMember(member: string): Place {
+function entryOfMember(member: string): IndexEntry {
   const [owner = "", slot = ""] = member.split("/");
   return { owner, slot };
 }

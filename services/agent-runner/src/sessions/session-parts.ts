@@ -10,7 +10,7 @@ import { isOutage } from "../peers/peers.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import type { RunFacts } from "../core/look-at.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
-import type { Place, SessionIndex } from "./session-index.ts";
+import type { IndexEntry, SessionIndex } from "./session-index.ts";
 import type { PendingEvent, SessionLimits, SessionState } from "./session-record.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { Handover } from "./transitions.ts";
@@ -49,7 +49,7 @@ export const FIRST_LOOK_MS = 5_000;
  */
 export async function flush(
   parts: SessionParts,
-  { slot }: Pick<Place, "slot">,
+  { slot }: Pick<IndexEntry, "slot">,
   { isLate = false }: { readonly isLate?: boolean } = {},
 ): Promise<void> {
   const { bus, store, log } = parts;

@@ -11,9 +11,9 @@ export async function sweepSessions(
   for (;;) {
     const due = await parts.index.due(parts.now(), AT_ONCE);
     let failed = 0;
-    for (const place of due) {
+    for (const entry of due) {
       try {
-        await lookAtSession(parts, place);
+        await lookAtSession(parts, entry);
       } catch (error) {
         failed += 1;
         onFault({ error });

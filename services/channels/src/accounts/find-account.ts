@@ -16,7 +16,7 @@ export function mayUse({ settings }: Account, caller: string): boolean {
 }
 
 /** True for a conversation of the webchat channel that is another user's: only the account's own user and admins see all. */
-export function isForeignPlace(
+export function isForeignChat(
   { settings }: Account,
   { caller, target }: { readonly caller: string; readonly target: Target },
 ): boolean {

@@ -21,7 +21,7 @@ export function mailboxActions(kit: AdapterKit, capabilities: Capabilities): Act
     { address, messageId }: MessageAt,
     edit: (message: StoredMessage) => StoredMessage | null,
   ): Promise<void> => {
-    if (await mailbox.change(placeOf(address), messageId, edit)) return;
+    if (await mailbox.change(withoutThread(address), messageId, edit)) return;
     throw new ChannelError("not_found", `there is no message ${messageId} at this address`);
   };
   return {
@@ -29,7 +29,7 @@ export function mailboxActions(kit: AdapterKit, capabilities: Capabilities): Act
     async send(message: OutgoingMessage, call: AdapterCall) {
       const { address, text, replyToMessageId, attachments } = message;
       const { messageId, at } = await mailbox.add(
-        placeOf(address),
+        withoutThread(address),
         {
           author: { id: accountId, name: `${channel}/${accountId}` },
           text,
@@ -50,7 +50,7 @@ export function mailboxActions(kit: AdapterKit, capabilities: Capabilities): Act
     delete: (message) => change(message, () => null),
     pin: (message, { unpin }) => change(message, (stored) => ({ ...stored, isPinned: !unpin })),
     async read(address, { limit, before, after }) {
-      const all = await mailbox.list(placeOf(address));
+      const all = await mailbox.list(withoutThread(address));
       const inThread = all.filter(({ threadId }) => threadId === address.threadId);
       const [first, last] = [Number(after ?? 0), Number(before ?? Number.MAX_SAFE_INTEGER)];
       return inThread
@@ -63,6 +63,6 @@ export function mailboxActions(kit: AdapterKit, capabilities: Capabilities): Act
 }
 
 /** Threads of a target share its mailbox and its ids. */
-function placeOf({ channel, accountId, target }: Address): Address {
+function withoutThread({ channel, accountId, target }: Address): Address {
   return { channel, accountId, target };
 }

@@ -13,7 +13,7 @@ import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { Account } from "../accounts/account-book.ts";
 import { ChannelError, type AdapterCall, type MessageAt } from "../adapters/adapter.ts";
-import { accountFor, requireAction, requireOwnPlace, type SendParts } from "./send-message.ts";
+import { accountFor, requireAction, requireOwnChat, type SendParts } from "./send-message.ts";
 
 type Failures = Fail<typeof channelErrors>;
 type ActParts = Pick<SendParts, "book"> & { readonly sendMs: number };
@@ -38,7 +38,7 @@ export async function actOn(
 ) {
   const { caller, fail, act } = asked;
   const account = accountFor(parts.book, { caller, ...message.address }, fail);
-  requireOwnPlace(account, { caller, target: message.address.target }, fail);
+  requireOwnChat(account, { caller, target: message.address.target }, fail);
   requireAction(account, action, fail);
   const { messageId, authorId } = message;
   const address: Address = { ...message.address, accountId: account.settings.accountId };
@@ -58,7 +58,7 @@ export async function readMessages(
   { caller, fail }: AskedBy,
 ) {
   const account = accountFor(parts.book, { caller, ...request.address }, fail);
-  requireOwnPlace(account, { caller, target: request.address.target }, fail);
+  requireOwnChat(account, { caller, target: request.address.target }, fail);
   requireAction(account, "read", fail);
   const address: Address = { ...request.address, accountId: account.settings.accountId };
   const { limit, before, after } = request;

@@ -5,7 +5,7 @@ import type { sendChannelMessage } from "@switchyard/contracts/channels";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { Account } from "../accounts/account-book.ts";
-import { findAccount, isForeignPlace } from "../accounts/find-account.ts";
+import { findAccount, isForeignChat } from "../accounts/find-account.ts";
 import type { AccountBook } from "../accounts/account-book.ts";
 import { AttachmentError, loadAttachments, type AttachmentLimits } from "./attachments.ts";
 import { cutText } from "./cut-text.ts";
@@ -44,7 +44,7 @@ export async function sendMessage(
 ): Promise<Reply> {
   const { fail, caller, deadline } = asked;
   const account = accountFor(parts.book, { caller, ...request.to }, fail);
-  requireOwnPlace(account, { caller, target: request.to.target }, fail);
+  requireOwnChat(account, { caller, target: request.to.target }, fail);
   const { capabilities } = account.adapter;
   const address: Address = { ...request.to, accountId: account.settings.accountId };
   for (const action of actionsOf(request)) requireAction(account, action, fail);
@@ -116,13 +116,13 @@ export function accountFor(
 }
 
 /** Throws `not_allowed` for a conversation of somebody else. */
-export function requireOwnPlace(
+export function requireOwnChat(
   account: Account,
   asked: { readonly caller: string; readonly target: Address["target"] },
   fail: Pick<Failures, "not_allowed">,
 ): void {
   const { channel, accountId } = account.settings;
-  if (!isForeignPlace(account, asked)) return;
+  if (!isForeignChat(account, asked)) return;
   throw fail.not_allowed("in webchat you have the conversation with your own name alone", {
     channel,
     accountId,

@@ -14,7 +14,7 @@ import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { openEventStream } from "../events/event-stream.ts";
 import { requesterOf } from "../identity/requester.ts";
-import { openPlaces } from "../identity/places.ts";
+import { openSlots } from "../identity/slots.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
@@ -38,7 +38,7 @@ export function createA2aEndpoint(parts: A2aParts): {
   readonly card: (c: Context<GatewayEnv>) => Promise<Response>;
   readonly rpc: (c: Context<GatewayEnv>) => Promise<Response>;
 } {
-  const places = openPlaces("A2A requests", STREAMS);
+  const slots = openSlots("A2A requests", STREAMS);
   const cardOf = async (c: Context<GatewayEnv>): Promise<AgentCard> => {
     const requester = requesterOf(c, parts);
     if (!requester.may(startRun))
@@ -70,7 +70,7 @@ export function createA2aEndpoint(parts: A2aParts): {
         id,
         error: JsonRpcTransportHandler.mapToJSONRPCError(toldOf(error, parts.log)),
       });
-      const release = places.take(requester.caller);
+      const release = slots.take(requester.caller);
       try {
         const headers = Object.fromEntries(c.req.raw.headers);
         // Which patch of it, has no part in what is agreed on.

@@ -10,7 +10,7 @@ import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follo
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
 import { requesterOf, type Requester } from "../identity/requester.ts";
-import { openPlaces } from "../identity/places.ts";
+import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBody } from "../routes/read-body.ts";
@@ -30,7 +30,7 @@ const Decision = z.looseObject({
 export function createAgUiEndpoint(
   parts: FollowParts,
 ): (c: Context<GatewayEnv>) => Promise<Response> {
-  const places = openPlaces("AG-UI runs", STREAMS);
+  const slots = openSlots("AG-UI runs", STREAMS);
   return async (c) => {
     const parsed = RunAgentInputSchema.safeParse(await readBody(c.env.incoming, BODY_LIMIT));
     const [issue] = parsed.error?.issues ?? [];
@@ -39,7 +39,7 @@ export function createAgUiEndpoint(
     // The schema is that of the type.
     const input = parsed.data as RunAgentInput;
     const requester = requesterOf(c, parts);
-    const release = places.take(requester.caller);
+    const release = slots.take(requester.caller);
     try {
       const agent = c.req.param("agent") ?? "";
       const follow =

@@ -15,14 +15,14 @@ import type { User, UserDesk } from "../identity/user-desk.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import { openEventStream, type EventStream } from "./event-stream.ts";
-import type { StreamPlaces } from "./stream-places.ts";
+import type { StreamSlots } from "./stream-slots.ts";
 
 export interface EventParts {
   readonly bus: Bus;
   readonly hub: EventHub;
   readonly desk: UserDesk;
   readonly credentials: CredentialWatch;
-  readonly streamPlaces: StreamPlaces;
+  readonly streamSlots: StreamSlots;
   /** How long a caller's own run that nobody has heard of is waited for. */
   readonly unknownRunMs: number;
 }
@@ -84,8 +84,8 @@ async function endUnknown(
   }
 }
 
-function openStream(c: Context<GatewayEnv>, { streamPlaces }: EventParts): EventStream {
-  const giveBack = streamPlaces.take(c.get("user").caller);
+function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventStream {
+  const giveBack = streamSlots.take(c.get("user").caller);
   const stream = openEventStream(c.env.outgoing);
   stream.onClose(giveBack);
   return stream;

@@ -3,7 +3,7 @@ import {
   WebStandardStreamableHTTPServerTransport as Transport,
   type Server,
 } from "@modelcontextprotocol/server";
-import type { Places } from "../identity/places.ts";
+import type { Slots } from "../identity/slots.ts";
 import { Problem } from "../problems/problem.ts";
 
 /** The session of a client of a revision before 2026-07-28: its connection in parts. It lives on one replica. */
@@ -37,7 +37,7 @@ const SWEEP_MS = 60_000;
 
 export function openMcpSessions(
   createServer: (scope: string | null) => Server,
-  places: Places,
+  slots: Slots,
 ): McpSessions {
   const sessions = new Map<string, Session>();
   const sweep = setInterval(() => {
@@ -47,7 +47,7 @@ export function openMcpSessions(
   }, SWEEP_MS).unref();
 
   const begin = async ({ caller, scope }: SessionRequest): Promise<Session> => {
-    const release = places.take(caller);
+    const release = slots.take(caller);
     const transport = new Transport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, session),

@@ -4,7 +4,7 @@ import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { requesterOf } from "../identity/requester.ts";
-import { openPlaces } from "../identity/places.ts";
+import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBody } from "../routes/read-body.ts";
@@ -29,9 +29,9 @@ export function createMcpEndpoint(
   const onerror = (err: unknown): void => parts.log.debug({ err }, "MCP request refused");
   const sessions = openMcpSessions(
     (server) => createMcpServer(parts, { server, era: "legacy" }),
-    openPlaces("MCP sessions", SESSIONS),
+    openSlots("MCP sessions", SESSIONS),
   );
-  const streams = openPlaces("MCP requests", STREAMS);
+  const streams = openSlots("MCP requests", STREAMS);
   const modern = createMcpHandler(
     ({ authInfo }) => {
       const server = authInfo?.extra?.["server"];

@@ -36,7 +36,7 @@ export interface Served {
   readonly parts: FollowParts;
   readonly requester: Requester;
   readonly body: unknown;
-  /** Gives the caller's place for a stream back. */
+  /** Gives the caller's slot for a stream back. */
   readonly release: () => void;
 }
 

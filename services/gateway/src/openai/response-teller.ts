@@ -23,7 +23,7 @@ export class ResponseTeller implements RunTeller {
   readonly #stream: EventStream | null;
   readonly #after: number;
   readonly #output: Json[] = [];
-  /** Places of tool calls in the output, by call. */
+  /** Positions of tool calls in the output, by call. */
   readonly #calls = new Map<string, number>();
   #message: { step: number; index: number; text: string } | null = null;
   #number = -1;
@@ -112,22 +112,22 @@ export class ResponseTeller implements RunTeller {
       const item = { type: "message", id: `msg_${this.#facts.id}_${step}`, role: "assistant" };
       const index = this.#add({ ...item, status: "in_progress", content: [] });
       this.#message = { step, index, text: "" };
-      this.#send("response.content_part.added", { ...this.#place(), part: partOf("") });
+      this.#send("response.content_part.added", { ...this.#part(), part: partOf("") });
     }
     this.#message.text += text;
-    this.#send("response.output_text.delta", { ...this.#place(), delta: text, logprobs: [] });
+    this.#send("response.output_text.delta", { ...this.#part(), delta: text, logprobs: [] });
   }
 
   #closeMessage(): void {
     if (this.#message === null) return;
     const { index, text } = this.#message;
-    this.#send("response.output_text.done", { ...this.#place(), text, logprobs: [] });
-    this.#send("response.content_part.done", { ...this.#place(), part: partOf(text) });
+    this.#send("response.output_text.done", { ...this.#part(), text, logprobs: [] });
+    this.#send("response.content_part.done", { ...this.#part(), part: partOf(text) });
     this.#message = null;
     this.#done(index, { status: "completed", content: [partOf(text)] });
   }
 
-  #place(): Json {
+  #part(): Json {
     const index = this.#message?.index ?? 0;
     return { item_id: this.#output[index]?.["id"], output_index: index, content_index: 0 };
   }
@@ -146,10 +146,10 @@ export class ResponseTeller implements RunTeller {
     const call = { type: "mcp_call", id, server_label, name, arguments: "" };
     const index = this.#add({ ...call, status: "in_progress", output: null, error: null });
     this.#calls.set(callId, index);
-    const place = { item_id: id, output_index: index };
-    this.#send("response.mcp_call.in_progress", place);
-    this.#send("response.mcp_call_arguments.delta", { ...place, delta: argsPreview });
-    this.#send("response.mcp_call_arguments.done", { ...place, arguments: argsPreview });
+    const item = { item_id: id, output_index: index };
+    this.#send("response.mcp_call.in_progress", item);
+    this.#send("response.mcp_call_arguments.delta", { ...item, delta: argsPreview });
+    this.#send("response.mcp_call_arguments.done", { ...item, arguments: argsPreview });
     this.#output[index] = { ...this.#output[index], arguments: argsPreview };
   }
 
@@ -157,8 +157,8 @@ export class ResponseTeller implements RunTeller {
     const index = this.#calls.get(callId);
     if (index === undefined) return;
     const status = result.error === null ? "completed" : "failed";
-    const place = { item_id: this.#output[index]?.["id"], output_index: index };
-    this.#send(`response.mcp_call.${status}`, place);
+    const item = { item_id: this.#output[index]?.["id"], output_index: index };
+    this.#send(`response.mcp_call.${status}`, item);
     this.#done(index, { ...result, status });
   }
 

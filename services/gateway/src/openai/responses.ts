@@ -11,7 +11,7 @@ import { refusedStart } from "../agent-runs/refused-start.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
 import type { Requester } from "../identity/requester.ts";
-import type { Places } from "../identity/places.ts";
+import type { Slots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Served } from "./chat-completions.ts";
@@ -90,7 +90,7 @@ export async function serveResponses(c: Context<GatewayEnv>, served: Served): Pr
 /** `GET /v1/responses/{id}`, with `stream=true` told again behind `starting_after`. */
 export async function getResponse(
   c: Context<GatewayEnv>,
-  { parts, requester, places }: { parts: FollowParts; requester: Requester; places: Places },
+  { parts, requester, slots }: { parts: FollowParts; requester: Requester; slots: Slots },
 ): Promise<Response> {
   const named = nameIn(requester, c.req.param("id") ?? "");
   const run = await runOrQueued(requester, named);
@@ -103,7 +103,7 @@ export async function getResponse(
     );
   const after = Number(c.req.query("starting_after") ?? -1);
   if (!Number.isSafeInteger(after)) throw invalid("starting_after", "is a sequence_number");
-  const release = places.take(requester.caller);
+  const release = slots.take(requester.caller);
   const follow = followRun(parts, requester, { runId: named.runId, history: true });
   return streamRun(c.env.outgoing, follow, {
     tellerOf: (stream) => new ResponseTeller(facts, stream, after),

@@ -4,7 +4,7 @@ import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { requesterOf, type Requester } from "../identity/requester.ts";
-import { openPlaces } from "../identity/places.ts";
+import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBody } from "../routes/read-body.ts";
@@ -23,13 +23,13 @@ export interface OpenAiRoute {
 
 /** The OpenAI API: agents are its models. */
 export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
-  const places = openPlaces("answers", STREAMS);
+  const slots = openSlots("answers", STREAMS);
   const starts =
     (serve: (c: Context<GatewayEnv>, served: Served) => Promise<Response>): Handler =>
     async (c) => {
       const body = await readBody(c.env.incoming, BODY_LIMIT);
       const requester = requesterOf(c, parts);
-      const release = places.take(requester.caller);
+      const release = slots.take(requester.caller);
       try {
         return await serve(c, { parts, requester, body, release });
       } catch (error) {
@@ -45,7 +45,7 @@ export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
     {
       method: "GET",
       path: "/v1/responses/:id",
-      handle: (c) => getResponse(c, { parts, requester: requesterOf(c, parts), places }),
+      handle: (c) => getResponse(c, { parts, requester: requesterOf(c, parts), slots }),
     },
     {
       method: "POST",

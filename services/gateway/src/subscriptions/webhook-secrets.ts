@@ -18,22 +18,22 @@ export function createWebhookSecrets(cipher: SecretCipher | null): WebhookSecret
   const open: WebhookSecrets["open"] = (id, kept) => {
     if (kept.startsWith(PLAIN)) return kept;
     if (cipher === null) throw new SealError("unknown_key");
-    return cipher.open(kept, placeOf(id));
+    return cipher.open(kept, contextOf(id));
   };
   return {
     make(id) {
       if (cipher === null) return null;
       const secret = `${PLAIN}${randomBytes(32).toString("base64")}`;
-      return { secret, kept: cipher.seal(secret, placeOf(id)) };
+      return { secret, kept: cipher.seal(secret, contextOf(id)) };
     },
     open,
     renewed(id, kept) {
       if (cipher === null || cipher.isNewest(kept)) return null;
-      return cipher.seal(open(id, kept), placeOf(id));
+      return cipher.seal(open(id, kept), contextOf(id));
     },
   };
 }
 
-function placeOf(id: string): string {
+function contextOf(id: string): string {
   return `webhook:${id}`;
 }

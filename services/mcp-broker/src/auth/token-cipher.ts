@@ -37,9 +37,9 @@ export function createTokenCipher(keys: readonly Uint8Array[]): TokenCipher | nu
   return {
     digest: createKeyedDigest(first),
     seal: cipher.seal,
-    open(sealed, place) {
+    open(sealed, context) {
       try {
-        return cipher.open(sealed, place);
+        return cipher.open(sealed, context);
       } catch (cause) {
         if (cause instanceof SealError) throw new TokenKeyError(MESSAGES[cause.reason], { cause });
         throw cause;

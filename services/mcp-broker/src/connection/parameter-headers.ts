@@ -45,7 +45,7 @@ const SUBSCHEMAS = new Set([
 ]);
 const MAX_DEPTH = 64;
 
-interface Place {
+interface SchemaPosition {
   readonly path: readonly string[];
   /** Reached through `properties` alone. */
   readonly isPlain: boolean;
@@ -57,31 +57,34 @@ interface Place {
  * With 2026-07-28 a tool may ask for a parameter in an HTTP header too. One that asks for what cannot
  * be sent is left out, as the specification wants: a call would be refused or mean something else.
  */
-function problemIn(schema: unknown, place: Place): string | null {
+function problemIn(schema: unknown, position: SchemaPosition): string | null {
   if (!isRecord(schema)) return null;
-  if (place.path.length > MAX_DEPTH) return "the schema is nested too deeply";
-  const own = KEY in schema ? ownProblem(schema, place) : null;
-  if (own !== null) return `${place.path.join(".") || "the schema"}: ${own}`;
+  if (position.path.length > MAX_DEPTH) return "the schema is nested too deeply";
+  const own = KEY in schema ? ownProblem(schema, position) : null;
+  if (own !== null) return `${position.path.join(".") || "the schema"}: ${own}`;
   for (const [keyword, value] of Object.entries(schema)) {
     const isProperties = keyword === "properties";
     if (!isProperties && !SUBSCHEMAS.has(keyword)) continue;
-    const isPlain = place.isPlain && isProperties;
+    const isPlain = position.isPlain && isProperties;
     for (const [name, below] of schemasIn(keyword, value)) {
-      const problem = problemIn(below, { ...place, isPlain, path: [...place.path, name] });
+      const problem = problemIn(below, { ...position, isPlain, path: [...position.path, name] });
       if (problem !== null) return problem;
     }
   }
   return null;
 }
 
-function ownProblem(schema: Readonly<Record<string, unknown>>, place: Place): string | null {
+function ownProblem(
+  schema: Readonly<Record<string, unknown>>,
+  position: SchemaPosition,
+): string | null {
   const name = schema[KEY];
-  if (!place.isPlain || place.path.length === 0) return `${KEY} is only for properties`;
+  if (!position.isPlain || position.path.length === 0) return `${KEY} is only for properties`;
   if (typeof name !== "string" || !HEADER_NAME.test(name))
     return `${KEY} is not a name of a header`;
   if (!TYPES.has(schema["type"])) return `${KEY} is only for string, integer and boolean`;
-  if (place.names.has(name.toLowerCase())) return `${KEY} ${name} is there twice`;
-  place.names.add(name.toLowerCase());
+  if (position.names.has(name.toLowerCase())) return `${KEY} ${name} is there twice`;
+  position.names.add(name.toLowerCase());
   return null;
 }
 

@@ -6,12 +6,12 @@ export interface CallQueue {
   readonly inFlight: number;
   readonly queued: number;
   /**
-   * Waits for a free place, which whoever got it leaves. Rejects with QueueFullError at once when too
+   * Waits for a free slot, which whoever got it leaves. Rejects with QueueFullError at once when too
    * many wait already, and with QueueWaitError when the time is over or the signal aborts before.
    */
   enter(wait: QueueWait): Promise<void>;
   leave(): void;
-  /** The limits are others now: whoever has a place by that begins. */
+  /** The limits are others now: whoever has a slot by that begins. */
   limitsChanged(): void;
 }
 
@@ -57,7 +57,7 @@ export function createCallQueue(limits: {
       next();
     }
   };
-  const waitForPlace = ({ timeoutMs, signal }: QueueWait): Promise<void> =>
+  const waitForSlot = ({ timeoutMs, signal }: QueueWait): Promise<void> =>
     new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);
@@ -89,7 +89,7 @@ export function createCallQueue(limits: {
       if (wait.signal.aborted || wait.timeoutMs <= 0)
         throw new QueueWaitError("the time had run out");
       if (inFlight < limits.maxConcurrency) inFlight += 1;
-      else if (waiting.size < limits.queueLimit) await waitForPlace(wait);
+      else if (waiting.size < limits.queueLimit) await waitForSlot(wait);
       else throw new QueueFullError("no more may wait");
     },
     leave() {

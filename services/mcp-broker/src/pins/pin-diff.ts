@@ -15,7 +15,7 @@ export function pinDifferences(
   const waiting = [{ before, after, where: "" }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (canonicalJson(next.before) === canonicalJson(next.after)) continue;
-    const inner = innerPlaces(next);
+    const inner = innerPairs(next);
     if (inner !== null) waiting.push(...inner.toReversed());
     else if (differences.length >= MAX_PIN_DIFFERENCES) omitted += 1;
     else
@@ -28,14 +28,14 @@ export function pinDifferences(
   return { differences, omitted };
 }
 
-interface Place {
+interface ValuePair {
   readonly before: unknown;
   readonly after: unknown;
   readonly where: string;
 }
 
-/** The members of two objects or two lists, or null when the place is compared as a whole. */
-function innerPlaces({ before, after, where }: Place): Place[] | null {
+/** The members of two objects or two lists, or null when the pair is compared as a whole. */
+function innerPairs({ before, after, where }: ValuePair): ValuePair[] | null {
   const isPair =
     (isRecord(before) && isRecord(after)) || (Array.isArray(before) && Array.isArray(after));
   if (!isPair) return null;

@@ -8,8 +8,8 @@ export async function inSandbox(
 ): Promise<ResolvedServer> {
   const { launch } = resolved;
   if (launch.transport !== "stdio" || launch.sandbox === null) return resolved;
-  const place = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
+  const search = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
   const sandbox = { ...launch.sandbox, writable: [...launch.sandbox.writable, ...writable] };
-  const outer = sandboxed(launch, sandbox, await findBubblewrap(place));
+  const outer = sandboxed(launch, sandbox, await findBubblewrap(search));
   return { ...resolved, launch: { ...launch, ...outer } };
 }

@@ -46,7 +46,7 @@ export function serveAuditQueries(
 }
 
 /** Where a record is: its message in the stream, and which one it is there. */
-interface Place {
+interface Position {
   readonly sequence: number;
   readonly index: number;
 }
@@ -55,14 +55,14 @@ async function list(bus: Bus, query: Query) {
   const { order, limit } = query;
   const records: Shown[] = [];
   let bytes = 0;
-  let next: Place | null = null;
+  let next: Position | null = null;
   let looked = 0;
   for await (const message of messages(bus, query)) {
     looked += 1;
-    for (const { record, place } of inOrder(message, query)) {
+    for (const { record, position } of inOrder(message, query)) {
       const size = JSON.stringify(record).length;
       if (records.length >= limit || (records.length > 0 && bytes + size > ANSWER_BYTES)) {
-        next = place;
+        next = position;
         break;
       }
       records.push(record);
@@ -81,7 +81,7 @@ async function list(bus: Bus, query: Query) {
 async function* messages(bus: Bus, query: Query): AsyncGenerator<StoredAudit> {
   const { order, cursor, since, until } = query;
   const { first, last } = await auditBounds(bus);
-  const begin = cursor === undefined ? null : placeOf(cursor).sequence;
+  const begin = cursor === undefined ? null : positionOf(cursor).sequence;
   const [from, to] = [since, until].map((time) => (time === undefined ? null : new Date(time)));
   const isEarly = ({ time }: StoredAudit): boolean =>
     from !== null && from !== undefined && time < from;
@@ -112,16 +112,16 @@ async function* messages(bus: Bus, query: Query): AsyncGenerator<StoredAudit> {
 }
 
 /** What a message holds of what is asked for, in the order asked for and from the cursor on. */
-function inOrder(message: StoredAudit, query: Query): { record: Shown; place: Place }[] {
+function inOrder(message: StoredAudit, query: Query): { record: Shown; position: Position }[] {
   const block = readAuditBlock(message.subject, message.payload);
   if (typeof block === "string") return [];
   const { sequence } = message;
-  const at = query.cursor === undefined ? null : placeOf(query.cursor);
+  const at = query.cursor === undefined ? null : positionOf(query.cursor);
   const found = recordsOf(block)
-    .map((record, index) => ({ record: record as Shown, place: { sequence, index } }))
+    .map((record, index) => ({ record: record as Shown, position: { sequence, index } }))
     .filter(({ record }) => isWanted(record, query))
     .filter(
-      ({ place: { index } }) =>
+      ({ position: { index } }) =>
         at?.sequence !== sequence ||
         (query.order === "oldest" ? index >= at.index : index <= at.index),
     );
@@ -143,7 +143,7 @@ function partOf(record: Shown, name: string): Readonly<Record<string, unknown>> 
   return typeof part === "object" && part !== null ? Object.fromEntries(Object.entries(part)) : {};
 }
 
-function placeOf(cursor: string): Place {
+function positionOf(cursor: string): Position {
   const [sequence = 0, index = 0] = cursor.split(":").map(Number);
   return { sequence, index };
 }

@@ -52,7 +52,7 @@ export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
   );
   if (broken.length > 0) throw new BundleError(broken);
   const parts = read.flatMap(({ file, yaml }) =>
-    yaml.value === null ? [] : [{ file, value: yaml.value, placeOf: yaml.placeOf }],
+    yaml.value === null ? [] : [{ file, value: yaml.value, positionOf: yaml.positionOf }],
   );
   const problems = [
     ...repeatedAcross(parts),
@@ -67,7 +67,7 @@ export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
 interface Part {
   readonly file: string;
   readonly value: BundleFile;
-  readonly placeOf: (path: readonly PropertyKey[]) => { line: number; column: number };
+  readonly positionOf: (path: readonly PropertyKey[]) => { line: number; column: number };
 }
 
 function checkFile(content: unknown): Checked<BundleFile> {
@@ -87,16 +87,16 @@ function repeatedAcross(parts: readonly Part[]): BundleProblem[] {
   return WITH_IDS.flatMap((section) => {
     const first = new Map<string, string>();
     return parts.flatMap((part) => {
-      const { file, value, placeOf } = part;
+      const { file, value, positionOf } = part;
       return (value[section] ?? []).flatMap(({ id }, index) => {
-        const place = placeOf([section, index, "id"]);
+        const position = positionOf([section, index, "id"]);
         const earlier = first.get(id);
         if (earlier === undefined) {
-          first.set(id, `${section}[${index}] of ${file}:${place.line}`);
+          first.set(id, `${section}[${index}] of ${file}:${position.line}`);
           return [];
         }
         const message = `${section}[${index}].id ${JSON.stringify(id)} is already the id of ${earlier}`;
-        return [{ file, ...place, message }];
+        return [{ file, ...position, message }];
       });
     });
   });
@@ -107,21 +107,23 @@ function repeatedSections(parts: readonly Part[]): BundleProblem[] {
   const sections = ONCE.flatMap((section) => {
     const [first, ...others] = parts.filter(({ value }) => value[section] !== undefined);
     if (first === undefined) return [];
-    const earlier = `${first.file}:${first.placeOf([section]).line}`;
-    return others.map(({ file, placeOf }) => ({
+    const earlier = `${first.file}:${first.positionOf([section]).line}`;
+    return others.map(({ file, positionOf }) => ({
       file,
-      ...placeOf([section]),
+      ...positionOf([section]),
       message: `${section} stands in ${earlier} already; a bundle has it once`,
     }));
   });
   const first = new Map<string, string>(toolProfileNames.map((name) => [name, "built in"]));
-  const profiles = parts.flatMap(({ file, value, placeOf }) =>
+  const profiles = parts.flatMap(({ file, value, positionOf }) =>
     Object.keys(value.profiles ?? {}).flatMap((name) => {
-      const place = placeOf(["profiles", name]);
+      const position = positionOf(["profiles", name]);
       const earlier = first.get(name);
-      first.set(name, earlier ?? `defined in ${file}:${place.line}`);
+      first.set(name, earlier ?? `defined in ${file}:${position.line}`);
       if (earlier === undefined) return [];
-      return [{ file, ...place, message: `profile ${JSON.stringify(name)} is ${earlier} already` }];
+      return [
+        { file, ...position, message: `profile ${JSON.stringify(name)} is ${earlier} already` },
+      ];
     }),
   );
   return [...sections, ...profiles];
@@ -130,10 +132,10 @@ function repeatedSections(parts: readonly Part[]): BundleProblem[] {
 function undefinedProfiles(parts: readonly Part[]): BundleProblem[] {
   const defined = parts.flatMap(({ value }) => Object.keys(value.profiles ?? {}));
   const known = [...toolProfileNames, ...defined].join(", ");
-  return parts.flatMap(({ file, value, placeOf }) =>
+  return parts.flatMap(({ file, value, positionOf }) =>
     unknownProfiles(value.layers ?? [], defined).map(({ index, name }) => ({
       file,
-      ...placeOf(["layers", index, "profile"]),
+      ...positionOf(["layers", index, "profile"]),
       message: `layers[${index}].profile ${JSON.stringify(name)} is not defined; there are ${known}`,
     })),
   );

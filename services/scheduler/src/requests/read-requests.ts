@@ -42,13 +42,13 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
       .filter((job) => enabled === "all" || job.enabled === (enabled === "enabled"))
       .filter(({ name, description = "" }) => includes([name, description], query))
       .toSorted((one, other) => {
-        const order = compare(placeOf(one, sortBy), placeOf(other, sortBy));
+        const order = compare(positionOf(one, sortBy), positionOf(other, sortBy));
         return sortDir === "asc" ? order : -order;
       });
     const from = request.cursor === undefined ? 0 : behind(wanted, request.cursor, request);
     const { items, page } = pageOf(wanted, { ...request, offset: from + request.offset });
     const last = items.at(-1);
-    const next = page.hasMore && last !== undefined ? cursorOf(placeOf(last, sortBy)) : null;
+    const next = page.hasMore && last !== undefined ? cursorOf(positionOf(last, sortBy)) : null;
     return { jobs: items, ...page, next };
   });
 
@@ -117,19 +117,19 @@ function includes(texts: readonly string[], query: string): boolean {
 
 type SortKey = "nextRunAtMs" | "updatedAtMs" | "name";
 
-/** Where a job stands in a sorted list; no two stand in one place. */
-interface Place {
+/** Where a job stands in a sorted list; no two stand at one position. */
+interface SortPosition {
   readonly id: string;
   readonly key: string | number;
 }
 
-function placeOf(job: ScheduleJob, sortBy: SortKey): Place {
+function positionOf(job: ScheduleJob, sortBy: SortKey): SortPosition {
   const LAST = Number.MAX_SAFE_INTEGER;
   const key = sortBy === "nextRunAtMs" ? (job.state.nextRunAtMs ?? LAST) : job[sortBy];
   return { id: job.id, key };
 }
 
-function compare(one: Place, other: Place): number {
+function compare(one: SortPosition, other: SortPosition): number {
   const order =
     typeof one.key === "number" && typeof other.key === "number"
       ? one.key - other.key
@@ -138,7 +138,7 @@ function compare(one: Place, other: Place): number {
   return one.id === other.id ? 0 : one.id < other.id ? -1 : 1;
 }
 
-function cursorOf({ id, key }: Place): string {
+function cursorOf({ id, key }: SortPosition): string {
   return `${id}:${key}`;
 }
 
@@ -150,9 +150,9 @@ function behind(
 ): number {
   const at = cursor.indexOf(":");
   const text = cursor.slice(at + 1);
-  const place = { id: cursor.slice(0, at), key: sortBy === "name" ? text : Number(text) };
+  const position = { id: cursor.slice(0, at), key: sortBy === "name" ? text : Number(text) };
   const first = sorted.findIndex((job) => {
-    const order = compare(placeOf(job, sortBy), place);
+    const order = compare(positionOf(job, sortBy), position);
     return sortDir === "asc" ? order > 0 : order < 0;
   });
   return first === -1 ? sorted.length : first;

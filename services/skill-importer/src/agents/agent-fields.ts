@@ -5,12 +5,12 @@ import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import { z } from "zod";
-import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
+import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 import { limitedTools } from "../skill/client-tools.ts";
 import type { ParsedYaml } from "../frontmatter/safe-yaml.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 
-type Locate = (path: readonly PropertyKey[]) => Place;
+type Locate = (path: readonly PropertyKey[]) => Position;
 
 const AgentLimitFields = z.object({
   steps: whole(1, 1_000).optional(),
@@ -138,7 +138,7 @@ function toolWords(value: unknown): unknown {
 }
 
 /** A tool with a limit on its arguments is not given to the agent, and its author should know. */
-function limitsNotKept({ tools }: AgentFields, at: Place): Finding[] {
+function limitsNotKept({ tools }: AgentFields, at: Position): Finding[] {
   return limitedTools(Array.isArray(tools) ? tools : []).map((tool) => {
     const message =
       `tools: ${tool} is left out: this limit on arguments cannot be kept here, and the tool without it would be more; ` +

@@ -41,12 +41,12 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     return { problem: errorFinding("not_utf8", "the file is UTF-16; save it as UTF-8") };
   }
   if (!isUtf8(bytes)) {
-    const place = { line: firstBadLine(bytes), column: 1 };
+    const position = { line: firstBadLine(bytes), column: 1 };
     return {
       problem: errorFinding(
         "not_utf8",
         "this line is not valid UTF-8; save the file as UTF-8",
-        place,
+        position,
       ),
     };
   }

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from "yaml";
-import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
-import { placeOfSimpleValue } from "./simple-yaml-place.ts";
+import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
+import { positionOfSimpleValue } from "./simple-yaml-position.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
 import type { YamlMapping } from "./yaml-value.ts";
 import { mappingOf, Refusal, startOf, type DuplicateReport } from "./yaml-tree.ts";
@@ -15,8 +15,8 @@ export type YamlSchema = "failsafe" | "core";
 export type ParsedYaml =
   | {
       readonly values: YamlMapping;
-      /** The place of the value at a path, or of its nearest parent that exists. */
-      readonly locate: (path: readonly PropertyKey[]) => Place;
+      /** The position of the value at a path, or of its nearest parent that exists. */
+      readonly locate: (path: readonly PropertyKey[]) => Position;
     }
   | {
       readonly problem: Finding;
@@ -35,8 +35,8 @@ export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
   return {
     values: simple,
     locate: (path) =>
-      placeOfSimpleValue(text, path, options.linesBefore ?? 0) ??
-      placeByLibrary(text, options, path),
+      positionOfSimpleValue(text, path, options.linesBefore ?? 0) ??
+      positionByLibrary(text, options, path),
   };
 }
 
@@ -48,7 +48,11 @@ export interface YamlOptions {
 }
 
 /** What the library makes of a text that the simple reader took. */
-function placeByLibrary(text: string, options: YamlOptions, path: readonly PropertyKey[]): Place {
+function positionByLibrary(
+  text: string,
+  options: YamlOptions,
+  path: readonly PropertyKey[],
+): Position {
   const parsed = parseYamlByLibrary(text, options);
   if ("problem" in parsed)
     throw new Error("the simple reader took a text that the library refuses");
@@ -60,7 +64,7 @@ export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYa
     return refused(tooComplex({ line: 1 + (options.linesBefore ?? 0), column: 1 }));
   }
   const lines = new LineCounter();
-  const placeAt = (offset: number): Place => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: line + (options.linesBefore ?? 0), column: col };
   };
@@ -83,24 +87,24 @@ export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYa
   const reportDuplicate: DuplicateReport =
     onDuplicate === undefined
       ? null
-      : (key, offset) => onDuplicate(duplicateKey(key, placeAt(offset)));
+      : (key, offset) => onDuplicate(duplicateKey(key, positionAt(offset)));
   const [error] = document.errors;
   if (error !== undefined) {
     const problem = errorFinding(
       "invalid_yaml",
       explain(error.code, error.message),
-      placeAt(error.pos[0]),
+      positionAt(error.pos[0]),
     );
     return { problem, mistakes: document.errors.length };
   }
   try {
     return {
       values: mappingOf(document.contents, reportDuplicate),
-      locate: (path) => placeAt(offsetOf(document, path)),
+      locate: (path) => positionAt(offsetOf(document, path)),
     };
   } catch (refusal) {
     if (!(refusal instanceof Refusal)) throw refusal;
-    return refused(errorFinding(refusal.code, refusal.message, placeAt(refusal.offset)));
+    return refused(errorFinding(refusal.code, refusal.message, positionAt(refusal.offset)));
   }
 }
 
@@ -142,11 +146,11 @@ function codesOf(characters: string): ReadonlySet<number> {
   return new Set(characters.split("").map((character) => character.charCodeAt(0)));
 }
 
-function tooComplex(place: Place): Finding {
+function tooComplex(position: Position): Finding {
   return errorFinding(
     "frontmatter_too_complex",
     `the frontmatter has more than ${MAX_MARKS} lines, brackets, quotes and keys, or ${MAX_OPEN_BRACKETS} open brackets; move text into the body`,
-    place,
+    position,
   );
 }
 
@@ -158,9 +162,9 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   return startOf(document.contents);
 }
 
-function duplicateKey(key: string, place: Place): Finding {
+function duplicateKey(key: string, position: Position): Finding {
   const message = `the key "${key}" stands here again; the last one counts`;
-  return warningFinding("repaired_duplicate_key", message, place);
+  return warningFinding("repaired_duplicate_key", message, position);
 }
 
 /** The commonest mistakes of real files, in words that say what to do. */

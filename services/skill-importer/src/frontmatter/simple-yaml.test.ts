@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseYamlByLibrary } from "./safe-yaml.ts";
-import { placeOfSimpleValue } from "./simple-yaml-place.ts";
+import { positionOfSimpleValue } from "./simple-yaml-position.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
 
 /** What the library makes of a text; undefined when it refuses it. */
@@ -103,7 +103,7 @@ test("never finds a value at another place than the library", () => {
     fc.property(fc.array(line, { maxLength: 6 }), key, (lines, name) => {
       const text = lines.join("");
       if (parseSimpleYaml(text) === null) return;
-      const place = placeOfSimpleValue(text, [name], 1);
+      const place = positionOfSimpleValue(text, [name], 1);
       if (place === null) return;
       found += 1;
       const parsed = parseYamlByLibrary(text, { schema: "failsafe", linesBefore: 1 });

@@ -46,9 +46,9 @@ async function check(
   { targets, analyzer }: { targets?: readonly SkillTarget[] | undefined; analyzer: Analyzer },
 ): Promise<CheckedSkill> {
   const pkg = await readCandidate(root, candidate, { alone: true });
-  const place = { root, scope: "project", needsTrust: false } as const;
+  const origin = { root, scope: "project", needsTrust: false } as const;
   const reading = { analyzer, now: () => new Date(0), scans: false };
-  const { file, definition, conformance, diagnostics } = await readDefinition(pkg, place, reading);
+  const { file, definition, conformance, diagnostics } = await readDefinition(pkg, origin, reading);
   const skill = definition?.kind === "skill" ? definition.stored.skill : null;
   return {
     file,

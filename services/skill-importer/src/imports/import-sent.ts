@@ -66,10 +66,10 @@ async function importSent(
   sent: Sent,
 ): Promise<readonly SentOutcome[]> {
   const { importId, dryRun: isDryRun } = sent;
-  const place = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
+  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
   const reading = { analyzer: parts.analyzer, now: parts.now, scans: true };
   // All are in memory already; the thread that analyzes them takes a few at a time.
-  const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, place, reading)));
+  const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, origin, reading)));
   const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
   const provenance = { ...sent.provenance, at: parts.now().toISOString() };
   const limits = { roots: parts.roots, maxNames: parts.maxNames[kind], importId };

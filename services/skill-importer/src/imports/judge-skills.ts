@@ -21,9 +21,9 @@ export async function judgeSkills(
   },
 ): Promise<{ counts: ImportCounts; skills: ImportedSkill[] }> {
   const { analyzer, now } = options;
-  const place = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false } as const;
+  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false } as const;
   const reading = { analyzer, now, scans: true };
-  const read = await Promise.all(packages.map((pkg) => readDefinition(pkg, place, reading)));
+  const read = await Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
   const none = { listed: [], imported: [], size: 0 };
   const { outcomes } = planSent(
     "skill",

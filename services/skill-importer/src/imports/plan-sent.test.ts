@@ -8,7 +8,7 @@ import { IMPORTED_ROOT } from "../store/definition.ts";
 import { countsOf, planSent } from "./plan-sent.ts";
 import { readDefinition } from "./read-definition.ts";
 
-const place = {
+const origin = {
   root: IMPORTED_ROOT,
   scope: "imported",
   needsTrust: false,
@@ -48,7 +48,7 @@ test("every skill is loaded or skipped, for a reason, and the counts add up", as
       fc.integer({ min: 0, max: 4 }),
       async (skills, maxNames) => {
         const packages = skills.map(({ directory, files }) => packageOf(directory, bytesOf(files)));
-        const read = await Promise.all(packages.map((pkg) => readDefinition(pkg, place, reading)));
+        const read = await Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
         const limits = { roots: [], maxNames };
         const { outcomes, change } = planSent("skill", { current: nothing, limits }, read);
         const counts = ImportCounts.parse(countsOf(outcomes));
@@ -77,7 +77,7 @@ test("what waits for somebody's trust counts towards the limit, and its next ver
         kind === "skill"
           ? packageOf(name, [["SKILL.md", bytes]])
           : agentPackage(`agents/${name}.md`, bytes);
-      return readDefinition(pkg, place, reading);
+      return readDefinition(pkg, origin, reading);
     };
     const [one, two] = [await read("one"), await read("two")];
     assert.ok(one.definition !== null);

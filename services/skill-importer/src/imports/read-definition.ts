@@ -25,7 +25,7 @@ export interface ReadDefinition {
   readonly conformance: readonly Conformance[];
 }
 
-export interface Place {
+export interface Origin {
   /** The root, or {@link IMPORTED_ROOT}. */
   readonly root: string;
   readonly scope: SkillScope;
@@ -45,7 +45,7 @@ export interface Reading {
 /** Reads a definition from its files. Never throws for what the files hold, and runs nothing of it. */
 export async function readDefinition(
   pkg: Package,
-  place: Place,
+  origin: Origin,
   reading: Reading,
 ): Promise<ReadDefinition> {
   const { kind, mainFile, files, directoryName } = pkg;
@@ -74,15 +74,15 @@ export async function readDefinition(
   const diagnostics = locatedAt(file, [...pkg.findings, ...parsed.findings]);
   const conformance = "conformance" in parsed ? parsed.conformance : [];
   const isUsable = pkg.findings.every(({ severity }) => severity !== "error");
-  const said = isUsable ? contentOf(analysis, { pkg, place, version, diagnostics }) : null;
+  const said = isUsable ? contentOf(analysis, { pkg, origin, version, diagnostics }) : null;
   if (said === null) return { ...nothing, conformance, diagnostics };
   const entry = {
-    root: place.root,
+    root: origin.root,
     file,
     summary: said.summary,
-    ...(place.needsTrust ? { needsTrust: true } : {}),
+    ...(origin.needsTrust ? { needsTrust: true } : {}),
     ...(report?.verdict === "blocked" ? { blocked: true } : {}),
-    ...(place.importId === undefined ? {} : { importId: place.importId }),
+    ...(origin.importId === undefined ? {} : { importId: origin.importId }),
   };
   const { summary, ...kindAndStored } = said;
   const kept = kind === "agent" ? [] : facts;
@@ -103,10 +103,10 @@ export function locatedAt(file: string, findings: readonly Finding[]): Diagnosti
 /** What is stored of it and what lists show; null when it does not load. */
 function contentOf(
   { parsed }: Analysis,
-  given: { pkg: Package; place: Place; version: string; diagnostics: readonly Diagnostic[] },
+  given: { pkg: Package; origin: Origin; version: string; diagnostics: readonly Diagnostic[] },
 ) {
-  const { pkg, place, version } = given;
-  const { scope } = place;
+  const { pkg, origin, version } = given;
+  const { scope } = origin;
   if ("kind" in parsed) {
     if (parsed.kind !== "agent") return null;
     // The contract knows a project's agents and the person's own; a workspace is the person's, too.

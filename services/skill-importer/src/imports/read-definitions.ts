@@ -9,7 +9,7 @@ import type { VersionStore } from "../store/version-store.ts";
 import {
   locatedAt,
   readDefinition,
-  type Place,
+  type Origin,
   type ReadDefinition,
   type Reading,
 } from "./read-definition.ts";
@@ -77,10 +77,10 @@ async function readOne(
   { scope = "project", needsTrust = false, analyzer = analyzerHere, keeping }: ReadOptions,
 ): Promise<ReadDefinition> {
   const pkg = await readCandidate(root, candidate);
-  const place = { root, scope, needsTrust };
+  const origin = { root, scope, needsTrust };
   const reading = { analyzer, now: keeping?.now ?? (() => new Date(0)), scans: false };
-  const read = await readDefinition(pkg, place, reading);
-  return keeping === undefined ? read : keep(read, place, { ...keeping, reading });
+  const read = await readDefinition(pkg, origin, reading);
+  return keeping === undefined ? read : keep(read, origin, { ...keeping, reading });
 }
 
 /**
@@ -89,7 +89,7 @@ async function readOne(
  */
 async function keep(
   read: ReadDefinition,
-  place: Place,
+  origin: Origin,
   { versions, scanner, provenance, isDryRun, reading }: Keeping & { readonly reading: Reading },
 ): Promise<ReadDefinition> {
   const { definition } = read;
@@ -101,7 +101,7 @@ async function keep(
     const entry = { ...definition.entry, blocked: true };
     return { ...read, definition: { ...definition, entry } };
   }
-  const scanned = await readDefinition(read.pkg, place, { ...reading, scans: true });
+  const scanned = await readDefinition(read.pkg, origin, { ...reading, scans: true });
   if (scanned.definition !== null && !isDryRun) await versions.save(scanned.definition, provenance);
   return scanned;
 }

@@ -6,7 +6,7 @@ import { hash } from "node:crypto";
 import { test } from "node:test";
 import { blockingCodes, scanBody } from "../../test/scan-body.ts";
 import { INDICATORS, parseIndicators, readIndicators } from "./indicators.ts";
-import { isPublicAddress, placesOf } from "./places.ts";
+import { isPublicAddress, destinationsOf } from "./destinations.ts";
 import { ScannedText } from "./scanned-text.ts";
 
 const FILE = `
@@ -80,8 +80,8 @@ test("reads a file, none without a path, and rejects one that is missing or too 
 });
 
 test("a place covers its subdomains and what lies below its path, and nothing beside it", () => {
-  const places = placesOf(INDICATORS);
-  const kind = (url: string) => places.in(url)[0]?.kind;
+  const destinations = destinationsOf(INDICATORS);
+  const kind = (url: string) => destinations.in(url)[0]?.kind;
   assert.equal(kind("https://github.com/hedefbari/x/releases"), "known_bad");
   assert.equal(kind("https://raw.githubusercontent.com/hedefbari/x/main/i.sh"), "known_bad");
   assert.equal(kind("https://github.com/hedefbarista/x"), "other");
@@ -92,7 +92,7 @@ test("a place covers its subdomains and what lies below its path, and nothing be
 });
 
 test("the places of a part of a file are those that begin in it, and the file is read once", () => {
-  const places = placesOf(INDICATORS);
+  const destinations = destinationsOf(INDICATORS);
   const written = "curl abc.ngrok.io/x\n# see https://example.com\ncurl http://45.9.148.3/y\n";
   const text = new ScannedText("a.sh", "script", written);
   let reads = 0;
@@ -103,7 +103,7 @@ test("the places of a part of a file are those that begin in it, and the file is
     },
   });
   const hosts = (start: number, end: number, isCommand: boolean) =>
-    places.near(text, { start, end }, isCommand).map(({ host }) => host);
+    destinations.near(text, { start, end }, isCommand).map(({ host }) => host);
   assert.deepEqual(hosts(0, 19, true), ["abc.ngrok.io"]);
   assert.deepEqual(hosts(0, 19, false), []);
   assert.deepEqual(hosts(20, 45, true), ["example.com"]);
@@ -114,17 +114,17 @@ test("the places of a part of a file are those that begin in it, and the file is
 });
 
 test("an address is one however it is written, and a number is none", () => {
-  const places = placesOf(INDICATORS);
+  const destinations = destinationsOf(INDICATORS);
   for (const url of [
     "http://45.9.148.3/x",
     "http://0x2d.9.148.3/x",
     "http://755602435/x",
     "http://[2a01:4f8::1]/x",
   ]) {
-    assert.equal(places.in(url)[0]?.kind, "address", url);
+    assert.equal(destinations.in(url)[0]?.kind, "address", url);
   }
-  assert.equal(places.in("curl 45.9.148.3/x", true)[0]?.kind, "address");
-  assert.deepEqual(places.in("version 1.5 of 2026.11 and 7.8.9", true), []);
+  assert.equal(destinations.in("curl 45.9.148.3/x", true)[0]?.kind, "address");
+  assert.deepEqual(destinations.in("version 1.5 of 2026.11 and 7.8.9", true), []);
   for (const host of [
     "10.0.0.1",
     "192.168.1.2",

@@ -23,7 +23,7 @@ export function findingAt(
   { start, length }: { start: number; length: number },
   facts: RuleFacts & { readonly blocks?: boolean | undefined },
 ): ScanFinding {
-  const place = text.placeAt(start);
+  const position = text.positionAt(start);
   return {
     code: facts.code,
     owasp: facts.owasp,
@@ -31,8 +31,8 @@ export function findingAt(
     confidence: facts.confidence,
     blocks: facts.blocks ?? false,
     file: text.file,
-    line: place.line,
-    column: place.column,
+    line: position.line,
+    column: position.column,
     evidence: evidenceOf(text.text.slice(start, start + length)),
     message: facts.message,
     advice: facts.advice,

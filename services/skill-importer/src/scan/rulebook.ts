@@ -2,7 +2,7 @@ import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "./indicators.ts";
 import { CREDENTIAL_HINTS } from "./credentials.ts";
 import { patternScan } from "./pattern-rule.ts";
-import { placesOf } from "./places.ts";
+import { destinationsOf } from "./destinations.ts";
 import type { ScanFile } from "./read-scan-files.ts";
 import { patternRules } from "./read-rules.ts";
 import { dataTheft } from "./rules/data-theft.ts";
@@ -19,7 +19,7 @@ import { reverseShells } from "./rules/reverse-shells.ts";
 import { SECRETS } from "./rules/secrets.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** All rules about texts and files, with what is known of places. */
+/** All rules about texts and files, with what is known of destinations. */
 export interface Rulebook {
   scanText(text: ScannedText): { findings: ScanFinding[]; leftOut: number };
   scanFiles(files: readonly ScanFile[]): ScanFinding[];
@@ -27,16 +27,16 @@ export interface Rulebook {
 
 /** Builds the tables once, for all skills. */
 export function rulebookOf(indicators: Indicators): Rulebook {
-  const places = placesOf(indicators);
+  const destinations = destinationsOf(indicators);
   const drops = [...indicators.pasteHosts, ...indicators.catchHosts];
   const known = indicators.places.map(({ place }) => place);
   const rules = patternRules({
     checks: {
-      ...remoteExecution(places),
-      ...encodedExecution(places),
-      ...reverseShells(places),
-      ...dataTheft(places),
-      leadsToKnownBad: leadsToKnownBad(places),
+      ...remoteExecution(destinations),
+      ...encodedExecution(destinations),
+      ...reverseShells(destinations),
+      ...dataTheft(destinations),
+      leadsToKnownBad: leadsToKnownBad(destinations),
       ...PERSISTENCE,
       ...SECRETS,
       inImage,
@@ -58,7 +58,7 @@ export function rulebookOf(indicators: Indicators): Rulebook {
           ...hiddenUnicode(text),
           ...hiddenByBlanks(text),
           ...hiddenInstructions(text),
-          ...luresIn(text, places),
+          ...luresIn(text, destinations),
         ],
         leftOut,
       };

@@ -1,4 +1,4 @@
-import type { Place } from "../finding.ts";
+import type { Position } from "../finding.ts";
 
 export type TextKind = "markdown" | "script" | "data";
 
@@ -47,7 +47,7 @@ export class ScannedText {
     return low;
   }
 
-  placeAt(offset: number): Place {
+  positionAt(offset: number): Position {
     const index = this.lineIndexAt(offset);
     return { line: index + 1, column: offset - (this.#lineStarts()[index] ?? 0) + 1 };
   }

@@ -1,7 +1,7 @@
 import { commandLimit, commandPattern } from "@switchyard/contracts/command-limit";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { builtinNamed } from "@switchyard/contracts/toolbox";
-import { infoFinding, warningFinding, type Finding, type Place } from "../finding.ts";
+import { infoFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 
 /** What Claude Code calls its tools → Switchyard's own that do the same. */
 const OWN_NAMES: Readonly<Record<string, string>> = {
@@ -46,12 +46,12 @@ export function limitedTools(words: readonly string[]): string[] {
 }
 
 /** What `allowed-tools` says that gives nothing here: its author believes that the skill may use it. */
-export function toolRemarks(words: readonly string[], place: () => Place): Finding[] {
+export function toolRemarks(words: readonly string[], position: () => Position): Finding[] {
   const limited = limitedTools(words);
   const unknown = allowedPatterns(words).filter((name) => isUnknown(name));
-  // To find the place costs more than all the rest, and most files have nothing to be said.
+  // To find the position costs more than all the rest, and most files have nothing to be said.
   if (limited.length + unknown.length === 0) return [];
-  const at = place();
+  const at = position();
   return [
     ...limited.map((word) => {
       const message = `allowed-tools: ${word} is not allowed: this limit on arguments cannot be kept here, and the tool without it would be more; limit its arguments by a rule of the policy`;

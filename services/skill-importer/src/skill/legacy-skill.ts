@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import JSON5 from "json5";
-import { errorFinding, warningFinding, type Finding, type Place } from "../finding.ts";
+import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
 import { readValues } from "./read-values.ts";
@@ -50,7 +50,7 @@ export function parseLegacySkill(
   if (prompt === null && values["name"] === undefined && values["description"] === undefined) {
     return skipped(notASkill());
   }
-  const locate = ([key]: readonly PropertyKey[]) => placeOf(text, key);
+  const locate = ([key]: readonly PropertyKey[]) => positionOf(text, key);
   const wasRepaired = read.repair !== null;
   const { findings, ...understood } = readValues(values, { locate, wasRepaired });
   const notes = [decoded.note, body.note, read.repair ?? undefined].filter(
@@ -106,14 +106,14 @@ function parsedJson(
   try {
     return { value: JSON.parse(text), repair: null };
   } catch (error) {
-    const place = placeIn(error);
+    const position = positionIn(error);
     const value = text.length > MAX_JSON5_CHARACTERS ? undefined : parsedJson5(text);
     if (value === undefined) {
       const message = `${LEGACY_FILE} is not valid JSON; fix it, or write a SKILL.md in its place`;
-      return { problem: errorFinding("invalid_json", message, place) };
+      return { problem: errorFinding("invalid_json", message, position) };
     }
     const message = `${LEGACY_FILE} is not valid JSON, and was read as JSON5; fix this place`;
-    return { value, repair: warningFinding("repaired_json", message, place) };
+    return { value, repair: warningFinding("repaired_json", message, position) };
   }
 }
 
@@ -170,12 +170,12 @@ function digestOf(manifest: Uint8Array, prompt: Uint8Array | null): string {
 }
 
 /** V8 says `(line 2 column 3)`. */
-function placeIn(error: unknown): Place {
+function positionIn(error: unknown): Position {
   const [, line = "1", column = "1"] = /line (\d+) column (\d+)/.exec(String(error)) ?? [];
   return { line: Number(line), column: Number(column) };
 }
 
-function placeOf(text: string, key: PropertyKey | undefined): Place {
+function positionOf(text: string, key: PropertyKey | undefined): Position {
   const at = text.indexOf(`"${String(key)}"`);
   const before = at < 0 ? "" : text.slice(0, at);
   return { line: before.split("\n").length, column: at - before.lastIndexOf("\n") };

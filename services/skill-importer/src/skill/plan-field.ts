@@ -1,11 +1,11 @@
 import { Plan } from "@switchyard/contracts/plan";
-import { errorFinding, type Finding, type Place } from "../finding.ts";
+import { errorFinding, type Finding, type Position } from "../finding.ts";
 import type { YamlValue } from "../frontmatter/yaml-value.ts";
 
 /** Reads a `plan` that was parsed with the core schema; every mistake has its place. */
 export function readPlan(
   value: YamlValue,
-  locate: (path: readonly PropertyKey[]) => Place,
+  locate: (path: readonly PropertyKey[]) => Position,
 ): { plan: Plan } | { problems: Finding[] } {
   const parsed = Plan.safeParse(value);
   if (parsed.success) return { plan: parsed.data };

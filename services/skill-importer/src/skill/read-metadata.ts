@@ -1,6 +1,6 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import JSON5 from "json5";
-import { warningFinding, type Finding, type Place } from "../finding.ts";
+import { warningFinding, type Finding, type Position } from "../finding.ts";
 import { parseYaml } from "../frontmatter/safe-yaml.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 import { METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
@@ -69,11 +69,11 @@ function depthOf(value: YamlValue): number {
 }
 
 /** Where two of the names for OpenClaw's part say different things. */
-export function aliasConflicts(metadata: YamlMapping | null, place: () => Place): Finding[] {
+export function aliasConflicts(metadata: YamlMapping | null, position: () => Position): Finding[] {
   if (metadata === null) return [];
   if (METADATA_ALIASES.filter((alias) => alias in metadata).length < 2) return [];
   return readRequirements(metadata).findings.map(({ code, message }) =>
-    warningFinding(code, message, place()),
+    warningFinding(code, message, position()),
   );
 }
 

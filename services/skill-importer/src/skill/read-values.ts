@@ -1,5 +1,5 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
-import { warningFinding, type Finding, type Place } from "../finding.ts";
+import { warningFinding, type Finding, type Position } from "../finding.ts";
 import {
   fieldNamed,
   fieldOf,
@@ -39,7 +39,7 @@ export interface UnderstoodValues {
   readonly findings: readonly Finding[];
 }
 
-type Locate = (path: readonly PropertyKey[]) => Place;
+type Locate = (path: readonly PropertyKey[]) => Position;
 
 const MAX_UNKNOWN_BYTES = 8 * 1024;
 const MAX_TRIGGERS = 32;
@@ -108,10 +108,10 @@ class FieldReader {
 
   warn(name: FieldName, code: string, message: string): void {
     const key = this.keys.get(name) ?? name;
-    this.findings.push(warningFinding(code, `${key}: ${message}`, this.placeOf(name)));
+    this.findings.push(warningFinding(code, `${key}: ${message}`, this.positionOf(name)));
   }
 
-  placeOf(name: FieldName): Place {
+  positionOf(name: FieldName): Position {
     return this.#locate([this.keys.get(name) ?? name]);
   }
 
@@ -154,13 +154,13 @@ function readFields(reader: FieldReader): SkillFields {
       reader.has("metadata") ? ((reader.read("metadata") ?? null) as YamlValue) : undefined,
       (message) =>
         reader.findings.push(
-          warningFinding("metadata_dropped", message, reader.placeOf("metadata")),
+          warningFinding("metadata_dropped", message, reader.positionOf("metadata")),
         ),
     ),
   };
-  reader.findings.push(...aliasConflicts(fields.metadata, () => reader.placeOf("metadata")));
+  reader.findings.push(...aliasConflicts(fields.metadata, () => reader.positionOf("metadata")));
   if (allowedTools !== null)
-    reader.findings.push(...toolRemarks(allowedTools, () => reader.placeOf("allowed-tools")));
+    reader.findings.push(...toolRemarks(allowedTools, () => reader.positionOf("allowed-tools")));
   return fields;
 }
 

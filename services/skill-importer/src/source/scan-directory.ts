@@ -6,7 +6,7 @@ import { LEGACY_FILE } from "../skill/legacy-skill.ts";
 import { skillFileIn } from "./package.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 
-/** A file that is a skill or an agent by its name and place. */
+/** A file that is a skill or an agent by its name and location. */
 export interface Candidate {
   readonly kind: "skill" | "agent";
   /** Relative to the root, with `/`. */
@@ -59,7 +59,7 @@ export function isWithin(directory: string, path: string): boolean {
   );
 }
 
-interface Place {
+interface Directory {
   readonly path: string;
   readonly level: number;
   /** Below a SKILL.md files belong to that skill; agents among them are not the project's. */
@@ -84,18 +84,18 @@ class Walk {
     const level = shown === "." ? 0 : shown.split("/").length;
     this.#seen.add(directory);
     const start = { path: directory, level, isInSkill: false };
-    let places = await this.#read(start, await list(directory));
-    while (places.length > 0) {
-      const below: Place[] = [];
-      for (let at = 0; at < places.length; at += AT_ONCE) {
-        const some = places.slice(at, at + AT_ONCE);
+    let directories = await this.#read(start, await list(directory));
+    while (directories.length > 0) {
+      const below: Directory[] = [];
+      for (let at = 0; at < directories.length; at += AT_ONCE) {
+        const some = directories.slice(at, at + AT_ONCE);
         const lists = await Promise.all(some.map(({ path }) => listOrProblem(path)));
-        for (const [index, place] of some.entries()) {
+        for (const [index, one] of some.entries()) {
           // Entered one by one: the order, and with it the limit, is the same on every run.
-          below.push(...(await this.#enter(place, lists[index] ?? [])));
+          below.push(...(await this.#enter(one, lists[index] ?? [])));
         }
       }
-      places = below;
+      directories = below;
     }
   }
 
@@ -105,56 +105,58 @@ class Walk {
       directories: [...this.#seen],
       diagnostics: [
         ...this.#diagnostics,
-        ...[...this.#unsearched].map(([limit, places]) => this.#limitReached(limit, places)),
+        ...[...this.#unsearched].map(([limit, directories]) =>
+          this.#limitReached(limit, directories),
+        ),
       ],
       skillsLeftOut: [...this.#unsearched.values()].flat().filter(({ isSkill }) => isSkill).length,
     };
   }
 
-  async #enter(place: Place, listed: readonly Dirent[] | string): Promise<Place[]> {
-    if (this.#seen.has(place.path)) return [];
+  async #enter(directory: Directory, listed: readonly Dirent[] | string): Promise<Directory[]> {
+    if (this.#seen.has(directory.path)) return [];
     const limit =
-      place.level > MAX_LEVELS
+      directory.level > MAX_LEVELS
         ? `${MAX_LEVELS} levels`
         : this.#seen.size >= MAX_DIRECTORIES
           ? `${MAX_DIRECTORIES} directories`
           : null;
     if (limit !== null) {
       const names = new Set(typeof listed === "string" ? [] : listed.map(({ name }) => name));
-      const isSkill = !place.isInSkill && skillFileIn(names) !== undefined;
-      const places = this.#unsearched.get(limit) ?? [];
-      places.push({ path: place.path, isSkill });
-      this.#unsearched.set(limit, places);
+      const isSkill = !directory.isInSkill && skillFileIn(names) !== undefined;
+      const directories = this.#unsearched.get(limit) ?? [];
+      directories.push({ path: directory.path, isSkill });
+      this.#unsearched.set(limit, directories);
       return [];
     }
-    this.#seen.add(place.path);
-    if (typeof listed !== "string") return this.#read(place, listed);
-    this.#report(place.path, warningFinding("unreadable_directory", listed));
+    this.#seen.add(directory.path);
+    if (typeof listed !== "string") return this.#read(directory, listed);
+    this.#report(directory.path, warningFinding("unreadable_directory", listed));
     return [];
   }
 
-  async #read(place: Place, entries: readonly Dirent[]): Promise<Place[]> {
+  async #read(directory: Directory, entries: readonly Dirent[]): Promise<Directory[]> {
     const names = new Set(entries.filter((one) => !one.isDirectory()).map(({ name }) => name));
     const found = skillFileIn(names);
     // Below a skill the former format is a file like any other.
-    const skillFile = found === LEGACY_FILE && place.isInSkill ? undefined : found;
-    const isInSkill = place.isInSkill || skillFile !== undefined;
-    const below: Place[] = [];
+    const skillFile = found === LEGACY_FILE && directory.isInSkill ? undefined : found;
+    const isInSkill = directory.isInSkill || skillFile !== undefined;
+    const below: Directory[] = [];
     for (const entry of entries) {
-      const kind = kindOf(entry.name, { directory: place.path, skillFile, isInSkill });
+      const kind = kindOf(entry.name, { directory: directory.path, skillFile, isInSkill });
       const isLink = entry.isSymbolicLink();
       if (!isLink && !entry.isDirectory() && kind === null) {
-        if (skillFile === undefined) this.#remarkSpelling(place, entry);
+        if (skillFile === undefined) this.#remarkSpelling(directory, entry);
         continue;
       }
-      const path = join(place.path, entry.name);
+      const path = join(directory.path, entry.name);
       const target = isLink
         ? await this.#follow(path, kind)
         : { path, isDirectory: entry.isDirectory(), problem: problemOf(entry) };
       if (target === null) continue;
       if (target.isDirectory) {
         if (NEVER_ENTERED.has(entry.name)) continue;
-        below.push({ path: target.path, level: place.level + 1, isInSkill });
+        below.push({ path: target.path, level: directory.level + 1, isInSkill });
       } else if (kind !== null) {
         const beside = isLink || kind !== "skill" ? {} : { beside: entries };
         const { problem } = target;
@@ -191,20 +193,23 @@ class Walk {
   }
 
   /** On systems that ignore case it is one, so its author never saw that it is not. */
-  #remarkSpelling(place: Place, { name }: Dirent): void {
-    if (place.isInSkill || !SPELT_LIKE_A_SKILL.test(name)) return;
+  #remarkSpelling(directory: Directory, { name }: Dirent): void {
+    if (directory.isInSkill || !SPELT_LIKE_A_SKILL.test(name)) return;
     const message = `not read: a skill's file is called SKILL.md, and this one ${name}; rename it`;
-    this.#report(join(place.path, name), warningFinding("skill_file_name", message));
+    this.#report(join(directory.path, name), warningFinding("skill_file_name", message));
   }
 
-  #limitReached(limit: string, places: readonly { path: string; isSkill: boolean }[]): Diagnostic {
-    const skills = places.filter(({ isSkill }) => isSkill);
-    const shown = (skills.length > 0 ? skills : places).map(({ path }) => this.#shown(path));
+  #limitReached(
+    limit: string,
+    directories: readonly { path: string; isSkill: boolean }[],
+  ): Diagnostic {
+    const skills = directories.filter(({ isSkill }) => isSkill);
+    const shown = (skills.length > 0 ? skills : directories).map(({ path }) => this.#shown(path));
     const more = shown.length > NAMED ? `, and ${shown.length - NAMED} more` : "";
     const count =
       skills.length > 0
-        ? `${places.length} directories with at least ${skills.length} skills were`
-        : `${places.length} directories were`;
+        ? `${directories.length} directories with at least ${skills.length} skills were`
+        : `${directories.length} directories were`;
     const message = `the search ends after ${limit}: ${count} not searched (${shown.slice(0, NAMED).join(", ")}${more}); put them under a root of their own`;
     return { ...warningFinding("scan_limit", message), file: shown[0] ?? "." };
   }
@@ -226,12 +231,12 @@ function problemOf(entry: Dirent): Finding | null {
 
 function kindOf(
   name: string,
-  place: { directory: string; skillFile: string | undefined; isInSkill: boolean },
+  within: { directory: string; skillFile: string | undefined; isInSkill: boolean },
 ): Candidate["kind"] | null {
-  if (name === place.skillFile) return "skill";
-  if (place.isInSkill) return null;
+  if (name === within.skillFile) return "skill";
+  if (within.isInSkill) return null;
   if (AGENT_FILES.has(name)) return "agent";
-  const isAmongAgents = basename(place.directory) === "agents";
+  const isAmongAgents = basename(within.directory) === "agents";
   return isAmongAgents && /\.(?:ya?ml|md)$/.test(name) ? "agent" : null;
 }
 

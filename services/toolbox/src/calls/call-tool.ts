@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { FairPlaces } from "@switchyard/bus/fair-places";
+import type { FairSlots } from "@switchyard/bus/fair-slots";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { ToolName } from "@switchyard/contracts/ids";
 import { builtinToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
@@ -40,8 +40,8 @@ export interface CallToolDeps {
   readonly once: CallOnce;
   readonly store: CallStore;
   /** For calls in work, shared by the users that they are made for. */
-  readonly places: FairPlaces;
-  readonly placeLimit: number;
+  readonly slots: FairSlots;
+  readonly slotLimit: number;
   /** Aborts when the service has to stop and cannot wait any longer. */
   readonly stopping: AbortSignal;
   readonly now: () => number;
@@ -93,7 +93,7 @@ interface ReadCall {
   readonly args: Record<string, unknown>;
 }
 
-/** Takes a place, uses the approval when there has to be one, records the call and does it. */
+/** Takes a slot, uses the approval when there has to be one, records the call and does it. */
 async function makeCall(
   deps: CallToolDeps,
   request: CallRequest,
@@ -104,9 +104,9 @@ async function makeCall(
   const { requester } = call;
   const { decision, principal, audit: decisionRef } = decided;
   const { user } = principal;
-  // Callers share the places, so that nobody takes all of them, whichever service calls for them.
-  const refusal = deps.places.take(user, 0);
-  if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.placeLimit));
+  // Callers share the slots, so that nobody takes all of them, whichever service calls for them.
+  const refusal = deps.slots.take(user, 0);
+  if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.slotLimit));
   let passed = null;
   let record = null;
   try {
@@ -127,7 +127,7 @@ async function makeCall(
     if (error instanceof NotSentError) await passed?.notSent();
     throw error;
   } finally {
-    deps.places.leave(user, 0);
+    deps.slots.leave(user, 0);
   }
 }
 

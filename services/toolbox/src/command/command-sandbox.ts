@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { realpath } from "node:fs/promises";
 import {
   findBubblewrap,
-  type BubblewrapPlace,
+  type BubblewrapSearch,
   NO_CAPABILITIES,
   OWN_PROC,
   SandboxError,
@@ -42,7 +42,7 @@ export type CommandCage =
 
 export interface SandboxOptions {
   readonly setting: SandboxSetting;
-  readonly bubblewrap: BubblewrapPlace;
+  readonly bubblewrap: BubblewrapSearch;
   /** Directories beside those of the system that commands may read. */
   readonly readable: readonly string[];
   readonly network: boolean;

@@ -9,7 +9,7 @@ import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
-import { addressOf, channelError, Target } from "./message-place.ts";
+import { addressOf, channelError, Target } from "./message-delivery.ts";
 import { MessageId, shape } from "./message-shape.ts";
 
 /** The tools for a message that is there, and for reading a chat [F17, F18, F21, F22]. */
@@ -27,10 +27,10 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
     }),
     async run({ emoji, remove, target, ...rest }, context) {
       if (emoji === "") throw new ToolError("react needs an emoji, also to remove it.");
-      const { originMessageId, messageId = originMessageId, ...place } = rest;
+      const { originMessageId, messageId = originMessageId, ...delivery } = rest;
       if (messageId === undefined)
         throw new ToolError("react needs a messageId: there is no message that you answer.");
-      const address = await addressOf(asCaller, context, { place, target, action: "react" });
+      const address = await addressOf(asCaller, context, { delivery, target, action: "react" });
       const message = { address, messageId };
       const payload = await asCaller(context, reactToMessage, { message, emoji, remove }).catch(
         channelError("react"),
@@ -42,8 +42,8 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
     name: "message_delete",
     description: "Deletes a message of the chat that you work in.",
     input: z.strictObject({ messageId: MessageId, target: Target.optional(), ...shape }),
-    async run({ messageId, target, ...place }, context) {
-      const address = await addressOf(asCaller, context, { place, target, action: "delete" });
+    async run({ messageId, target, ...delivery }, context) {
+      const address = await addressOf(asCaller, context, { delivery, target, action: "delete" });
       const message = { address, messageId };
       const payload = await asCaller(context, deleteChannelMessage, { message }).catch(
         channelError("delete"),
@@ -60,8 +60,8 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
       target: Target.optional(),
       ...shape,
     }),
-    async run({ messageId, unpin, target, ...place }, context) {
-      const address = await addressOf(asCaller, context, { place, target, action: "pin" });
+    async run({ messageId, unpin, target, ...delivery }, context) {
+      const address = await addressOf(asCaller, context, { delivery, target, action: "pin" });
       const message = { address, messageId };
       const payload = await asCaller(context, pinMessage, { message, unpin }).catch(
         channelError("pin"),
@@ -77,8 +77,8 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
       limit: z.int().min(1).max(100).default(20),
       ...shape,
     }),
-    async run({ channelId: target, limit, ...place }, context) {
-      const address = await addressOf(asCaller, context, { place, target, action: "read" });
+    async run({ channelId: target, limit, ...delivery }, context) {
+      const address = await addressOf(asCaller, context, { delivery, target, action: "read" });
       const payload = await asCaller(context, readChannelMessages, { address, limit }).catch(
         channelError("read"),
       );

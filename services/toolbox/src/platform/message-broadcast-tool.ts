@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { jsonResult } from "./json-result.ts";
-import { addressOf, channelError, channelsOf, Target } from "./message-place.ts";
+import { addressOf, channelError, channelsOf, Target } from "./message-delivery.ts";
 import {
   aboutCaller,
   markOf,
@@ -22,19 +22,19 @@ export function createBroadcastTool(parts: MessageParts): Tool {
     description:
       "Sends one message to several targets; the answer says for each whether it worked.",
     input: z.strictObject({ targets: z.array(Target).max(100), message: Text, ...shape }),
-    async run({ targets, message, callerSession, ...place }, context) {
+    async run({ targets, message, callerSession, ...delivery }, context) {
       if (!(await settings()).message.broadcast.enabled)
         throw new ToolError("Broadcast is disabled. Set tools.message.broadcast.enabled to true.");
       const text = messageText(message);
       if (targets.length === 0)
         throw new ToolError("Broadcast requires at least one target in --targets.");
       if (text === "") throw new ToolError("send requires text or media");
-      if (place.channel === undefined && (await channelsOf(asCaller, context)).length === 0)
+      if (delivery.channel === undefined && (await channelsOf(asCaller, context)).length === 0)
         throw new ToolError("Broadcast requires at least one configured channel.");
       const action = "broadcast";
       const addressed = async (target: string) => {
-        const to = await addressOf(asCaller, context, { place, target, action });
-        return { to, mark: await markOf(parts, { action, place, to }) };
+        const to = await addressOf(asCaller, context, { delivery, target, action });
+        return { to, mark: await markOf(parts, { action, delivery, to }) };
       };
       const found = await Promise.all(
         targets.map((target) =>
@@ -61,7 +61,7 @@ export function createBroadcastTool(parts: MessageParts): Tool {
       const rows = found.map((one, index) => {
         if (one instanceof ToolError)
           return {
-            channel: place.channel ?? null,
+            channel: delivery.channel ?? null,
             to: targets[index],
             ok: false,
             error: one.message,

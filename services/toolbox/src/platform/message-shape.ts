@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
-import { crossing, placeShape, type Place } from "./message-place.ts";
+import { crossing, deliveryShape, type DeliveryContext } from "./message-delivery.ts";
 import { CallerSession } from "./session-tools.ts";
 import type { CurrentSettings } from "@switchyard/service/settings-file";
 import type { ToolSettings } from "./tool-settings.ts";
@@ -12,7 +12,7 @@ import type { ToolSettings } from "./tool-settings.ts";
 
 export const Text = z.string().max(100_000);
 export const MessageId = z.string().min(1).max(256);
-export const shape = { ...placeShape, callerSession: CallerSession };
+export const shape = { ...deliveryShape, callerSession: CallerSession };
 
 export interface MessageParts {
   readonly asCaller: AsCaller;
@@ -28,13 +28,13 @@ export async function markOf(
   { settings }: Pick<MessageParts, "settings">,
   {
     action,
-    place,
+    delivery,
     to,
-  }: { readonly action: string; readonly place: Place; readonly to: AddressInput },
+  }: { readonly action: string; readonly delivery: DeliveryContext; readonly to: AddressInput },
 ): Promise<string> {
-  const across = crossing(place, to);
+  const across = crossing(delivery, to);
   if (across === "none") return "";
-  const { originChannel = "", originTo = "" } = place;
+  const { originChannel = "", originTo = "" } = delivery;
   const { allowAcrossProviders, allowWithinProvider, prefix } = (await settings()).message
     .crossContext;
   if (across === "channel" && !allowAcrossProviders)

@@ -6,7 +6,7 @@ import { ToolError } from "../tool-error.ts";
 import { jsonResult } from "./json-result.ts";
 import { createActionTools } from "./message-action-tools.ts";
 import { createBroadcastTool } from "./message-broadcast-tool.ts";
-import { addressOf, channelError, Target, type Place } from "./message-place.ts";
+import { addressOf, channelError, Target, type DeliveryContext } from "./message-delivery.ts";
 import {
   aboutCaller,
   markOf,
@@ -155,7 +155,7 @@ interface Sending {
   readonly replyToId?: string | undefined;
   readonly threadId?: string | undefined;
   readonly effectId?: string | undefined;
-  readonly rest: Place & {
+  readonly rest: DeliveryContext & {
     readonly callerSession?: string | undefined;
     readonly dryRun: boolean;
     readonly silent: boolean;
@@ -181,9 +181,9 @@ async function sendNow(parts: MessageParts, context: ToolContext, sending: Sendi
   const said = messageText(sending.text);
   if (said === "" && media === undefined) throw new ToolError("send requires text or media");
   const { target } = sending;
-  const found = await addressOf(asCaller, context, { place: rest, target, action });
+  const found = await addressOf(asCaller, context, { delivery: rest, target, action });
   const to: AddressInput = threadId === undefined ? found : { ...found, threadId };
-  const text = `${await markOf(parts, { action, place: rest, to })}${said}`;
+  const text = `${await markOf(parts, { action, delivery: rest, to })}${said}`;
   const reply = await asCaller(context, sendChannelMessage, {
     to,
     text,

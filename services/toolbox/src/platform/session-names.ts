@@ -11,14 +11,14 @@ export function agentOfKey(key: string): string | null {
 export function announceOfKey(
   key: string,
 ): { channel: string; to: string; accountId?: string } | null {
-  const place = placeOfKey(key);
-  if (place === null) return null;
-  const { kind, id, ...account } = place;
+  const parts = partsOfKey(key);
+  if (parts === null) return null;
+  const { kind, id, ...account } = parts;
   return { ...account, to: `${kind === "direct" ? "user" : kind}:${id}` };
 }
 
 /** The parts of a conversation's key: `agent:<id>:<channel>:[<account>:]<kind>:<to>`. */
-function placeOfKey(key: string) {
+function partsOfKey(key: string) {
   const [, channel, accountId, kind, id] =
     /^agent:[^:]+:([a-z][a-z0-9-]*):(?:([a-z0-9][a-z0-9-]*):)?(group|channel|direct):([^:#]+)(?::thread:|$)/.exec(
       key,
@@ -29,10 +29,10 @@ function placeOfKey(key: string) {
 
 /** The same as an address, with the thread that the key names. */
 export function chatOfKey(key: string): AddressInput | null {
-  const place = announceOfKey(key);
-  const target = parseTarget(place?.to ?? "");
-  if (place === null || target === null) return null;
-  const { channel, accountId } = place;
+  const parts = announceOfKey(key);
+  const target = parseTarget(parts?.to ?? "");
+  if (parts === null || target === null) return null;
+  const { channel, accountId } = parts;
   const [, threadId] = /:thread:([^#]+)$/.exec(key) ?? [];
   return {
     channel,
@@ -66,24 +66,24 @@ export function spawnedKey(agent: string, parent: string): string {
 /** A session as `sessions_list` shows it: the fields of OpenClaw's rows that a session here has. */
 export function rowOf(session: Session, messages?: readonly SessionMessage[]) {
   const { key, kind, label, sessionId, model, totalTokens, updatedAt, lastRun, agent } = session;
-  const place = placeOfKey(key);
-  const account = place?.accountId === undefined ? {} : { accountId: place.accountId };
+  const parts = partsOfKey(key);
+  const account = parts?.accountId === undefined ? {} : { accountId: parts.accountId };
   return {
     key,
     kind,
-    channel: place?.channel ?? null,
+    channel: parts?.channel ?? null,
     label,
     displayName: label ?? key,
-    deliveryContext: place === null ? null : { channel: place.channel, to: place.id, ...account },
+    deliveryContext: parts === null ? null : { channel: parts.channel, to: parts.id, ...account },
     updatedAt: Date.parse(updatedAt),
     sessionId,
     agentId: agent,
     model,
     totalTokens,
     abortedLastRun: lastRun?.status === "cancelled",
-    lastChannel: place?.channel ?? null,
-    lastTo: place?.id ?? null,
-    lastAccountId: place?.accountId ?? null,
+    lastChannel: parts?.channel ?? null,
+    lastTo: parts?.id ?? null,
+    lastAccountId: parts?.accountId ?? null,
     ...(messages !== undefined && { messages }),
   };
 }

@@ -1,6 +1,6 @@
 import type { GatewayReceivePayload } from "discord-api-types/v10";
 import { GatewayClosed } from "./discord-error.ts";
-import type { GatewaySession } from "./discord-place.ts";
+import type { GatewaySession } from "./discord-cursor.ts";
 
 const HELLO_MS = 30_000;
 /** Session invalid or timed out: only a new one helps. */

@@ -4,7 +4,7 @@ import { type AdapterKit, ChannelError, type InboundSink } from "../adapter.ts";
 import { discordError } from "./discord-error.ts";
 import { openGateway } from "./discord-gateway.ts";
 import { discordMessage } from "./discord-message.ts";
-import { afterMessage, readPlace, writePlace } from "./discord-place.ts";
+import { afterMessage, readCursor, writeCursor } from "./discord-cursor.ts";
 
 /** Guilds, messages in guilds, direct messages, and the texts of messages. */
 const INTENTS = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
@@ -23,17 +23,17 @@ export async function discordInbound(
     signal,
   }: { rest: REST; token: string; sink: InboundSink; signal: AbortSignal },
 ) {
-  let place = readPlace(await kit.cursor.get());
+  let cursor = readCursor(await kit.cursor.get());
   const me = (await rest.get("/users/@me", { signal })) as { id: string };
 
   async function store(message: APIMessage, isDirect: boolean): Promise<void> {
     const incoming = discordMessage(message, { isDirect, ownId: me.id });
     if (incoming) await sink.accept(incoming);
-    place = afterMessage(place, { channel: message.channel_id, id: message.id, isDirect });
+    cursor = afterMessage(cursor, { channel: message.channel_id, id: message.id, isDirect });
   }
 
   async function catchUp(): Promise<void> {
-    for (const [channel, last, isDirect] of place.conversations) {
+    for (const [channel, last, isDirect] of cursor.conversations) {
       for (let after = last; ;) {
         const query = new URLSearchParams({ after, limit: String(PAGE) });
         const page = (await rest
@@ -48,12 +48,12 @@ export async function discordInbound(
 
   return async function connect(): Promise<{ ended: Promise<void> }> {
     const { url } = (await rest.get("/gateway/bot", { signal })) as { url: string };
-    const hadSession = place.session !== null;
+    const hadSession = cursor.session !== null;
     try {
       return await open(url);
     } catch (error) {
       // The session is too old to be resumed, which is no failure: a new one is begun at once.
-      if (hadSession && place.session === null) return open(url);
+      if (hadSession && cursor.session === null) return open(url);
       throw error;
     }
   };
@@ -64,20 +64,20 @@ export async function discordInbound(
       token,
       intents: INTENTS,
       signal,
-      session: place.session,
+      session: cursor.session,
       async onSession(session) {
         // The new session counts when all is fetched: a break before that begins anew.
         if (session) await catchUp();
-        place = { ...place, session };
-        await kit.cursor.set(writePlace(place));
+        cursor = { ...cursor, session };
+        await kit.cursor.set(writeCursor(cursor));
       },
       async onEvent(type, data, seq) {
         if (type === "MESSAGE_CREATE") {
           const message = data as APIMessage & { guild_id?: string };
           await store(message, message.guild_id === undefined);
         }
-        if (place.session) place = { ...place, session: { ...place.session, seq } };
-        if (type === "MESSAGE_CREATE") await kit.cursor.set(writePlace(place));
+        if (cursor.session) cursor = { ...cursor, session: { ...cursor.session, seq } };
+        if (type === "MESSAGE_CREATE") await kit.cursor.set(writeCursor(cursor));
       },
     });
   }

@@ -13,13 +13,13 @@ const BEGINNING_BYTES = 500_000;
 /** How far back mail is read again when a mailbox was numbered anew. */
 const RESCAN_MS = 2 * 86_400_000;
 
-const Place = z.object({
+const Cursor = z.object({
   uidValidity: z.string(),
   uid: z.int(),
   /** When the last mail arrived, in milliseconds since 1970. */
   arrivedMs: z.number(),
 });
-type Place = z.infer<typeof Place>;
+type Cursor = z.infer<typeof Cursor>;
 
 interface Reading {
   readonly client: ImapFlow;
@@ -74,12 +74,12 @@ export async function openMailbox(
   }
 
   async function follow(uidValidity: string, uidNext: number): Promise<void> {
-    let place = await placeIn(reading, uidValidity, uidNext);
+    let cursor = await cursorIn(reading, uidValidity, uidNext);
     while (!signal.aborted) {
       // A word that comes while mail is read is not missed: it is looked again at once.
       const news = Promise.withResolvers<void>();
       wake = news.resolve;
-      place = await takeNew(reading, place);
+      cursor = await takeNew(reading, cursor);
       if (!client.usable)
         throw new ChannelError("provider_error", "The mail server closed the connection.");
       const timer = setTimeout(news.resolve, LOOK_MS);
@@ -93,19 +93,19 @@ export async function openMailbox(
 }
 
 /** At the first start what lies in the mailbox stays unanswered. */
-async function placeIn({ kit }: Reading, uidValidity: string, uidNext: number): Promise<Place> {
-  const stored = Place.safeParse(JSON.parse((await kit.cursor.get()) ?? "null"));
+async function cursorIn({ kit }: Reading, uidValidity: string, uidNext: number): Promise<Cursor> {
+  const stored = Cursor.safeParse(JSON.parse((await kit.cursor.get()) ?? "null"));
   if (stored.success && stored.data.uidValidity === uidValidity) return stored.data;
-  const place = stored.success
+  const cursor = stored.success
     ? { ...stored.data, uidValidity, uid: 0 }
     : { uidValidity, uid: uidNext - 1, arrivedMs: kit.now() };
-  await kit.cursor.set(JSON.stringify(place));
-  return place;
+  await kit.cursor.set(JSON.stringify(cursor));
+  return cursor;
 }
 
-async function takeNew(reading: Reading, from: Place): Promise<Place> {
+async function takeNew(reading: Reading, from: Cursor): Promise<Cursor> {
   const { client, kit } = reading;
-  let place = from;
+  let cursor = from;
   const found: { uid: number; size: number; arrivedMs: number }[] = [];
   for await (const mail of client.fetch(
     `${from.uid + 1}:*`,
@@ -121,12 +121,12 @@ async function takeNew(reading: Reading, from: Place): Promise<Place> {
       });
   for (const { uid, size, arrivedMs } of found.toSorted((a, b) => a.uid - b.uid)) {
     if (arrivedMs >= from.arrivedMs - RESCAN_MS)
-      await take(reading, { uid, size, uidValidity: place.uidValidity });
-    const latest = Math.max(place.arrivedMs, arrivedMs);
-    place = { uidValidity: place.uidValidity, uid, arrivedMs: latest };
-    await kit.cursor.set(JSON.stringify(place));
+      await take(reading, { uid, size, uidValidity: cursor.uidValidity });
+    const latest = Math.max(cursor.arrivedMs, arrivedMs);
+    cursor = { uidValidity: cursor.uidValidity, uid, arrivedMs: latest };
+    await kit.cursor.set(JSON.stringify(cursor));
   }
-  return place;
+  return cursor;
 }
 
 async function take(

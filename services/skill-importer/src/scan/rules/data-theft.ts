@@ -1,7 +1,7 @@
 import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 import { codeAround, spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
-import { isDrop, isUntrusted, type Places } from "../places.ts";
+import { isDrop, isUntrusted, type Destinations } from "../destinations.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
 
@@ -24,21 +24,21 @@ type Checks = Readonly<
 >;
 
 /** Data that leaves the machine, and where it goes. */
-export function dataTheft(places: Places): Checks {
+export function dataTheft(destinations: Destinations): Checks {
   return {
     namesDropHost: (match, text) =>
-      isDrop(places.of(hostAround(text, match.index)).kind) ? {} : null,
-    /** Credentials, near a line that sends to a place nobody answers for. */
+      isDrop(destinations.of(hostAround(text, match.index)).kind) ? {} : null,
+    /** Credentials, near a line that sends to a destination nobody answers for. */
     sendsCredentials(match, text) {
       const span = spanAround(text, match.index, ONE_LINE);
       const line = text.text.slice(span.start, span.end);
       const isCommand = SENDS.test(line) || ASSIGNS.test(line);
-      if (!places.near(text, span, isCommand).some(isUntrusted)) return null;
+      if (!destinations.near(text, span, isCommand).some(isUntrusted)) return null;
       const near = codeAround(text, match.index, NEAR_LINES).map((index) => lineOf(text, index));
       return near.some(({ sends }) => sends) && near.some(({ names }) => names) ? {} : null;
     },
     notInData: (_match, text) => (text.kind === "data" ? null : {}),
-    uploadsCredentials: (match, text) => uploads(match, text, places),
+    uploadsCredentials: (match, text) => uploads(match, text, destinations),
   };
 }
 
@@ -46,7 +46,7 @@ export function dataTheft(places: Places): Checks {
 function uploads(
   match: RegExpExecArray,
   text: ScannedText,
-  places: Places,
+  destinations: Destinations,
 ): { blocks?: boolean; severity?: "critical" } | null {
   const span = spanAround(text, match.index, ONE_LINE);
   const line = text.text.slice(span.start, span.end);
@@ -60,8 +60,8 @@ function uploads(
     (name !== undefined &&
       UPLOADS_NAME(text, below).some((offset) => nameAt(text, offset) === name));
   if (!isSent) return null;
-  const isUntrustedPlace = places.near(text, below, true).some(isUntrusted);
-  return isUntrustedPlace || STRONG_CREDENTIALS.test(line)
+  const isUntrustedDestination = destinations.near(text, below, true).some(isUntrusted);
+  return isUntrustedDestination || STRONG_CREDENTIALS.test(line)
     ? { severity: "critical", blocks: true }
     : {};
 }

@@ -1,6 +1,6 @@
 import { beginningIn, spanAround, type Span } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
-import { isUntrusted, type Places } from "../places.ts";
+import { isUntrusted, type Destinations } from "../destinations.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
 
@@ -14,9 +14,9 @@ const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:b
 
 /** Commands that nobody can read as they are written. */
 export function encodedExecution(
-  places: Places,
+  destinations: Destinations,
 ): Readonly<Record<"runsDecoded" | "runsEncoded", Check>> {
-  const literals = literalsOf(places);
+  const literals = literalsOf(destinations);
   /** Runs something hidden when one of the texts near by decodes to a command that fetches something. */
   const checkFor =
     (runs: boolean): Check =>
@@ -80,11 +80,11 @@ interface Literal {
 }
 
 /** The literals of parts of a text. Each is decoded once, when it is first near something that decodes. */
-function literalsOf(places: Places): (text: ScannedText, part: Span) => Literal[] {
+function literalsOf(destinations: Destinations): (text: ScannedText, part: Span) => Literal[] {
   const known = new WeakMap<ScannedText, Literal[]>();
   const says = (literal: string) => {
     const fetching = [...decodedTexts(literal)].filter(
-      (decoded) => FETCHES.test(decoded) || places.in(decoded, true).some(isUntrusted),
+      (decoded) => FETCHES.test(decoded) || destinations.in(decoded, true).some(isUntrusted),
     );
     return { fetches: fetching.length > 0, runs: fetching.some((decoded) => RUNS.test(decoded)) };
   };

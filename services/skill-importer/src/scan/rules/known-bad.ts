@@ -3,21 +3,21 @@ import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "../indicators.ts";
 import { spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
-import type { Places } from "../places.ts";
+import type { Destinations } from "../destinations.ts";
 import type { ScanFile } from "../read-scan-files.ts";
 
 const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
 
-/** To go to a place of attackers blocks; a text that only names one is a finding. */
-export function leadsToKnownBad(places: Places): Check {
+/** To go to a destination of attackers blocks; a text that only names one is a finding. */
+export function leadsToKnownBad(destinations: Destinations): Check {
   return (match, text) => {
     const line = spanAround(text, match.index, { before: 0, after: 0 });
-    const place = places
+    const destination = destinations
       .near(text, line, REACHES.test(text.text.slice(line.start, line.end)))
       .find(({ kind }) => kind === "known_bad");
-    if (place === undefined) return {};
-    const message = `leads to a place of known attackers: ${place.reason ?? place.host}`;
+    if (destination === undefined) return {};
+    const message = `leads to a place of known attackers: ${destination.reason ?? destination.host}`;
     return { severity: "critical", confidence: "high", blocks: true, message };
   };
 }

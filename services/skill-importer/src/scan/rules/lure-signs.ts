@@ -1,4 +1,4 @@
-import type { Place, Places } from "../places.ts";
+import type { Destination, Destinations } from "../destinations.ts";
 import { linesAround } from "../near.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
@@ -104,7 +104,7 @@ const BRAND_ACCOUNTS =
   /^\/(?:openclaw|clawdbot|moltbot|clawhub|anthropics?|openai|google-gemini|steipete)\//i;
 
 /** All signs of a text, in its order. Words are only read near something that could be fetched. */
-export function lureSigns(text: ScannedText, places: Places): Sign[] {
+export function lureSigns(text: ScannedText, destinations: Destinations): Sign[] {
   const found: Omit<Sign, "line">[] = [];
   const near: { start: number; end: number }[] = [];
   const reachFrom = (offset: number) => {
@@ -118,11 +118,11 @@ export function lureSigns(text: ScannedText, places: Places): Sign[] {
       reachFrom(match.index);
       continue;
     }
-    const [place] = places.in(match[0]);
-    if (place === undefined || isLocal(place)) continue;
+    const [destination] = destinations.in(match[0]);
+    if (destination === undefined || isLocal(destination)) continue;
     const sign = { offset: match.index, length: match[0].length };
     found.push({ is: "link", says: "a link", ...sign });
-    for (const [is, says] of linkSigns(place)) {
+    for (const [is, says] of linkSigns(destination)) {
       if (is === "lookalike_tool" && !isOffered(text, match.index)) continue;
       found.push({ is, says, ...sign });
       reachFrom(match.index);
@@ -157,8 +157,8 @@ function* wordSigns(part: string, start: number): Generator<Omit<Sign, "line">> 
   }
 }
 
-function* linkSigns(place: Place): Generator<readonly [LureSign, string]> {
-  const { host, path, kind } = place;
+function* linkSigns(destination: Destination): Generator<readonly [LureSign, string]> {
+  const { host, path, kind } = destination;
   const isProgram = PROGRAM_PATH.test(path);
   if (kind === "paste" && path.length > 2) yield ["paste_link", "a paste site"];
   if (isProgram) yield ["program_link", "a program to be downloaded"];
@@ -177,7 +177,7 @@ function isLookalike(host: string, path: string, isProgram: boolean): boolean {
 }
 
 /** Nobody outside can be there: this machine, a private network, or a name for examples. */
-function isLocal({ host, kind }: Place): boolean {
+function isLocal({ host, kind }: Destination): boolean {
   const isNumeric = /^[\d.]+$/.test(host);
   return (
     (isNumeric && kind !== "address" && kind !== "known_bad") ||

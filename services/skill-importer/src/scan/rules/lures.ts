@@ -1,5 +1,5 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import type { Places } from "../places.ts";
+import type { Destinations } from "../destinations.ts";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 import { lureSigns, type LureSign, type Sign } from "./lure-signs.ts";
@@ -33,9 +33,9 @@ interface Way {
 }
 
 /** Blocks where all signs of one way to lure stand within one part of a Markdown file. */
-export function luresIn(text: ScannedText, places: Places): ScanFinding[] {
+export function luresIn(text: ScannedText, destinations: Destinations): ScanFinding[] {
   if (text.kind !== "markdown" || !text.text.includes("://")) return [];
-  const seen = lureSigns(text, places);
+  const seen = lureSigns(text, destinations);
   const blocking = firstTogether(seen, BLOCKING);
   const found = blocking ?? firstTogether(seen, NOTED);
   if (found === null) return [];

@@ -1,6 +1,6 @@
 import { commandAt, spanAround, type Command } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
-import { isUntrusted, type Place, type Places } from "../places.ts";
+import { isUntrusted, type Destination, type Destinations } from "../destinations.ts";
 
 /** Whatever reads a program from its input. An interpreter with a program of its own only gets data. */
 const INTO_SHELL =
@@ -26,16 +26,18 @@ const UNTRUSTED = {
 } as const;
 
 /** Commands that fetch something and run it. Where from is what counts. */
-export function remoteExecution(places: Places): { runsFetched: Check } {
+export function remoteExecution(destinations: Destinations): { runsFetched: Check } {
   return {
     runsFetched(match, text) {
       const command = commandAt(text, match.index);
       const isRun = runsAtOnce(command);
       if (!isRun && !mayRunLater(command)) return null;
-      const from = places.near(text, command.span, true);
+      const from = destinations.near(text, command.span, true);
       // An address in a variable is given somewhere near.
       const isGiven = from.length > 0 || !/[$%({]/.test(command.text.slice(0, 200));
-      const near = isGiven ? from : places.near(text, spanAround(text, match.index, NEAR), true);
+      const near = isGiven
+        ? from
+        : destinations.near(text, spanAround(text, match.index, NEAR), true);
       if (near.some(isUntrusted) && (isRun || runsLater(command, near))) return UNTRUSTED;
       if (!isRun) return null;
       const isKnown = from.length > 0 && from.every(({ kind }) => kind === "installer");
@@ -54,7 +56,7 @@ function runsAtOnce({ before, text }: Command): boolean {
 }
 
 /** Something is named like what was saved, and what stands before it runs files. */
-function runsLater({ text, below }: Command, from: readonly Place[]): boolean {
+function runsLater({ text, below }: Command, from: readonly Destination[]): boolean {
   const names = [...text.matchAll(NAMES_OUTPUT)].map((match) => match[1] ?? "");
   // Without a name it is saved under the last part of its address.
   if (SAVES_AS_NAMED.test(text)) names.push(...from.map(({ path }) => path.replace(/[?#].*$/, "")));

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hiddenPlaces } from "./hidden-places.ts";
+import { hiddenPaths } from "./hidden-paths.ts";
 import { ModelsConfig } from "./models-file.ts";
 
 test("a CLI in a sandbox sees no key of a model, none of the service, and none beside it", () => {
   const { providers } = ModelsConfig.parse({
     providers: { a: { type: "openai", apiKeyFile: "/run/secrets/openai" } },
   });
-  const hidden = hiddenPlaces(
+  const hidden = hiddenPaths(
     { providers },
     {
       YARD_NATS_NKEY_FILE: "/srv/yard/keys/runner.nk",

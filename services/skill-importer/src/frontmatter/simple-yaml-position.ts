@@ -1,14 +1,14 @@
-import type { Place } from "../finding.ts";
+import type { Position } from "../finding.ts";
 
 /**
- * The place of a top-level value in a text that the simple reader took, without the library: there every line that
+ * The position of a top-level value in a text that the simple reader took, without the library: there every line that
  * begins with a key is that key's line. Null for what only the library can tell, such as a value on further lines.
  */
-export function placeOfSimpleValue(
+export function positionOfSimpleValue(
   text: string,
   path: readonly PropertyKey[],
   linesBefore: number,
-): Place | null {
+): Position | null {
   const [key] = path;
   if (typeof key !== "string" || path.length > 1) return null;
   const start = `${key}: `;

@@ -1,12 +1,12 @@
 import { Problem } from "../problems/problem.ts";
 
 /** How many things of a kind each caller has open on this replica. */
-export interface Places {
+export interface Slots {
   /** Takes one and returns what gives it back, once. Throws a Problem (429) when the caller has as many as allowed. */
   take(caller: string): () => void;
 }
 
-export function openPlaces(what: string, limit: number): Places {
+export function openSlots(what: string, limit: number): Slots {
   const taken = new Map<string, number>();
   return {
     take(caller) {

@@ -18,10 +18,10 @@ const MAX_KNOWN = 1_000;
 const MIB = 1024 * 1024;
 
 /**
- * Places for work that no caller takes alone: a caller gets a place as long as it has less than what is free. So one
+ * Slots for work that no caller takes alone: a caller gets a slot as long as it has less than what is free. So one
  * caller takes half of them, two a third each, and there is always one for whoever comes next. Services get what is there.
  */
-export class FairPlaces {
+export class FairSlots {
   readonly #limits: Limits;
   readonly #all: Usage = { calls: 0, bytes: 0 };
   readonly #callers = new Map<string, Usage>();
@@ -30,7 +30,7 @@ export class FairPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place and returns null, or says which limit does not permit it. */
+  /** Takes a slot and returns null, or says which limit does not permit it. */
   take(caller: string, bytes: number): string | null {
     const refusal = this.#refusal(caller, bytes);
     if (refusal !== null) return refusal;

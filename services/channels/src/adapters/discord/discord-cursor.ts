@@ -6,36 +6,36 @@ const MAX_CONVERSATIONS = 60;
 const Session = z.object({ id: z.string(), resumeUrl: z.string(), seq: z.int() });
 export type GatewaySession = z.infer<typeof Session>;
 
-const Place = z.object({
+const Cursor = z.object({
   session: Session.nullable(),
   /** Of each conversation its channel, the last message that was stored, and whether it is with one person. */
   conversations: z.array(z.tuple([z.string(), z.string(), z.boolean()])),
 });
 
 /** Where the account is in Discord's messages: the session to resume, and if that is gone, what to fetch. */
-export type DiscordPlace = z.infer<typeof Place>;
+export type DiscordCursor = z.infer<typeof Cursor>;
 
-/** A place that cannot be read is as none: messages of the time away are not fetched. */
-export function readPlace(text: string | null): DiscordPlace {
+/** A cursor that cannot be read is as none: messages of the time away are not fetched. */
+export function readCursor(text: string | null): DiscordCursor {
   try {
-    return Place.parse(JSON.parse(text ?? "null"));
+    return Cursor.parse(JSON.parse(text ?? "null"));
   } catch {
     return { session: null, conversations: [] };
   }
 }
 
-export function writePlace(place: DiscordPlace): string {
-  return JSON.stringify(place);
+export function writeCursor(cursor: DiscordCursor): string {
+  return JSON.stringify(cursor);
 }
 
-/** The place after a message. */
+/** The cursor after a message. */
 export function afterMessage(
-  place: DiscordPlace,
+  cursor: DiscordCursor,
   message: { readonly channel: string; readonly id: string; readonly isDirect: boolean },
-): DiscordPlace {
-  const others = place.conversations.filter(([channel]) => channel !== message.channel);
+): DiscordCursor {
+  const others = cursor.conversations.filter(([channel]) => channel !== message.channel);
   return {
-    ...place,
+    ...cursor,
     conversations: [
       ...others,
       [message.channel, message.id, message.isDirect] as [string, string, boolean],

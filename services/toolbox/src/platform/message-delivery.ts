@@ -9,7 +9,7 @@ import type { AsCaller } from "./as-caller.ts";
 const Id = z.string().min(1).max(256);
 
 /** Where a message goes: what begins with `origin` is said by the client, for the chat that it works in, and never by a model. */
-export const placeShape = {
+export const deliveryShape = {
   channel: z.string().max(24).optional().describe("Left out: the channel of this chat"),
   accountId: z.string().max(32).optional(),
   originChannel: z.string().max(24).optional().describe("The channel that you work in"),
@@ -22,7 +22,7 @@ export const Target = z
   .max(512)
   .describe("user:<id>, group:<id>, channel:<id>, or a name that the channel knows");
 
-export interface Place {
+export interface DeliveryContext {
   readonly channel?: string | undefined;
   readonly accountId?: string | undefined;
   readonly originChannel?: string | undefined;
@@ -34,22 +34,26 @@ export interface Place {
 export async function addressOf(
   asCaller: AsCaller,
   context: ToolContext,
-  wanted: { readonly place: Place; readonly target?: string | undefined; readonly action: string },
+  wanted: {
+    readonly delivery: DeliveryContext;
+    readonly target?: string | undefined;
+    readonly action: string;
+  },
 ): Promise<AddressInput> {
-  const { place, action } = wanted;
-  const target = wanted.target ?? place.originTo;
+  const { delivery, action } = wanted;
+  const target = wanted.target ?? delivery.originTo;
   if (target === undefined)
     throw new ToolError(
       context.runId === null
         ? `Action ${action} requires a target.`
         : `Explicit message target required for this run. Give target, and channel where there are several: action ${action} does not know a chat that the run works in.`,
     );
-  const channel = place.channel ?? (await onlyChannel(asCaller, context));
-  const account = place.accountId === undefined ? {} : { accountId: place.accountId };
+  const channel = delivery.channel ?? (await onlyChannel(asCaller, context));
+  const account = delivery.accountId === undefined ? {} : { accountId: delivery.accountId };
   // What is said to the chat that one works in stays in its thread.
-  const isHere = target === place.originTo;
+  const isHere = target === delivery.originTo;
   const thread =
-    isHere && place.originThreadId !== undefined ? { threadId: place.originThreadId } : {};
+    isHere && delivery.originThreadId !== undefined ? { threadId: delivery.originThreadId } : {};
   const parsed = parseTarget(target);
   if (parsed !== null) return { channel, ...account, target: parsed, ...thread };
   const request = { channel, ...account, query: target };
@@ -64,8 +68,11 @@ export async function channelsOf(asCaller: AsCaller, context: ToolContext): Prom
 }
 
 /** Whether something is sent to another chat than the one that the caller works in. */
-export function crossing(place: Place, address: AddressInput): "none" | "chat" | "channel" {
-  const { originChannel, originTo } = place;
+export function crossing(
+  delivery: DeliveryContext,
+  address: AddressInput,
+): "none" | "chat" | "channel" {
+  const { originChannel, originTo } = delivery;
   if (originChannel === undefined || originTo === undefined) return "none";
   if (address.channel !== originChannel) return "channel";
   const { kind, id } = address.target;

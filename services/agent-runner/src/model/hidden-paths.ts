@@ -9,9 +9,9 @@ const OF_MACHINE = "/run/docker.sock /run/containerd /run/podman /run/dbus /run/
 
 /**
  * What a CLI in a sandbox is not to see: the keys that the environment and the models file name, those beside them, and usual
- * places of credentials.
+ * paths of credentials.
  */
-export function hiddenPlaces(
+export function hiddenPaths(
   { providers }: Pick<ModelsConfig, "providers">,
   env: NodeJS.ProcessEnv,
   home: string,
@@ -20,8 +20,8 @@ export function hiddenPlaces(
   const own = Object.entries(env).flatMap(([name, path = ""]) =>
     /^YARD_.*_FILE$/.test(name) ? [isOfKey(name) ? besideOf(path) : path] : [],
   );
-  const places = [...ofModels, ...own].filter((path) => path !== "");
-  return [...places, ...OF_HOME.map((name) => join(home, name)), ...OF_MACHINE];
+  const paths = [...ofModels, ...own].filter((path) => path !== "");
+  return [...paths, ...OF_HOME.map((name) => join(home, name)), ...OF_MACHINE];
 }
 
 function isOfKey(name: string): boolean {

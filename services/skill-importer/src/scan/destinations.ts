@@ -2,42 +2,42 @@ import type { Indicators } from "./indicators.ts";
 import { beginningIn, type Span } from "./near.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** What is known of a place that a text names. */
-export type PlaceKind = "known_bad" | "address" | "catch" | "paste" | "installer" | "other";
+/** What is known of a destination that a text names. */
+export type DestinationKind = "known_bad" | "address" | "catch" | "paste" | "installer" | "other";
 
-export interface Place {
-  readonly kind: PlaceKind;
+export interface Destination {
+  readonly kind: DestinationKind;
   readonly host: string;
   /** Begins with `/`, or is empty. */
   readonly path: string;
-  /** Of a place of attackers: what is known of it. */
+  /** Of one that is known to be bad: why. */
   readonly reason?: string | undefined;
 }
 
-/** Tells what is known of places. */
-export interface Places {
+/** Tells what is known of destinations. */
+export interface Destinations {
   /** Of a host and a path below it. */
-  of(host: string, path?: string): Place;
+  of(host: string, path?: string): Destination;
   /** All that a text names as URLs; with `isCommand`, bare names and addresses, too. */
-  in(text: string, isCommand?: boolean): Place[];
+  in(text: string, isCommand?: boolean): Destination[];
   /** The same of a part of a file. A file is read once, however many parts of it are asked for. */
-  near(text: ScannedText, part: Span, isCommand?: boolean): Place[];
+  near(text: ScannedText, part: Span, isCommand?: boolean): Destination[];
 }
 
 const ADDRESS = /(?:https?|ftp|wss?|tcp):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
 const BARE = /(?<![\w.@/$-])((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;\\&]|$)/gi; // prettier-ignore
-const MAX_PLACES = 32;
+const MAX_DESTINATIONS = 32;
 
 /** Indexes the indicators once, for all texts. */
-export function placesOf(indicators: Indicators): Places {
-  const kinds = new Map<string, PlaceKind>();
+export function destinationsOf(indicators: Indicators): Destinations {
+  const kinds = new Map<string, DestinationKind>();
   for (const host of indicators.installerHosts) kinds.set(host, "installer");
   for (const host of indicators.pasteHosts) kinds.set(host, "paste");
   for (const host of indicators.catchHosts) kinds.set(host, "catch");
   const bad = new Map(indicators.places.map(({ place, reason }) => [place, reason]));
   const withPaths = new Set(indicators.places.map(({ place }) => place.split("/", 1)[0]));
 
-  const of = (written: string, path = ""): Place => {
+  const of = (written: string, path = ""): Destination => {
     const host = canonicalHost(written);
     for (const name of [host, ...parentsOf(host)]) {
       const reason = badReason(name, path);
@@ -67,7 +67,7 @@ export function placesOf(indicators: Indicators): Places {
   const addressesIn = function* (text: string): Generator<PlaceAt> {
     for (const match of text.matchAll(ADDRESS)) {
       const { host, path } = split(match[1] ?? "");
-      yield { offset: match.index, place: of(host, path) };
+      yield { offset: match.index, destination: of(host, path) };
     }
   };
   const bareIn = function* (text: string): Generator<PlaceAt> {
@@ -75,9 +75,9 @@ export function placesOf(indicators: Indicators): Places {
       const name = match[1] ?? "";
       // `1.5` is a number here, and an address only in a URL.
       if (/^[\d.]+$/.test(name) && !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
-      const place = of(name, match[2] ?? "");
+      const destination = of(name, match[2] ?? "");
       // A word with a dot is a file's name more often than a host.
-      if (place.kind !== "other") yield { offset: match.index, place };
+      if (destination.kind !== "other") yield { offset: match.index, destination };
     }
   };
   const ofText = new WeakMap<ScannedText, { addresses: PlaceAt[]; bare: PlaceAt[] }>();
@@ -92,12 +92,12 @@ export function placesOf(indicators: Indicators): Places {
     of,
     in: (text, isCommand = false) =>
       [...addressesIn(text), ...(isCommand ? bareIn(text) : [])]
-        .slice(0, MAX_PLACES)
-        .map(({ place }) => place),
+        .slice(0, MAX_DESTINATIONS)
+        .map(({ destination }) => destination),
     near(text, part, isCommand = false) {
       const { addresses, bare } = indexed(text);
       return [...beginningIn(addresses, part), ...(isCommand ? beginningIn(bare, part) : [])].map(
-        ({ place }) => place,
+        ({ destination }) => destination,
       );
     },
   };
@@ -105,16 +105,16 @@ export function placesOf(indicators: Indicators): Places {
 
 interface PlaceAt {
   readonly offset: number;
-  readonly place: Place;
+  readonly destination: Destination;
 }
 
 /** Anybody may put something there, or take it away, without a name. */
-export function isDrop(kind: PlaceKind | undefined): boolean {
+export function isDrop(kind: DestinationKind | undefined): boolean {
   return kind === "paste" || kind === "catch";
 }
 
 /** Nobody can say whose it is, or it is known to be an attacker's. */
-export function isUntrusted({ kind }: Place): boolean {
+export function isUntrusted({ kind }: Destination): boolean {
   return kind === "known_bad" || kind === "address" || isDrop(kind);
 }
 

@@ -1,12 +1,12 @@
 import { Problem } from "../problems/problem.ts";
 
 /** How many streams of events each caller has open on this replica. */
-export interface StreamPlaces {
-  /** Takes one and returns what gives it back. Throws a Problem when the caller has no place left. */
+export interface StreamSlots {
+  /** Takes one and returns what gives it back. Throws a Problem when the caller has no slot left. */
   take(caller: string): () => void;
 }
 
-export function createStreamPlaces(limit: number): StreamPlaces {
+export function createStreamSlots(limit: number): StreamSlots {
   const taken = new Map<string, number>();
   return {
     take(caller) {

@@ -18,12 +18,12 @@ export function currentBranch(directory: string): string | null {
   const root = gitRoot(directory);
   if (root === null) return null;
   try {
-    const place = join(root, ".git");
-    const isFile = statSync(place).isFile();
+    const path = join(root, ".git");
+    const isFile = statSync(path).isFile();
     // A work tree of its own has a file that names the directory.
-    const named = isFile ? /^gitdir: (.+)$/m.exec(readFileSync(place, "utf8"))?.[1] : undefined;
+    const named = isFile ? /^gitdir: (.+)$/m.exec(readFileSync(path, "utf8"))?.[1] : undefined;
     const head = readFileSync(
-      join(named === undefined ? place : resolve(root, named), "HEAD"),
+      join(named === undefined ? path : resolve(root, named), "HEAD"),
       "utf8",
     );
     return /^ref: refs\/heads\/(.+)$/m.exec(head)?.[1] ?? null;
