@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readFile, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
@@ -10,7 +11,8 @@ import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { connectAsCli } from "../lib/yard-dev.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
 
-const { dev, stateDir, token, seed, project, bridge, connectV2 } = await startStdioWorld();
+const { dev, stateDir, token, seed, project, workspace, bridge, connectV2 } =
+  await startStdioWorld();
 const owners = [bridge(dev.natsUrl, seed), bridge(dev.httpUrl, token)];
 const isOwner = { SWITCHYARD_SENDER_IS_OWNER: "true" };
 
@@ -286,6 +288,59 @@ test("what asks for a sandbox is started where commands are confined, and refuse
   const { json } = await callOf(client, "sessions_spawn", args);
   if (sandbox.skip === false) assert.equal(json["status"], "accepted");
   else assert.match(String(json["error"]), /sandbox="require" needs a sandboxed target runtime/);
+});
+
+test("files of a task are in the workspace of what is started, as far as the policy lets them be written [F9]", async () => {
+  await setTools(OPEN);
+  const { client } = await speaksIn("agent:helper:files");
+  const spawn = (attachments: Json[], task = "look") =>
+    callOf(client, "sessions_spawn", { task, attachments });
+  const picture = Buffer.from([0, 255, 1]);
+  const { json } = await until(
+    () =>
+      spawn([
+        { name: "note.txt", content: "Grüße", mimeType: "text/plain" },
+        { name: "pixel 1.txt", content: picture.toString("base64"), encoding: "base64" },
+      ]),
+    (spawned) => spawned.json["status"] === "accepted",
+  );
+  const { relDir, ...attached } = json["attachments"] as Json;
+  const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+  const note = Buffer.from("Grüße");
+  assert.deepEqual(attached, {
+    count: 2,
+    totalBytes: 10,
+    files: [
+      { name: "note.txt", bytes: 7, sha256: sha256(note) },
+      { name: "pixel 1.txt", bytes: 3, sha256: sha256(picture) },
+    ],
+  });
+  const directory = join(workspace, String(relDir));
+  assert.deepEqual(await readFile(join(directory, "note.txt")), note);
+  assert.deepEqual(await readFile(join(directory, "pixel 1.txt")), picture);
+  const { text } = await until(
+    () => callOf(client, "sessions_history", { sessionKey: String(json["childSessionKey"]) }),
+    (history) => history.text.includes("You said look"),
+  );
+  assert.ok(
+    text.includes(`in the directory ${String(relDir)} of the workspace: note.txt (7 bytes)`),
+  );
+
+  const before = await readdir(join(workspace, "attachments"));
+  const file = { name: "a.txt", content: "x" };
+  for (const [files, problem, task] of [
+    [[file, { name: "a.sh", content: "x" }], /attachments were not given: The policy denies/],
+    [[file, { ...file, name: "A.TXT" }], /two of them have one name/],
+    [[{ ...file, encoding: "base64" }], /the content of a\.txt is not valid base64/],
+    [[{ ...file, content: "x".repeat(1_048_577) }], /have 1048577 bytes, and may have 1048576/],
+    [[{ ...file, name: "../a.txt" }], /invalid_arguments: .*\/attachments\/0\/name/],
+    [[file], /leave no room/, "x".repeat(32_000)],
+  ] as const) {
+    const { isError, text: refusal } = await spawn([...files], task);
+    assert.ok(isError);
+    assert.match(refusal, problem);
+  }
+  assert.deepEqual(await readdir(join(workspace, "attachments")), before);
 });
 
 test("two sessions answer each other behind sessions_send, and the chat of the one that was asked is told [F8]", async () => {

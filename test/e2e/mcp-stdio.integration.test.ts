@@ -249,7 +249,7 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
   for (const [kind, problem] of [
     [{ mode: "session" }, /mode="session" requires thread=true/],
     [{ mode: "session", thread: true }, /thread=true is unavailable because/],
-    [{ attachments: [{ name: "a", content: "b" }] }, /attachments is unavailable because/],
+    [{ attachAs: { mountPath: "a" } }, /attachAs is unavailable because/],
     [{ thinking: "high" }, /thinking is unavailable because/],
   ] as const)
     assert.match(

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -25,7 +25,9 @@ export async function startStdioWorld() {
   await cp(fileURLToPath(new URL("../e2e/mcp-stdio-project", import.meta.url)), project, {
     recursive: true,
   });
-  const dev = await startYardDev({ project, stateDir });
+  const workspace = join(directory, "workspace");
+  await mkdir(workspace);
+  const dev = await startYardDev({ project, stateDir, workspace });
   after(async () => {
     await dev.stop();
     await rm(directory, { recursive: true, force: true });
@@ -75,7 +77,19 @@ export async function startStdioWorld() {
     return { client, transport };
   }
 
-  return { dev, stateDir, project, token, basics, seed, bridge, paramsOf, connectV1, connectV2 };
+  return {
+    dev,
+    stateDir,
+    project,
+    workspace,
+    token,
+    basics,
+    seed,
+    bridge,
+    paramsOf,
+    connectV1,
+    connectV2,
+  };
 }
 
 export type Called = { readonly isError: boolean; readonly text: string; readonly json: Json };

@@ -25,6 +25,10 @@ export interface ToolContext {
   readonly callId: string | undefined;
   /** Null for a call without a run. */
   readonly memory: MemoryScope | null;
+  /** Why the policy denies the caller a call of another tool; null when it allows it, or when a person would be asked. */
+  readonly denialOf: (tool: BuiltinName, args: Record<string, unknown>) => Promise<string | null>;
+  /** Where a run of the caller works that is about to begin a new session; null where that has no name yet. */
+  readonly workspaceOfNewRun: (runId: string) => Promise<Workspace | null>;
   /** What the caller's time leaves for the tool, in milliseconds. */
   readonly timeLeftMs: number;
   /** Aborts when the call is cancelled, when its time is over, and when the service has to stop. */

@@ -34,6 +34,8 @@ export async function testWorkspace(
     correlationId: "test",
     callId: undefined,
     memory: { agent: "tester", owner: "cli" },
+    denialOf: async () => null,
+    workspaceOfNewRun: async () => workspace,
     timeLeftMs: 600_000,
     signal: new AbortController().signal,
   };

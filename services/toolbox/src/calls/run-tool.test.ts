@@ -29,8 +29,10 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
     {
       workspaces: {
         of: async () => ({ root: "/nowhere", mode: "limited-control" }),
+        ofNewRun: async () => null,
         sweep: async () => 0,
       },
+      gate: { check: () => Promise.reject(new Error("nothing else is called")) },
       stopping: new AbortController().signal,
       now: () => now,
     },

@@ -1,8 +1,18 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { Principal } from "@switchyard/contracts/policy";
-import { builtinTimeoutMs, callBuiltin as contract } from "@switchyard/contracts/toolbox";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import {
+  builtinTimeoutMs,
+  callBuiltin as contract,
+  type BuiltinName,
+} from "@switchyard/contracts/toolbox";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import type {
+  PolicyGate,
+  Question,
+  Requester,
+} from "@switchyard/service/tool-provider/policy-gate";
 import { memoryOf } from "../memory/memory-store.ts";
 import { ToolError } from "../tool-error.ts";
 import type { Tool, ToolResult } from "../tool.ts";
@@ -10,6 +20,7 @@ import type { Workspaces } from "../workspace/workspaces.ts";
 
 export interface RunToolDeps {
   readonly workspaces: Workspaces;
+  readonly gate: Pick<PolicyGate, "check">;
   readonly stopping: AbortSignal;
   readonly now: () => number;
 }
@@ -51,7 +62,13 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const { userToken, correlationId } = run.call.requester;
     const { callId } = run.call;
     const who = { caller, callId, runId: principal.runId, session, userToken, correlationId };
-    result = await tool.run(args, { workspace, ...who, memory, timeLeftMs, signal });
+    const otherwise = {
+      denialOf: async (name: BuiltinName, asked: Record<string, unknown>) =>
+        denialOf(deps, { ref: builtinToolRef(name), args: asked }, run.call.requester),
+      workspaceOfNewRun: (runId: string) => workspaces.ofNewRun({ user: caller, runId }),
+    };
+    const limits = { timeLeftMs, signal };
+    result = await tool.run(args, { workspace, ...who, memory, ...otherwise, ...limits });
   } catch (error) {
     if (error instanceof ToolError) result = error;
     else if (signal.aborted) throw stopped(run, timeLeftMs);
@@ -60,6 +77,18 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
   // A command that was ended has a result, which nobody may take for its own end.
   if (run.call.signal.aborted) throw stopped(run, timeLeftMs);
   return outcomeOf(result, performance.now() - startedAt);
+}
+
+/** A place that a budget keeps for it stays taken: it counts like a call. */
+async function denialOf(
+  { gate }: RunToolDeps,
+  question: Question,
+  requester: Requester,
+): Promise<string | null> {
+  const { onReserved: _, ...asking } = requester;
+  const { decision } = await gate.check(question, asking);
+  if (decision.effect !== "deny") return null;
+  return `The policy denies ${question.ref.name}: ${decision.reason}`;
 }
 
 function outcomeOf(result: ToolResult | ToolError, durationMs: number): CallOutcome {

@@ -1,9 +1,18 @@
+import { randomBytes } from "node:crypto";
+import { fullRunId } from "@switchyard/contracts/ids";
 import { patchSession, sendToSession } from "@switchyard/contracts/sessions";
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { announceTo } from "./announce-to.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
+import {
+  attachedText,
+  attachFiles,
+  Attachments,
+  type AttachedFiles,
+  type Attachment,
+} from "./attach-files.ts";
 import { jsonResult } from "./json-result.ts";
 import { childrenOf, isAmong, viewerOf, type AccessParts, type Viewer } from "./session-access.ts";
 import { depthOfKey, spawnedKey } from "./session-names.ts";
@@ -27,15 +36,38 @@ const RunSeconds = z.number().min(0).max(MAX_RUN_SECONDS).optional();
 const Refused = z.unknown().optional().meta({ refused: true });
 const refusedShape = Object.fromEntries(REFUSED_KEYS.map((key) => [key, Refused]));
 
-const FILES =
-  "files get to an agent through the workspace, where the rules of the file tools decide about them";
 /** Parameters that OpenClaw's takes, and why this one does not. */
 const UNAVAILABLE = {
-  attachments: FILES,
-  attachAs: FILES,
+  attachAs: "attachments are put into a directory of their own, which the result names (relDir)",
   thinking: "runs have no such setting; give another model instead",
 } as const;
 const unavailableShape = Object.fromEntries(Object.keys(UNAVAILABLE).map((key) => [key, Refused]));
+
+const Spawning = z.strictObject({
+  task: z.string().min(1).max(32_768),
+  label: z.string().max(128).optional(),
+  agentId: z.string().max(64).optional().describe("Left out: the agent of your session"),
+  model: z.string().max(170).optional(),
+  runtime: z.literal("subagent").optional().describe("There is no other one"),
+  mode: z.enum(["run", "session"]).optional().describe("Only run is available here"),
+  thread: z.boolean().default(false).describe("Not available here"),
+  cleanup: z
+    .enum(["keep", "delete"])
+    .default("keep")
+    .describe("delete ends its session when the result is announced"),
+  runTimeoutSeconds: RunSeconds.describe("It fails after so long; 0: the agent's own limit"),
+  timeoutSeconds: RunSeconds.describe("The same as runTimeoutSeconds"),
+  sandbox: z
+    .enum(["inherit", "require"])
+    .default("inherit")
+    .describe("require: refused where commands of agents are not confined"),
+  attachments: Attachments.optional().describe(
+    "Files for it, 1 MiB together: they are put into its workspace",
+  ),
+  ...callerShape,
+  ...unavailableShape,
+  ...refusedShape,
+});
 
 /** `sessions_spawn` [F9]: an agent works on a task in a session of its own, and what comes of it is announced here. */
 export function createSpawnTool(parts: AccessParts) {
@@ -45,31 +77,10 @@ export function createSpawnTool(parts: AccessParts) {
     notForRuns: true,
     description:
       "Starts an agent on a task in a session of its own and does not wait. Its result is announced in your session; subagents shows how far it is.",
-    input: z.strictObject({
-      task: z.string().min(1).max(32_768),
-      label: z.string().max(128).optional(),
-      agentId: z.string().max(64).optional().describe("Left out: the agent of your session"),
-      model: z.string().max(170).optional(),
-      runtime: z.literal("subagent").optional().describe("There is no other one"),
-      mode: z.enum(["run", "session"]).optional().describe("Only run is available here"),
-      thread: z.boolean().default(false).describe("Not available here"),
-      cleanup: z
-        .enum(["keep", "delete"])
-        .default("keep")
-        .describe("delete ends its session when the result is announced"),
-      runTimeoutSeconds: RunSeconds.describe("It fails after so long; 0: the agent's own limit"),
-      timeoutSeconds: RunSeconds.describe("The same as runTimeoutSeconds"),
-      sandbox: z
-        .enum(["inherit", "require"])
-        .default("inherit")
-        .describe("require: refused where commands of agents are not confined"),
-      ...callerShape,
-      ...unavailableShape,
-      ...refusedShape,
-    }),
+    input: Spawning,
     async run(args, context) {
       checkKind(args);
-      const { task, label, agentId, model } = args;
+      const { task, label, agentId, model, attachments = [] } = args;
       if (args.sandbox === "require" && !isConfined)
         return forbidden(
           'sessions_spawn sandbox="require" needs a sandboxed target runtime, and commands are not confined here. Use sandbox="inherit".',
@@ -90,10 +101,14 @@ export function createSpawnTool(parts: AccessParts) {
           'cleanup="delete" is unavailable because nobody answers in your session, so its result could not be announced.',
         );
       const key = spawnedKey(agent, parent);
+      const runId = fullRunId(context.caller, `run-${randomBytes(13).toString("hex")}`);
+      const attached = await attachedTo(context, { runId, task, attachments });
+      const message = attached === null ? task : `${task}\n\n${attachedText(attached)}`;
       const sent = await asCaller(context, sendToSession, {
         session: key,
         agent,
-        message: task,
+        message,
+        runId,
         ...(model !== undefined && { model }),
         ...(followUp !== null && { followUp }),
         ...(seconds > 0 && {
@@ -110,6 +125,7 @@ export function createSpawnTool(parts: AccessParts) {
         runId: sent.runId,
         mode: "run",
         ...(model !== undefined && { modelApplied: true }),
+        ...(attached !== null && { attachments: attached }),
         ...warning,
         note: noteOf(followUp !== null),
       });
@@ -188,6 +204,22 @@ function refusalOfAgent(
       : null;
   if (session === null || agentId === agent || isAmong(allowAgents, agentId)) return null;
   return `agentId is not allowed for sessions_spawn (allowed: ${allowAgents.join(", ") || "none"})`;
+}
+
+/** Null where there are none. */
+async function attachedTo(
+  context: ToolContext,
+  {
+    runId,
+    ...given
+  }: { readonly runId: string; readonly task: string; readonly attachments: Attachment[] },
+): Promise<AttachedFiles | null> {
+  if (given.attachments.length === 0) return null;
+  const workspace = await context.workspaceOfNewRun(runId);
+  if (workspace !== null) return attachFiles(context, workspace, given);
+  throw new ToolError(
+    "attachments is unavailable because sessions have workspaces of their own here (YARD_WORKSPACE_SCOPE), and a new session has none before it begins.",
+  );
 }
 
 /** A label that another session has is no reason to undo what was started. */

@@ -8,6 +8,8 @@ import { openWorkspace, type SecurityMode, type Workspace } from "./workspace.ts
 /** Says where each call works. */
 export interface Workspaces {
   of(principal: Principal): Promise<Workspace>;
+  /** Where a run will work that is about to begin a new session; null when sessions share theirs, as that one has no id yet. */
+  ofNewRun(run: { readonly user: string; readonly runId: string }): Promise<Workspace | null>;
   /** Removes what nobody has used for the given time. Resolves to how many workspaces that were. */
   sweep(unusedSince: Date): Promise<number>;
 }
@@ -15,7 +17,11 @@ export interface Workspaces {
 /** One directory for everybody: what a person works in on a laptop. */
 export async function fixedWorkspace(directory: string, mode: SecurityMode): Promise<Workspaces> {
   const workspace = await openWorkspace(directory, mode);
-  return { of: async () => workspace, sweep: async () => 0 };
+  return {
+    of: async () => workspace,
+    ofNewRun: async () => workspace,
+    sweep: async () => 0,
+  };
 }
 
 /** Whose files are kept together: those of one run, or those of all runs of one conversation. */
@@ -29,7 +35,8 @@ export interface OwnWorkspacesOptions {
   readonly limitBytes?: number;
 }
 
-const OURS = /^(run|session|user)-[A-Za-z0-9_-]+$/;
+/** A run's id has its owner before a `~`. */
+const OURS = /^(run|session|user)-[A-Za-z0-9_~-]+$/;
 
 /** A directory for each run or session, and one for what each NATS user calls without a run. */
 export function ownWorkspaces({
@@ -38,14 +45,16 @@ export function ownWorkspaces({
   mode,
   limitBytes,
 }: OwnWorkspacesOptions): Workspaces {
+  const of = async (principal: Principal): Promise<Workspace> => {
+    const directory = join(parent, nameOf(principal, scope));
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const now = new Date();
+    await utimes(directory, now, now);
+    return openWorkspace(directory, mode, limitBytes);
+  };
   return {
-    async of(principal) {
-      const directory = join(parent, nameOf(principal, scope));
-      await mkdir(directory, { recursive: true, mode: 0o700 });
-      const now = new Date();
-      await utimes(directory, now, now);
-      return openWorkspace(directory, mode, limitBytes);
-    },
+    of,
+    ofNewRun: async (run) => (scope === "session" ? null : of({ ...run, agent: null })),
     async sweep(unusedSince) {
       const names = (await readdir(parent)).filter((name) => OURS.test(name));
       let removed = 0;
