@@ -13,14 +13,16 @@ const SUITE = fileOf("../../node_modules/@modelcontextprotocol/conformance/dist/
 const EXPECTED = fileOf("protocols-project/mcp-expected-failures.yaml");
 
 test("one server behind /mcp/servers passes what both revisions require of servers, but for what the file of expected failures gives a reason for", async () => {
-  await Promise.all(["2025-11-25", "2026-07-28"].map(check));
+  // Two servers: one on stdio does not say whose call its question belongs to, so both callers would be asked.
+  const server = { command: process.execPath, args: [fileOf("fixtures/conformance-server.ts")] };
+  await world.send("/mcp/servers", { id: "suite-next", ...server });
+  await Promise.all([check("2025-11-25", "suite"), check("2026-07-28", "suite-next")]);
 });
 
-async function check(revision: string): Promise<void> {
-  // A caller's calls hear of the same questions of a server: each is a caller of its own.
+async function check(revision: string, server: string): Promise<void> {
   const key = await world.keyOf(`suite-${revision}`, ["operator"]);
   const url = await withCredential(world.url, key);
-  const args = ["server", "--url", `${url}/mcp/servers/suite`, "--requirements", revision];
+  const args = ["server", "--url", `${url}/mcp/servers/${server}`, "--requirements", revision];
   const options = { maxBuffer: 64 * 1024 * 1024, timeout: 200_000 };
   const more = ["--expected-failures", EXPECTED];
   const { stdout } = await run(process.execPath, [SUITE, ...args, ...more], options).catch(
