@@ -145,5 +145,6 @@ export const filterPolicy = rpc({
     cacheable: Cacheable.optional(),
   }),
   errors: { invalid_token: InvalidToken },
-  timeoutMs: 2_000,
+  /** Of 20,000 tools the answer takes a while on a busy machine. */
+  timeoutMs: 5_000,
 });

@@ -83,7 +83,6 @@ export interface PolicyGateOptions {
   readonly onChecked: (isHit: boolean) => void;
 }
 
-const TIMEOUT_MS = 2_000;
 /** What the contract takes in one question. */
 const MAX_FILTERED = 20_000;
 
@@ -110,7 +109,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
           ...(pin === undefined ? {} : { pin }),
           ...(known === null ? {} : { server: known.facts }),
         },
-        limits(requester),
+        limits(checkPolicy, requester),
       ),
     );
     return aboutRequester(reply, requester);
@@ -149,7 +148,10 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
     },
     async identify(requester) {
       const { principal } = await orUnavailable(() =>
-        policy.filterPolicy({ ...principalOf(requester), tools: [] }, limits(requester)),
+        policy.filterPolicy(
+          { ...principalOf(requester), tools: [] },
+          limits(filterPolicy, requester),
+        ),
       );
       return principal ?? unknownPrincipal(requester);
     },
@@ -193,7 +195,7 @@ function createFilterQuestion(
           ...(kind === undefined ? {} : { kind }),
           ...(servers === null ? {} : { servers }),
         },
-        limits(requester),
+        limits(filterPolicy, requester),
       ),
     );
     if (cache !== null) return cache.filters.keep(key, { refs: tools, reply }, askedAt);
@@ -265,9 +267,9 @@ function principalOf({ onBehalfOf, token }: Requester): { onBehalfOf: string; to
   return token === undefined ? { onBehalfOf } : { onBehalfOf, token };
 }
 
-function limits({ deadline, signal, correlationId, traceparent }: Requester) {
+function limits({ timeoutMs }: Rpc, { deadline, signal, correlationId, traceparent }: Requester) {
   return {
-    deadline: Math.min(deadline, Date.now() + TIMEOUT_MS),
+    deadline: Math.min(deadline, Date.now() + timeoutMs),
     signal,
     correlationId,
     traceparent,
