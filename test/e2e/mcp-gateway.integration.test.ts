@@ -187,7 +187,7 @@ test("tools.json says how far an agent's session reaches, and a change of it cou
   );
 });
 
-test("what a spawned session came to is announced, and the answer goes to the chat [F9] [complaint-3]", async () => {
+test("what a spawned session came to is announced, and the answer goes to the chat [F6] [F9] [complaint-3]", async () => {
   await setTools(OPEN);
   const session = "agent:talker:loopback:direct:bob";
   const { client } = await speaksIn(session);
@@ -199,6 +199,14 @@ test("what a spawned session came to is announced, and the answer goes to the ch
   );
   assert.match(String(json["note"]), /announced in your session/);
   assert.deepEqual(await saidTo(client, "user:bob"), ["Well said."]);
+  const { json: list } = await callOf(client, "sessions_list", { filter: session });
+  assert.partialDeepStrictEqual((list["sessions"] as Json[])[0], {
+    channel: "loopback",
+    lastTo: "bob",
+    model: "scripted/plan",
+    contextTokens: 64_000,
+    systemSent: true,
+  });
   const { text } = await callOf(client, "sessions_history", { sessionKey: session });
   assert.match(text, /has ended: look\.[^]*Status: completed successfully[^]*You said look/);
   await until(

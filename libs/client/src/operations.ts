@@ -1046,7 +1046,12 @@ export type Session = {
   bytes: number;
   activeRun: RunId | null;
   queued: number;
-  lastRun: { runId: RunId; status: "succeeded" | "failed" | "cancelled" | "dead" } | null;
+  lastRun: {
+    runId: RunId;
+    status: "succeeded" | "failed" | "cancelled" | "dead";
+    model?: ModelName;
+    contextWindow?: number;
+  } | null;
   totalTokens: number;
 };
 
@@ -1557,7 +1562,12 @@ export interface Operations {
         bytes: number;
         activeRun: RunId | null;
         queued: number;
-        lastRun: { runId: RunId; status: "succeeded" | "failed" | "cancelled" | "dead" } | null;
+        lastRun: {
+          runId: RunId;
+          status: "succeeded" | "failed" | "cancelled" | "dead";
+          model?: ModelName;
+          contextWindow?: number;
+        } | null;
         totalTokens: number;
         history?: SessionMessage[];
       }[];

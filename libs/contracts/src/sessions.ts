@@ -45,7 +45,13 @@ export const Session = z.object({
   /** Messages that wait for it to end. */
   queued: z.int().nonnegative(),
   lastRun: z
-    .object({ runId: RunId, status: z.enum(["succeeded", "failed", "cancelled", "dead"]) })
+    .object({
+      runId: RunId,
+      status: z.enum(["succeeded", "failed", "cancelled", "dead"]),
+      /** The model that it worked with, and the tokens that one has room for, where that is known. An older runner does not send them. */
+      model: ModelName.optional(),
+      contextWindow: z.int().positive().optional(),
+    })
     .nullable(),
   /** Input and output tokens of all its runs. */
   totalTokens: z.int().nonnegative(),

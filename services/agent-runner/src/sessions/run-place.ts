@@ -117,7 +117,7 @@ export async function leaveSession(
  */
 export async function settleInSession(parts: SessionParts, state: RunState): Promise<void> {
   const { started, end, usage, messages, turns, updatedAt } = state;
-  const { session, runId } = started;
+  const { session, runId, model, contextWindow } = started;
   const slot = session === undefined ? null : slotOfId(session.sessionId);
   if (session === undefined || slot === null || end === null) return;
   const { sessionId } = session;
@@ -130,6 +130,8 @@ export async function settleInSession(parts: SessionParts, state: RunState): Pro
     messages: messages.length,
     turns: turns.length,
     preview: previewOf(state),
+    model,
+    ...(contextWindow !== undefined && { contextWindow }),
   };
   const outcome = await parts.store.change(slot, ({ record }) => {
     const lines = isEnding(record, ending) ? linesOf(state, toldOf(record, runId)) : [];

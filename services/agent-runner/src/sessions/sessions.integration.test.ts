@@ -88,7 +88,7 @@ test("a run is told what was said before in its session, and its answer is kept 
   assert.equal(granted?.origin?.session, session.sessionId);
   assert.deepEqual(
     [session.messages, session.activeRun, session.queued, session.lastRun],
-    [4, null, 0, { runId: "team-a~talk-2", status: "succeeded" }],
+    [4, null, 0, { runId: "team-a~talk-2", status: "succeeded", model: "chat/m1" }],
   );
   assert.ok(session.totalTokens > 0);
 });

@@ -75,6 +75,9 @@ export interface Ending {
   readonly messages: number;
   readonly turns: number;
   readonly preview: string;
+  readonly model?: string;
+  /** In tokens; missing: nobody knows it. */
+  readonly contextWindow?: number;
 }
 
 /** What the history has of a run from an earlier life, that ended without success. */
@@ -97,7 +100,7 @@ export function settle(
   if (session === null || session.sessionId !== ending.sessionId)
     return { record, next: null, isNews: false };
   if (!isEnding(record, ending)) return { record, next: waitingFor(session), isNews: false };
-  const { runId, status, at, tokens, messages, turns, preview } = ending;
+  const { runId, status, at, tokens, messages, turns, preview, model, contextWindow } = ending;
   const known = toldOf(record, runId);
   const others = session.untold.filter((other) => other.runId !== runId);
   const untold =
@@ -108,7 +111,12 @@ export function settle(
     ...session,
     updatedAt: at,
     totalTokens: session.totalTokens + tokens - (known?.tokens ?? 0),
-    lastRun: { runId, status },
+    lastRun: {
+      runId,
+      status,
+      ...(model !== undefined && { model }),
+      ...(contextWindow !== undefined && { contextWindow }),
+    },
     untold,
   };
   const fields = { runId, status, added, preview };

@@ -78,8 +78,11 @@ export function rowOf(session: Session, messages?: readonly SessionMessage[]) {
     updatedAt: Date.parse(updatedAt),
     sessionId,
     agentId: agent,
-    model,
+    model: model ?? lastRun?.model ?? null,
+    contextTokens: lastRun?.contextWindow ?? null,
     totalTokens,
+    // Each of its runs is given the agent's instructions.
+    systemSent: lastRun !== null || session.activeRun !== null,
     abortedLastRun: lastRun?.status === "cancelled",
     lastChannel: parts?.channel ?? null,
     lastTo: parts?.id ?? null,
