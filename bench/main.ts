@@ -5,10 +5,11 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|restate|agents|cli|channels|gateway|console [--quick]
+//   npm run bench -- bus|events|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|restate|agents|cli|channels|gateway|console [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
+  events: async () => (await import("./bus/events-bench.ts")).benchEvents,
   broker: async () => (await import("./broker/broker-bench.ts")).benchBroker,
   listing: async () => (await import("./broker/listing-bench.ts")).benchListing,
   gateways: async () => (await import("./gateways/gateways-bench.ts")).benchGateways,
