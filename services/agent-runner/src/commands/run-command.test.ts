@@ -75,6 +75,15 @@ test("refuses a model beside a recording, which would have no effect", () => {
   assert.ok("command" in readCommand(message, "demo", { payload: { input: "x", replay }, names }));
 });
 
+test("refuses onBusy without a session, of which it says what happens there", () => {
+  const payload = { input: "x", onBusy: "steer" as const };
+  const read = readCommand(message, "demo", { payload, names });
+  assert.ok("rejection" in read);
+  assert.match(read.rejection.problems.join(), /^onBusy: /);
+  const inSession = { ...payload, session: "support" };
+  assert.ok("command" in readCommand(message, "demo", { payload: inSession, names }));
+});
+
 test("refuses a subject whose tokens cannot be names", () => {
   const read = readCommand({ ...message, caller: "CLI" }, "_demo", {
     payload: { input: "x" },

@@ -75,6 +75,11 @@ export function readCommand(
     const problems = ["model: goes not with replay; leave one of them out"];
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
+  if (payload.onBusy !== undefined && payload.session === undefined) {
+    const said = "onBusy says what happens in a session, and the command names none";
+    const problems = ["onBusy: goes only with session"];
+    return { rejection: { code: "invalid_command", message: said, problems } };
+  }
   const { runId: named, ...content } = payload;
   const runId = names.own(requester.data, named ?? madeName(message));
   if (runId === null) return { rejection: foreignRunId(named, requester.data) };

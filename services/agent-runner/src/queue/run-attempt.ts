@@ -173,11 +173,13 @@ export class RunAttempt {
   async #create(start: Start): Promise<Outcome> {
     const { runId, digest } = start.command;
     this.#beginning = { runId, digest, message: keptOf(start.received) };
-    const entered = await this.#enter(start.command);
-    if ("outcome" in entered) return entered;
-    const { command } = entered;
+    const entering = await enterSession(this.#options.sessions, start.command, this.#message);
+    if (entering.next === "done") return DONE;
+    if (entering.next === "reject") return this.#reject(entering.rejection, runId);
+    const { command } = entering;
+    this.#sessionId = command.session?.sessionId ?? this.#sessionId;
     if (this.#deaths >= this.#options.maxAttempts)
-      return this.#refuse(command, await this.#listAsDead(command.runId, deadTextOf(start)));
+      return this.#refuse(command, await this.#listAsDead(runId, deadTextOf(start)));
     const { signal } = this.#delivery;
     const prepared = await prepareRun(command, { ...this.#options, signal });
     // A run that exists goes on, whatever has become of its agent since.
@@ -189,22 +191,6 @@ export class RunAttempt {
     const listing = listForNewRun(prepared, this.#options, signal);
     const claimed = await this.#claim(command, started);
     return this.#begin(command, claimed, { started, token, listing });
-  }
-
-  /** The command with what its session has for it; an outcome when it has no turn there now. */
-  async #enter(command: RunCommand): Promise<{ readonly command: RunCommand } | Outcome> {
-    const { session, onBusy } = command.payload;
-    if (session === undefined) {
-      if (onBusy === undefined) return { command };
-      const message = "onBusy says what happens in a session, and the command names none";
-      const problems = ["onBusy: goes only with session"];
-      return this.#reject({ code: "invalid_command", message, problems }, command.runId);
-    }
-    const entering = await enterSession(this.#options.sessions, command, this.#message);
-    if (entering.next === "done") return DONE;
-    if (entering.next === "reject") return this.#reject(entering.rejection, command.runId);
-    this.#sessionId = entering.command.session?.sessionId ?? null;
-    return { command: entering.command };
   }
 
   async #claim({ runId, digest }: Claimable, started?: StartedEntry): Promise<ClaimResult> {

@@ -10,21 +10,21 @@ import type { SessionCommand, SessionState } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
 import { begin, isEnding, release, settle, toldOf, type Beginning } from "./transitions.ts";
 
-/** What a command that names a session comes to. */
+/** What a command comes to in the session that it names. */
 export type Entering =
   | { readonly next: "go"; readonly command: RunCommand }
   /** Another run has it, or it waits: there is nothing to do for it now. */
   | { readonly next: "done" }
   | { readonly next: "reject"; readonly rejection: Rejection };
 
-/** Finds the place of a command in its session. What the session has for it is read when it is its turn. */
+/** Finds the place of a command in its session, where it names one. What the session has for it is read when it is its turn. */
 export async function enterSession(
   parts: SessionParts,
   command: RunCommand,
   message: MessageFacts,
 ): Promise<Entering> {
   const { session: ref, onBusy } = command.payload;
-  if (ref === undefined) throw new TypeError(`run ${command.runId} names no session`);
+  if (ref === undefined) return { next: "go", command };
   const caller = command.requester;
   const found = await findSession(parts.store, { ref, caller });
   let session = found?.session;
