@@ -39,6 +39,7 @@ export const messageReceived = event({
       }),
     ),
     replyToMessageId: z.string().optional(),
+    /** It was said in private, or it speaks to the account: names it, or answers a message of its own. */
     mentionsAccount: z.boolean(),
     /** When the provider says that it was written. */
     writtenAt: Timestamp,

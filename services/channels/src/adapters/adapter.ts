@@ -193,9 +193,9 @@ export interface IncomingMessage {
   };
   readonly text: string;
   readonly attachments?: readonly {
-    readonly name?: string;
-    readonly mimeType?: string;
-    readonly sizeBytes?: number;
+    readonly name?: string | undefined;
+    readonly mimeType?: string | undefined;
+    readonly sizeBytes?: number | undefined;
     /** A URL without a secret in it. */
     readonly url?: string;
   }[];

@@ -21,7 +21,7 @@ const MAX_NAME = 128;
  * account's inbound connection meanwhile: then the provider must not hear that it was taken.
  */
 export async function takeIn(
-  { store, now }: { readonly store: InboundStore; readonly now: () => number },
+  { store, now }: { readonly store: Pick<InboundStore, "add">; readonly now: () => number },
   account: Account,
   { message, lease }: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
 ): Promise<TakenIn> {
@@ -72,7 +72,8 @@ function recordOf(
       sizeBytes,
     })),
     ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
-    mentionsAccount: message.mentionsAccount,
+    // What is said in private speaks to the account, whatever the provider says of it.
+    mentionsAccount: message.mentionsAccount || target.kind === "user",
     writtenAt: message.writtenAt.toISOString(),
     sessionKey: conversationKey(entry.agent ?? "none", address),
     runId: `chat-${digest}`,

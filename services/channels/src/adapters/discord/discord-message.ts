@@ -33,7 +33,10 @@ export function discordMessage(
       url: file.url,
     })),
     ...(replied !== undefined && { replyToMessageId: replied }),
-    mentionsAccount: message.mentions.some((user) => user.id === place.ownId),
+    // Whoever answers may switch off that the answer names the author.
+    mentionsAccount:
+      message.mentions.some((user) => user.id === place.ownId) ||
+      message.referenced_message?.author.id === place.ownId,
     writtenAt: new Date(message.timestamp),
   };
 }

@@ -1,7 +1,7 @@
 import type { Chat, Message, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
 import type { IncomingMessage } from "../adapter.ts";
 
-/** What of an update is a message for an agent: null for what a bot does not answer, such as somebody joining. */
+/** What of an update is a message for an agent: null for its own and for what a bot does not answer, such as somebody joining. */
 export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMessage | null {
   const message = update.message ?? update.channel_post;
   if (!message) return null;
@@ -9,6 +9,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
   const attachments = attachmentsOf(message);
   if (text === "" && attachments.length === 0) return null;
   const { chat, from } = message;
+  if (from?.id === me.id) return null;
   const sender = from ?? message.sender_chat ?? chat;
   const replied = message.reply_to_message;
   const threadId = message.is_topic_message ? message.message_thread_id : undefined;

@@ -13,6 +13,17 @@ const Body = z.strictObject({
     username: z.string().max(256).optional(),
   }),
   text: z.string().max(MAX_TEXT).default(""),
+  /** Files are named to the agent, and stay where they are. */
+  attachments: z
+    .array(
+      z.strictObject({
+        name: z.string().max(255).optional(),
+        mimeType: z.string().max(128).optional(),
+        sizeBytes: z.int().nonnegative().optional(),
+      }),
+    )
+    .max(10)
+    .default([]),
   /** The conversation; left out, the sender's own. */
   target: Target.optional(),
   threadId: ProviderId.optional(),
@@ -41,7 +52,7 @@ export function readWebhook(
   }
   const { sender, target, writtenAt, messageId = checked.id, ...rest } = said.data;
   const { name, username } = sender;
-  const { threadId, replyToMessageId, text, mentionsAccount } = rest;
+  const { threadId, replyToMessageId, text, attachments, mentionsAccount } = rest;
   return {
     message: {
       target: target ?? { kind: "user", id: sender.id },
@@ -52,6 +63,7 @@ export function readWebhook(
         ...(username !== undefined && { username }),
       },
       text,
+      attachments,
       mentionsAccount,
       ...(threadId !== undefined && { threadId }),
       ...(replyToMessageId !== undefined && { replyToMessageId }),
