@@ -16,7 +16,7 @@ import { handleChannels } from "./handlers.ts";
 import { AnswerMessages } from "./inbound/answer-messages.ts";
 import { Connections } from "./inbound/connections.ts";
 import { createInboundStore } from "./inbound/inbound-store.ts";
-import { lastPlace } from "./inbound/last-place.ts";
+import { lastAddress } from "./inbound/last-address.ts";
 import { takeIn } from "./inbound/take-in.ts";
 import { loadAttachments } from "./outbound/attachments.ts";
 import { Outbox } from "./outbound/outbox.ts";
@@ -98,7 +98,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     now,
     sendMs,
     inboundOf: (account) => connections.stateOf(account),
-    lastOf: (caller) => lastPlace({ store: messages, book }, caller),
+    lastOf: (caller) => lastAddress({ store: messages, book }, caller),
     takeIn: async (account, message) => {
       const taken = await takeIn({ store: messages, now }, account, { message, lease: null });
       answers.look();

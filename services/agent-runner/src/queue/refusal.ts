@@ -4,7 +4,7 @@ import type { DeadText } from "../commands/dead-letters.ts";
 import { publishRejection } from "../commands/rejection.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { leaveSession } from "../sessions/run-place.ts";
+import { leaveSession } from "../sessions/enter-session.ts";
 
 /** What is refused. */
 interface Refused {

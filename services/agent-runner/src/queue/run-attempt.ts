@@ -9,7 +9,7 @@ import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { listForNewRun } from "../run/list-for-new-run.ts";
 import { workOnRun, type Created } from "../run/work-on-run.ts";
-import { enterSession } from "../sessions/run-place.ts";
+import { enterSession } from "../sessions/enter-session.ts";
 import { prepareRun } from "../start/prepare-run.ts";
 import { turnOf, type DeliveryTurn } from "./delivery-turn.ts";
 import { leaveRun, type Beginning } from "./leave-run.ts";

@@ -10,7 +10,7 @@ import type { MessageFacts, Rejection, RunCommand } from "../commands/run-comman
 import { isNestedTooDeeply } from "../core/nesting.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { commandInTurn } from "../sessions/run-place.ts";
+import { commandInTurn } from "../sessions/enter-session.ts";
 
 export type Received = Extract<Delivery, { kind: "command" }>;
 

@@ -11,7 +11,7 @@ import { FenceLost } from "../journal/run-store.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { tellOthersOfEnd } from "../children/after-end.ts";
 import { followEnd } from "../sessions/follow-end.ts";
-import { settleInSession } from "../sessions/run-place.ts";
+import { settleInSession } from "../sessions/enter-session.ts";
 
 type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
 

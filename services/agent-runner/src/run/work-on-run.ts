@@ -19,7 +19,7 @@ import { reportEnd, spreadEnd } from "./ended-run.ts";
 import type { RunToken } from "../context/grant-token.ts";
 import { driveRun } from "./run-driver.ts";
 import { linkSignals, type LinkedSignal } from "../signals/linked-signal.ts";
-import { beginInSession } from "../sessions/run-place.ts";
+import { beginInSession } from "../sessions/enter-session.ts";
 import { Suspended } from "../signals/interruption.ts";
 import type { Listing } from "../tools/listed-tool.ts";
 import { RunTokenKeeper } from "../context/run-token-keeper.ts";

@@ -7,7 +7,7 @@ import type { z } from "zod";
 import { lookForAnswer } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
-import { rejectionOf } from "./run-place.ts";
+import { rejectionOf } from "./enter-session.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { SessionCommand } from "./session-record.ts";
 

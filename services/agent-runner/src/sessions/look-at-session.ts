@@ -1,7 +1,7 @@
 import { replay } from "../core/replay.ts";
 import { JournalCorrupt, type RunState } from "../core/run-state.ts";
 import { endSession, forgetEntry } from "./end-session.ts";
-import { settleInSession } from "./run-place.ts";
+import { settleInSession } from "./enter-session.ts";
 import {
   endsAtMs,
   FIRST_LOOK_MS,

@@ -9,7 +9,7 @@ import { answerOf, type Answered } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";
 import { labelHolder } from "./list-sessions.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
-import { rejectionOf } from "./run-place.ts";
+import { rejectionOf } from "./enter-session.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { unknown } from "./session-handlers.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";

@@ -43,8 +43,8 @@ export const InboundRecord = z.object({
 export type InboundRecord = z.infer<typeof InboundRecord>;
 
 /** Where somebody wrote, and who. */
-const LastPlace = z.object({ address: Address, senderId: z.string() });
-export type LastPlace = z.infer<typeof LastPlace>;
+const LastChat = z.object({ address: Address, senderId: z.string() });
+export type LastChat = z.infer<typeof LastChat>;
 
 const KEEP_MS = 7 * 86_400_000;
 const WORK = "yard:{channels}:inbound:work";
@@ -54,8 +54,8 @@ local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * KEYS: record, conversation, work, lease, last place. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "",
- * the last place as JSON or "".
+ * KEYS: record, conversation, work, lease, last chat. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "",
+ * the last chat as JSON or "".
  */
 const ADD = `${NOW}
 if ARGV[5] ~= "" then
@@ -88,8 +88,8 @@ export interface InboundStore {
     /** It says where the caller's own people are to be found. */
     isLast: boolean,
   ): Promise<"stored" | "known" | "lost">;
-  /** The last such place. */
-  last(caller: string): Promise<LastPlace | null>;
+  /** The last such chat. */
+  last(caller: string): Promise<LastChat | null>;
   /** Names of conversations with work that nobody else does, for so long. */
   claim(limit: number, claimMs: number): Promise<readonly string[]>;
   /** Those of a conversation that are not done, in their order. */
@@ -122,13 +122,13 @@ export function createInboundStore(redis: Redis): InboundStore {
         KEEP_MS,
         lease?.owner ?? "",
         lease?.epoch ?? "",
-        isLast ? JSON.stringify({ address, senderId: record.sender.id } satisfies LastPlace) : "",
+        isLast ? JSON.stringify({ address, senderId: record.sender.id } satisfies LastChat) : "",
       );
       return (await fromRedis(answer)) as "stored" | "known" | "lost"; // what the script returns
     },
     async last(caller) {
       const text = await fromRedis(redis.get(lastKey(caller)));
-      return text === null ? null : LastPlace.parse(JSON.parse(text));
+      return text === null ? null : LastChat.parse(JSON.parse(text));
     },
     async claim(limit, claimMs) {
       return (await fromRedis(redis.eval(CLAIM, 1, WORK, limit, claimMs))) as string[]; // members of a sorted set

@@ -5,7 +5,7 @@ import type { IncomingMessage } from "../adapters/adapter.ts";
 import { admitMessage } from "./admit-message.ts";
 import { conversationKey } from "./conversation-key.ts";
 import type { InboundRecord, InboundStore } from "./inbound-store.ts";
-import { isOwnPlace } from "./last-place.ts";
+import { isOwnChat } from "./last-address.ts";
 
 export interface TakenIn {
   readonly outcome: "stored" | "known" | "ignored";
@@ -28,7 +28,7 @@ export async function takeIn(
   const admission = admitMessage(account.settings.entry, message);
   if (admission.kind === "ignored") return { outcome: "ignored", reason: admission.reason };
   const record = recordOf(account, { message, isOwner: admission.isOwner, nowMs: now() });
-  const isLast = isOwnPlace(account, { address: record.address, senderId: record.sender.id });
+  const isLast = isOwnChat(account, { address: record.address, senderId: record.sender.id });
   const outcome = await store.add(record, lease, isLast);
   if (outcome === "lost")
     throw new Error(`the inbound connection of ${account.name} is another replica's`);

@@ -66,7 +66,10 @@ function placeOf({ delivery }: ScheduleJob): AddressInput | null {
 }
 
 /** Where the owner of a job wrote last. Null: nowhere; undefined: nobody can say now. Never rejects but for a fault. */
-export async function findLastPlace(bus: Bus, owner: string): Promise<Address | null | undefined> {
+export async function findLastAddress(
+  bus: Bus,
+  owner: string,
+): Promise<Address | null | undefined> {
   try {
     return (await call(bus, lastAddress, { onBehalfOf: owner })).address;
   } catch (error) {

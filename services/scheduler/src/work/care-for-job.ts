@@ -15,7 +15,7 @@ import {
 import { LAST_CHANNEL } from "../domain/make-job.ts";
 import { FIRST_LOOK_MS, takeDue, type DueSettings } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
-import { announce, findLastPlace } from "./announce.ts";
+import { announce, findLastAddress } from "./announce.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import { lookAtRun } from "./look-at-run.ts";
 import { sendWebhook } from "./send-webhook.ts";
@@ -191,7 +191,7 @@ async function announceAt(
   const { bus } = parts;
   if (job.delivery?.channel !== LAST_CHANNEL || run.place !== undefined)
     return announce(bus, { job, run });
-  const place = await findLastPlace(bus, job.owner);
+  const place = await findLastAddress(bus, job.owner);
   if (place === undefined) return { outcome: "again", error: "channels does not answer" };
   if (place === null)
     return {

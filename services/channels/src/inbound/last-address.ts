@@ -3,7 +3,7 @@ import type { Account, AccountBook } from "../accounts/account-book.ts";
 import type { InboundStore } from "./inbound-store.ts";
 
 /** True for a message by which the account's own user can be found: an owner wrote it in private, or in webchat the user itself. */
-export function isOwnPlace(
+export function isOwnChat(
   { settings }: Account,
   { address, senderId }: { readonly address: Address; readonly senderId: string },
 ): boolean {
@@ -13,13 +13,13 @@ export function isOwnPlace(
 }
 
 /** Where a user's own people wrote last; null where they did not, or where the account is not the user's any more. */
-export async function lastPlace(
+export async function lastAddress(
   { store, book }: { readonly store: InboundStore; readonly book: AccountBook },
   caller: string,
 ): Promise<Address | null> {
-  const place = await store.last(caller);
-  if (place === null) return null;
-  const account = book.get(place.address.channel, place.address.accountId);
+  const last = await store.last(caller);
+  if (last === null) return null;
+  const account = book.get(last.address.channel, last.address.accountId);
   if (account === null || account.settings.entry.caller !== caller) return null;
-  return isOwnPlace(account, place) ? place.address : null;
+  return isOwnChat(account, last) ? last.address : null;
 }
