@@ -312,6 +312,19 @@ test("a run that sends without a target is told to name one [F14]", async () => 
   assert.match((await world.call(reply)).text, /Action reply requires a target\./);
 });
 
+test("a message that brings the bytes of a file is told how files are sent, and a list shows nothing of it [F13] [F19]", async () => {
+  for (const [tool, args] of [
+    ["message_send", { target: "user:1", message: "x", buffer: "aGk=", filename: "hi.txt" }],
+    ["message_send_attachment", { target: "user:1", file: "hi.txt", buffer: "aGk=" }],
+  ] as const) {
+    const { text, isError: failed } = await world.call({ tool, args });
+    assert.equal(failed, true);
+    assert.match(text, /buffer is unavailable because channels take files by reference/);
+  }
+  const { tools } = await world.tools();
+  assert.doesNotMatch(JSON.stringify(tools), /"buffer"|"contentType"/);
+});
+
 test("counts calls by tool and outcome, and logs nothing of what they say", async () => {
   await write("secret-canary.txt", { token: runToken("canary") });
   const text = await toolbox.metrics.metrics();

@@ -19,7 +19,11 @@ import {
 import { messageText } from "./message-text.ts";
 
 const Media = z.string().min(1).max(4_096).describe("https://… or a path that may be sent");
+/** Bytes in the message itself, as OpenClaw's tools take them. */
+const BYTES = ["buffer", "filename", "contentType"] as const;
+const Refused = z.unknown().optional().meta({ refused: true });
 const Options = {
+  ...Object.fromEntries(BYTES.map((key) => [key, Refused])),
   dryRun: z.boolean().default(false).describe("Only looks whether it could be sent"),
   silent: z.boolean().default(false),
   bestEffort: z
@@ -178,6 +182,11 @@ async function sendNow(parts: MessageParts, context: ToolContext, sending: Sendi
   const { asCaller } = parts;
   const { action, tool, media, replyToId, threadId, effectId, rest } = sending;
   const { dryRun, silent, callerSession } = rest;
+  const refused = BYTES.find((key) => Object.hasOwn(rest, key));
+  if (refused !== undefined)
+    throw new ToolError(
+      `${refused} is unavailable because channels take files by reference; name a path that may be sent, or an https address.`,
+    );
   const said = messageText(sending.text);
   if (said === "" && media === undefined) throw new ToolError("send requires text or media");
   const { target } = sending;
