@@ -170,6 +170,9 @@ test("who may call a tool is said rule by rule", { skip }, async (t) => {
   const reach = page.getByTestId("reach");
   await reach.getByText("careful-info").waitFor();
   assert.match(await reach.innerText(), /agents: careful; a person is asked \(always\)/);
+  await page.getByText("yard policy who-can files.get_file_info", { exact: true }).waitFor();
+  await go("/policy?view=stops");
+  await page.getByText("yard policy stops", { exact: true }).waitFor();
 });
 
 test("a key is made, shown once, signs its caller in, and is revoked", { skip }, async (t) => {

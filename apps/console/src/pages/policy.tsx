@@ -21,15 +21,38 @@ const TABS = [
   { id: "stops", title: "Stops" },
 ];
 
+/** The same elsewhere: the command of `yard policy`, and the request `policy.…` on the bus. */
+function elsewhere(view: string, tool: string): { cli: string; request: string } {
+  const about = { tool: toolRefOf(tool) };
+  switch (view) {
+    case "explain":
+      return {
+        cli: `explain ${tool}`,
+        request: `explain '${JSON.stringify({ user: callerName(), ...about, args: {} })}'`,
+      };
+    case "who":
+      return { cli: `who-can ${tool}`, request: `who-can '${JSON.stringify(about)}'` };
+    case "draft":
+      return { cli: "lint policy.yaml", request: "validate '{}'" };
+    case "versions":
+    case "stops":
+      return { cli: view, request: `${view} '{}'` };
+    default:
+      return { cli: "rules", request: "rules '{}'" };
+  }
+}
+
 export function Policy() {
   // A link to a tool is a question about it.
-  const view = filterOf("view") || (filterOf("tool") === "" ? "rules" : "explain");
+  const tool = filterOf("tool");
+  const view = filterOf("view") || (tool === "" ? "rules" : "explain");
+  const { cli, request } = elsewhere(view, tool || "files.read_file");
   return (
     <Page
       title="Policy"
       about="What may be called, by whom, and when a person is asked. What no rule allows is denied."
-      cli="yard policy rules"
-      nats={`nats req yard.rpc.${callerName()}.policy.rules '{}'`}
+      cli={`yard policy ${cli}`}
+      nats={`nats req yard.rpc.${callerName()}.policy.${request}`}
     >
       <Tabs
         label="Parts of the policy"

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "preact/hooks";
+
 /** A choice of views of the same thing; the address may keep which. */
 export function Tabs(props: {
   label: string;
@@ -6,6 +8,13 @@ export function Tabs(props: {
   onChoose: (id: string) => void;
 }) {
   const { label, tabs, chosen, onChoose } = props;
+  const row = useRef<HTMLDivElement>(null);
+  // On a narrow screen the row scrolls.
+  useEffect(() => {
+    row.current
+      ?.querySelector('[aria-selected="true"]')
+      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [chosen]);
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
@@ -13,11 +22,10 @@ export function Tabs(props: {
     const next = tabs[(at + step + tabs.length) % tabs.length];
     if (next === undefined) return;
     onChoose(next.id);
-    const row = event.currentTarget as HTMLElement;
-    row.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus();
+    row.current?.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus();
   };
   return (
-    <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+    <div ref={row} class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
       {tabs.map(({ id, title }) => (
         <button
           key={id}
