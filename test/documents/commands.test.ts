@@ -26,7 +26,9 @@ test("every command line that a page of the console shows is one that yard takes
   const refused: string[] = [];
   let lines = 0;
   for (const path of globSync("apps/console/src/**/*.tsx")) {
-    for (const [, text = ""] of readFileSync(path, "utf8").matchAll(/\bcli=\{?["`]([^"`]+)["`]/g)) {
+    for (const [, text = ""] of readFileSync(path, "utf8").matchAll(
+      /\bcli(?:=\{?|: )["`]([^"`]+)["`]/g,
+    )) {
       for (const typed of text.replaceAll(/\$\{[^}]*\}/g, "x").split("; ")) {
         lines += 1;
         const taken = await isTaken(shellWords(typed.replace(/^yard /, "")));

@@ -21,24 +21,25 @@ const TABS = [
   { id: "stops", title: "Stops" },
 ];
 
-/** The same elsewhere: the command of `yard policy`, and the request `policy.…` on the bus. */
+/** The same elsewhere: as a command, and as a request `policy.…` on the bus. */
 function elsewhere(view: string, tool: string): { cli: string; request: string } {
   const about = { tool: toolRefOf(tool) };
   switch (view) {
     case "explain":
       return {
-        cli: `explain ${tool}`,
+        cli: `yard policy explain ${tool}`,
         request: `explain '${JSON.stringify({ user: callerName(), ...about, args: {} })}'`,
       };
     case "who":
-      return { cli: `who-can ${tool}`, request: `who-can '${JSON.stringify(about)}'` };
+      return { cli: `yard policy who-can ${tool}`, request: `who-can '${JSON.stringify(about)}'` };
     case "draft":
-      return { cli: "lint policy.yaml", request: "validate '{}'" };
+      return { cli: "yard policy lint policy.yaml", request: "validate '{}'" };
     case "versions":
+      return { cli: "yard policy versions", request: "versions '{}'" };
     case "stops":
-      return { cli: view, request: `${view} '{}'` };
+      return { cli: "yard policy stops", request: "stops '{}'" };
     default:
-      return { cli: "rules", request: "rules '{}'" };
+      return { cli: "yard policy rules", request: "rules '{}'" };
   }
 }
 
@@ -51,7 +52,7 @@ export function Policy() {
     <Page
       title="Policy"
       about="What may be called, by whom, and when a person is asked. What no rule allows is denied."
-      cli={`yard policy ${cli}`}
+      cli={cli}
       nats={`nats req yard.rpc.${callerName()}.policy.${request}`}
     >
       <Tabs
