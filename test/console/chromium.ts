@@ -4,7 +4,13 @@ import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+const NAMES = [
+  "chromium",
+  "chromium-browser",
+  "google-chrome-stable",
+  "google-chrome",
+  "chromium-headless-shell",
+];
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
