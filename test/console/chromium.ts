@@ -4,13 +4,7 @@ import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
-const NAMES = [
-  "chromium",
-  "chromium-browser",
-  "google-chrome-stable",
-  "google-chrome",
-  "chromium-headless-shell",
-];
+const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
