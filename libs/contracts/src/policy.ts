@@ -145,6 +145,6 @@ export const filterPolicy = rpc({
     cacheable: Cacheable.optional(),
   }),
   errors: { invalid_token: InvalidToken },
-  /** Of 20,000 tools the answer takes a while on a busy machine. */
+  /** Filtering 20,000 tools takes a while on a busy machine. */
   timeoutMs: 5_000,
 });

@@ -120,7 +120,7 @@ export const unpackSkills = rpc({
   request: z.strictObject({
     ...skillImportOptions,
     ...sentArchive,
-    /** These alone, by the `file` that a dry run says of each. Without it all of them. */
+    /** Imports only these skills: the `file` of each, as a dry run reports it. Left out: all of them. */
     only: z.array(z.string().min(1).max(1_024)).min(1).max(1_000).optional(),
   }),
   reply: ImportReply,

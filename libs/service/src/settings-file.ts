@@ -59,7 +59,7 @@ export async function openSettingsFile<Schema extends z.ZodType>(
     try {
       return JSON.parse(await readFile(path, "utf8"));
     } catch (cause) {
-      const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // whatever was thrown may be asked
+      const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT"; // any thrown value can be checked
       if (isMissing && missing !== undefined) return missing;
       throw new StartError(`${path} cannot be read: ${String(cause)}`, { hint, cause });
     }

@@ -48,7 +48,7 @@ const launch = (cli: Cli) => {
   return launchOf(options);
 };
 
-/** The server as each CLI is told of it, in the one form that we have. */
+/** How the configuration of each CLI names our server, in one common form. */
 const told: Readonly<Record<Cli, () => Promise<typeof door>>> = {
   async claude() {
     const { args } = await launch("claude");

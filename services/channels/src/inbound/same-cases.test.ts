@@ -30,7 +30,7 @@ interface Said {
   readonly isEdit?: boolean;
 }
 
-/** What the service is told of it: null where no agent may hear of it. */
+/** The message that the adapter reports; null when no agent may see it. */
 interface Heard {
   readonly from: string;
   readonly isDirect: boolean;

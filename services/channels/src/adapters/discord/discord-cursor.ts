@@ -15,7 +15,7 @@ const Cursor = z.object({
 /** Where the account is in Discord's messages: the session to resume, and if that is gone, what to fetch. */
 export type DiscordCursor = z.infer<typeof Cursor>;
 
-/** A cursor that cannot be read is as none: messages of the time away are not fetched. */
+/** An unreadable cursor counts as none: messages that came meanwhile are not fetched. */
 export function readCursor(text: string | null): DiscordCursor {
   try {
     return Cursor.parse(JSON.parse(text ?? "null"));
