@@ -70,7 +70,21 @@ const model = {
   },
 };
 
+async function echo(message: string): Promise<string> {
+  const { content } = await client.callTool({ name: "echo", arguments: { message } });
+  const [first] = content;
+  if (first?.type !== "text") throw new Error("the tool answered without a text");
+  return first.text;
+}
+
 async function fiveCalls(context: Context): Promise<string> {
+  // The AI SDK runs the calls of one answer side by side; a context of Restate refuses to be awaited by two at once.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(step: () => Promise<T>): Promise<T> => {
+    const next = last.then(step);
+    last = next.catch(() => {});
+    return next;
+  };
   const { text } = await generateText({
     model: wrapLanguageModel({ model, middleware: durableCalls(context, { maxRetryAttempts: 3 }) }),
     prompt: "go",
@@ -84,12 +98,7 @@ async function fiveCalls(context: Context): Promise<string> {
           required: ["message"],
         }),
         execute: ({ message }: { message: string }) =>
-          context.run("echo", async () => {
-            const { content } = await client.callTool({ name: "echo", arguments: { message } });
-            const [first] = content;
-            if (first?.type !== "text") throw new Error("the tool answered without a text");
-            return first.text;
-          }),
+          inTurn(() => context.run("echo", () => echo(message))),
       }),
     },
   });

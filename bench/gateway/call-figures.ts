@@ -21,6 +21,8 @@ export async function callFigures(bench: Bench, ours: OurGateway): Promise<Figur
         await call(bus, callTool, { tool: "echo", args: echoArgs }, { tokens: { server: "echo" } }),
       ),
     rest: async () => checkEcho(await post(ours, "/tools/mcp/echo/echo/call", { args: echoArgs })),
+    bare: async () =>
+      checkEcho(await post(ours.bare, "/tools/mcp/echo/echo/call", { args: echoArgs })),
     mcp: await connected(
       bench,
       "echo",
@@ -37,11 +39,23 @@ export async function callFigures(bench: Bench, ours: OurGateway): Promise<Figur
   return [
     ...ways.flatMap((way) => besideOthers(way, one, many)),
     ...ways.flatMap((way) => besideNats(way, one, many)),
+    compared({
+      name: "p50 over rest against a bare HTTP server, 1 in flight",
+      value: one.rest.p50Us,
+      unit: "µs",
+      baseline: one.bare.p50Us,
+    }),
+    compared({
+      name: "throughput over rest against a bare HTTP server, 64 in flight",
+      value: many.rest.perSecond,
+      unit: "/s",
+      baseline: many.bare.perSecond,
+    }),
   ];
 }
 
 type Loads = Readonly<
-  Record<"nats" | "rest" | "mcp" | "supergateway" | "mcpProxy" | "mcpHub", Load>
+  Record<"nats" | "rest" | "bare" | "mcp" | "supergateway" | "mcpProxy" | "mcpHub", Load>
 >;
 
 function besideOthers(way: "rest" | "mcp", one: Loads, many: Loads): Figure[] {

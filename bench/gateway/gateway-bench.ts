@@ -3,8 +3,9 @@ import type { Bench } from "../lib/bench.ts";
 import type { Report } from "../lib/figure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import { callFigures } from "./call-figures.ts";
+import { startBareServer } from "./our-gateway.ts";
 import { readerFigures } from "./reader-figures.ts";
-import { startFigure } from "./start-figure.ts";
+import { startFigures } from "./start-figure.ts";
 
 /** What the way over HTTP costs: tool calls, starts of runs, readers of events. Everything is on loopback, with everything on. */
 export async function benchGateway(bench: Bench): Promise<Report> {
@@ -18,14 +19,15 @@ export async function benchGateway(bench: Bench): Promise<Report> {
     },
   });
   const token = (await readFile(instance.httpTokenFile, "utf8")).trim();
-  const ours = { bus, instance, url: instance.httpUrl, token };
+  const bare = { url: await startBareServer(bench.stage, instance), token };
+  const ours = { bus, instance, url: instance.httpUrl, token, bare };
   return {
     name: "gateway",
     figures: [
       ...(await readerFigures(bench, ours)),
       ...(await callFigures(bench, ours)),
       // Last, since it leaves a queue of runs behind.
-      await startFigure(bench, ours),
+      ...(await startFigures(bench, ours)),
     ],
   };
 }

@@ -2,6 +2,8 @@ import { Agent, request as httpRequest } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import type { Bus } from "@switchyard/bus/connect";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
+import { freePort } from "../gateways/start-gateway.ts";
+import type { Stage } from "../lib/stage.ts";
 
 /** A running Switchyard and its gateway. */
 export interface OurGateway {
@@ -9,6 +11,22 @@ export interface OurGateway {
   readonly instance: DevInstance;
   readonly url: string;
   readonly token: string;
+  /** A server that passes requests on to NATS and does nothing else, at the same paths. */
+  readonly bare: Pick<OurGateway, "url" | "token">;
+}
+
+/** Starts the server that every gateway on Node.js's own HTTP server is compared with. */
+export async function startBareServer(
+  stage: Stage,
+  { natsUrl, stateDir }: DevInstance,
+): Promise<string> {
+  const port = await freePort();
+  await stage.process(new URL("bare-server.ts", import.meta.url), {
+    BARE_PORT: String(port),
+    BARE_NATS_URL: natsUrl,
+    BARE_STATE_DIR: stateDir,
+  });
+  return `http://127.0.0.1:${port}`;
 }
 
 /** Kept alive. `fetch` takes as much processor time for a call as the gateway does, which is not what is measured. */

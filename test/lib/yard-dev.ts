@@ -35,7 +35,10 @@ export interface DevInstance {
 }
 
 /** A connection as the person who runs the instance, as `yard` has it. */
-export function connectAsCli({ natsUrl, stateDir }: DevInstance): Promise<Bus> {
+export function connectAsCli({
+  natsUrl,
+  stateDir,
+}: Pick<DevInstance, "natsUrl" | "stateDir">): Promise<Bus> {
   const nkeySeed = () => readFile(join(stateDir, "keys", "cli.nk"), "utf8");
   return connectBus({ servers: natsUrl, user: "cli", nkeySeed });
 }
