@@ -27,8 +27,8 @@ const troubles: unknown[] = [];
 let recoveries = 0;
 const relay = newRelay();
 
-function newRelay(): EventRelay<Numbered> {
-  return new EventRelay(bus, {
+function newRelay(over = bus): EventRelay<Numbered> {
+  return new EventRelay(over, {
     isOutage: (error) =>
       isRetryable(error) || (error instanceof ServiceError && /timeout|internal/.test(error.code)),
     onTrouble: (error) => troubles.push(error),
@@ -238,3 +238,28 @@ test("loses nothing and keeps the order when nats-server is killed in the middle
   assert.deepEqual(await inStream("staying"), upTo(400));
   assert.deepEqual(await inStream("left"), []);
 });
+
+for (const [how, before] of [
+  ["before it sent anything", []],
+  ["after it sent something", [1]],
+] as const) {
+  const title = `tells who waits when its bus is closed ${how}, and does not try for ever`;
+  test(title, { timeout: 30_000 }, async () => {
+    const closing = await testBus(nats, "runner");
+    const over = newRelay(closing);
+    const push = (source: Noting, seqs: readonly number[]): void =>
+      over.push(
+        source,
+        seqs.map((seq) => numbered(source.runId, seq)),
+      );
+    const sent = new Noting(`sent-${before.length}`, before.length);
+    push(sent, before);
+    if (before.length > 0) await sent.done.promise;
+    await closing.close();
+    const left = new Noting(`left-${before.length}`, 2);
+    push(left, [1, 2]);
+    await left.done.promise;
+    assert.equal((left.failure as ServiceError).code, "disconnected");
+    assert.deepEqual(await inStream(left.runId), []);
+  });
+}

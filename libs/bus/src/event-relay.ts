@@ -52,7 +52,7 @@ const RETRY_MS = { first: 250, most: 1_000 };
 /**
  * Stores events of many sources in one stream, without waiting for one before the next is sent. The events of a
  * source keep their order, and none is stored without those before it. What an outage stops is tried again until it is
- * over or the source gives up; another error ends its source and no other.
+ * over, the source gives up or the bus is closed; another error ends its source and no other.
  */
 export class EventRelay<E extends RelayedEvent> implements IngestListener {
   readonly #connection: Connection;
@@ -129,7 +129,8 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
   }
 
   #stopped(event: Relayed<E> | undefined, error: unknown): void {
-    if (event === undefined || this.#options.isOutage(error)) {
+    const isClosed = this.#connection.nc.isClosed(); // by ourselves: it does not come back
+    if (event === undefined || (!isClosed && this.#options.isOutage(error))) {
       if (this.#attempt === 0) this.#options.onTrouble(error);
       this.#restMs = Math.min(RETRY_MS.first * 2 ** this.#attempt, RETRY_MS.most);
       this.#attempt += 1;

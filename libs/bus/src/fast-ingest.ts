@@ -88,7 +88,6 @@ export class FastIngest implements Expirable {
 
   /** Never throws. While the bus is not connected the batch ends at once. */
   send({ subject, body, headers }: ReadyMessage): void {
-    this.#subscribe();
     const now = performance.now();
     const batch = this.#batchAt(now);
     const isFirst = batch.subjects.length === 0;
@@ -98,6 +97,7 @@ export class FastIngest implements Expirable {
     batch.subjects.push(subject);
     const seq = batch.sent;
     if (!this.#connection.isConnected()) return this.#end(batch, seq, disconnected(subject));
+    this.#subscribe();
     if (isFirst) {
       try {
         this.#connection.stores.begin(subject);
