@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { connectBus } from "@switchyard/bus/connect";
-import { ensureStreams, verifyStreams } from "@switchyard/bus/streams";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { ensureKeys } from "@switchyard/cli/key-directory";
 
 import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";

@@ -1,6 +1,12 @@
-import type { Command, Contract, Event, Live, Rpc } from "@switchyard/contracts/define";
+import {
+  queueOf,
+  type Command,
+  type Contract,
+  type Event,
+  type Live,
+  type Rpc,
+} from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { allContracts } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
 import { messageSchemas, schemaNames } from "./message-schemas.ts";

@@ -1,6 +1,6 @@
 import { jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { auditStream } from "@switchyard/contracts/streams";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
@@ -44,7 +44,7 @@ const NOTHING_THERE = 404;
 export async function auditBounds(bus: Bus): Promise<AuditBounds> {
   return orUnavailable(connectionOf(bus), async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const { state, config } = await manager.streams.info(auditStream.name);
+    const { state, config } = await manager.streams.info(STREAM_NAMES.audit);
     const { first_seq: first, last_seq: last, num_deleted: missing } = state;
     const maxAgeMs = config.max_age / 1_000_000; // from nanoseconds
     return { first, last, missing, firstTime: new Date(state.first_ts), maxAgeMs };
@@ -55,7 +55,7 @@ export async function auditBounds(bus: Bus): Promise<AuditBounds> {
 export async function auditFill(bus: Bus): Promise<number> {
   return orUnavailable(connectionOf(bus), async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    const { state, config } = await manager.streams.info(auditStream.name);
+    const { state, config } = await manager.streams.info(STREAM_NAMES.audit);
     return config.max_bytes > 0 ? state.bytes / config.max_bytes : 0;
   });
 }
@@ -92,7 +92,7 @@ async function batchOf(
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const limits = { batch: BATCH, max_bytes: BATCH_BYTES };
     const messages: StoredMsg[] = [];
-    const answer = await manager.direct.getBatch(auditStream.name, { ...start, ...limits });
+    const answer = await manager.direct.getBatch(STREAM_NAMES.audit, { ...start, ...limits });
     try {
       for await (const message of answer) messages.push(message);
     } catch (error) {
@@ -123,7 +123,7 @@ async function orUnavailable<T>(
   try {
     return await ask(connection);
   } catch (error) {
-    throw infrastructureError(error, connection.user, `stream ${auditStream.name}`);
+    throw infrastructureError(error, connection.user, `stream ${STREAM_NAMES.audit}`);
   }
 }
 

@@ -16,7 +16,8 @@ import { readEvents, subscribeLive, type StoredEvent } from "./events.ts";
 import { createUserKey } from "./keys.ts";
 import { publishCommand, publishEvent, publishLive } from "./publish.ts";
 import { serve } from "./serve.ts";
-import { ensureAudit, ensureStreams, verifyStreams } from "./streams.ts";
+import { ensureAudit, ensureStreams } from "./streams.ts";
+import { verifyStreams } from "./verify-streams.ts";
 import { signalled, testBus } from "./test-bus.ts";
 import { testUsers } from "./test-users.ts";
 

@@ -5,11 +5,11 @@ import {
   tokensOf,
   type DeclaredErrors,
   type Rpc,
+  queueOf,
 } from "@switchyard/contracts/define";
 import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { queueOf } from "@switchyard/contracts/nats-permissions";
 import { isInboxOf } from "@switchyard/contracts/inboxes";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
 import type { EndpointStats } from "./answer-discovery.ts";

@@ -15,7 +15,8 @@ import { testNatsCluster } from "@switchyard/local-servers/test-cluster";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { connectionOf } from "./connection.ts";
 import { publishCommand } from "./publish.ts";
-import { ensureAudit, ensureStreams, verifyStreams } from "./streams.ts";
+import { ensureAudit, ensureStreams } from "./streams.ts";
+import { verifyStreams } from "./verify-streams.ts";
 import { testBus } from "./test-bus.ts";
 
 const nats = await testNats();

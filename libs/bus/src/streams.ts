@@ -2,7 +2,6 @@ import {
   AckPolicy,
   DeliverPolicy,
   DiscardPolicy,
-  JetStreamApiError,
   jetstreamManager,
   ReplayPolicy,
   RetentionPolicy,
@@ -15,7 +14,6 @@ import {
   type StreamSource as StreamSourceConfig,
 } from "@nats-io/jetstream";
 import { nanos, type NatsConnection } from "@nats-io/transport-node";
-import { ServiceError } from "@switchyard/contracts/errors";
 import {
   allConsumers,
   allStreams,
@@ -40,7 +38,7 @@ import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { anonymousUser, installedUsers } from "@switchyard/contracts/topology";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
-import { infrastructureError } from "./infrastructure-errors.ts";
+import { CONSUMER_NOT_FOUND, labelOf, named, orNull, STREAM_NOT_FOUND } from "./stream-requests.ts";
 
 export interface EnsuredStreams {
   /** Names of what was made: streams, `stream/consumer`, buckets. */
@@ -67,9 +65,6 @@ const UserInfo = z.object({
       .optional(),
   }),
 });
-
-const STREAM_NOT_FOUND = 10_059;
-const CONSUMER_NOT_FOUND = 10_014;
 
 export interface StreamOptions {
   /** Of each stream; without it a stream keeps what it has, and a new one gets as many as the others (1 when there are none). */
@@ -146,40 +141,6 @@ export async function ensureAudit(bus: Bus, options: StreamOptions = {}): Promis
     result.updated.push(name);
   });
   return result;
-}
-
-/**
- * Checks that the payload bucket and the given consumers exist. Rejects with a ServiceError that
- * names all that is missing and the command that makes it.
- */
-export async function verifyStreams(
-  bus: Bus,
-  consumers: readonly ConsumerDefinition[],
-): Promise<void> {
-  const { nc, user } = connectionOf(bus);
-  const manager = await jetstreamManager(nc, { checkAPI: false });
-  const missing: string[] = [];
-  const bucket = bucketStream(sharedPayloads);
-  const isMissing = async (
-    name: string,
-    code: number,
-    read: () => Promise<unknown>,
-  ): Promise<void> => {
-    if ((await named(user, name, () => orNull(read, [code, STREAM_NOT_FOUND]))) === null)
-      missing.push(name);
-  };
-  await isMissing(bucket, STREAM_NOT_FOUND, () => manager.streams.info(bucket));
-  for (const consumer of consumers) {
-    await isMissing(labelOf(consumer), CONSUMER_NOT_FOUND, () =>
-      manager.consumers.info(consumer.stream, consumer.name),
-    );
-  }
-  if (missing.length === 0) return;
-  throw new ServiceError(
-    "streams_missing",
-    `NATS has no ${missing.join(", no ")}: create streams and consumers with \`yard streams ensure\``,
-    { data: { missing } },
-  );
 }
 
 /**
@@ -360,25 +321,4 @@ function differs(wanted: object, found: object): boolean {
   return Object.entries(wanted).some(
     ([key, value]) => JSON.stringify(actual.get(key) ?? 0) !== JSON.stringify(value ?? 0),
   );
-}
-
-async function orNull<T>(read: () => Promise<T>, codes: readonly number[]): Promise<T | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof JetStreamApiError && codes.includes(error.code)) return null;
-    throw error;
-  }
-}
-
-async function named<T>(user: string, name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw infrastructureError(error, user, name);
-  }
-}
-
-function labelOf(consumer: ConsumerDefinition): string {
-  return `${consumer.stream}/${consumer.name}`;
 }

@@ -239,3 +239,8 @@ function checkTemplate(subject: string, prefix: readonly string[]): string[] {
   }
   return parts;
 }
+
+/** The queue group of an rpc: one group for each service token, so replicas share the work. */
+export function queueOf(contractName: string): string {
+  return contractName.split(".")[0] ?? contractName;
+}

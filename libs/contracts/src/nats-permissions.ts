@@ -1,6 +1,6 @@
 import { auditChain } from "./audit.ts";
 import { commandsOf, hasOwnCommands } from "./command-streams.ts";
-import { filterOf, type Command, type Event, type Live } from "./define.ts";
+import { filterOf, queueOf, type Command, type Event, type Live } from "./define.ts";
 import { eventConsumersOf } from "./event-consumers.ts";
 import { laneFilters } from "./lanes.ts";
 import {
@@ -67,11 +67,6 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   else addPayloads(user, everyone, publish);
   addJetStream(user, everyone, publish, subscribe);
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
-}
-
-/** The queue group of an rpc: one group for each service token, so replicas share the work. */
-export function queueOf(contractName: string): string {
-  return contractName.split(".")[0] ?? contractName;
 }
 
 /** What names the user itself in a subject: nobody publishes under another's name. */

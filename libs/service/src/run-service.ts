@@ -1,6 +1,6 @@
 import { isUserSeed } from "@switchyard/bus/keys";
 import { connectBus, type Bus, type BusStatus } from "@switchyard/bus/connect";
-import { verifyStreams } from "@switchyard/bus/streams";
+import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import type { Registry } from "prom-client";

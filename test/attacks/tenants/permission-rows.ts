@@ -1,6 +1,5 @@
 import { commandsOf } from "@switchyard/contracts/command-streams";
-import { filterOf, type Contract } from "@switchyard/contracts/define";
-import { queueOf } from "@switchyard/contracts/nats-permissions";
+import { filterOf, queueOf, type Contract } from "@switchyard/contracts/define";
 import {
   bucketStream,
   payloadsOf,

@@ -1,5 +1,6 @@
 import { connectBus, type Bus } from "@switchyard/bus/connect";
-import { ensureStreams, verifyStreams } from "@switchyard/bus/streams";
+import { ensureStreams } from "@switchyard/bus/streams";
+import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { allConsumers } from "@switchyard/contracts/streams";
 import { ADMIN_USER, CLI_USER } from "@switchyard/contracts/user-names";

@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { isStreamFull } from "@switchyard/bus/infrastructure-errors";
 import { publishEventJson } from "@switchyard/bus/publish";
 import { AUDIT_EVENT_OF } from "@switchyard/contracts/audit";
-import { auditStream } from "@switchyard/contracts/streams";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { Gauge, type Registry } from "prom-client";
 import { z } from "zod";
 import { envInteger } from "../env.ts";
@@ -51,7 +51,7 @@ export interface AuditOptions {
 }
 
 const STOP_MS = 5_000;
-const FULL = `the stream ${auditStream.name} is full; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\` (or NATS more disk), and all goes on by itself`;
+const FULL = `the stream ${STREAM_NAMES.audit} is full; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\` (or NATS more disk), and all goes on by itself`;
 
 /**
  * Begins the chain of this process; null when the setting says that nothing is recorded. Rejects with

@@ -1,0 +1,34 @@
+import { JetStreamApiError } from "@nats-io/jetstream";
+import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import { infrastructureError } from "./infrastructure-errors.ts";
+
+/** Of nats-server's errors.json. */
+export const STREAM_NOT_FOUND = 10_059;
+export const CONSUMER_NOT_FOUND = 10_014;
+
+/** What was read, or null when the server answers with one of the codes. */
+export async function orNull<T>(
+  read: () => Promise<T>,
+  codes: readonly number[],
+): Promise<T | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof JetStreamApiError && codes.includes(error.code)) return null;
+    throw error;
+  }
+}
+
+/** Rejects with a ServiceError that names what could not be read or made. */
+export async function named<T>(user: string, name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw infrastructureError(error, user, name);
+  }
+}
+
+/** How a consumer is called in messages: with its stream. */
+export function labelOf(consumer: ConsumerDefinition): string {
+  return `${consumer.stream}/${consumer.name}`;
+}
