@@ -41,12 +41,10 @@ test("jobs are added, listed, changed, run and removed, and an added one is on t
   assert.equal((await jobsOf({ filter: "flat" })).length, 1);
   assert.equal((await jobsOf({ query: "flat", includeDisabled: false })).length, 0);
   assert.equal((await jobsOf({ enabled: "disabled", sortBy: "name", sortDir: "desc" })).length, 1);
-  const patch = { description: "each hour", payload: { kind: "agentTurn", message: "tell" } };
+  const payload = { kind: "agentTurn", message: "tell", thinking: "high" };
+  const patch = { description: "each hour", payload };
   const { json: changed } = await callOf(owner, "cron_update", { jobId, patch });
-  assert.deepEqual(
-    [changed["description"], (changed["payload"] as Json)["message"]],
-    ["each hour", "tell"],
-  );
+  assert.deepEqual([changed["description"], changed["payload"]], ["each hour", payload]);
   const early = await callOf(owner, "cron_run", { jobId, mode: "due" });
   assert.deepEqual(early.json, { ran: false, reason: "not-due" });
   assert.equal((await callOf(owner, "cron_run", { id: jobId })).json["ran"], true);
@@ -138,6 +136,11 @@ test("what cron tools refuse, they say, and nothing is written down [F23-F29]", 
       /cron webhook delivery requires delivery\.to to be a valid http\(s\) URL/,
     ],
     ["cron_add", { job: { ...report, schedule: { kind: "daily" } } }, /job\.schedule\.kind: /],
+    [
+      "cron_add",
+      { job: { ...report, payload: { ...report.payload, thinking: "loud" } } },
+      /job\.payload\.thinking: must be one of off, none, minimal, low, medium, high, xhigh, max/,
+    ],
   ] as const)
     assert.match(await errorOf(owner, name, args), text);
   assert.equal((await readSideEffects(effectsFile)).cronAdds, 0);

@@ -298,6 +298,19 @@ test("what asks for a sandbox is started where commands are confined, and refuse
   else assert.match(String(json["error"]), /sandbox="require" needs a sandboxed target runtime/);
 });
 
+test("what is started thinks as much as it is told, and sessions_list shows it [F6] [F9]", async () => {
+  await setTools(OPEN);
+  const { client } = await connectV2();
+  const args = { task: "x", agentId: "helper", thinking: "high" };
+  const { json } = await callOf(client, "sessions_spawn", args);
+  const filter = String(json["childSessionKey"]);
+  const levels = async () =>
+    ((await callOf(client, "sessions_list", { filter })).json["sessions"] as Json[]).map(
+      ({ thinkingLevel }) => thinkingLevel,
+    );
+  assert.deepEqual(await until(levels, ([level]) => typeof level === "string"), ["high"]);
+});
+
 test("files of a task are in the workspace of what is started, as far as the policy lets them be written [F9]", async () => {
   await setTools(OPEN);
   const { client } = await speaksIn("agent:helper:files");

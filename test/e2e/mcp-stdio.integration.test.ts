@@ -250,7 +250,7 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
     [{ mode: "session" }, /mode="session" requires thread=true/],
     [{ mode: "session", thread: true }, /thread=true is unavailable because/],
     [{ attachAs: { mountPath: "a" } }, /attachAs is unavailable because/],
-    [{ thinking: "high" }, /thinking is unavailable because/],
+    [{ thinking: "loud" }, /thinking: must be one of off, none, minimal, .*, max/],
   ] as const)
     assert.match(
       await errorOf(nats, "sessions_spawn", { task: "x", agentId: "helper", ...kind }),

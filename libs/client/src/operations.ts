@@ -27,6 +27,7 @@ export type AgentDefinition = {
   skills: string[];
   maxSteps: number;
   temperature: number | null;
+  thinking: ThinkingLevel | null;
   plan: Plan | null;
   roles: string[];
   limits: {
@@ -338,6 +339,7 @@ export type JobPayload = {
   text?: SteerMessage;
   message?: SteerMessage;
   model?: ModelName;
+  thinking?: ThinkingLevel;
   timeoutSeconds?: number;
 };
 
@@ -791,6 +793,7 @@ export type RunDetail = {
   output: string | null;
   failure: RunFailure | null;
   cancellation: Cancellation | null;
+  thinking?: ThinkingLevel;
   readers?: string[];
   agentDigest: Digest;
   policyDigest?: Digest;
@@ -1051,6 +1054,7 @@ export type Session = {
     status: "succeeded" | "failed" | "cancelled" | "dead";
     model?: ModelName;
     contextWindow?: number;
+    thinking?: ThinkingLevel;
   } | null;
   totalTokens: number;
 };
@@ -1247,6 +1251,16 @@ export type Target = { kind: TargetKind; id: ProviderId };
 
 export type TargetKind = "user" | "group" | "channel";
 
+export type ThinkingLevel =
+  | "off"
+  | "none"
+  | "minimal"
+  | "low"
+  | "medium"
+  | "high"
+  | "xhigh"
+  | "max";
+
 export type Timestamp = string;
 
 export type TokenKeyUse = "signs" | "next" | "accepted";
@@ -1438,6 +1452,7 @@ export interface Operations {
         runId?: RunId;
         skill?: string;
         model?: ModelName;
+        thinking?: ThinkingLevel;
         replay?: RecordingInput;
         limits?: RunLimits;
         labels?: { [name: string]: string };
@@ -1567,6 +1582,7 @@ export interface Operations {
           status: "succeeded" | "failed" | "cancelled" | "dead";
           model?: ModelName;
           contextWindow?: number;
+          thinking?: ThinkingLevel;
         } | null;
         totalTokens: number;
         history?: SessionMessage[];
@@ -1633,6 +1649,7 @@ export interface Operations {
         message: SteerMessage;
         agent?: string;
         model?: ModelName;
+        thinking?: ThinkingLevel;
         skill?: string;
         limits?: RunLimits;
         skillsOff?: string[];

@@ -7,6 +7,7 @@ import { AgentName, Digest, ModelName, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { MAX_ROLES, RoleName } from "./run-token.ts";
 import { Diagnostic } from "./skills.ts";
+import { ThinkingLevel } from "./thinking.ts";
 
 /** `imported`: a client sent it. */
 export const AgentSource = z.enum(["project", "user", "built-in", "imported"]);
@@ -47,6 +48,8 @@ export const AgentDefinition = z.object({
   /** Model calls that a run may make. */
   maxSteps: z.int().min(1).max(1_000),
   temperature: z.number().min(0).max(2).nullable(),
+  /** Null: the provider's own. */
+  thinking: ThinkingLevel.nullable().default(null),
   plan: Plan.nullable(),
   /** Names that policies and servers know the agent's duties by. */
   roles: z.array(RoleName).max(MAX_ROLES).default([]),

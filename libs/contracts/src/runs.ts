@@ -16,6 +16,7 @@ import { SaidOrigin } from "./run-context.ts";
 import { RunWait } from "./run-waits.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
+import { ThinkingLevel } from "./thinking.ts";
 
 /** The text or the JSON object that a run works on. */
 export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())], {
@@ -62,6 +63,8 @@ export const startRun = command({
     /** A skill to activate before the first step. */
     skill: SkillName.optional(),
     model: ModelName.optional(),
+    /** In place of the agent's own. */
+    thinking: ThinkingLevel.optional(),
     /** What the models of an earlier run answered: it is played again in place of asking a model. */
     replay: Recording.optional(),
     limits: RunLimits.optional(),
@@ -187,6 +190,8 @@ export const RunDetail = RunSummary.extend({
   /** Set as soon as the run is to be cancelled; `status` says whether it has ended. */
   cancellation: Cancellation.nullable(),
   usage: Usage,
+  /** Missing: as much as the provider does by itself. */
+  thinking: ThinkingLevel.optional(),
   /** Who may look at it besides its owner; missing: nobody. */
   readers: z.array(CallerName).optional(),
   agentDigest: Digest,

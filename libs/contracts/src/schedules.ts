@@ -5,6 +5,7 @@ import { IfVersion, versionChanged } from "./if-version.ts";
 import { SessionKey } from "./session-key.ts";
 import { NextCursor } from "./list-cursor.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
+import { ThinkingLevel } from "./thinking.ts";
 
 // The objects are flat, with all fields of all kinds: model providers refuse nested unions. The scheduler says what does not go
 // together. Times are milliseconds since 1970.
@@ -47,6 +48,7 @@ export const JobPayload = z.strictObject({
   /** For `agentTurn`: the input of a run of its own. */
   message: z.string().min(1).max(LARGE_TEXT).optional(),
   model: ModelName.optional(),
+  thinking: ThinkingLevel.optional(),
   /** 0: the agent's own. */
   timeoutSeconds: z.int().min(0).max(86_400).optional(),
 });

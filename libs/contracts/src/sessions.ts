@@ -8,6 +8,7 @@ import { RunFollowUp } from "./run-follow-up.ts";
 import { RunFailure, RunLimits } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
+import { ThinkingLevel } from "./thinking.ts";
 
 /** Skills that the runs of a session do without: they are in no list that a model is given, and cannot be asked for. */
 const SkillsOff = z.array(SkillName).max(100);
@@ -51,6 +52,8 @@ export const Session = z.object({
       /** The model that it worked with, and the tokens that one has room for, where that is known. An older runner does not send them. */
       model: ModelName.optional(),
       contextWindow: z.int().positive().optional(),
+      /** Missing: nothing was said of it. */
+      thinking: ThinkingLevel.optional(),
     })
     .nullable(),
   /** Input and output tokens of all its runs. */
@@ -160,6 +163,7 @@ export const sendToSession = rpc({
       agent: AgentName.optional(),
       /** As with `skill`, it is a run of its own. */
       model: ModelName.optional(),
+      thinking: ThinkingLevel.optional(),
       /**
        * A skill to activate, with the message as its argument line; blanks are none. It is a run of its own: where a
        * message would be given to the run that is under way, this one waits.

@@ -93,6 +93,7 @@ export function readFork(
       payload: {
         input: input ?? started.input,
         model: model ?? started.model,
+        ...(started.thinking === undefined ? {} : { thinking: started.thinking }),
         labels: labels ?? started.labels,
         ...(started.invoked === undefined ? {} : { skill: started.invoked }),
         ...(started.output === undefined ? {} : { output: started.output }),

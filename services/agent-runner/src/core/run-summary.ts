@@ -94,6 +94,7 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     agentDigest: started.agentDigest,
     policyDigest: started.policyDigest,
     skills: [...state.skills],
+    ...(started.thinking === undefined ? {} : { thinking: started.thinking }),
     ...(started.readers === undefined ? {} : { readers: started.readers }),
     ...(started.catalogueCut === undefined ? {} : { skillsCut: started.catalogueCut }),
     ...(state.unavailable.length === 0 ? {} : { toolsUnavailable: [...state.unavailable] }),

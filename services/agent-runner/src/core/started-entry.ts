@@ -15,6 +15,7 @@ import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { Recording } from "@switchyard/contracts/recording";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/runs";
+import { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { z } from "zod";
 import { ToolNarrowing } from "./tool-narrowing.ts";
 import { SessionId, SessionKey } from "@switchyard/contracts/session-key";
@@ -38,6 +39,8 @@ export const StartedEntry = z.object({
   labels: z.record(z.string(), z.string()),
   model: ModelName,
   temperature: z.number().nullable(),
+  /** Missing: the provider's own. */
+  thinking: ThinkingLevel.optional(),
   /** The system prompt, with preloaded skills, the skill catalogue and what the agent kept. */
   instructions: z.string(),
   /** The first user message. */

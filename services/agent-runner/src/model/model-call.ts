@@ -1,6 +1,11 @@
-import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  SharedV4ProviderOptions,
+} from "@ai-sdk/provider";
 import { inSpan } from "@switchyard/bus/tracing";
 import type { Usage } from "@switchyard/contracts/runs";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import {
   dynamicTool,
   experimental_streamLanguageModelCall as streamLanguageModelCall,
@@ -25,6 +30,8 @@ export interface ModelRequest {
   readonly messages: ModelMessage[];
   readonly tools: readonly OfferedTool[];
   readonly temperature: number | null;
+  /** Missing: the provider's own. */
+  readonly thinking?: ThinkingLevel | undefined;
   readonly limits?: { readonly maxOutputTokens: number; readonly stopSequences: string[] };
   /** Makes the id of the n-th tool call of this answer. */
   readonly callIdOf: (index: number) => string;
@@ -77,6 +84,7 @@ async function ask(request: ModelRequest): Promise<ModelAnswer> {
         ? {}
         : { providerOptions: request.providerOptions }),
       ...(request.temperature === null ? {} : { temperature: request.temperature }),
+      ...reasoningOf(request.thinking),
     });
     for await (const part of stream) {
       // The SDK hands the signal to the provider and does not look at it itself.
@@ -93,6 +101,13 @@ async function ask(request: ModelRequest): Promise<ModelAnswer> {
   } finally {
     idle.stop();
   }
+}
+
+/** In the words of the SDK, which has one for each level. */
+function reasoningOf(
+  level: ThinkingLevel | undefined,
+): Pick<LanguageModelV4CallOptions, "reasoning"> {
+  return level === undefined ? {} : { reasoning: level === "off" ? "none" : level };
 }
 
 /** Puts the parts of a stream together: one part of the answer for each block of the model. */

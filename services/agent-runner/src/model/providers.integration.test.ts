@@ -128,6 +128,31 @@ for (const protocol of Object.keys(PROVIDERS)) {
   });
 }
 
+/** A model that thinks, and what its provider is told. */
+const THINKERS: Record<Protocol, { readonly model: string; readonly told: object }> = {
+  chat: { model: "any", told: { reasoning_effort: "low" } },
+  responses: { model: "gpt-5", told: { reasoning: { effort: "low" } } },
+  messages: { model: "claude-sonnet-4-5", told: { thinking: { type: "enabled" } } },
+  gemini: { model: "gemini-3-pro", told: { generationConfig: { thinkingConfig: {} } } },
+};
+
+for (const [protocol, { model: id, told }] of Object.entries(THINKERS)) {
+  test(`${protocol}: is told how much to think in its own words, and nothing of it when nobody said it [F9]`, async () => {
+    const model = await registry.open(`${protocol}/${id}`, { plan: null, input: "x" });
+    server.answer({ text: ["done"] }, { text: ["done"] });
+    await ask(protocol, { model });
+    assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body), /reasoning_|effort|thinking/);
+    await ask(protocol, { model, thinking: "low" });
+    assert.partialDeepStrictEqual(server.requests.at(-1)?.body, told);
+  });
+}
+
+test("off is none", async () => {
+  server.answer({ text: ["done"] });
+  await ask("chat", { thinking: "off" });
+  assert.equal(server.requests.at(-1)?.body["reasoning_effort"], "none");
+});
+
 // Gemini has no text arguments that could be broken.
 for (const protocol of ["chat", "responses", "messages"]) {
   test(`${protocol}: keeps malformed arguments as the text that the model wrote`, async () => {

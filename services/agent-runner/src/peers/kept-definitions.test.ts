@@ -41,6 +41,7 @@ const agent = {
   skills: [],
   maxSteps: 1,
   temperature: null,
+  thinking: null,
   plan: null,
   roles: [],
   limits: NO_AGENT_LIMITS,

@@ -73,12 +73,13 @@ export class ModelCaller {
   /** The answer of one step. Rejects with ModelFailure or ModelUnusable when no model gives one. */
   async ask(state: RunState, step: number, tools: readonly OfferedTool[]): Promise<StepAnswer> {
     const { started } = state;
-    const { runId, instructions, temperature } = started;
+    const { runId, instructions, temperature, thinking } = started;
     const answer = await this.#askAny(started, candidatesOf(state, this.#context.models), {
       instructions,
       messages: conversationOf(state),
       tools,
       temperature,
+      thinking,
       callIdOf: (index) => `${runId}:${step}:${index}`,
       onDelta: (delta) => this.#listener.onDelta(step, delta),
       onReset: () => this.#listener.onReset(step),

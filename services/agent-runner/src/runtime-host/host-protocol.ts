@@ -1,5 +1,7 @@
 // What a runner and the host process of one run say to each other: lines of JSON over the host's standard input and output.
 
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+
 /** The programs that Switchyard knows how to start; `acp` is any that speaks the Agent Client Protocol. */
 export const CLIS = ["claude", "codex", "gemini", "opencode", "acp"] as const;
 export type Cli = (typeof CLIS)[number];
@@ -27,6 +29,8 @@ export interface HostStart {
   readonly env: Readonly<Record<string, string>>;
   /** Null: the CLI's own choice. */
   readonly model: string | null;
+  /** How much its model thinks; null: the CLI's own choice. */
+  readonly thinking: Exclude<ThinkingLevel, "off"> | null;
   readonly apiKey: string | null;
   readonly baseURL: string | null;
   /** The run's own directory: what the CLI keeps of its session, and where it works. */

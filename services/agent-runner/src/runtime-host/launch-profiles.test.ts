@@ -19,13 +19,14 @@ const door = {
 };
 const KEY = "canary-key";
 
-const launch = (cli: Cli) => {
+const launch = (cli: Cli, thinking: HostStart["thinking"] = null) => {
   const start: HostStart = {
     type: "start",
     cli,
     command: [cli],
     env: {},
     model: "m",
+    thinking,
     apiKey: KEY,
     baseURL: "http://127.0.0.1:1",
     directory: home,
@@ -95,6 +96,23 @@ async function overAcp(cli: Cli): Promise<typeof door> {
     env: Object.fromEntries(variables.map(({ name, value }) => [name, value])) as typeof door.env,
   };
 }
+
+test("a CLI that can be told how much to think is told it, and nothing when nobody said it [F9]", async () => {
+  const effortOf = async (thinking?: HostStart["thinking"]) => {
+    const { args } = await launch("claude", thinking);
+    return args.includes("--effort") ? args[args.indexOf("--effort") + 1] : null;
+  };
+  assert.deepEqual(
+    [await effortOf(), await effortOf("none"), await effortOf("xhigh")],
+    [null, "low", "xhigh"],
+  );
+  const config = async (thinking?: HostStart["thinking"]) => {
+    await launch("codex", thinking);
+    return readFile(join(home, "codex", "config.toml"), "utf8");
+  };
+  assert.doesNotMatch(await config(), /model_reasoning_effort/);
+  assert.match(await config("high"), /^model_reasoning_effort = "high"$/m);
+});
 
 test("one form of our server is translated for each CLI, and no secret is in its arguments [F4] [X43]", async () => {
   for (const [cli, server] of Object.entries(told)) {

@@ -42,6 +42,8 @@ function acpModel({ model, apiKey, baseURL }: DriverOptions["start"]): Record<st
 }
 
 async function claude({ start, door, home }: DriverOptions): Promise<Launched> {
+  // It has no less than low.
+  const effort = start.thinking === "none" || start.thinking === "minimal" ? "low" : start.thinking;
   const config = join(home, "mcp.json");
   const server = { type: "stdio", ...door, timeout: DAY_MS };
   await writePrivate(config, JSON.stringify({ mcpServers: { [SERVER_NAME]: server } }));
@@ -56,6 +58,7 @@ async function claude({ start, door, home }: DriverOptions): Promise<Launched> {
       "--mcp-config",
       config,
       ...(start.model === null ? [] : ["--model", start.model]),
+      ...(effort === null ? [] : ["--effort", effort]),
     ],
     env: defined({
       CLAUDE_CONFIG_DIR: join(home, "claude"),
@@ -85,6 +88,7 @@ async function codex({ start, door, home }: DriverOptions): Promise<Launched> {
   const config = [
     ...(provider.length === 0 ? [] : ['model_provider = "configured"']),
     ...(start.model === null ? [] : [`model = ${quote(start.model)}`]),
+    ...(start.thinking === null ? [] : [`model_reasoning_effort = ${quote(start.thinking)}`]),
     'approval_policy = "never"\nsandbox_mode = "read-only"\nweb_search = "disabled"',
     "project_doc_max_bytes = 0\ncheck_for_update_on_startup = false",
     "analytics.enabled = false\nagents.enabled = false",

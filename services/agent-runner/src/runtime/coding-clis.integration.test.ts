@@ -29,6 +29,8 @@ const OFFERED: Partial<Record<CodingCli["cli"], readonly string[]>> = {
 /** Keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
 const FORGETFUL: CodingCli["cli"] = "gemini";
 
+/** What is told how much to think, and tells its model. */
+const THINKS: ReadonlySet<CodingCli["cli"]> = new Set(["codex", "claude"]);
 /** What no prompt or tool of a CLI says. */
 const WRITTEN = "plugh";
 /** What a user of these CLIs has in the home directory, comments and a broken file with it. */
@@ -66,6 +68,7 @@ for (const { tried, program } of found) {
       const seen = JSON.stringify(model.requests.map(({ body }) => body));
       assert.match(seen, /\/Read it and write it/);
       assert.doesNotMatch(seen, /canary-key/);
+      if (THINKS.has(tried.cli)) assert.match(seen, /"effort":"low"/);
       const { run } = await call(lab.bus, getRun, { runId: "tried" });
       assert.ok(run.usage.inputTokens > 0 && run.usage.outputTokens > 0, "tokens are counted");
     },
@@ -153,7 +156,10 @@ async function prepare(tried: CodingCli, program: FoundCli) {
     sandbox: sandbox.skip === false ? "bubblewrap" : "off",
   };
   await writeFile(modelsFile, JSON.stringify({ providers: { tried: provider } }));
-  lab.peers.agents.set("coder", agent("coder", { model: "tried/gpt-5", tools: ["mcp__lab__*"] }));
+  lab.peers.agents.set(
+    "coder",
+    agent("coder", { model: "tried/gpt-5", thinking: "low", tools: ["mcp__lab__*"] }),
+  );
   lab.peers.tools.set("read", ({ path }) => `contents of ${String(path)}`);
   const env = {
     YARD_MODELS_FILE: modelsFile,

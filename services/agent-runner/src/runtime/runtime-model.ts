@@ -34,7 +34,7 @@ export function createRuntimeModel(
     runId: string,
     options: LanguageModelV4CallOptions,
   ): Promise<RuntimeHost> => {
-    const { prompt } = options;
+    const { prompt, reasoning = "provider-default" } = options;
     const tools = toolsOf(options);
     const waiting = hosts.waiting(runId);
     const results = resultsOf(prompt);
@@ -48,6 +48,7 @@ export function createRuntimeModel(
     }
     return hosts.start(runId, {
       ...settings,
+      thinking: reasoning === "provider-default" ? null : reasoning,
       sandbox: await sandbox(),
       tools,
       firstText: firstText(prompt),

@@ -117,7 +117,7 @@ export async function leaveSession(
  */
 export async function settleInSession(parts: SessionParts, state: RunState): Promise<void> {
   const { started, end, usage, messages, turns, updatedAt } = state;
-  const { session, runId, model, contextWindow } = started;
+  const { session, runId, model, thinking, contextWindow } = started;
   const slot = session === undefined ? null : slotOfId(session.sessionId);
   if (session === undefined || slot === null || end === null) return;
   const { sessionId } = session;
@@ -131,6 +131,7 @@ export async function settleInSession(parts: SessionParts, state: RunState): Pro
     turns: turns.length,
     preview: previewOf(state),
     model,
+    ...(thinking !== undefined && { thinking }),
     ...(contextWindow !== undefined && { contextWindow }),
   };
   const outcome = await parts.store.change(slot, ({ record }) => {

@@ -139,8 +139,10 @@ async function endedRun(
 
 /** What a run that is under way cannot be given by a message; it would be dropped without a word. */
 function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
-  const { skill, model, limits, replay, output } = payload;
-  return [skill, model, limits, replay, output, followUp].some((request) => request !== undefined);
+  const { skill, model, thinking, limits, replay, output } = payload;
+  return [skill, model, thinking, limits, replay, output, followUp].some(
+    (request) => request !== undefined,
+  );
 }
 
 /** Where a message belongs; null when the caller has no session by that id or owner. */

@@ -101,7 +101,7 @@ async function refOf(
 }
 
 function commandOf(
-  { message, model, skill, limits, onBusy, runId, followUp }: Request,
+  { message, model, thinking, skill, limits, onBusy, runId, followUp }: Request,
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
@@ -109,6 +109,7 @@ function commandOf(
     input: message,
     session,
     ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
     ...(skill === undefined ? {} : { skill }),
     ...(limits === undefined ? {} : { limits }),
     ...(onBusy === undefined ? {} : { onBusy }),

@@ -8,6 +8,7 @@ import {
   sessionReset,
 } from "@switchyard/contracts/session-events";
 import { runMerged } from "@switchyard/contracts/run-events";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { withFact, withRefusal, withRunFact } from "./session-facts.ts";
 import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
 import { bornAt, sessionIdOf } from "./session-slot.ts";
@@ -76,6 +77,7 @@ export interface Ending {
   readonly turns: number;
   readonly preview: string;
   readonly model?: string;
+  readonly thinking?: ThinkingLevel;
   /** In tokens; missing: nobody knows it. */
   readonly contextWindow?: number;
 }
@@ -100,7 +102,8 @@ export function settle(
   if (session === null || session.sessionId !== ending.sessionId)
     return { record, next: null, isNews: false };
   if (!isEnding(record, ending)) return { record, next: waitingFor(session), isNews: false };
-  const { runId, status, at, tokens, messages, turns, preview, model, contextWindow } = ending;
+  const { runId, status, at, tokens, messages, turns, preview } = ending;
+  const { model, thinking, contextWindow } = ending;
   const known = toldOf(record, runId);
   const others = session.untold.filter((other) => other.runId !== runId);
   const untold =
@@ -115,6 +118,7 @@ export function settle(
       runId,
       status,
       ...(model !== undefined && { model }),
+      ...(thinking !== undefined && { thinking }),
       ...(contextWindow !== undefined && { contextWindow }),
     },
     untold,

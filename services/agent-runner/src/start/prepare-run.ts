@@ -80,7 +80,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);
-  const { model, played } = thinkingOf(command, { agent, provenance, models });
+  const { model, played } = modelOf(command, { agent, provenance, models });
   const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
     grantToken(
@@ -120,7 +120,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     input: command.payload.input,
     labels: command.payload.labels ?? {},
     model,
-    temperature: agent.temperature,
+    ...settingsOf(command, agent),
     instructions: systemPrompt([
       agent.systemPrompt,
       ...preloaded.map(({ text }) => text),
@@ -158,7 +158,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
  * The model of a run, and what is played in its place: a recording, or the plan of an agent that a client sent. A child and a
  * copy of a dictated run are marked like it, whatever they think with.
  */
-function thinkingOf(
+function modelOf(
   { requester, payload, dictation = {} }: RunCommand,
   {
     agent,
@@ -177,6 +177,15 @@ function thinkingOf(
   const isSent = provenance !== undefined && provenance.source !== "root";
   const isPlan = isSent && model.startsWith("scripted/");
   return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
+}
+
+/** What the model is told beside the conversation. */
+function settingsOf(
+  { payload }: RunCommand,
+  { temperature, ...agent }: AgentDefinition,
+): Pick<StartedEntry, "temperature" | "thinking"> {
+  const thinking = payload.thinking ?? agent.thinking;
+  return { temperature, ...(thinking === null ? {} : { thinking }) };
 }
 
 /** The facts about the agent that the policy gets, as its file has them. */

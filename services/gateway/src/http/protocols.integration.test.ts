@@ -21,6 +21,7 @@ const agent: AgentDefinition = {
   skills: [],
   maxSteps: 1,
   temperature: null,
+  thinking: null,
   plan: null,
   roles: [],
   limits: NO_AGENT_LIMITS,

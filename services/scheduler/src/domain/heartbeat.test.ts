@@ -34,7 +34,7 @@ function runOf(record: JobRecord): ActiveRun {
   return run;
 }
 
-test("what waits for a heartbeat has the run of all that waits for it, with the same agent, session and model", () => {
+test("what waits for a heartbeat has the run of all that waits for it, with the same agent, session, model and level of thinking", () => {
   const run = runOf(waiting("plants"));
   assert.ok(run.checkAtMs > NOW + MINUTE && run.checkAtMs <= NOW + 31 * MINUTE);
   assert.ok(isHeartbeat(run.start.runId ?? ""));
@@ -43,6 +43,7 @@ test("what waits for a heartbeat has the run of all that waits for it, with the 
     { sessionKey: "desk" },
     { agentId: "other" },
     { payload: { kind: "systemEvent", text: "x", model: "scripted/plan" } },
+    { payload: { kind: "systemEvent", text: "x", thinking: "low" } },
   ])
     assert.notEqual(runOf(waiting("other", other)).runId, run.runId);
   assert.ok(!isHeartbeat(runOf(waiting("now", { wakeMode: "now" })).start.runId ?? ""));

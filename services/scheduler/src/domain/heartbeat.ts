@@ -25,9 +25,16 @@ export function waitingRun(
   run: ActiveRun,
   { owner, heartbeatMs, now }: { owner: string; heartbeatMs: number; now: number },
 ): ActiveRun {
-  const { session, model, limits } = run.start;
+  const { session, model, limits, thinking } = run.start;
   const atMs = nextHeartbeat(owner, heartbeatMs, now);
-  const what = JSON.stringify([run.agent, session, model, limits]);
+  const what = JSON.stringify([
+    run.agent,
+    session,
+    model,
+    limits,
+    // Without one the name is that of versions before.
+    ...(thinking === undefined ? [] : [thinking]),
+  ]);
   const digest = createHash("sha256").update(what).digest("hex").slice(0, 16);
   const runId = `${PREFIX}${digest}-${atMs.toString(36)}`;
   const start = { ...run.start, runId };

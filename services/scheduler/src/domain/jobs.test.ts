@@ -66,6 +66,14 @@ test("the run of a due time has one id, however often it is begun", () => {
   assert.match(first?.runId ?? "", /^team-a~cron-[0-9a-f]{16}-[0-9a-z]+$/);
 });
 
+test("the run of a job has its model and thinks as much as it says [F25]", () => {
+  const said = { model: "scripted/plan", thinking: "high" };
+  const [run] = recordOf(
+    takeDue(job({ payload: { ...turn, ...said } }), NOW + MINUTE, settings),
+  ).active;
+  assert.deepEqual([run?.start.model, run?.start.thinking], ["scripted/plan", "high"]);
+});
+
 test("after a downtime there is one run, or none, as the job says", () => {
   const later = NOW + 10 * MINUTE;
   const once = takeDue(job({ catchUp: "once" }), later, settings);

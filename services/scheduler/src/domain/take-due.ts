@@ -196,6 +196,7 @@ function newRun(
       runId: name,
       input: payload.message ?? payload.text ?? "",
       ...(payload.model !== undefined && { model: payload.model }),
+      ...(payload.thinking !== undefined && { thinking: payload.thinking }),
       ...(timeoutSeconds > 0 && { limits: { timeoutMs: timeoutSeconds * 1_000 } }),
       ...(job.sessionTarget === "main" && {
         session: job.sessionKey ?? "main",

@@ -3,6 +3,7 @@ import { JobCatchUp, JobDelivery, JobOverlap, JobSchedule } from "@switchyard/co
 import { SessionKey } from "@switchyard/contracts/session-key";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { ForeignSource } from "@switchyard/contracts/topology";
+import { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { isService } from "@switchyard/contracts/user-names";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import {
@@ -84,6 +85,7 @@ const Trigger = z.strictObject({
   input: Text,
   session: SessionKey.optional(),
   model: ModelName.optional(),
+  thinking: ThinkingLevel.optional(),
   timeoutSeconds: z.int().min(0).max(86_400).optional(),
   delivery: JobDelivery.optional(),
   overlap: JobOverlap.optional(),
@@ -199,10 +201,12 @@ function jobProblems(declaration: Declaration, index: number): ShapeProblem[] {
 }
 
 function declarationOf(trigger: Trigger): Declaration {
-  const { id, description, agent, input, session, model, timeoutSeconds, delivery } = trigger;
+  const { id, description, agent, input, session, delivery } = trigger;
+  const { model, thinking, timeoutSeconds } = trigger;
   const { schedule, message, overlap = "skip", catchUp = "once", enabled, owner } = trigger;
   const more = {
     ...(model !== undefined && { model }),
+    ...(thinking !== undefined && { thinking }),
     ...(timeoutSeconds !== undefined && { timeoutSeconds }),
   };
   const isMain = session !== undefined;

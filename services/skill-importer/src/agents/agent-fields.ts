@@ -4,6 +4,7 @@ import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { nearestName } from "@switchyard/contracts/nearest-name";
+import { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { z } from "zod";
 import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 import { limitedTools } from "../skill/client-tools.ts";
@@ -50,6 +51,7 @@ const AgentFields = z.object({
   skills: z.array(SkillName, { error: "must be a list of skill names" }).nullish(),
   max_tool_iterations: whole(1, 1_000).optional(),
   temperature: between({ least: 0, most: 2 }).nullish(),
+  thinking: ThinkingLevel.nullish(),
   context_window: whole(1_024, 100_000_000).nullish(),
   memory_bytes: whole(MEMORY_ROOM.least, MEMORY_ROOM.most).nullish(),
   shared_memory: z.boolean({ error: "must be true or false" }).nullish(),

@@ -57,6 +57,7 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
     "skills: [summarise-files]",
     "max_tool_iterations: 7",
     "temperature: 0.5",
+    "thinking: high",
     "context_window: 200000",
     "plan: { answer: done }",
   ].join("\n");
@@ -71,6 +72,7 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
     skills: ["summarise-files"],
     maxSteps: 7,
     temperature: 0.5,
+    thinking: "high",
     plan: { steps: [], answer: "done" },
     roles: [],
     limits: NO_AGENT_LIMITS,
@@ -134,6 +136,11 @@ for (const [text, message, line] of [
   ["limits:\n  wall_time: 25h", "limits.wall_time: must be from 1s to 24h", 2],
   ["limits:\n  depth: 17", "limits.depth: must be a whole number from 0 to 16", 2],
   ["temperature: 2.1", "temperature: must be a number from 0 to 2", 1],
+  [
+    "thinking: loud",
+    "thinking: must be one of off, none, minimal, low, medium, high, xhigh, max",
+    1,
+  ],
   ["context_window: 12", "context_window: must be a whole number from 1024 to 100000000", 1],
   ["memory_bytes: 99999", "memory_bytes: must be a whole number from 256 to 32768", 1],
   ["approval: maybe", "approval: must be one of auto, session, always", 1],
@@ -175,7 +182,7 @@ test("gives a file with nothing but a name the defaults", () => {
   assert.equal(agent.model, null);
   assert.equal(agent.tools, null);
   assert.equal(agent.maxSteps, 20);
-  assert.equal(agent.temperature, null);
+  assert.deepEqual([agent.temperature, agent.thinking], [null, null]);
 });
 
 for (const [written, tools] of [
@@ -254,7 +261,7 @@ test("points at every mistake of a file at once [D57]", () => {
     {
       code: "unknown_key",
       message:
-        'unknown key "colour" is ignored: the keys are name, description, model, runtime, system_prompt, tools, skills, max_tool_iterations, temperature, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
+        'unknown key "colour" is ignored: the keys are name, description, model, runtime, system_prompt, tools, skills, max_tool_iterations, temperature, thinking, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },

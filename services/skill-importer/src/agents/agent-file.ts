@@ -124,6 +124,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
     skills: file.skills ?? [],
     maxSteps: maxStepsOf(file),
     temperature: file.temperature ?? null,
+    thinking: file.thinking ?? null,
     plan: planned.plan,
     roles: file.roles ?? [],
     limits: limitsOf(file),

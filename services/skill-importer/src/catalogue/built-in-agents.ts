@@ -9,6 +9,7 @@ const DEFAULTS = {
   skills: [],
   maxSteps: 20,
   temperature: null,
+  thinking: null,
   plan: null,
   roles: [],
   limits: NO_AGENT_LIMITS,

@@ -79,6 +79,7 @@ export function rowOf(session: Session, messages?: readonly SessionMessage[]) {
     sessionId,
     agentId: agent,
     model: model ?? lastRun?.model ?? null,
+    thinkingLevel: lastRun?.thinking ?? null,
     contextTokens: lastRun?.contextWindow ?? null,
     totalTokens,
     // Each of its runs is given the agent's instructions.

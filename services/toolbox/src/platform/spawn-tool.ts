@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { patchSession, sendToSession } from "@switchyard/contracts/sessions";
+import { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
@@ -39,7 +40,6 @@ const refusedShape = Object.fromEntries(REFUSED_KEYS.map((key) => [key, Refused]
 /** Parameters that OpenClaw's takes, and why this one does not. */
 const UNAVAILABLE = {
   attachAs: "attachments are put into a directory of their own, which the result names (relDir)",
-  thinking: "runs have no such setting; give another model instead",
 } as const;
 const unavailableShape = Object.fromEntries(Object.keys(UNAVAILABLE).map((key) => [key, Refused]));
 
@@ -48,6 +48,7 @@ const Spawning = z.strictObject({
   label: z.string().max(128).optional(),
   agentId: z.string().max(64).optional().describe("Left out: the agent of your session"),
   model: z.string().max(170).optional(),
+  thinking: ThinkingLevel.optional().describe("How much it thinks; left out: the agent's own"),
   runtime: z.literal("subagent").optional().describe("There is no other one"),
   mode: z.enum(["run", "session"]).optional().describe("Only run is available here"),
   thread: z.boolean().default(false).describe("Not available here"),
@@ -80,7 +81,7 @@ export function createSpawnTool(parts: AccessParts) {
     input: Spawning,
     async run(args, context) {
       checkKind(args);
-      const { task, label, agentId, model, attachments = [] } = args;
+      const { task, label, agentId, model, thinking, attachments = [] } = args;
       if (args.sandbox === "require" && !isConfined)
         return forbidden(
           'sessions_spawn sandbox="require" needs a sandboxed target runtime, and commands are not confined here. Use sandbox="inherit".',
@@ -110,6 +111,7 @@ export function createSpawnTool(parts: AccessParts) {
         message,
         runId,
         ...(model !== undefined && { model }),
+        ...(thinking !== undefined && { thinking }),
         ...(followUp !== null && { followUp }),
         ...(seconds > 0 && {
           limits: {

@@ -1,0 +1,77 @@
+import { call } from "@switchyard/bus/call";
+import { publishCommand } from "@switchyard/bus/publish";
+import { forkRun } from "@switchyard/contracts/run-commands";
+import { getRun } from "@switchyard/contracts/runs";
+import { getSession, sendToSession } from "@switchyard/contracts/sessions";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startModelServer } from "../../test-fixtures/model-server.ts";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { startLab } from "../../test-fixtures/runner-lab.ts";
+
+const model = await startModelServer();
+const modelsFile = join(await testDirectory(), "models.json");
+const local = { type: "openai-compatible", baseURL: `${model.url}/v1` };
+await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local } }));
+const lab = await startLab();
+await lab.runner({ YARD_MODELS_FILE: modelsFile });
+lab.peers.tools.set("echo", () => "heard");
+lab.peers.agents.set("plain", agent("plain", { model: "local/m" }));
+lab.peers.agents.set("deep", agent("deep", { model: "local/m", thinking: "high" }));
+
+const asked = (): unknown[] => model.requests.map(({ body }) => body["reasoning_effort"]);
+
+test("a run thinks as much as its command says, else as its agent says, in each of its steps [F9]", async () => {
+  const echo = { id: "call_1", name: labTool("echo"), args: "{}" };
+  model.answer({ calls: [echo] }, { text: ["done"] });
+  await lab.command("deep", { runId: "own", input: "x" });
+  await lab.eventsUntil("own", "finished");
+  assert.deepEqual(asked(), ["high", "high"]);
+  for (const [runId, name, thinking] of [
+    ["less", "deep", "low"],
+    ["none", "deep", "off"],
+    ["said", "plain", "medium"],
+    ["unsaid", "plain", undefined],
+  ] as const) {
+    model.answer({ text: ["done"] });
+    await lab.command(name, { runId, input: "x", thinking });
+    await lab.eventsUntil(runId, "finished");
+    const { run } = await call(lab.bus, getRun, { runId });
+    assert.equal(run.thinking, thinking);
+    assert.equal(asked().at(-1), thinking === "off" ? "none" : thinking);
+  }
+});
+
+test("a copy of a run thinks as much as that one", async () => {
+  model.answer({ text: ["done"] });
+  const copy = { newRunId: "copied", fromStep: 1 };
+  await publishCommand(lab.bus, forkRun, { runId: "less" }, copy);
+  await lab.eventsUntil("copied", "finished");
+  assert.equal(asked().at(-1), "low");
+});
+
+test("a level that there is not is refused with those that there are [F9]", async () => {
+  await lab.command("plain", { runId: "loud", input: "x", thinking: "loud" });
+  const events = await lab.eventsUntil("loud", "rejected");
+  assert.match(
+    JSON.stringify(events.at(-1)?.payload),
+    /thinking: must be one of off, none, minimal, low, medium, high, xhigh, max/,
+  );
+});
+
+test("a message of a session may say it for its own run, and the session shows what its last run had [F6] [F9]", async () => {
+  model.answer({ text: ["one"] }, { text: ["two"] });
+  const say = (more: object) =>
+    call(lab.bus, sendToSession, { session: "talk", message: "hi", timeoutSeconds: 20, ...more });
+  const shown = async () =>
+    (await call(lab.bus, getSession, { session: "talk" })).session.lastRun?.thinking;
+  assert.equal((await say({ agent: "plain", thinking: "minimal" })).status, "ok");
+  assert.equal(asked().at(-1), "minimal");
+  assert.equal(await shown(), "minimal");
+  assert.equal((await say({})).status, "ok");
+  assert.equal(asked().at(-1), undefined);
+  assert.equal(await shown(), undefined);
+});
