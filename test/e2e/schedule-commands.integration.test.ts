@@ -46,7 +46,17 @@ test("a job is added, shown, changed, run, paused, resumed and removed by its na
   assert.match(added, /^says +what is new$/m);
   assert.match(await said("schedules", "list"), /^job-\w+ +morning report +0 7 .*helper +2\d{3}-/m);
 
-  await said("schedules", "edit", "morning report", "--message", "tell me", "--overlap", "queue");
+  await said(
+    "schedules",
+    "edit",
+    "morning report",
+    "--message",
+    "tell me",
+    "--overlap",
+    "queue",
+    "--thinking",
+    "low",
+  );
   await said("schedules", "edit", "morning report", "--stagger", "30s", "--name", "report");
   const { id, schedule, payload, overlap } = await jobOf("report");
   assert.deepEqual(schedule, {
@@ -55,7 +65,12 @@ test("a job is added, shown, changed, run, paused, resumed and removed by its na
     tz: "Europe/Berlin",
     staggerMs: 30_000,
   });
-  assert.deepEqual(payload, { kind: "agentTurn", message: "tell me", timeoutSeconds: 60 });
+  assert.deepEqual(payload, {
+    kind: "agentTurn",
+    message: "tell me",
+    timeoutSeconds: 60,
+    thinking: "low",
+  });
   assert.equal(overlap, "queue");
 
   await refused(1, /nothing was begun: it is not due/, "schedules", "run", "report", "--due");

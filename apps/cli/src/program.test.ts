@@ -5,6 +5,7 @@ import { OnLimit } from "@switchyard/contracts/runs";
 import { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
 import { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
 import { SkillScope } from "@switchyard/contracts/skills";
+import { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { CommanderError, type Command } from "commander";
 import { buildProgram } from "./program.ts";
 import {
@@ -15,6 +16,7 @@ import {
   LOG_LEVELS,
   SESSION_KINDS,
   SKILL_SCOPES,
+  THINKING_LEVELS,
   WAKE_MODES,
 } from "./program/command-options.ts";
 import { leadingOptionsLast } from "./program/global-options.ts";
@@ -133,4 +135,5 @@ test("the words of options are those of the contracts", () => {
   assert.deepEqual(JOB_OVERLAPS, JobOverlap.options);
   assert.deepEqual(JOB_CATCH_UPS, JobCatchUp.options);
   assert.deepEqual(LOG_LEVELS, LogLevel.options);
+  assert.deepEqual(THINKING_LEVELS, ThinkingLevel.options);
 });

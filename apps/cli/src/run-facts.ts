@@ -17,6 +17,7 @@ export function factsOf(run: RunDetail): [string, string][] {
     ...(cancellation === null ? [] : [["cancelled", cancelText(cancellation)] as [string, string]]),
     ...waits.map((wait): [string, string] => ["waits for", waitText(wait)]),
     ["model", modelLabel(run.model)],
+    ["thinking", run.thinking ?? ""],
     ["requested by", run.requester],
     ["session", session === undefined ? "" : `${session.key}  ${session.sessionId}`],
     ["works for", parent === undefined ? "" : `run ${parent.runId}`],

@@ -53,6 +53,7 @@ export async function show(
     ["description", agent.description],
     ["model", agent.model === null ? "(config default)" : modelLabel(agent.model)],
     ["temperature", agent.temperature === null ? "(provider default)" : String(agent.temperature)],
+    ["thinking", agent.thinking ?? ""],
     ["max tool iterations", String(agent.maxSteps)],
     ["scope", agent.source],
     [

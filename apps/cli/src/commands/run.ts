@@ -4,6 +4,7 @@ import type { StoredEvent } from "@switchyard/bus/events";
 import { AgentName, fullRunId } from "@switchyard/contracts/ids";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { findBus, withBus } from "../bus-session.ts";
 import { Decider } from "../chat/decide.ts";
 import { terminalPerson } from "../chat/terminal-person.ts";
@@ -25,6 +26,7 @@ export interface RunOptions extends LimitOptions {
   readonly wait: boolean;
   readonly inputJson?: true;
   readonly model?: string;
+  readonly thinking?: ThinkingLevel;
   readonly skill?: string;
   readonly label: Readonly<Record<string, string>>;
   /** Key or id of the session that it is said in, and what happens while a run of it is under way. */
@@ -75,7 +77,7 @@ interface Start extends RunStart {
 
 /** Builds the command. Its schema is checked where it is published; what only a terminal can get wrong, here. */
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
-  const { model, skill, label, session, onBusy } = options;
+  const { model, thinking, skill, label, session, onBusy } = options;
   const limits = limitsOf(options);
   if (input.trim() === "" && skill === undefined)
     throw new CliError("usage", "the input is empty: the agent would not know what to do", {
@@ -87,6 +89,7 @@ export function commandOf(input: string, options: Omit<RunOptions, "wait">): Run
     input: options.inputJson === true ? parseObject(input) : input,
     runId: runIdOf(Date.now(), randomBytes(10)),
     ...(model === undefined ? {} : { model }),
+    ...(thinking === undefined ? {} : { thinking }),
     ...(skill === undefined ? {} : { skill }),
     ...(session === undefined ? {} : { session }),
     ...(onBusy === undefined ? {} : { onBusy }),

@@ -11,6 +11,7 @@ import {
   type ScheduleJob,
   type ScheduleJobPatch,
 } from "@switchyard/contracts/schedules";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -32,6 +33,7 @@ export interface JobOptions {
   readonly agent?: string;
   readonly session?: string;
   readonly model?: string;
+  readonly thinking?: ThinkingLevel;
   readonly maxTime?: number;
   readonly webhook?: string;
   readonly announce?: string;
@@ -192,17 +194,18 @@ function scheduleOf(
 }
 
 function payloadOf(
-  { message, text, model, maxTime: timeoutSeconds }: JobOptions,
+  { message, text, model, thinking, maxTime: timeoutSeconds }: JobOptions,
   current: JobPayload | undefined,
 ): JobPayload | undefined {
   if (message !== undefined && text !== undefined) throw usage("give one of --message and --text");
   const more = {
     ...(model !== undefined && { model }),
+    ...(thinking !== undefined && { thinking }),
     ...(timeoutSeconds !== undefined && { timeoutSeconds }),
   };
   const hasMore = Object.keys(more).length > 0;
   const isSaid = text !== undefined || (message === undefined && current?.text !== undefined);
-  if (hasMore && isSaid) throw usage("--model and --max-time belong to --message");
+  if (hasMore && isSaid) throw usage("--model, --thinking and --max-time belong to --message");
   if (text !== undefined) return { kind: "systemEvent", text };
   const before = current?.kind === "agentTurn" ? current : undefined;
   const input = message ?? before?.message;

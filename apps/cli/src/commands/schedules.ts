@@ -161,6 +161,7 @@ export function describeJob(job: ScheduleJob): [string, string][] {
       job.sessionTarget === "main" ? `session ${job.sessionKey ?? "main"}` : "a run of its own",
     ],
     ["model", payload.model ?? ""],
+    ["thinking", payload.thinking ?? ""],
     ["tells", delivery === undefined ? "nobody" : deliveryText(delivery)],
     ["rules", `overlap ${job.overlap}, catch up ${job.catchUp}, wake ${job.wakeMode}`],
     ["last run", state.lastRunAtMs === undefined ? "" : timeText(state.lastRunAtMs)],

@@ -2,6 +2,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { sendToSession } from "@switchyard/contracts/sessions";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -17,6 +18,7 @@ type Sent = z.output<typeof sendToSession.reply>;
 interface SendOptions extends OwnerOption {
   readonly agent?: string;
   readonly model?: string;
+  readonly thinking?: ThinkingLevel;
   readonly onBusy?: BusyPolicy;
   readonly wait: boolean;
   /** Seconds. */
@@ -31,7 +33,7 @@ export async function send(
   options: SendOptions,
 ): Promise<ExitCode> {
   const line = await textOrStandardInput(message);
-  const { agent, model, onBusy, owner, wait, timeout } = options;
+  const { agent, model, thinking, onBusy, owner, wait, timeout } = options;
   const json = options.json ?? false;
   const said = await answerLine(terminal, { session, line }, options);
   if (said === null) return EXIT.ok;
@@ -42,6 +44,7 @@ export async function send(
       ...ownerOf(owner),
       ...(agent === undefined ? {} : { agent }),
       ...(model === undefined ? {} : { model }),
+      ...(thinking === undefined ? {} : { thinking }),
       ...(onBusy === undefined ? {} : { onBusy }),
     });
     const { runId, placed } = sent;

@@ -3,6 +3,7 @@ import type { OnLimit } from "@switchyard/contracts/runs";
 import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
 import type { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
 import type { SkillScope } from "@switchyard/contracts/skills";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { ExitCode } from "../exit-codes.ts";
 import type { z } from "zod";
@@ -29,6 +30,16 @@ export const WAKE_MODES: readonly z.infer<typeof WakeMode>[] = ["next-heartbeat"
 export const JOB_OVERLAPS: readonly z.infer<typeof JobOverlap>[] = ["skip", "queue", "parallel"];
 export const JOB_CATCH_UPS: readonly z.infer<typeof JobCatchUp>[] = ["once", "skip"];
 export const SKILL_SCOPES: readonly SkillScope[] = ["project", "user", "workspace", "imported"];
+export const THINKING_LEVELS: readonly ThinkingLevel[] = [
+  "off",
+  "none",
+  "minimal",
+  "low",
+  "medium",
+  "high",
+  "xhigh",
+  "max",
+];
 export const LOG_LEVELS: readonly LogLevel[] = [
   "debug",
   "info",
@@ -106,6 +117,13 @@ export function busyOption(): Option {
     "--on-busy <policy>",
     "while a run of the session is under way; left out: as the session says",
   ).choices(BUSY_POLICIES);
+}
+
+export function thinkingOption(): Option {
+  return new Option(
+    "--thinking <level>",
+    "how much the model thinks, in place of the agent's own",
+  ).choices(THINKING_LEVELS);
 }
 
 /** What happens to a run that comes to a limit. */

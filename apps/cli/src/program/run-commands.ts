@@ -8,6 +8,7 @@ import {
   label,
   limitOption,
   seconds,
+  thinkingOption,
   wholeNumber,
   withLimits,
   type Perform,
@@ -24,6 +25,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option("--input-json", "the input is a JSON object")
     .option("--no-wait", "print the run id and do not follow")
     .option("--model <provider/model>", "model in place of the agent's own")
+    .addOption(thinkingOption())
     .option("--skill <name>", "skill to activate before the first step")
     .option("--session <key>", "the conversation that it is said in; a new key begins one")
     .addOption(busyOption())

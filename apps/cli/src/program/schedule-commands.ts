@@ -5,6 +5,7 @@ import {
   JOB_OVERLAPS,
   JSON_TEXT,
   seconds,
+  thinkingOption,
   WAKE_MODES,
   wholeNumber,
   type Perform,
@@ -122,6 +123,7 @@ function withJobOptions(command: Command): Command {
     .option("--agent <name>", "who works; left out: the installation's agent for jobs")
     .option("--session <key>", "the session of --text")
     .option("--model <provider/model>", "in place of the agent's own; for --message")
+    .addOption(thinkingOption())
     .option("--max-time <seconds>", "how long a run may take; for --message", seconds)
     .option("--webhook <url>", "where the end of each run is posted to")
     .option(

@@ -5,6 +5,7 @@ import {
   WIDE_TEXT,
   seconds,
   SESSION_KINDS,
+  thinkingOption,
   wholeNumber,
   type Perform,
 } from "./command-options.ts";
@@ -52,6 +53,7 @@ export function addSessionCommands(program: Command, perform: Perform): void {
     )
     .option("--agent <name>", "who answers; a new session needs one")
     .option("--model <provider/model>", "model in place of the agent's own")
+    .addOption(thinkingOption())
     .addOption(busyOption())
     .option("--owner <user>", OWNER)
     .option("--no-wait", "print the run id and do not follow")
