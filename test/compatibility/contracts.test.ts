@@ -92,7 +92,7 @@ for (const contract of allContracts)
 
 /**
  * A rule between fields is nothing that JSON Schema says, so a sample may break it: session and label, say, of which there has to be one.
- * With one field more or less it has to fit then.
+ * With one field more or less, or without those that the rule names, it has to fit then.
  */
 function problemOf(schema: z.ZodType, sample: unknown, before: JsonSchema): z.ZodError | undefined {
   const { error } = schema.safeParse(sample);
@@ -103,11 +103,26 @@ function problemOf(schema: z.ZodType, sample: unknown, before: JsonSchema): z.Zo
     (full) =>
       Object.entries(full as Record<string, unknown>).map((added) => fields.concat([added])), // as above
   );
-  const others = [...fewer, ...more].map((each) => Object.fromEntries(each));
+  const others = [
+    ...[...fewer, ...more].map((each) => Object.fromEntries(each)),
+    withoutNamed(sample, error.issues),
+  ];
   const isAccepted = others.some(
     (each) => ajv.validate(before, each) && schema.safeParse(each).success,
   );
   return isAccepted ? undefined : error;
+}
+
+/** The sample without the fields, however deep, that broken rules name. */
+function withoutNamed(sample: unknown, issues: z.ZodError["issues"]): unknown {
+  const rest: unknown = structuredClone(sample);
+  for (const { path } of issues) {
+    const parent = path
+      .slice(0, -1)
+      .reduce<unknown>((part, name) => Reflect.get(Object(part), name), rest);
+    Reflect.deleteProperty(Object(parent), path.at(-1) ?? "");
+  }
+  return rest;
 }
 
 /** The kinds of messages of a contract, as this version reads them. */

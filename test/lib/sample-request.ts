@@ -36,6 +36,8 @@ const TEXTS = [
   "1:files",
   "aaaa",
   "",
+  "/files",
+  "0".repeat(16),
 ];
 
 /**
