@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 import type { ScanFinding, ScanReport, UnscannedPart } from "@switchyard/contracts/skill-scan";
 import { decodeLeniently, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
+import { findingIn } from "./rule.ts";
 import { ScannedText, type TextKind } from "./scanned-text.ts";
 
 /** A file beside the skill's own, or that one itself. */
@@ -146,33 +147,23 @@ function isHidden(path: string): boolean {
 }
 
 function shippedProgram(file: string, what: string): ScanFinding {
-  return {
+  return findingIn(file, file.slice(0, 140), {
     code: "shipped_program",
     owasp: "AST02",
     severity: "high",
     confidence: "high",
-    blocks: false,
-    file,
-    line: null,
-    column: null,
-    evidence: file.slice(0, 140),
     message: `brings ${what}, which nobody can read`,
     advice: "install it from its maker, by version and digest",
-  };
+  });
 }
 
 function hiddenFile(file: string): ScanFinding {
-  return {
+  return findingIn(file, file.slice(0, 140), {
     code: "hidden_file",
     owasp: "AST02",
     severity: "low",
     confidence: "medium",
-    blocks: false,
-    file,
-    line: null,
-    column: null,
-    evidence: file.slice(0, 140),
     message: "brings a file that a directory listing does not show",
     advice: "rename it, or leave it out",
-  };
+  });
 }

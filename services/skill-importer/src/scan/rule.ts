@@ -17,24 +17,24 @@ export interface RuleFacts {
   readonly advice: string;
 }
 
+type Weighed = RuleFacts & { readonly blocks?: boolean | undefined };
+
 /** A finding at an offset of a text; `blocks` only where the rule is as good as certain. */
 export function findingAt(
   text: ScannedText,
   { start, length }: { start: number; length: number },
-  facts: RuleFacts & { readonly blocks?: boolean | undefined },
+  facts: Weighed,
 ): ScanFinding {
-  const position = text.positionAt(start);
-  return {
-    code: facts.code,
-    owasp: facts.owasp,
-    severity: facts.severity,
-    confidence: facts.confidence,
-    blocks: facts.blocks ?? false,
-    file: text.file,
-    line: position.line,
-    column: position.column,
-    evidence: evidenceOf(text.text.slice(start, start + length)),
-    message: facts.message,
-    advice: facts.advice,
-  };
+  const evidence = evidenceOf(text.text.slice(start, start + length));
+  return { ...findingIn(text.file, evidence, facts), ...text.positionAt(start) };
+}
+
+/** A finding about a file as a whole. A rule has more fields than what is taken of it here. */
+export function findingIn(
+  file: string,
+  evidence: string,
+  { code, owasp, severity, confidence, blocks = false, message, advice }: Weighed,
+): ScanFinding {
+  const place = { file, line: null, column: null };
+  return { code, owasp, severity, confidence, blocks, ...place, evidence, message, advice };
 }

@@ -1,6 +1,6 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { evidenceOf } from "../evidence.ts";
-import type { RuleFacts } from "../rule.ts";
+import { findingIn, type RuleFacts } from "../rule.ts";
 
 /** What a skill asks for in its frontmatter. */
 export interface Declared {
@@ -27,21 +27,20 @@ const KNOWN_KINDS = new Set([
   "dnf",
 ]);
 
+type Claim = readonly [facts: RuleFacts, evidence: string];
+
 /** Authority that the frontmatter asks for. Nothing of it is given by loading the skill. */
 export function declaredAuthority(declared: Declared, file: string): ScanFinding[] {
-  const claims: (readonly [RuleFacts, string] | null)[] = [
+  const claims: (Claim | null)[] = [
     wideTools(declared.allowedTools ?? []),
     declared.always ? [ALWAYS, "always"] : null,
     declared.hasHooks ? [HOOKS, "hooks"] : null,
     declared.runsCommands ? [COMMANDS, "!`…`"] : null,
     ...declared.install.slice(0, 20).flatMap((entry) => installs(entry)),
   ];
-  const place = { blocks: false, file, line: null, column: null };
   return claims
-    .filter((pair) => pair !== null)
-    .map(([facts, evidence]) =>
-      Object.assign({}, place, facts, { evidence: evidenceOf(evidence) }),
-    );
+    .filter((claim) => claim !== null)
+    .map(([facts, evidence]) => findingIn(file, evidenceOf(evidence), facts));
 }
 
 const ALWAYS: RuleFacts = {
@@ -64,7 +63,7 @@ const COMMANDS: RuleFacts = {
   advice: "let the agent call a tool instead",
 };
 
-function wideTools(tools: readonly string[]): readonly [RuleFacts, string] | null {
+function wideTools(tools: readonly string[]): Claim | null {
   const wide = tools.find((tool) => /^(?:\*|Bash|Bash\(\*\)|execute_command)$/i.test(tool));
   if (wide === undefined) return null;
   const message = "asks for every command";
@@ -72,9 +71,9 @@ function wideTools(tools: readonly string[]): readonly [RuleFacts, string] | nul
   return [{ ...ASKS, code: "wide_tools", severity: "info", message, advice }, wide];
 }
 
-function installs(entry: unknown): (readonly [RuleFacts, string])[] {
+function installs(entry: unknown): Claim[] {
   const { kind, url } = textsOf(entry);
-  const found: (readonly [RuleFacts, string])[] = [];
+  const found: Claim[] = [];
   if (kind !== "" && !KNOWN_KINDS.has(kind)) {
     const message = "an install entry is a command of its own; it is shown and never run";
     const advice = "use a package manager's kind";

@@ -5,6 +5,7 @@ import { spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import type { Destinations } from "../destinations.ts";
 import type { ScanFile } from "../read-scan-files.ts";
+import { findingIn } from "../rule.ts";
 
 const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
@@ -36,17 +37,13 @@ export function knownBadFiles(
 }
 
 function finding(file: string, reason: string): ScanFinding {
-  return {
+  return findingIn(file, file.slice(0, 140), {
     code: "known_bad_file",
     owasp: "AST01",
     severity: "critical",
     confidence: "high",
     blocks: true,
-    file,
-    line: null,
-    column: null,
-    evidence: file.slice(0, 140),
     message: `is a file of known attackers: ${reason}`,
     advice: "do not use the skill, and report it",
-  };
+  });
 }

@@ -1,6 +1,6 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { evidenceOf } from "../evidence.ts";
-import type { RuleFacts } from "../rule.ts";
+import { findingIn, type RuleFacts } from "../rule.ts";
 
 /** What a model reads of a skill before it is chosen. */
 export interface Advertised {
@@ -127,18 +127,5 @@ export function confusableName(written: string, file: string): ScanFinding[] {
 }
 
 function finding(facts: RuleFacts, evidence: string, file: string): ScanFinding {
-  const { code, owasp, severity, confidence, message, advice } = facts;
-  return {
-    code,
-    owasp,
-    severity,
-    confidence,
-    blocks: false,
-    file,
-    line: null,
-    column: null,
-    evidence: evidenceOf(evidence),
-    message,
-    advice,
-  };
+  return findingIn(file, evidenceOf(evidence), facts);
 }

@@ -4,8 +4,13 @@ import type {
   SkillCapabilities,
 } from "@switchyard/contracts/skill-scan";
 import { evidenceOf } from "../evidence.ts";
+import { findingIn } from "../rule.ts";
 
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/;
+const ENV = "metadata.openclaw.requires.env";
+
+/** A group of what is used: its code and weight, the names, what they are, and where a skill names them. */
+type Used = readonly [string, ScanSeverity, readonly string[], string, string];
 
 /**
  * What body and scripts use without the frontmatter saying so. Most skills declare nothing at all, which is
@@ -18,64 +23,23 @@ export function undeclaredUse(
   const weight = declaresNeeds ? "low" : "info";
   const secrets = env.undeclared.filter((name) => SECRET_NAME.test(name));
   const settings = env.undeclared.filter((name) => !SECRET_NAME.test(name));
-  return [
-    ...about("undeclared_secret", secrets, {
-      severity: weight,
-      what: "environment variables that hold secrets",
-      where: "metadata.openclaw.requires.env",
-      file,
-    }),
-    ...about("undeclared_env", settings, {
-      severity: "info",
-      what: "environment variables",
-      where: "metadata.openclaw.requires.env",
-      file,
-    }),
-    ...about("undeclared_bin", bins.undeclared, {
-      severity: weight,
-      what: "programs",
-      where: "metadata.openclaw.requires.bins",
-      file,
-    }),
-    ...about("undeclared_tool", tools.undeclared, {
-      severity: "low",
-      what: "tools",
-      where: "allowed-tools",
-      file,
-    }),
-    ...about("undeclared_host", hosts.undeclared, {
-      severity: "info",
-      what: "hosts",
-      where: "metadata.openclaw.homepage or install",
-      file,
-    }),
+  const used: readonly Used[] = [
+    ["undeclared_secret", weight, secrets, "environment variables that hold secrets", ENV],
+    ["undeclared_env", "info", settings, "environment variables", ENV],
+    ["undeclared_bin", weight, bins.undeclared, "programs", "metadata.openclaw.requires.bins"],
+    ["undeclared_tool", "low", tools.undeclared, "tools", "allowed-tools"],
+    ["undeclared_host", "info", hosts.undeclared, "hosts", "metadata.openclaw.homepage or install"],
   ];
-}
-
-function about(
-  code: string,
-  names: readonly string[],
-  {
-    severity,
-    what,
-    where,
-    file,
-  }: { severity: ScanSeverity; what: string; where: string; file: string },
-): ScanFinding[] {
-  if (names.length === 0) return [];
-  return [
-    {
-      code,
-      owasp: "AST03",
-      severity,
-      confidence: "medium",
-      blocks: false,
-      file,
-      line: null,
-      column: null,
-      evidence: evidenceOf(names.slice(0, 8).join(", ")),
-      message: `uses ${names.length} ${what} that the frontmatter does not name`,
-      advice: `name them in ${where}`,
-    },
-  ];
+  return used
+    .filter(([, , names]) => names.length > 0)
+    .map(([code, severity, names, what, where]) =>
+      findingIn(file, evidenceOf(names.slice(0, 8).join(", ")), {
+        code,
+        owasp: "AST03",
+        severity,
+        confidence: "medium",
+        message: `uses ${names.length} ${what} that the frontmatter does not name`,
+        advice: `name them in ${where}`,
+      }),
+    );
 }
