@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { z } from "zod";
-import { parseYamlByLibrary } from "../frontmatter/safe-yaml.ts";
+import { parseStrictly, readAtMost } from "./strict-file.ts";
 
 /** A host name or address, and a path where only a part of it is meant: `github.com/account`. */
 const PlaceName = z
@@ -51,24 +50,12 @@ export const INDICATORS: Indicators = parseIndicators(
 
 /** Reads the operator's file; none without a path. Rejects for the smallest mistake, naming it. */
 export async function readIndicators(path: string): Promise<Indicators | null> {
-  if (path === "") return null;
-  await using file = await open(path);
-  const { size } = await file.stat();
-  if (size > MAX_BYTES) throw new Error(`${path} has ${size} bytes, the limit is ${MAX_BYTES}`);
-  return parseIndicators(await file.readFile("utf8"), path);
+  return path === "" ? null : parseIndicators(await readAtMost(path, MAX_BYTES), path);
 }
 
 /** As {@link readIndicators}; `path` is for messages. */
 export function parseIndicators(text: string, path: string): Indicators {
-  const parsed = parseYamlByLibrary(text, { schema: "core" });
-  if ("problem" in parsed) {
-    const { message, line } = parsed.problem;
-    throw new Error(`${path}:${line ?? 1}: ${message}`);
-  }
-  const read = Indicators.safeParse(parsed.values);
-  if (read.success) return read.data;
-  const problems = read.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
-  throw new Error(`${path}: ${problems.join("; ")}`);
+  return parseStrictly(Indicators, text, path);
 }
 
 /** Both lists as one. */

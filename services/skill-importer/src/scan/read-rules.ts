@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { OwaspAst, ScanConfidence, ScanSeverity } from "@switchyard/contracts/skill-scan";
 import { z } from "zod";
-import { parseYamlByLibrary } from "../frontmatter/safe-yaml.ts";
 import type { Check, PatternRule } from "./pattern-rule.ts";
+import { parseStrictly } from "./strict-file.ts";
 
 /** Hints that are known elsewhere. */
 const HintList = z.enum(["dropHosts", "credentialFiles", "knownPlaces"]);
@@ -80,8 +80,5 @@ export function patternOf(code: string): RegExp {
 }
 
 function readRules(text: string): z.infer<typeof Rule>[] {
-  const parsed = parseYamlByLibrary(text, { schema: "core" });
-  if ("problem" in parsed)
-    throw new Error(`${FILE}:${parsed.problem.line}: ${parsed.problem.message}`);
-  return z.array(Rule).parse(Rules.parse(parsed.values).groups.flat());
+  return z.array(Rule).parse(parseStrictly(Rules, text, FILE).groups.flat());
 }
