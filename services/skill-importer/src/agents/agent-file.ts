@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { basename } from "node:path";
 import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents";
 import { AgentName } from "@switchyard/contracts/ids";
@@ -53,37 +53,24 @@ const DEFAULT_MAX_STEPS = 20;
 export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): ParsedAgent {
   const decoded = decodeText(bytes);
   if ("problem" in decoded) return skipped([decoded.problem]);
-  const digest = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+  const source = {
+    digest: `sha256:${hash("sha256", bytes)}`,
+    fallbackName: facts.fallbackName,
+  };
   if (facts.format === "yaml") {
     const sizeBytes = Buffer.byteLength(decoded.text);
     if (sizeBytes > MAX_YAML_BYTES) return skipped([yamlTooLarge(sizeBytes)]);
     // A last line --- begins a second document, in which nothing stands.
     const text = decoded.text.replace(/\n---[ \t]*\n*$/, "\n");
-    return define(parseYaml(text, { schema: "core" }), {
-      digest,
-      fallbackName: facts.fallbackName,
-      body: null,
-    });
+    return define(parseYaml(text, { schema: "core" }), { ...source, body: null });
   }
   const frontmatter = splitFrontmatter(decoded.text);
-  switch (frontmatter.kind) {
-    case "broken":
-      return skipped([frontmatter.problem]);
-    case "none": {
-      if (!facts.isCertain) return { kind: "not-an-agent" };
-      const nothing = parseYaml("", { schema: "core" });
-      return define(nothing, { digest, fallbackName: facts.fallbackName, body: frontmatter.body });
-    }
-    case "found": {
-      const yaml = parseYaml(frontmatter.yaml, {
-        schema: "core",
-        linesBefore: frontmatter.linesBefore,
-      });
-      return define(yaml, { digest, fallbackName: facts.fallbackName, body: frontmatter.body });
-    }
-    default:
-      return frontmatter satisfies never;
-  }
+  if (frontmatter.kind === "broken") return skipped([frontmatter.problem]);
+  if (frontmatter.kind === "none" && !facts.isCertain) return { kind: "not-an-agent" };
+  const { yaml, linesBefore } =
+    frontmatter.kind === "found" ? frontmatter : { yaml: "", linesBefore: 0 };
+  const parsed = parseYaml(yaml, { schema: "core", linesBefore });
+  return define(parsed, { ...source, body: frontmatter.body });
 }
 
 interface Source {
