@@ -4,7 +4,7 @@ import { parseAgentFile, type ParsedAgent } from "../agents/agent-file.ts";
 import type { Finding } from "../finding.ts";
 import { scanSkill } from "../scan/scan-skill.ts";
 import { parseSkill } from "../skill/parse-skill.ts";
-import type { SkillContent } from "../skill/skill-content.ts";
+import { skippedSkill, type SkillContent } from "../skill/skill-content.ts";
 import type { ParsedSkill } from "../skill/skill-file.ts";
 import { NO_SETTINGS, scannerOf, type ScanSettings } from "./scan-settings.ts";
 
@@ -55,11 +55,10 @@ export function analyze<K extends JobKind>(job: Job<K>): Analysis<K> {
 
 /** The verdict on files that nobody could read to their end. */
 export function unreadable(kind: JobKind, problem: Finding): Analysis {
-  const findings = [problem];
   const parsed =
     kind === "agent"
-      ? { kind: "skipped" as const, findings }
-      : { skill: null, metadata: null, findings, conformance: [] };
+      ? { kind: "skipped" as const, findings: [problem] }
+      : { ...skippedSkill(problem), conformance: [] };
   return { parsed, report: null };
 }
 

@@ -35,6 +35,17 @@ export function balancedFlow(value: string): string {
   return open.length === 0 ? result : withoutComma(result) + open.toReversed().join("");
 }
 
+/** For readers that have no limit of their own. */
+export function nestsDeeply(text: string): boolean {
+  let depth = 0;
+  for (const character of text) {
+    if (character === "{" || character === "[") depth += 1;
+    else if (character === "}" || character === "]") depth -= 1;
+    if (depth > 64) return true;
+  }
+  return false;
+}
+
 function withoutComma(text: string): string {
   return text.replace(/,\s*$/, "");
 }

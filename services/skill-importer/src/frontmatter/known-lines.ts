@@ -1,6 +1,6 @@
 import { fieldNamed, isFieldName } from "./fields.ts";
 import { isRestriction } from "./restrictions.ts";
-import type { YamlMapping, YamlValue } from "./yaml-value.ts";
+import { emptyMapping, type YamlMapping, type YamlValue } from "./yaml-value.ts";
 
 const PAIR = /^["']?([A-Za-z][\w-]*)["']?:(?:[ \t]+(.*))?$/;
 const BLOCK = /^[|>][-+\d]*$/;
@@ -17,7 +17,7 @@ export function isKnownKey(key: string): boolean {
  */
 export function parseKnownLines(yaml: string): YamlMapping | null {
   const lines = yaml.split("\n");
-  const values = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+  const values = emptyMapping();
   let count = 0;
   for (const [index, line] of lines.entries()) {
     const [, key = "", rest = ""] = PAIR.exec(line) ?? [];

@@ -1,9 +1,9 @@
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
-import { balancedFlow } from "./balance-flow.ts";
+import { balancedFlow, nestsDeeply } from "./balance-flow.ts";
 import { isKnownKey, parseKnownLines, withoutQuotes } from "./known-lines.ts";
 import { isRestriction, restrictUnread } from "./restrictions.ts";
 import { parseYaml, type ParsedYaml } from "./safe-yaml.ts";
-import type { YamlMapping } from "./yaml-value.ts";
+import { emptyMapping } from "./yaml-value.ts";
 
 export interface RepairedYaml {
   readonly parsed: Extract<ParsedYaml, { values: unknown }>;
@@ -27,8 +27,6 @@ const MAX_MISTAKES = 64;
 /** Each attempt parses the whole block again, so long and hostile ones get few. */
 const MAX_ATTEMPTS = 16;
 const MAX_PARSED_CHARACTERS = 32 * 1024;
-/** The library's time grows fast with brackets in brackets; nobody means so many. */
-const MAX_OPEN_BRACKETS = 64;
 const CONFLICT_MARKER = /^(?:<{7}|={7}|>{7}|\|{7})(?: |$)/;
 /** Not slips of a writer: a file with these is refused as it is. */
 const NEVER_REPAIRED = new Set(["forbidden_key", "yaml_too_deep", "yaml_too_wide"]);
@@ -111,7 +109,7 @@ const FIELD = /^["']?[\w-]+["']?[ \t]*:/m;
 /** Markdown between two rules, taken for frontmatter. */
 function textOnly(yaml: string, linesBefore: number): RepairedYaml {
   const at = { line: linesBefore, column: 1 };
-  const values = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+  const values = emptyMapping();
   restrictUnread(yaml, values);
   const message =
     "the text between the two lines --- has no field, so the whole file is the body; write `name: …` and `description: …` there";
@@ -133,7 +131,8 @@ type Outcome = { parsed: ParsedYaml; duplicates: readonly Finding[] };
 /** Fixes one line after another, as long as each fix lets the parser get further than before. */
 function fixLines(yaml: string, { linesBefore, problem, mistakes }: Refused): RepairedYaml | null {
   if (problem.code === "frontmatter_too_complex") return null;
-  if (openBrackets(yaml) > MAX_OPEN_BRACKETS) return null;
+  // The library's time grows fast with brackets in brackets; nobody means so many.
+  if (nestsDeeply(yaml)) return null;
   let lines: readonly string[] = yaml.split("\n");
   let current: Finding = problem;
   // Only equal keys are read differently from how the parser refused the text.
@@ -170,17 +169,6 @@ function read(yaml: string, linesBefore: number): Outcome {
   const duplicates: Finding[] = [];
   const onDuplicate = (finding: Finding) => duplicates.push(finding);
   return { parsed: parseYaml(yaml, { schema: "failsafe", linesBefore, onDuplicate }), duplicates };
-}
-
-function openBrackets(yaml: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (const character of yaml) {
-    if (character === "{" || character === "[") depth += 1;
-    else if (character === "}" || character === "]") depth -= 1;
-    deepest = Math.max(deepest, depth);
-  }
-  return deepest;
 }
 
 function isLater(one: Finding, other: Finding): boolean {

@@ -1,9 +1,8 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from "yaml";
-import type { YamlMapping, YamlValue } from "./yaml-value.ts";
+import { emptyMapping, FORBIDDEN_KEYS, type YamlMapping, type YamlValue } from "./yaml-value.ts";
 
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
-const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Why a tree is not taken, and where in the text. */
 export class Refusal extends Error {
@@ -122,8 +121,4 @@ function refuseProperties(node: Node): void {
       startOf(node),
     );
   }
-}
-
-function emptyMapping(): YamlMapping {
-  return Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
 }

@@ -6,3 +6,15 @@ export interface YamlMapping {
 export function isMapping(value: YamlValue | undefined): value is YamlMapping {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Nothing is inherited, so no key can mean more than it says. */
+export function emptyMapping(): YamlMapping {
+  return Object.create(null) as YamlMapping;
+}
+
+/** Keys that mean something to JavaScript. */
+export const FORBIDDEN_KEYS: ReadonlySet<string> = new Set([
+  "__proto__",
+  "constructor",
+  "prototype",
+]);

@@ -246,13 +246,8 @@ const TARGETS: readonly {
 ];
 
 function at(skill: WrittenSkill, key: string, code: string, message: string): Problem {
-  const index = skill.yaml.startsWith(`${key}:`) ? 0 : skill.yaml.indexOf(`\n${key}:`) + 1;
-  if (index === 0 && !skill.yaml.startsWith(`${key}:`)) return whole(code, message);
-  let line = 1 + skill.linesBefore;
-  for (let end = skill.yaml.indexOf("\n"); end >= 0 && end < index; line += 1) {
-    end = skill.yaml.indexOf("\n", end + 1);
-  }
-  return { code, message, line };
+  const index = skill.yaml.split("\n").findIndex((text) => text.startsWith(`${key}:`));
+  return { code, message, line: index < 0 ? null : index + 1 + skill.linesBefore };
 }
 
 function whole(code: string, message: string): Problem {

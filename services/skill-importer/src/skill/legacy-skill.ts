@@ -1,11 +1,17 @@
 import { hash } from "node:crypto";
 import JSON5 from "json5";
 import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
+import { nestsDeeply } from "../frontmatter/balance-flow.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
-import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
+import {
+  emptyMapping,
+  FORBIDDEN_KEYS,
+  isMapping,
+  type YamlMapping,
+  type YamlValue,
+} from "../frontmatter/yaml-value.ts";
 import { readValues } from "./read-values.ts";
-import { assembleSkill } from "./skill-content.ts";
-import { nestsDeeply } from "./read-metadata.ts";
+import { assembleSkill, skippedSkill } from "./skill-content.ts";
 import type { ParsedSkill } from "./skill-file.ts";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 
@@ -17,7 +23,6 @@ export const LEGACY_PROMPT = "prompt.md";
 const MAX_MANIFEST_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
-const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 /** The JSON5 parser is slow beside the other; what is longer was not written by hand. */
 const MAX_JSON5_CHARACTERS = 16 * 1024;
 
@@ -32,12 +37,7 @@ export function parseLegacySkill(
   directoryName: string,
 ): ParsedSkill {
   const conformance = NO_TARGET;
-  const skipped = (...findings: Finding[]) => ({
-    skill: null,
-    metadata: null,
-    findings,
-    conformance,
-  });
+  const skipped = (problem: Finding) => ({ ...skippedSkill(problem), conformance });
   if (manifest.length > MAX_MANIFEST_BYTES) return skipped(manifestTooLarge(manifest.length));
   const decoded = decodeLeniently(manifest);
   if ("problem" in decoded) return skipped(decoded.problem);
@@ -90,10 +90,9 @@ function readManifest(text: string): Manifest {
   if ("problem" in parsed) return parsed;
   try {
     const values = asText(parsed.value, 1);
-    if (typeof values === "object" && values !== null && !Array.isArray(values)) {
-      return { values: withMetadata(values), repair: parsed.repair };
-    }
-    return { problem: refused("there must be an object") };
+    return isMapping(values)
+      ? { values: withMetadata(values), repair: parsed.repair }
+      : { problem: refused("there must be an object") };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return { problem: refused(error.message) };
@@ -138,7 +137,7 @@ function asText(value: unknown, depth: number): YamlValue {
   if (entries.length > MAX_KEYS) {
     throw new Refusal(`${entries.length} keys in one object, the limit is ${MAX_KEYS}`);
   }
-  const mapping = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+  const mapping = emptyMapping();
   for (const [key, item] of entries) {
     if (FORBIDDEN_KEYS.has(key)) throw new Refusal(`the key "${key}" is not allowed`);
     mapping[key] = asText(item, depth + 1);
@@ -148,16 +147,15 @@ function asText(value: unknown, depth: number): YamlValue {
 
 /** OpenClaw's part stands at the top here; in a SKILL.md it is below `metadata`. */
 function withMetadata(values: YamlMapping): YamlMapping {
-  const mapping = Object.create(null) as YamlMapping; // as above
-  const metadata = Object.create(null) as YamlMapping; // as above
+  const mapping = emptyMapping();
+  const metadata = emptyMapping();
   for (const [key, value] of Object.entries(values)) {
     if (METADATA_ALIASES.some((alias) => alias === key)) metadata[key] = value;
     else mapping[key] = value;
   }
   if (Object.keys(metadata).length === 0) return mapping;
   const given = mapping["metadata"];
-  const isMapping = typeof given === "object" && given !== null && !Array.isArray(given);
-  mapping["metadata"] = { ...metadata, ...(isMapping ? given : {}) };
+  mapping["metadata"] = { ...metadata, ...(isMapping(given) ? given : {}) };
   return mapping;
 }
 

@@ -1,6 +1,7 @@
 import { errorFinding, type Finding } from "../finding.ts";
 import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { LEGACY_FILE, LEGACY_PROMPT, parseLegacySkill } from "./legacy-skill.ts";
+import { skippedSkill } from "./skill-content.ts";
 import { parseSkillFile, type ParsedSkill } from "./skill-file.ts";
 
 /** Reads a skill in the format that its skill file is in; what lies beside it counts where the format says so. */
@@ -19,5 +20,5 @@ export function parseSkill(
 }
 
 function unread(problem: Finding): ParsedSkill {
-  return { skill: null, metadata: null, findings: [problem], conformance: [] };
+  return { ...skippedSkill(problem), conformance: [] };
 }

@@ -1,9 +1,10 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import JSON5 from "json5";
 import { warningFinding, type Finding, type Position } from "../finding.ts";
+import { nestsDeeply } from "../frontmatter/balance-flow.ts";
 import { parseYaml } from "../frontmatter/safe-yaml.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
-import { METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
+import { isTrue, METADATA_ALIASES, readRequirements } from "./skill-requirements.ts";
 
 const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_METADATA_DEPTH = 10;
@@ -16,7 +17,7 @@ export function readMetadata(
 ): YamlMapping | null {
   if (value === undefined) return null;
   const metadata = typeof value === "string" ? fromJson(value) : value;
-  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
+  if (!isMapping(metadata)) {
     drop("metadata is not a mapping and was dropped");
     return null;
   }
@@ -50,17 +51,6 @@ function parseJson(text: string): YamlValue {
   } catch {
     return JSON5.parse<YamlValue>(text);
   }
-}
-
-/** The JSON5 parser has no limit of its own. */
-export function nestsDeeply(text: string): boolean {
-  let depth = 0;
-  for (const character of text) {
-    if (character === "{" || character === "[") depth += 1;
-    else if (character === "}" || character === "]") depth -= 1;
-    if (depth > 64) return true;
-  }
-  return false;
 }
 
 function depthOf(value: YamlValue): number {
@@ -97,9 +87,7 @@ export function openclawOf(metadata: YamlMapping | null): SkillRecord["openclaw"
       if (!isMapping(entry) || name === null) return [];
       const required = entry["required"];
       const description = textOf(entry["description"]) ?? "";
-      return [
-        { name, required: required === true || flagOf(textOf(required)) === true, description },
-      ];
+      return [{ name, required: isTrue(textOf(required) ?? required), description }];
     }),
   };
 }
@@ -114,8 +102,7 @@ export function withoutAlways(metadata: YamlMapping | null): {
   const kept: YamlMapping = { ...metadata };
   for (const alias of METADATA_ALIASES) {
     const part = kept[alias];
-    if (typeof part !== "object" || part === null || Array.isArray(part)) continue;
-    if (part["always"] === undefined) continue;
+    if (!isMapping(part) || part["always"] === undefined) continue;
     const { always: _, ...others } = part;
     kept[alias] = others;
     hadAlways = true;
@@ -123,14 +110,7 @@ export function withoutAlways(metadata: YamlMapping | null): {
   return { metadata: kept, hadAlways };
 }
 
-function textOf(value: YamlValue | undefined): string | null {
-  if (typeof value !== "string") return null;
-  const text = value.trim().toWellFormed();
-  return text === "" ? null : text;
-}
-
-function flagOf(text: string | null): boolean | null {
-  if (text === null) return null;
-  if (/^(?:true|yes|on|1)$/i.test(text)) return true;
-  return /^(?:false|no|off|0)$/i.test(text) ? false : null;
+/** Null for an empty text, and for what is not text. */
+export function textOf(value: YamlValue | undefined): string | null {
+  return typeof value === "string" ? value.trim().toWellFormed() || null : null;
 }

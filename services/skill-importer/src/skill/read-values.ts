@@ -9,7 +9,13 @@ import {
 } from "../frontmatter/fields.ts";
 import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
 import { toolRemarks } from "./client-tools.ts";
-import { aliasConflicts, openclawOf, readMetadata, withoutAlways } from "./read-metadata.ts";
+import {
+  aliasConflicts,
+  openclawOf,
+  readMetadata,
+  textOf,
+  withoutAlways,
+} from "./read-metadata.ts";
 
 /** The fields that decide how a skill is used; undefined where the file does not say. */
 export interface SkillFields {
@@ -185,12 +191,12 @@ function readRecord(
 ): SkillRecord {
   const author = metadata?.["author"];
   return {
-    displayName: wellFormed(reader.values[reader.keys.get("name") ?? "name"]),
+    displayName: textOf(reader.values[reader.keys.get("name") ?? "name"]),
     license: reader.read("license"),
     compatibility: reader.read("compatibility"),
     version: reader.read("version"),
     // The standard has it below `metadata`.
-    author: reader.read("author") ?? wellFormed(author),
+    author: reader.read("author") ?? textOf(author),
     homepage: reader.read("homepage"),
     model: reader.read("model"),
     effort: reader.read("effort"),
@@ -221,8 +227,4 @@ function unknownOf({ values, findings }: FieldReader): Record<string, unknown> {
     unknown[key] = value;
   }
   return unknown;
-}
-
-function wellFormed(value: YamlValue | undefined): string | null {
-  return typeof value === "string" ? value.trim().toWellFormed() || null : null;
 }

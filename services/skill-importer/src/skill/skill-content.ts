@@ -19,6 +19,11 @@ export interface SkillOutcome {
   readonly findings: readonly Finding[];
 }
 
+/** Of a file that cannot be used; one of the findings is an error. */
+export function skippedSkill(...findings: Finding[]): SkillOutcome {
+  return { skill: null, metadata: null, findings };
+}
+
 /** What a reader of one format found in a skill. */
 export interface SkillParts {
   readonly digest: string;
@@ -39,7 +44,7 @@ export function assembleSkill(given: SkillParts, earlier: readonly Finding[]): S
   const { fields } = given;
   const identity = identify(fields.name, given.directoryName);
   const findings = [...earlier, ...identity.findings];
-  if (identity.name === null) return { skill: null, metadata: null, findings };
+  if (identity.name === null) return skippedSkill(...findings);
   const body = given.body.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
   const bodyBytes = Buffer.byteLength(body);
   if (bodyBytes > MAX_PROMPT_BYTES) {

@@ -5,13 +5,13 @@ import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import { cutByComments } from "../frontmatter/cut-by-comment.ts";
 import { splitFrontmatter, type Frontmatter } from "../frontmatter/frontmatter.ts";
 import { parseYaml, type ParsedYaml } from "../frontmatter/safe-yaml.ts";
-import type { YamlMapping } from "../frontmatter/yaml-value.ts";
+import { emptyMapping } from "../frontmatter/yaml-value.ts";
 import { repairYaml } from "../frontmatter/yaml-repair.ts";
 import { readPlan } from "./plan-field.ts";
 import { conformanceOf } from "./conformance.ts";
 import { readValues } from "./read-values.ts";
 import { restrictUnread } from "../frontmatter/restrictions.ts";
-import { assembleSkill, type SkillOutcome } from "./skill-content.ts";
+import { assembleSkill, skippedSkill, type SkillOutcome } from "./skill-content.ts";
 
 export interface ParsedSkill extends SkillOutcome {
   /** By the file as it was written, before any repair. Empty when the file could not be read at all. */
@@ -25,7 +25,7 @@ export interface ParsedSkill extends SkillOutcome {
  */
 export function parseSkillFile(bytes: Uint8Array, directoryName: string): ParsedSkill {
   const decoded = decodeLeniently(bytes);
-  if ("problem" in decoded) return { ...skipped(decoded.problem), conformance: [] };
+  if ("problem" in decoded) return { ...skippedSkill(decoded.problem), conformance: [] };
   const { text } = decoded;
   const frontmatter = splitFrontmatter(text);
   const yaml = readYaml(frontmatter);
@@ -73,10 +73,10 @@ function parseBare(
   frontmatter: Exclude<Frontmatter, FoundFrontmatter>,
   { bytes, directoryName }: Source,
 ): SkillOutcome {
-  if (frontmatter.kind === "broken") return skipped(named(frontmatter.problem, directoryName));
+  if (frontmatter.kind === "broken") return skippedSkill(named(frontmatter.problem, directoryName));
   const { body, findings, unread } = frontmatter;
   const given = { digest: digestOf(bytes), directoryName, body, plan: null };
-  const restrictions = Object.create(null) as YamlMapping; // nothing inherited, so no key can mean more than it says
+  const restrictions = emptyMapping();
   if (unread !== undefined) restrictUnread(unread, restrictions);
   const at = { line: findings[0]?.line ?? 1, column: 1 };
   if (Object.keys(restrictions).length === 0) {
@@ -97,7 +97,8 @@ function parseFrontmatter(
   { bytes, directoryName }: Source,
 ): SkillOutcome {
   const repair = read.kind === "refused" ? repairYaml(yaml, { linesBefore, ...read }) : null;
-  if (repair !== null && "problem" in repair) return skipped(named(repair.problem, directoryName));
+  if (repair !== null && "problem" in repair)
+    return skippedSkill(named(repair.problem, directoryName));
   const parsed = read.kind === "found" ? read.parsed : repair?.parsed;
   if (parsed === undefined)
     throw new Error("a refused frontmatter was neither repaired nor skipped");
@@ -113,7 +114,7 @@ function parseFrontmatter(
   const typed = repair === null ? yaml : repair.yaml;
   const hasPlan = typed !== null && Object.hasOwn(values, "plan");
   const planned = hasPlan ? planOf({ yaml: typed, linesBefore }) : { plan: null };
-  if ("problems" in planned) return skipped(...planned.problems, ...findings);
+  if ("problems" in planned) return skippedSkill(...planned.problems, ...findings);
   return assembleSkill(
     {
       digest: digestOf(bytes),
@@ -165,10 +166,6 @@ function withExcerpts(findings: readonly Finding[], text: string): readonly Find
     const excerpt = finding.line === null ? "" : (lines[finding.line - 1] ?? "").trim();
     return excerpt === "" ? finding : { ...finding, excerpt: excerpt.slice(0, MAX_EXCERPT) };
   });
-}
-
-function skipped(...findings: Finding[]): SkillOutcome {
-  return { skill: null, metadata: null, findings };
 }
 
 function named(problem: Finding, directoryName: string): Finding {

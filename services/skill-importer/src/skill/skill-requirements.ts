@@ -25,6 +25,11 @@ export function normalOs(name: string): string {
   return OS_NAMES[name.toLowerCase()] ?? name.toLowerCase();
 }
 
+/** YAML's own true, and what people write for it. */
+export function isTrue(value: unknown): boolean {
+  return value === true || (typeof value === "string" && /^(?:true|yes|on|1)$/i.test(value));
+}
+
 /**
  * What a skill says it needs. Of several aliases the first that has a field counts for it; where another
  * says something else there is a finding, because other clients read them in another order. Null when
@@ -66,7 +71,7 @@ export function readRequirements(metadata: Mapping): {
     env: env ?? [],
     config: config ?? [],
     os: [...new Set(words(os).map((name) => normalOs(name)))],
-    always: always === true || (typeof always === "string" && /^(?:true|yes|on|1)$/i.test(always)),
+    always: isTrue(always),
     primaryEnv: typeof primaryEnv === "string" && primaryEnv !== "" ? primaryEnv : null,
     install: Array.isArray(install) ? install.slice(0, MAX_ITEMS) : [],
   };
