@@ -1,12 +1,12 @@
 import { readDefinitions } from "@switchyard/skill-importer/imports/read-definitions";
-import { AnalysisPool } from "@switchyard/skill-importer/analysis/analysis-pool";
+import { ThreadAnalyzer } from "@switchyard/skill-importer/analysis/thread-analyzer";
 import { scanDirectory } from "@switchyard/skill-importer/source/scan-directory";
 
 // Finds and reads the definitions of one directory in a process that did nothing before, and prints how long it took.
 
 const [root = ""] = process.argv.slice(2);
 // As the importer does it: read here, parsed and judged in a thread that it starts with itself.
-const analyzer = new AnalysisPool({ size: 1, deadlineMs: 1_000 });
+const analyzer = new ThreadAnalyzer({ deadlineMs: 1_000 });
 await analyzer.analyze({
   kind: "agent",
   mainFile: "agent.yaml",

@@ -1,5 +1,5 @@
 import type { checkAgents } from "@switchyard/contracts/agents";
-import { AnalysisPool } from "@switchyard/skill-importer/analysis/analysis-pool";
+import { ThreadAnalyzer } from "@switchyard/skill-importer/analysis/thread-analyzer";
 import { checkAgentFiles } from "@switchyard/skill-importer/imports/check-agents";
 import type { z } from "zod";
 
@@ -10,7 +10,7 @@ const DEADLINE_MS = 1_000;
 export async function checkAgentsHere(
   files: readonly { readonly file: string; readonly text: string }[],
 ): Promise<z.output<typeof checkAgents.reply>["files"]> {
-  const analyzer = new AnalysisPool({ size: 1, deadlineMs: DEADLINE_MS });
+  const analyzer = new ThreadAnalyzer({ deadlineMs: DEADLINE_MS });
   try {
     return await checkAgentFiles([...files], { knownSkills: null, analyzer });
   } finally {

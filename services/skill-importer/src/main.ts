@@ -10,7 +10,7 @@ import { serveCatalogueViews } from "./handlers/view-handlers.ts";
 import { importLog } from "./imports/import-log.ts";
 import { Importer } from "./imports/importer.ts";
 import { watchImports } from "./imports/watch-imports.ts";
-import { AnalysisPool } from "./analysis/analysis-pool.ts";
+import { ThreadAnalyzer } from "./analysis/thread-analyzer.ts";
 import { scannerOf } from "./analysis/scan-settings.ts";
 import { readIndicators } from "./scan/indicators.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
@@ -48,7 +48,7 @@ await runService({
       suppressions: await readSuppressions(config.YARD_SCAN_SUPPRESSIONS),
       indicators: await readIndicators(config.YARD_SCAN_INDICATORS),
     };
-    const analyzer = new AnalysisPool({ size: 1, deadlineMs: 1_000, settings });
+    const analyzer = new ThreadAnalyzer({ deadlineMs: 1_000, settings });
     analyzer.warm();
     kit.onStop("analysis", () => analyzer.close());
     const announce = () => outbox.flush();

@@ -1,5 +1,5 @@
 import type { unpackSkills } from "@switchyard/contracts/skill-store";
-import { AnalysisPool } from "@switchyard/skill-importer/analysis/analysis-pool";
+import { ThreadAnalyzer } from "@switchyard/skill-importer/analysis/thread-analyzer";
 import { judgeSkills } from "@switchyard/skill-importer/imports/judge-skills";
 import { locatedAt } from "@switchyard/skill-importer/imports/read-definition";
 import { readIndicators } from "@switchyard/skill-importer/scan/indicators";
@@ -27,7 +27,7 @@ export async function withImporterHere<T>(
     suppressions: await readSuppressions(env["YARD_SCAN_SUPPRESSIONS"] ?? ""),
     indicators: await readIndicators(env["YARD_SCAN_INDICATORS"] ?? ""),
   };
-  const analyzer = new AnalysisPool({ size: 1, deadlineMs: DEADLINE_MS, settings });
+  const analyzer = new ThreadAnalyzer({ deadlineMs: DEADLINE_MS, settings });
   try {
     return await use(importerWith(analyzer));
   } finally {
@@ -37,7 +37,7 @@ export async function withImporterHere<T>(
 
 const now = (): Date => new Date();
 
-function importerWith(analyzer: AnalysisPool): SkillImporter {
+function importerWith(analyzer: ThreadAnalyzer): SkillImporter {
   return {
     async uploadSkills({ skills, targets = [], withReports = false }) {
       const packages = skills.map(({ directory, files }) => sentPackage(directory, files));

@@ -7,7 +7,7 @@ import type { Job, Analysis } from "./analyze.ts";
  * ended from outside when one takes too long. To be called when all modules are loaded: then the clock may run.
  */
 export function answerJobs(analyze: (job: Job) => Analysis): void {
-  const progress = progressIn(workerData as SharedArrayBuffer); // the pool starts it with exactly this
+  const progress = progressIn(workerData as SharedArrayBuffer); // the thread is started with exactly this
   parentPort?.on("message", (jobs: readonly Job[]) => {
     const analyses = jobs.map((job) => {
       progress.begin();

@@ -3,9 +3,7 @@ import { unreadable, type Job, type Analysis, type Analyzer } from "./analyze.ts
 import { AnalysisThread, type ThreadEnd } from "./analysis-thread.ts";
 import type { ScanSettings } from "./scan-settings.ts";
 
-export interface AnalysisPoolOptions {
-  /** Threads; each is started when it is first needed. */
-  readonly size: number;
+export interface ThreadAnalyzerOptions {
   /**
    * How much processor time one file may take. No input is known that needs a third of a second, so what reaches
    * this hangs; a machine that is busy with other things does not.
@@ -30,86 +28,58 @@ const AHEAD = { jobs: 16, bytes: 1024 * 1024 };
 const MAX_SETBACKS = 3;
 const WORKER = new URL("./analysis-worker.ts", import.meta.url);
 
-/** Reads skills and agents in threads that are ended when one file takes too long; the others are read by a new one. */
-export class AnalysisPool implements Analyzer {
-  readonly #queue: Waiting[] = [];
-  readonly #lanes: Lane[];
+/**
+ * Reads skills and agents in a thread that is started when it is first needed, and ended when one file takes too
+ * long; the others are read by a new one.
+ */
+export class ThreadAnalyzer implements Analyzer {
+  readonly #options: { readonly deadlineMs: number; readonly worker: URL };
   readonly #settings: ScanSettings | undefined;
+  readonly #queue: Waiting[] = [];
+  /** In the thread, the one that it is at first. */
+  readonly #given: { readonly waiting: Waiting; readonly sizeBytes: number }[] = [];
+  #thread: AnalysisThread | null = null;
   #isClosed = false;
 
-  constructor({ size, deadlineMs, settings, worker = WORKER }: AnalysisPoolOptions) {
+  constructor({ deadlineMs, settings, worker = WORKER }: ThreadAnalyzerOptions) {
+    this.#options = { deadlineMs, worker };
     this.#settings = settings;
-    this.#lanes = Array.from(
-      { length: size },
-      () => new Lane({ queue: this.#queue, deadlineMs, worker }),
-    );
   }
 
   analyze<K extends Job["kind"]>(job: Job<K>): Promise<Analysis<K>> {
-    if (this.#isClosed) return Promise.reject(new Error("the pool is closed"));
+    if (this.#isClosed) return Promise.reject(new Error("the analyzer is closed"));
     return new Promise((resolve) => {
       this.#queue.push({
         job: this.#settings === undefined ? job : { ...job, settings: this.#settings },
         resolve: (analysis) => resolve(analysis as Analysis<K>), // of the job's own kind
         setbacks: 0,
       });
-      for (const lane of this.#lanes) lane.fill();
+      this.#fill();
     });
   }
 
-  /** Starts the threads, so that the first file need not wait for them. */
-  warm(): void {
-    for (const lane of this.#lanes) lane.warm();
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all(this.#lanes.map((lane) => lane.close()));
-  }
-}
-
-interface LaneOptions {
-  /** Shared by all lanes. */
-  readonly queue: Waiting[];
-  readonly deadlineMs: number;
-  readonly worker: URL;
-}
-
-/** One thread after another: each replaces one that had to be ended. */
-class Lane {
-  readonly #options: LaneOptions;
-  /** In the thread, the one that it is at first. */
-  readonly #given: { readonly waiting: Waiting; readonly sizeBytes: number }[] = [];
-  #thread: AnalysisThread | null = null;
-  #isClosed = false;
-
-  constructor(options: LaneOptions) {
-    this.#options = options;
-  }
-
-  warm(): void {
+  /** Starts the thread, so that the first file need not wait for it. */
+  warm(): AnalysisThread {
     this.#thread ??= new AnalysisThread({
       ...this.#options,
       onAnalysis: (analysis) => this.#settle(analysis),
       onEnd: (end) => this.#replace(end),
     });
-  }
-
-  /** Gives the thread what waits, as far as it takes it. */
-  fill(): void {
-    const { queue } = this.#options;
-    while (queue.length > 0 && !this.#isClosed && this.#hasRoom()) {
-      const waiting = queue.shift();
-      if (waiting === undefined) return;
-      this.warm();
-      const sizeBytes = this.#thread?.give(waiting.job) ?? 0;
-      this.#given.push({ waiting, sizeBytes });
-    }
+    return this.#thread;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#thread?.end();
+  }
+
+  /** Gives the thread what waits, as far as it takes it. */
+  #fill(): void {
+    while (!this.#isClosed && this.#hasRoom()) {
+      const waiting = this.#queue.shift();
+      if (waiting === undefined) return;
+      this.#given.push({ waiting, sizeBytes: this.warm().give(waiting.job) });
+    }
   }
 
   #hasRoom(): boolean {
@@ -119,7 +89,7 @@ class Lane {
 
   #settle(analysis: Analysis): void {
     this.#given.shift()?.waiting.resolve(analysis);
-    this.fill();
+    this.#fill();
   }
 
   #replace(end: ThreadEnd): void {
@@ -134,8 +104,8 @@ class Lane {
       waiting.resolve(failedAnalysis(waiting.job, end, this.#options.deadlineMs));
       return false;
     });
-    this.#options.queue.unshift(...again);
-    this.fill();
+    this.#queue.unshift(...again);
+    this.#fill();
   }
 }
 
