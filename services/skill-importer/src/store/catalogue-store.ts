@@ -26,7 +26,7 @@ import {
   type StoredSkill,
 } from "./definition.ts";
 import { KeepPromises } from "./keep-promises.ts";
-import { jsonOf, StoredValues } from "./stored-values.ts";
+import { answersOf, jsonOf, StoredValues } from "./stored-values.ts";
 import { textKey } from "./version-store.ts";
 
 /** What there is of one kind. */
@@ -83,7 +83,7 @@ export class CatalogueStore {
         else transaction.hmget(key, ...names);
       transaction.hlen(IMPORTED[kind]);
     }
-    const [revision, waiting, trust, ...entriesByKind] = values(await transaction.exec());
+    const [revision, waiting, trust, ...entriesByKind] = answersOf(await transaction.exec());
     const withheld = this.#stored.values(WithheldEntry, WITHHELD, waiting);
     const read = kinds.map((kind, index): [Kind, KindEntries] => {
       const [listed, imported, size] = entriesByKind.slice(index * 3);
@@ -238,11 +238,3 @@ function placed(kind: Kind, stored: StoredSkill | StoredAgent, entry: Entry) {
 
 /** What stands under the digest of a SKILL.md: the last version with it that was current and is not any more. */
 const Pointer = z.strictObject({ version: z.string() });
-
-/** ioredis answers the errors of single commands among the results. */
-function values(answers: [Error | null, unknown][] | null): unknown[] {
-  return (answers ?? []).map(([error, value]) => {
-    if (error !== null) throw error;
-    return value;
-  });
-}

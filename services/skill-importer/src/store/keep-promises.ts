@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "@switchyard/service/redis";
+import { answersOf } from "./stored-values.ts";
 
 /** For how long an answer may be used, counted from before it was asked for. */
 const KEEP_MS = 500;
@@ -53,13 +54,12 @@ export class KeepPromises {
 
   /** Sets a mark and says, of the same moment, whether the other one is there. */
   async #mark(own: { readonly key: string; readonly forMs: number }, other: string) {
-    const answers = await this.#redis
+    const results = await this.#redis
       .multi()
       .set(own.key, "1", "PX", own.forMs)
       .exists(other)
       .exec();
-    const [, [error, found] = []] = answers ?? [];
-    if (error instanceof Error) throw error;
+    const [, found] = answersOf(results);
     return found !== 0;
   }
 }

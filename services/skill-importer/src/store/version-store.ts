@@ -5,7 +5,7 @@ import { SkillVersion } from "@switchyard/contracts/skill-store";
 import type { Redis } from "@switchyard/service/redis";
 import type { Superseded } from "./catalogue-commit.ts";
 import type { Definition, Kind } from "./definition.ts";
-import { jsonOf } from "./stored-values.ts";
+import { answersOf, jsonOf } from "./stored-values.ts";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
 const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
@@ -70,7 +70,7 @@ export class VersionStore {
       transaction.hdel(key(kind, name, "versions"), old.version);
       transaction.del(...contentKeys(kind, name, old.version));
     }
-    await done(transaction.exec());
+    answersOf(await transaction.exec());
   }
 
   /**
@@ -113,7 +113,7 @@ export class VersionStore {
       const pointer = JSON.stringify({ version });
       transaction.set(textKey(what, name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
     }
-    await done(transaction.exec());
+    answersOf(await transaction.exec());
   }
 
   /** A version that is current again stays. */
@@ -125,7 +125,7 @@ export class VersionStore {
       transaction.hset(key(kind, name, "versions"), version, text);
     }
     for (const part of contentKeys(kind, name, version)) transaction.persist(part);
-    await done(transaction.exec());
+    answersOf(await transaction.exec());
   }
 
   async #all(kind: Kind, name: string): Promise<SkillVersion[]> {
@@ -138,10 +138,8 @@ export class VersionStore {
   #surplus(all: readonly SkillVersion[], incoming: string): SkillVersion[] {
     const others = all.filter(({ version }) => version !== incoming);
     const superseded = others.filter(({ supersededAt }) => supersededAt !== null);
-    const [gone, left] = [
-      superseded.filter((one) => this.#isGone(one)),
-      superseded.filter((one) => !this.#isGone(one)),
-    ];
+    const gone = superseded.filter((one) => this.#isGone(one));
+    const left = superseded.filter((one) => !this.#isGone(one));
     const tooMany = others.length - gone.length + 1 - MAX_VERSIONS;
     return [...gone, ...(tooMany > 0 ? left.slice(-tooMany) : [])];
   }
@@ -173,10 +171,4 @@ function contentKeys(kind: Kind, name: string, version: string): string[] {
 
 function key(kind: Kind, name: string, part: string): string {
   return `yard:${kind}:{${name}}:${part}`;
-}
-
-/** ioredis answers the errors of single commands among the results. */
-async function done(execution: Promise<[Error | null, unknown][] | null>): Promise<void> {
-  const failed = (await execution)?.find(([error]) => error !== null);
-  if (failed?.[0]) throw failed[0];
 }
