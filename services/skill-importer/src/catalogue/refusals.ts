@@ -8,22 +8,17 @@ interface Named {
 
 const MAX_KNOWN = 50;
 
-/** As many names as an error tells. */
-export function knownNames(entries: readonly Named[]): string[] {
-  return entries.slice(0, MAX_KNOWN).map(({ summary }) => summary.name);
-}
-
 /** The declared errors of calls about versions; both kinds have the same, and only `unknown_…` bears its name. */
 export function refusals(kind: Kind) {
   const yard = `yard ${kind}s`;
   const trust = (name: string) =>
     `yard skills trust ${name}${kind === "agent" ? " --agent" : ""} --reason "…"`;
   return {
-    unknown: (name: string, listed: readonly Named[]) =>
+    unknown: (name: string, listed: readonly Named[], digest?: string) =>
       refuse(
         `unknown_${kind}`,
-        `${kind} '${name}' not found; see the available ones with: ${yard} list`,
-        { name, known: knownNames(listed) },
+        `${kind} '${name}'${digest === undefined ? "" : ` with digest ${digest}`} not found; see the available ones with: ${yard} list`,
+        { name, known: listed.slice(0, MAX_KNOWN).map(({ summary }) => summary.name) },
       ),
     unknownVersion: (name: string, version = "") =>
       refuse(

@@ -10,7 +10,7 @@ import {
   type Skill,
 } from "@switchyard/contracts/skills";
 import { withGrantedRoles, type GrantedRole } from "../agents/granted-roles.ts";
-import { knownNames } from "../catalogue/refusals.ts";
+import { refusals } from "../catalogue/refusals.ts";
 import { checkSkills as check } from "../imports/check-skills.ts";
 import type { Importer } from "../imports/importer.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
@@ -21,7 +21,6 @@ import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import { locate, type Located, type Root } from "../source/allowed-roots.ts";
 import { isSkillFile, SKILL_FILE_NAMES } from "../source/package.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
-import type { Kind } from "../store/definition.ts";
 import type { VersionStore } from "../store/version-store.ts";
 import { requireAdmin } from "./sent-files.ts";
 
@@ -64,24 +63,19 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
     return { skills: skills.map((entry) => entry.summary) };
   });
 
-  service.handle(getSkill, async ({ name, digest }, { fail }) => {
+  service.handle(getSkill, async ({ name, digest }) => {
     const stored = await store.read("skill", name, digest);
-    if (stored !== null) {
-      const { skill, conformance, metadata } = stored;
-      const dependencies = await dependenciesOf(metadata);
-      const variables = extractVariables(skill.body, skill.arguments);
-      return {
-        skill,
-        variables,
-        dependencies,
-        ...(conformance === undefined ? {} : { conformance }),
-      };
-    }
-    const known = knownNames(await store.list("skill"));
-    throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
+    if (stored === null) throw refusals("skill").unknown(name, await store.list("skill"), digest);
+    const { skill, conformance, metadata } = stored;
+    return {
+      skill,
+      variables: extractVariables(skill.body, skill.arguments),
+      dependencies: await dependenciesOf(metadata),
+      ...(conformance === undefined ? {} : { conformance }),
+    };
   });
 
-  service.handle(renderSkill, async (request, { fail }) => {
+  service.handle(renderSkill, async (request) => {
     const { name, digest } = request;
     const stored = await store.read("skill", name, digest);
     // A listed version is usable; one that is asked for by its digest may wait for somebody's trust.
@@ -89,10 +83,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
       stored !== null &&
       (digest === undefined ||
         !(await store.isWithheld("skill", name, stored.skill.version ?? stored.skill.digest)));
-    if (!isUsable) {
-      const known = knownNames(await store.list("skill"));
-      throw fail.unknown_skill(notFound("skill", { name, digest }), { name, known });
-    }
+    if (!isUsable) throw refusals("skill").unknown(name, await store.list("skill"), digest);
     const { skill } = stored;
     const { text, warnings } = render({
       name: skill.name,
@@ -129,22 +120,18 @@ function serveAgents(
     return { agents: agents.map((entry) => entry.summary) };
   });
 
-  service.handle(getAgent, async ({ name, digest }, { fail }) => {
+  service.handle(getAgent, async ({ name, digest }) => {
     // A version by its digest never changes, and needs no promise.
     const keepForMs = digest === undefined ? await store.promise() : null;
     const agent = await store.read("agent", name, digest);
-    if (agent !== null) {
-      const record =
-        agent.source === "imported" ? await versions.record("agent", name, agent.digest) : null;
-      const provenance = record?.provenance ?? null;
-      return {
-        agent: withGrantedRoles(agent, provenance, grantedRoles),
-        ...(record === null ? {} : { provenance: record.provenance }),
-        ...(keepForMs === null ? {} : { keepForMs }),
-      };
-    }
-    const known = knownNames(await store.list("agent"));
-    throw fail.unknown_agent(notFound("agent", { name, digest }), { name, known });
+    if (agent === null) throw refusals("agent").unknown(name, await store.list("agent"), digest);
+    const record =
+      agent.source === "imported" ? await versions.record("agent", name, agent.digest) : null;
+    return {
+      agent: withGrantedRoles(agent, record?.provenance ?? null, grantedRoles),
+      ...(record === null ? {} : { provenance: record.provenance }),
+      ...(keepForMs === null ? {} : { keepForMs }),
+    };
   });
 }
 
@@ -174,9 +161,4 @@ function notLocated(
     `${directory} is in none of the importer's roots; add its root to YARD_SKILL_ROOTS`,
     { directory, roots: roots.map((root) => root.shown) },
   );
-}
-
-function notFound(kind: Kind, wanted: { name: string; digest: string | undefined }): string {
-  const version = wanted.digest === undefined ? "" : ` with digest ${wanted.digest}`;
-  return `${kind} '${wanted.name}'${version} not found; see the available ones with: yard ${kind}s list`;
 }
