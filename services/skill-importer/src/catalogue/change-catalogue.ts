@@ -39,14 +39,7 @@ export interface Decision<R> {
   readonly batch?: Batch;
 }
 
-interface Batch {
-  readonly label: string;
-  /** NATS user. */
-  readonly by: string;
-  readonly imported: number;
-  readonly failed: number;
-  readonly totalScanned: number;
-}
+export type Batch = Omit<Extract<Announcement, { kind: "import" }>, "kind" | "id" | "at">;
 
 const MAX_ATTEMPTS = 20;
 

@@ -73,60 +73,35 @@ async function publishNext({ bus, store, retire }: EventOutboxOptions): Promise<
 
 async function publish(bus: Bus, announcement: Exclude<Announcement, Superseded>): Promise<void> {
   const { id, at, kind } = announcement;
+  const once = { messageId: id };
   switch (kind) {
     case "skill": {
-      const skill = announcement.summary;
-      await publishEvent(
-        bus,
-        skillImported,
-        { skill: skill.name },
-        {
-          skill,
-          warnings: skill.diagnostics.map(({ message }) => message),
-          dependenciesMet: announcement.dependenciesMet ?? null,
-          at,
-        },
-        { messageId: id },
-      );
+      const { summary: skill } = announcement;
+      const warnings = skill.diagnostics.map(({ message }) => message);
+      const dependenciesMet = announcement.dependenciesMet ?? null;
+      const payload = { skill, warnings, dependenciesMet, at };
+      await publishEvent(bus, skillImported, { skill: skill.name }, payload, once);
       break;
     }
     case "agent": {
-      const agent = announcement.summary;
-      await publishEvent(
-        bus,
-        agentImported,
-        { agent: agent.name },
-        { agent, at },
-        { messageId: id },
-      );
+      const { summary: agent } = announcement;
+      await publishEvent(bus, agentImported, { agent: agent.name }, { agent, at }, once);
       break;
     }
     case "skill-removed": {
-      const { name, version } = announcement;
-      await publishEvent(
-        bus,
-        skillRemoved,
-        { skill: name },
-        { skill: name, version, at },
-        { messageId: id },
-      );
+      const { name: skill, version } = announcement;
+      await publishEvent(bus, skillRemoved, { skill }, { skill, version, at }, once);
       break;
     }
     case "agent-removed": {
-      const { name, digest } = announcement;
-      const payload = { agent: name, digest, at };
-      await publishEvent(bus, agentRemoved, { agent: name }, payload, { messageId: id });
+      const { name: agent, digest } = announcement;
+      await publishEvent(bus, agentRemoved, { agent }, { agent, digest, at }, once);
       break;
     }
     case "import": {
       const { label, by, imported, failed, totalScanned } = announcement;
-      await publishEvent(
-        bus,
-        batchImported,
-        { importId: id },
-        { label, by, imported, failed, totalScanned, at },
-        { messageId: id },
-      );
+      const payload = { label, by, imported, failed, totalScanned, at };
+      await publishEvent(bus, batchImported, { importId: id }, payload, once);
       break;
     }
     default:

@@ -50,6 +50,7 @@ export const Announcement = z.discriminatedUnion("kind", [
     ...event,
     kind: z.literal("import"),
     label: z.string(),
+    /** NATS user. */
     by: z.string(),
     imported: z.int(),
     failed: z.int(),
