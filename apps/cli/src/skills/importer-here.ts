@@ -1,7 +1,7 @@
 import type { unpackSkills } from "@switchyard/contracts/skill-store";
 import { ThreadAnalyzer } from "@switchyard/skill-importer/analysis/thread-analyzer";
 import { judgeSkills } from "@switchyard/skill-importer/imports/judge-skills";
-import { locatedAt } from "@switchyard/skill-importer/imports/read-definition";
+import { locatedAt } from "@switchyard/skill-importer/imports/located-at";
 import { readIndicators } from "@switchyard/skill-importer/scan/indicators";
 import { readSuppressions } from "@switchyard/skill-importer/scan/read-suppressions";
 import { ArchiveError, unpackArchive } from "@switchyard/skill-importer/source/archive";

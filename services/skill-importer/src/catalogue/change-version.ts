@@ -6,6 +6,7 @@ import type { Catalogue } from "../store/catalogue-store.ts";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,
+  isOfAFile,
   versionOfEntry,
   type Definition,
   type Entry,
@@ -34,7 +35,7 @@ export function removeImported(
     const plan = planCatalogue({
       current: listed,
       found: builtIn.map(({ entry }) => entry),
-      isInScope: ({ root }) => root === IMPORTED_ROOT || root === BUILT_IN_ROOT,
+      isInScope: (entry) => !isOfAFile(entry),
       roots: parts.roots,
     });
     const now = plan.remove.length > 0 ? undefined : (plan.set[0] ?? listed[0]);
@@ -63,7 +64,7 @@ export async function rollback(
   return changeCatalogue(parts, { about: { kind, names: [name] } }, async (current) => {
     const { listed, imported } = current[kind];
     checkVersion(kind, listed[0], { name, ifVersion });
-    const file = listed.find(({ root }) => root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT)?.file;
+    const file = listed.find(isOfAFile)?.file;
     if (file !== undefined) throw refusals(kind).managedByFiles(name, file);
     if (all.length === 0) throw refusals(kind).unknown(name, await parts.store.list(kind));
     const [sent] = imported;

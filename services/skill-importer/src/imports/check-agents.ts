@@ -3,6 +3,7 @@ import type { checkAgents } from "@switchyard/contracts/agents";
 import type { z } from "zod";
 import { notAnAgent } from "../agents/agent-file.ts";
 import { warningFinding, type Finding } from "../finding.ts";
+import { locatedAt } from "./located-at.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 
 type AgentFiles = z.output<typeof checkAgents.request>["files"];
@@ -28,33 +29,20 @@ export async function checkAgentFiles(
   );
   return all.map(({ file, text, parsed }) => {
     switch (parsed.kind) {
-      case "not-an-agent":
-        return {
-          file,
-          verdict: "not_an_agent" as const,
-          agent: null,
-          diagnostics: located(notAnAgent(file), file),
-        };
-      case "skipped":
-        return {
-          file,
-          verdict: "skipped" as const,
-          agent: null,
-          diagnostics: located(parsed.findings, file),
-        };
+      case "not-an-agent": {
+        const diagnostics = locatedAt(file, notAnAgent(file));
+        return { file, verdict: "not_an_agent" as const, agent: null, diagnostics };
+      }
+      case "skipped": {
+        const diagnostics = locatedAt(file, parsed.findings);
+        return { file, verdict: "skipped" as const, agent: null, diagnostics };
+      }
       case "agent": {
-        const findings = [
-          ...parsed.findings,
-          ...(knownSkills === null
-            ? []
-            : unknownSkills(parsed.agent.skills, { knownSkills, text })),
-        ];
-        return {
-          file,
-          verdict: "loads" as const,
-          agent: parsed.agent,
-          diagnostics: located(findings, file),
-        };
+        const { agent, findings } = parsed;
+        const unknown =
+          knownSkills === null ? [] : unknownSkills(agent.skills, { knownSkills, text });
+        const diagnostics = locatedAt(file, [...findings, ...unknown]);
+        return { file, verdict: "loads" as const, agent, diagnostics };
       }
       default:
         return parsed satisfies never;
@@ -75,8 +63,4 @@ function unknownSkills(
       const message = `skills: there is no skill ${name}; a run goes on without it. See: yard skills list`;
       return warningFinding("unknown_skill", message, line === 0 ? null : { line, column: 1 });
     });
-}
-
-function located(findings: readonly Finding[], file: string): CheckedAgents[number]["diagnostics"] {
-  return findings.map((finding) => ({ ...finding, file }));
 }

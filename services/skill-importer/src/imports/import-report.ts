@@ -1,8 +1,11 @@
 import type { Diagnostic } from "@switchyard/contracts/skills";
+import { infoFinding, warningFinding, type Finding } from "../finding.ts";
+import { locatedAt } from "./located-at.ts";
+import type { Batch } from "../catalogue/change-catalogue.ts";
 import type { CataloguePlan } from "../catalogue/plan-catalogue.ts";
 import {
   BUILT_IN_ROOT,
-  IMPORTED_ROOT,
+  isOfAFile,
   type Entry,
   type Kind,
   type WithheldEntry,
@@ -30,11 +33,6 @@ export interface Counts {
   readonly skipped: number;
 }
 
-/** Not on the disk, so every import has them. */
-export function isOurs({ root }: { readonly root: string }): boolean {
-  return root === BUILT_IN_ROOT || root === IMPORTED_ROOT;
-}
-
 /** What an import found, and what became of it. */
 export function reportOf(
   read: Definitions,
@@ -54,10 +52,12 @@ export function reportOf(
     agents: countsOf("agent", read, change),
     diagnostics: [
       ...read.diagnostics,
-      ...skill.hidden.map(({ entry, by }) => duplicateName(entry, by)),
-      ...withheld.map((item) => notListed(item)),
-      ...agent.hidden.map(({ entry, by }) =>
-        entry.root === BUILT_IN_ROOT ? overridesBuiltIn(by) : duplicateName(entry, by),
+      ...skill.hidden.flatMap(({ entry, by }) => duplicateName(entry, by)),
+      ...withheld.flatMap((item) => notListed(item)),
+      ...agent.hidden.flatMap(({ entry, by }) =>
+        entry.root === BUILT_IN_ROOT
+          ? locatedAt(by.file, [overridesBuiltIn(by.summary.name)])
+          : duplicateName(entry, by),
       ),
     ],
   };
@@ -67,7 +67,7 @@ export function reportOf(
 export function totalsOf(
   read: Definitions,
   change: Planned,
-): { imported: number; failed: number; totalScanned: number } {
+): Pick<Batch, "imported" | "failed" | "totalScanned"> {
   const [skills, agents] = [countsOf("skill", read, change), countsOf("agent", read, change)];
   return {
     imported: skills.loaded + agents.loaded,
@@ -82,28 +82,28 @@ interface Planned {
 }
 
 function countsOf(kind: Kind, { found, skipped }: Definitions, { listed }: Planned): Counts {
-  const read = found.filter((one) => one.kind === kind && !isOurs(one.entry)).length;
-  const hidden = listed[kind].hidden.filter(({ entry }) => !isOurs(entry)).length;
+  const read = found.filter((one) => one.kind === kind && isOfAFile(one.entry)).length;
+  const hidden = listed[kind].hidden.filter(({ entry }) => isOfAFile(entry)).length;
   const unread = skipped[kind];
   return { found: read + unread, loaded: read - hidden, skipped: unread + hidden };
 }
 
-function duplicateName(entry: Entry, by: Entry): Diagnostic {
+function duplicateName(entry: Entry, by: Entry): Diagnostic[] {
   const { name } = entry.summary;
-  const isOverride = entry.root !== by.root;
-  return {
-    severity: "warning",
-    code: isOverride ? "overridden" : "duplicate_name",
-    message: isOverride
-      ? `${name} is overridden by ${by.file} in ${by.root}, which goes before ${entry.root}`
-      : `the name ${name} belongs to ${by.file}, which comes first; rename one of them`,
-    file: entry.file,
-    line: null,
-    column: null,
-  };
+  const finding =
+    entry.root === by.root
+      ? warningFinding(
+          "duplicate_name",
+          `the name ${name} belongs to ${by.file}, which comes first; rename one of them`,
+        )
+      : warningFinding(
+          "overridden",
+          `${name} is overridden by ${by.file} in ${by.root}, which goes before ${entry.root}`,
+        );
+  return locatedAt(entry.file, [finding]);
 }
 
-function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic {
+function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic[] {
   const { name } = entry.summary;
   const why = {
     untrusted: "its project was found, not named, and nobody trusts it yet",
@@ -111,23 +111,11 @@ function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic {
     blocked: "the scanner blocks it",
   }[reason];
   const flags = kind === "agent" ? " --agent" : "";
-  return {
-    severity: "warning",
-    code: `withheld_${reason}`,
-    message: `the ${kind} ${name} is not listed: ${why}; look at it, then: yard skills trust ${name}${flags}`,
-    file: entry.file,
-    line: null,
-    column: null,
-  };
+  const message = `the ${kind} ${name} is not listed: ${why}; look at it, then: yard skills trust ${name}${flags}`;
+  return locatedAt(entry.file, [warningFinding(`withheld_${reason}`, message)]);
 }
 
-function overridesBuiltIn(by: Entry): Diagnostic {
-  return {
-    severity: "info",
-    code: "overrides_built_in",
-    message: `takes the place of the built-in agent ${by.summary.name}`,
-    file: by.file,
-    line: null,
-    column: null,
-  };
+/** Whichever source it comes from. */
+export function overridesBuiltIn(name: string): Finding {
+  return infoFinding("overrides_built_in", `takes the place of the built-in agent ${name}`);
 }

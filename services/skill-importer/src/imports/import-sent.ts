@@ -4,12 +4,13 @@ import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-st
 import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
 import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
 import type { Finding } from "../finding.ts";
+import { locatedAt } from "./located-at.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { Package } from "../source/package.ts";
 import { IMPORTED_ROOT, type Kind } from "../store/definition.ts";
 import { countsOf, planSent, type SentOutcome } from "./plan-sent.ts";
-import { locatedAt, readDefinition } from "./read-definition.ts";
+import { readDefinition } from "./read-definition.ts";
 
 export interface SendParts extends ChangeParts {
   readonly analyzer: Analyzer;

@@ -11,8 +11,14 @@ import type { Analyzer } from "../analysis/analyze.ts";
 import { presentRoots, type Root } from "../source/allowed-roots.ts";
 import { isWithin, scanDirectory } from "../source/scan-directory.ts";
 import type { Catalogue } from "../store/catalogue-store.ts";
-import { IMPORTED_ROOT, type Entry, type Kind, type WithheldEntry } from "../store/definition.ts";
-import { isOurs, reportOf, totalsOf, type ImportReport } from "./import-report.ts";
+import {
+  IMPORTED_ROOT,
+  isOfAFile,
+  type Entry,
+  type Kind,
+  type WithheldEntry,
+} from "../store/definition.ts";
+import { reportOf, totalsOf, type ImportReport } from "./import-report.ts";
 import { readDefinitions, type Definitions } from "./read-definitions.ts";
 
 export interface ImporterOptions extends Omit<ChangeParts, "roots"> {
@@ -92,7 +98,7 @@ export class Importer {
       read.diagnostics.push(...part.diagnostics);
     }
     const roots = this.#options.roots.map(({ path }) => path);
-    const isInScope = (entry: Entry) => isOurs(entry) || covers(entry);
+    const isInScope = (entry: Entry) => !isOfAFile(entry) || covers(entry);
     const change = await changeCatalogue({ ...this.#options, roots }, { isDryRun }, (current) => {
       const planned = planRead(current, read, { isInScope, roots });
       return {

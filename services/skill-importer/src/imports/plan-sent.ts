@@ -1,20 +1,23 @@
 import type { WithheldReason } from "@switchyard/contracts/definition-store";
 import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
 import type { Diagnostic } from "@switchyard/contracts/skills";
-import { admit } from "../catalogue/admission.ts";
+import { admit, admitAll } from "../catalogue/admission.ts";
 import type { PlannedChange } from "../catalogue/change-catalogue.ts";
 import { planCatalogue } from "../catalogue/plan-catalogue.ts";
 import { errorFinding, infoFinding, type Finding } from "../finding.ts";
+import { locatedAt } from "./located-at.ts";
 import type { Catalogue } from "../store/catalogue-store.ts";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,
+  isOfAFile,
   versionOfEntry,
   type Definition,
   type Entry,
   type Kind,
 } from "../store/definition.ts";
-import { locatedAt, type ReadDefinition } from "./read-definition.ts";
+import { overridesBuiltIn } from "./import-report.ts";
+import type { ReadDefinition } from "./read-definition.ts";
 
 export interface SentLimits {
   /** Paths of the roots, the first first: what lies there goes before what clients send. */
@@ -64,31 +67,32 @@ export function planSent(
       diagnostics: [...locatedAt(file, remarksOn(definition, listed)), ...read.diagnostics],
     };
   });
-  const stored = outcomes.flatMap(({ definition, withheld }) =>
-    definition === null ? [] : [{ entry: definition.entry, withheld }],
-  );
-  const set = stored.flatMap(({ entry, withheld }) => (withheld === null ? [entry] : []));
-  const names = new Set(set.map(({ summary }) => summary.name));
+  const loaded = outcomes.flatMap(({ definition }) => definition?.entry ?? []);
+  const { admitted, withheld } = admitAll(kind, loaded, current.trust);
   const plan = planCatalogue({
-    current: current[kind].listed.filter(({ summary }) => names.has(summary.name)),
-    found: set,
+    current: current[kind].listed.filter(isAbout(admitted)),
+    found: admitted,
     isInScope: isSent,
     roots: limits.roots,
   });
-  const sentNames = new Set(stored.map(({ entry }) => entry.summary.name));
-  const withheld = {
-    set: stored.flatMap(({ entry, withheld: reason }) =>
-      reason === null ? [] : [{ kind, reason, entry }],
-    ),
-    // What waited under these names is replaced by what came now.
-    remove: current.withheld.filter(
-      (item) => item.kind === kind && isSent(item.entry) && sentNames.has(item.entry.summary.name),
-    ),
-  };
+  const isReplaced = isAbout(loaded);
+  // What waited under these names is replaced by what came now.
+  const remove = current.withheld.filter(
+    ({ kind: other, entry }) => other === kind && isSent(entry) && isReplaced(entry),
+  );
   return {
-    change: { listed: { [kind]: plan }, imported: { [kind]: { set, remove: [] } }, withheld },
+    change: {
+      listed: { [kind]: plan },
+      imported: { [kind]: { set: admitted, remove: [] } },
+      withheld: { set: withheld, remove },
+    },
     outcomes,
   };
+}
+
+function isAbout(entries: readonly Entry[]): (entry: Entry) => boolean {
+  const names = new Set(entries.map(({ summary }) => summary.name));
+  return ({ summary }) => names.has(summary.name);
 }
 
 /** Counts that add up: `found` = `loaded` + `skipped`, and the reasons are as many as were skipped. */
@@ -127,9 +131,7 @@ class SentNames {
     current: Omit<Catalogue, "revision">,
     { maxNames, importId }: SentLimits,
   ) {
-    const waiting = current.withheld.filter(
-      (item) => item.kind === kind && item.entry.root === IMPORTED_ROOT,
-    );
+    const waiting = current.withheld.filter((item) => item.kind === kind && isSent(item.entry));
     const entries = [...current[kind].imported, ...waiting.map(({ entry }) => entry)];
     const before = entries.filter((one) => importId !== undefined && one.importId === importId);
     this.#kind = kind;
@@ -177,8 +179,7 @@ function changeOf({ version }: Definition, listed: Entry | undefined): ImportedS
 }
 
 function remarksOn({ name }: Definition, listed: Entry | undefined): Finding[] {
-  if (listed?.root === BUILT_IN_ROOT)
-    return [infoFinding("overrides_built_in", `takes the place of the built-in agent ${name}`)];
+  if (listed?.root === BUILT_IN_ROOT) return [overridesBuiltIn(name)];
   if (listed === undefined || !isOfAFile(listed)) return [];
   const message = `${listed.file} in ${listed.root} has the name ${name}; the imported one is listed when that goes`;
   return [infoFinding("shadowed", message)];
@@ -186,8 +187,4 @@ function remarksOn({ name }: Definition, listed: Entry | undefined): Finding[] {
 
 function isSent({ root }: Entry): boolean {
   return root === IMPORTED_ROOT;
-}
-
-function isOfAFile({ root }: Entry): boolean {
-  return root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT;
 }

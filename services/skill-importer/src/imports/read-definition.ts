@@ -5,7 +5,7 @@ import {
   type Diagnostic,
   type SkillScope,
 } from "@switchyard/contracts/skills";
-import type { Finding } from "../finding.ts";
+import { locatedAt } from "./located-at.ts";
 import { MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import type { Analysis, Analyzer } from "../analysis/analyze.ts";
 import { parseSkill } from "../skill/parse-skill.ts";
@@ -93,11 +93,6 @@ export async function readDefinition(
     conformance,
     diagnostics,
   };
-}
-
-/** Findings as they leave the parser, with the file that they are about. */
-export function locatedAt(file: string, findings: readonly Finding[]): Diagnostic[] {
-  return findings.map((finding) => ({ ...finding, file }));
 }
 
 /** What is stored of it and what lists show; null when it does not load. */

@@ -1,5 +1,6 @@
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
+import { locatedAt } from "./located-at.ts";
 import { notAnAgent } from "../agents/agent-file.ts";
 import { analyzerHere, type Analyzer } from "../analysis/analyze.ts";
 import { readCandidate } from "../source/read-candidate.ts";
@@ -7,7 +8,6 @@ import type { Candidate, Scan } from "../source/scan-directory.ts";
 import type { Definition, Kind } from "../store/definition.ts";
 import type { VersionStore } from "../store/version-store.ts";
 import {
-  locatedAt,
   readDefinition,
   type Origin,
   type ReadDefinition,

@@ -92,6 +92,11 @@ export function versionOfEntry({ summary }: Pick<Entry, "summary">): string {
     : summary.digest;
 }
 
+/** False for built-in agents and for what clients sent: no root has them. */
+export function isOfAFile({ root }: Pick<Entry, "root">): boolean {
+  return root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT;
+}
+
 /** What is stored and not listed. */
 export const WithheldEntry = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("skill"), reason: WithheldReason, entry: SkillEntry }),
