@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder } from "modern-tar";
 import { fromBufferPromise, getFileNameLowLevel, type Entry } from "yauzl";
@@ -124,7 +125,8 @@ async function unpackTar(
   { isCompressed, unpacking }: { isCompressed: boolean; unpacking: Unpacking },
 ): Promise<void> {
   const decoder = createTarDecoder({ strict: true });
-  const writing = feed(bytes, { isCompressed, unpacking, to: decoder.writable });
+  const content = counted(isCompressed ? inflated(bytes) : [bytes], unpacking);
+  const writing = ReadableStream.from(content).pipeTo(decoder.writable);
   // The reader may fail first; the writer's failure is then the same one.
   writing.catch(() => {});
   for await (const { header, body } of decoder.readable) {
@@ -139,32 +141,18 @@ async function unpackTar(
       await body.cancel();
       continue;
     }
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of body) chunks.push(chunk);
-    unpacking.keep(name, Buffer.concat(chunks));
+    unpacking.keep(name, await buffer(body));
   }
   await writing;
 }
 
-async function feed(
-  bytes: Uint8Array,
-  {
-    isCompressed,
-    unpacking,
-    to,
-  }: { isCompressed: boolean; unpacking: Unpacking; to: WritableStream },
-): Promise<void> {
-  const writer = to.getWriter();
-  try {
-    const chunks = isCompressed ? inflated(bytes) : [bytes];
-    for await (const chunk of chunks) {
-      unpacking.count(chunk.length, null);
-      await writer.write(chunk);
-    }
-    await writer.close();
-  } catch (error) {
-    await writer.abort(error).catch(() => {});
-    throw error;
+async function* counted(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  unpacking: Unpacking,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    unpacking.count(chunk.length, null);
+    yield chunk;
   }
 }
 
