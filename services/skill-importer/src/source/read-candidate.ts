@@ -4,7 +4,7 @@ import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { Package } from "./package.ts";
 import { readFileIf } from "./read-file-if.ts";
-import { directoryNameOf, type Candidate } from "./scan-directory.ts";
+import { codeOf, directoryNameOf, type Candidate } from "./scan-directory.ts";
 import { readSupportingFiles } from "./supporting-files.ts";
 
 /**
@@ -51,8 +51,7 @@ async function contentOf(candidate: Candidate): Promise<Uint8Array | Finding> {
     });
     return bytes ?? fileTooLarge(sizeBytes);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    return errorFinding("unreadable_file", `the file cannot be read: ${code}`);
+    return errorFinding("unreadable_file", `the file cannot be read: ${codeOf(error)}`);
   }
 }
 

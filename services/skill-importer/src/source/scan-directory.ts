@@ -84,7 +84,7 @@ class Walk {
     const level = shown === "." ? 0 : shown.split("/").length;
     this.#seen.add(directory);
     const start = { path: directory, level, isInSkill: false };
-    let directories = await this.#read(start, await list(directory));
+    let directories = await this.#read(start, await listDirectory(directory));
     while (directories.length > 0) {
       const below: Directory[] = [];
       for (let at = 0; at < directories.length; at += AT_ONCE) {
@@ -240,7 +240,8 @@ function kindOf(
   return isAmongAgents && /\.(?:ya?ml|md)$/.test(name) ? "agent" : null;
 }
 
-async function list(directory: string): Promise<Dirent[]> {
+/** What lies in a directory, by name. */
+export async function listDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -248,7 +249,7 @@ async function list(directory: string): Promise<Dirent[]> {
 /** Never rejects: says what is wrong in words. */
 async function listOrProblem(directory: string): Promise<readonly Dirent[] | string> {
   try {
-    return await list(directory);
+    return await listDirectory(directory);
   } catch (error) {
     return `the directory cannot be read: ${codeOf(error)}`;
   }
@@ -266,7 +267,8 @@ async function targetOf(link: string): Promise<{ path: string; isDirectory: bool
   }
 }
 
-function codeOf(error: unknown): string {
+/** What the system says of a file that cannot be had. */
+export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }
 

@@ -1,10 +1,10 @@
 import type { Dirent } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { Finding } from "../finding.ts";
 import { readFileIf } from "./read-file-if.ts";
 import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./package.ts";
+import { codeOf, listDirectory } from "./scan-directory.ts";
 
 export interface SupportingFiles {
   readonly files: ReadonlyMap<string, Uint8Array>;
@@ -29,7 +29,7 @@ export async function readSupportingFiles(
 ): Promise<SupportingFiles> {
   const { isRoot, skillFile } = given;
   const collector = new Collector(directory);
-  for (const entry of given.entries ?? (await list(directory))) {
+  for (const entry of given.entries ?? (await entriesOf(directory))) {
     if (entry.name === skillFile || isSkillFile(entry.name)) continue;
     const isPart = skillFile === LEGACY_FILE && entry.name === LEGACY_PROMPT;
     if (isRoot && !isPart && !STANDARD_DIRECTORIES.has(entry.name)) continue;
@@ -55,7 +55,7 @@ class Collector {
     if (entry.isFile()) return this.#read(path);
     if (!entry.isDirectory()) return;
     if (level >= MAX_LEVELS) return this.#leaveOut(path, `it lies ${MAX_LEVELS} levels down`);
-    const entries = await list(join(this.#directory, path));
+    const entries = await entriesOf(join(this.#directory, path));
     // What lies with another skill belongs to that one.
     if (entries.some(({ name }) => isSkillFile(name))) return;
     for (const below of entries) await this.take(below, path, level + 1);
@@ -75,8 +75,7 @@ class Collector {
       this.#bytes += bytes.length;
       this.files.set(path, bytes);
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-      this.#leaveOut(path, `it cannot be read: ${code}`);
+      this.#leaveOut(path, `it cannot be read: ${codeOf(error)}`);
     }
   }
 
@@ -85,7 +84,6 @@ class Collector {
   }
 }
 
-async function list(directory: string): Promise<Dirent[]> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+async function entriesOf(directory: string): Promise<Dirent[]> {
+  return listDirectory(directory).catch(() => []);
 }
