@@ -35,18 +35,16 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
       request.skills.flatMap(({ files }) => files),
       context.fail,
     );
-    const { label, git } = request;
     const packages = request.skills.map(({ directory, files }) => sentPackage(directory, files));
-    const provenance = { source: "upload" as const, label, by: context.caller, git };
-    const sent = { ...request, packages, findings: [], provenance };
-    const { items, ...reply } = await importSkills(parts, sent);
+    const from = { source: "upload", by: context.caller, findings: [] } as const;
+    const { items, ...reply } = await importSkills(parts, { ...request, ...from, packages });
     return { ...reply, skills: items };
   });
 
   service.handle(skills.unpackSkills, async (request, context) => {
     if (!request.dryRun) requireAdmin(context, parts.admins);
     const { files, findings } = await unpackSent(request, context.fail);
-    const { label, git, only } = request;
+    const { label, only } = request;
     const found = packagesIn(files);
     const missing = only?.find((file) => !found.some((one) => shownFile(one) === file));
     if (missing !== undefined)
@@ -55,9 +53,8 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
         entry: missing,
       });
     const packages = found.filter((one) => only?.includes(shownFile(one)) ?? true);
-    const provenance = { source: "archive" as const, label, by: context.caller, git };
-    const sent = { ...request, packages, findings, provenance };
-    const { items, ...reply } = await importSkills(parts, sent);
+    const from = { source: "archive", by: context.caller, findings } as const;
+    const { items, ...reply } = await importSkills(parts, { ...request, ...from, packages });
     return { ...reply, skills: items };
   });
 }
@@ -66,11 +63,9 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
   service.handle(agents.uploadAgents, async (request, context) => {
     if (!request.dryRun) requireAdmin(context, parts.admins);
     requireSize(request.files, context.fail);
-    const { label, git } = request;
     const packages = request.files.map((file) => agentPackage(file.path, bytesOfSent(file)));
-    const provenance = { source: "upload" as const, label, by: context.caller, git };
-    const sent = { ...request, packages, findings: [], provenance };
-    const { items, ...reply } = await importAgents(parts, sent);
+    const from = { source: "upload", by: context.caller, findings: [] } as const;
+    const { items, ...reply } = await importAgents(parts, { ...request, ...from, packages });
     return { ...reply, agents: items };
   });
 
@@ -81,14 +76,8 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
       const bytes = files.get(path);
       return bytes === undefined ? [] : [agentPackage(path, bytes)];
     });
-    const { label, git } = request;
-    const provenance = { source: "archive" as const, label, by: context.caller, git };
-    const { items, ...reply } = await importAgents(parts, {
-      ...request,
-      packages,
-      findings,
-      provenance,
-    });
+    const from = { source: "archive", by: context.caller, findings } as const;
+    const { items, ...reply } = await importAgents(parts, { ...request, ...from, packages });
     return { ...reply, agents: items };
   });
 }

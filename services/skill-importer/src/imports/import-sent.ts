@@ -18,12 +18,11 @@ export interface SendParts extends ChangeParts {
   readonly maxNames: Readonly<Record<Kind, number>>;
 }
 
-export interface Sent {
+export interface Sent extends Omit<Provenance, "at"> {
   /** Of one kind. */
   readonly packages: readonly Package[];
   /** About the source as a whole. */
   readonly findings: readonly Finding[];
-  readonly provenance: Omit<Provenance, "at">;
   readonly dryRun: boolean;
   /** Of an import that comes in parts. */
   readonly importId?: string | undefined;
@@ -47,7 +46,7 @@ export async function importSkills(
   const outcomes = await importSent(parts, "skill", sent);
   const items: ImportedSkill[] = [];
   for (const outcome of outcomes) items.push(await importedSkill(outcome, sent));
-  return { counts: countsOf(outcomes), items, diagnostics: diagnosticsOf(sent) };
+  return { counts: countsOf(outcomes), items, diagnostics: locatedAt(sent.label, sent.findings) };
 }
 
 /** Imports agents that a client sent. */
@@ -58,7 +57,7 @@ export async function importAgents(
   const outcomes = await importSent(parts, "agent", sent);
   const { repaired: _, ...counts } = countsOf(outcomes);
   const items = outcomes.map((outcome) => importedAgent(outcome, sent));
-  return { counts, items, diagnostics: diagnosticsOf(sent) };
+  return { counts, items, diagnostics: locatedAt(sent.label, sent.findings) };
 }
 
 async function importSent(
@@ -66,18 +65,17 @@ async function importSent(
   kind: Kind,
   sent: Sent,
 ): Promise<readonly SentOutcome[]> {
-  const { importId, dryRun: isDryRun } = sent;
+  const { importId, dryRun: isDryRun, source, label, by, git } = sent;
   const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
   const reading = { analyzer: parts.analyzer, now: parts.now, scans: true };
   // All are in memory already; the thread that analyzes them takes a few at a time.
   const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, origin, reading)));
   const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
-  const provenance = { ...sent.provenance, at: parts.now().toISOString() };
+  const provenance = { source, label, by, at: parts.now().toISOString(), git };
   const limits = { roots: parts.roots, maxNames: parts.maxNames[kind], importId };
   return changeCatalogue(parts, { about: { kind, names }, isDryRun }, (current) => {
     const { change, outcomes } = planSent(kind, { current, limits }, read);
     const { found, loaded, skipped } = countsOf(outcomes);
-    const { label, by } = provenance;
     return {
       result: outcomes,
       change,
@@ -135,8 +133,4 @@ function importedItem(outcome: SentOutcome, withReports: boolean) {
 function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const ranks = { error: 0, warning: 1, info: 2 };
   return diagnostics.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);
-}
-
-function diagnosticsOf({ provenance, findings }: Sent): Diagnostic[] {
-  return locatedAt(provenance.label, findings);
 }
