@@ -33,6 +33,14 @@ export function envInteger(min: number, max: number) {
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 }
 
+/** What a list with commas names, without blanks around each. */
+export function commaSeparated(list: string): string[] {
+  return list
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
 /** `1`, `true` or `0`, `false`. */
 export function envFlag() {
   return z

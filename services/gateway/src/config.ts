@@ -1,5 +1,12 @@
 import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import {
+  commaSeparated,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+  parsedBy,
+} from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import { isLoopback } from "./http/listen.ts";
@@ -17,12 +24,7 @@ export const Config = z.object({
   YARD_HTTP_HOSTS: z
     .string()
     .default("")
-    .transform((list) =>
-      list
-        .split(",")
-        .map((name) => name.trim().toLowerCase())
-        .filter((name) => name !== ""),
-    ),
+    .transform((list) => commaSeparated(list.toLowerCase())),
   /** PEM files of a certificate and its key, to answer over TLS; they are read again when they change. */
   YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
   YARD_HTTP_TLS_KEY_FILE: z.string().optional(),

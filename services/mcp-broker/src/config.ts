@@ -1,7 +1,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import {
+  commaSeparated,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+  parsedBy,
+} from "@switchyard/service/env";
 import { z } from "zod";
 import { parseTokenKeys } from "./auth/token-cipher.ts";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
@@ -15,15 +22,7 @@ export const brokerEnv = z.object({
   /** JSON file with the MCP servers; both `{"servers":[…]}` and `{"mcpServers":{…}}` are read. */
   YARD_MCP_SERVERS_FILE: z.string().min(1),
   /** NATS users that may add, change, connect and remove servers over the bus, with commas. */
-  YARD_MCP_ADMINS: z
-    .string()
-    .default("cli,admin")
-    .transform((list) =>
-      list
-        .split(",")
-        .map((name) => name.trim())
-        .filter((name) => name !== ""),
-    ),
+  YARD_MCP_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** `on`: decisions that the policy marks as cacheable are kept for as long as it promises. */
   YARD_MCP_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
   /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */

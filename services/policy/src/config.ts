@@ -1,5 +1,12 @@
 import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import {
+  commaSeparated,
+  envFlag,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+} from "@switchyard/service/env";
 import { z } from "zod";
 
 export const Config = z.object({
@@ -22,17 +29,9 @@ export const Config = z.object({
   /** How long a browser that signed in at the gateway is signed in. */
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
-  YARD_POLICY_ADMINS: z
-    .string()
-    .default("cli,admin")
-    .transform((list) =>
-      list
-        .split(",")
-        .map((name) => name.trim())
-        .filter((name) => name !== ""),
-    ),
+  YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */
-  YARD_APPROVERS: z.string().default("cli,admin").transform(namesOf),
+  YARD_APPROVERS: z.string().default("cli,admin").transform(commaSeparated),
   /** Whose own calls an approver may approve: `never`, of `runs` that they started, or `all`. */
   YARD_APPROVE_OWN: z.enum(["never", "runs", "all"]).default("runs"),
   /** How long a call waits for a person. */
@@ -42,10 +41,3 @@ export const Config = z.object({
   /** How many calls of one user may wait for a person at a time. */
   YARD_APPROVALS_PENDING: envInteger(1, 50_000).default(500),
 });
-
-function namesOf(list: string): string[] {
-  return list
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
-}

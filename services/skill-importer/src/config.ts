@@ -1,4 +1,11 @@
-import { envFlag, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import {
+  commaSeparated,
+  envFlag,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+} from "@switchyard/service/env";
 import { z } from "zod";
 import { GrantedRoles } from "./agents/granted-roles.ts";
 import { MAX_PROMPT_BYTES } from "./render/render.ts";
@@ -10,15 +17,7 @@ export const ImporterEnv = z.object({
   /** Absolute directories, separated as in PATH. All of them are imported at start; nothing outside ever is. */
   YARD_SKILL_ROOTS: z.string().default(""),
   /** NATS users that may import, remove, roll back and trust skills over the bus, with commas. */
-  YARD_IMPORT_ADMINS: z
-    .string()
-    .default("cli,admin")
-    .transform((list) =>
-      list
-        .split(",")
-        .map((name) => name.trim())
-        .filter((name) => name !== ""),
-    ),
+  YARD_IMPORT_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** Which roles agents may have that clients send: `user:role` with commas and globs. Those of the roots may have any. */
   YARD_IMPORTED_AGENT_ROLES: GrantedRoles.default([]),
   /** A YAML file of findings that the operator accepts, each with its reason; read at start. */

@@ -1,5 +1,6 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { commaSeparated } from "../env.ts";
 
 /**
  * Decides which addresses a process may connect to for others. The URL of an MCP server, a page that
@@ -76,10 +77,7 @@ const metadata = networks(METADATA);
  * Throws an error that names what it cannot read.
  */
 export function parsePrivateHosts(setting: string): PrivateHosts {
-  const words = setting
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "");
+  const words = commaSeparated(setting);
   const byGroup = networks(
     words.flatMap((word) => (word === "loopback" ? LOOPBACK : word === "private" ? PRIVATE : [])),
   );

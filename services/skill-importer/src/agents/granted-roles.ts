@@ -1,6 +1,7 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { matchesGlob } from "@switchyard/contracts/glob";
+import { commaSeparated } from "@switchyard/service/env";
 import { z } from "zod";
 
 /** A role that agents may have which a NATS user sends. */
@@ -14,19 +15,15 @@ const GLOB = /^[A-Za-z0-9*?][A-Za-z0-9_*?-]{0,63}$/;
 
 /** `team-a:planner, *:reader`: which roles agents may have that clients send, by the user that sent them. */
 export const GrantedRoles = z.string().transform((list, context): GrantedRole[] =>
-  list
-    .split(",")
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== "")
-    .flatMap((entry) => {
-      const [by = "", role = "", ...more] = entry.split(":");
-      if (more.length === 0 && GLOB.test(by) && GLOB.test(role)) return [{ by, role }];
-      context.addIssue({
-        code: "custom",
-        message: `${JSON.stringify(entry)} is not a user and role, such as team-a:planner (* and ? stand for others)`,
-      });
-      return [];
-    }),
+  commaSeparated(list).flatMap((entry) => {
+    const [by = "", role = "", ...more] = entry.split(":");
+    if (more.length === 0 && GLOB.test(by) && GLOB.test(role)) return [{ by, role }];
+    context.addIssue({
+      code: "custom",
+      message: `${JSON.stringify(entry)} is not a user and role, such as team-a:planner (* and ? stand for others)`,
+    });
+    return [];
+  }),
 );
 
 /**
