@@ -1,4 +1,3 @@
-import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
@@ -19,6 +18,7 @@ import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/lo
 import { type LoginStore } from "../auth/login-store.ts";
 import { revokeLogin } from "../auth/revoke-login.ts";
 import { TOKEN_KEY_SETTING } from "../auth/token-cipher.ts";
+import { checkAdmin } from "./check-admin.ts";
 import { guardedFetch } from "../auth/connection-auth.ts";
 
 export interface LoginDeps {
@@ -40,6 +40,7 @@ export interface ReconnectContext {
   readonly correlationId: string;
 }
 
+const LOG_IN = "log in to MCP servers";
 const fail = failuresOf({ ...beginLogin.errors, ...finishLogin.errors });
 
 /** Answers the contracts of logins to MCP servers. */
@@ -53,7 +54,7 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
     );
   };
   const target = (server: string, verified: VerifiedCaller): LoginTarget => {
-    checkAdmin(deps.admins, verified);
+    checkAdmin(deps.admins, verified, LOG_IN);
     return { server, caller: verified.caller, launch: launchOf(deps, server) };
   };
 
@@ -70,8 +71,7 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
     return { server: await deps.reconnect(server, { ...context, by: caller }) };
   });
   service.handle(logout, async ({ server }, context) => {
-    const { caller } = context;
-    checkAdmin(deps.admins, context);
+    const caller = checkAdmin(deps.admins, context, LOG_IN);
     if (deps.pool.find(server) === null) throw unknown(server);
     const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
       throw error instanceof StoreError ? unreachable(error) : error;
@@ -112,16 +112,6 @@ function unreachable({ message }: StoreError) {
   return fail.store_unavailable(
     `Logins can neither be read nor kept now: ${message}; try again when Redis is up.`,
     { cause: message },
-  );
-}
-
-function checkAdmin(admins: readonly string[], verified: VerifiedCaller): void {
-  if (isAdmin(admins, verified)) return;
-  const { caller } = verified;
-  const setting = "YARD_MCP_ADMINS";
-  throw fail.forbidden_admin(
-    `NATS user ${caller} may not log in to MCP servers. Who may is in the broker's setting ${setting}.`,
-    { caller, setting },
   );
 }
 

@@ -1,4 +1,3 @@
-import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
@@ -8,6 +7,7 @@ import { storeFailureAs } from "@switchyard/service/store-error";
 import { isRecord } from "../json/json-record.ts";
 import { findRecord, type Refusal } from "../pins/decide-pins.ts";
 import { approving, blocking, type PinBook } from "../pins/pin-book.ts";
+import { checkAdmin } from "./check-admin.ts";
 import { pinDifferences } from "../pins/pin-diff.ts";
 import { shownPin } from "../pins/pin-record.ts";
 import { haveSameShape } from "../pins/tool-shape.ts";
@@ -19,11 +19,8 @@ export function handlePins(
   service: Service,
   { pins, admins }: { pins: PinBook; admins: readonly string[] },
 ): void {
-  const adminOf = (verified: VerifiedCaller): string => {
-    const { caller } = verified;
-    if (!isAdmin(admins, verified)) throw forbidden(caller);
-    return caller;
-  };
+  const adminOf = (verified: VerifiedCaller): string =>
+    checkAdmin(admins, verified, "approve or block tools");
 
   service.handle(listPins, async ({ server, states, limit, after }) => {
     const records = await orUnavailable(() => pins.read(server));
@@ -65,14 +62,6 @@ export function handlePins(
 
 function memberOf(value: unknown, name: string): unknown {
   return isRecord(value) ? value[name] : null;
-}
-
-function forbidden(caller: string) {
-  const setting = "YARD_MCP_ADMINS";
-  return fail.forbidden_admin(
-    `NATS user ${caller} may not approve or block tools. Who may is in the broker's setting ${setting}.`,
-    { caller, setting },
-  );
 }
 
 function refused(server: string, refusal: Refusal) {

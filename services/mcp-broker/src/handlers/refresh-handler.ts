@@ -1,8 +1,8 @@
-import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 import type { Service } from "@switchyard/bus/serve";
 import { refreshTools } from "@switchyard/contracts/mcp-pins";
 import { errorText } from "../limits/call-failure.ts";
+import { checkAdmin } from "./check-admin.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 
 /** Answers `mcp.refresh` of one server. */
@@ -13,14 +13,9 @@ export function handleRefresh(
 ): Endpoint {
   return service.handle(
     refreshTools,
-    async (_request, { caller, roles, fail }) => {
-      if (!isAdmin(admins, { caller, roles })) {
-        const setting = "YARD_MCP_ADMINS";
-        throw fail.forbidden_admin(
-          `NATS user ${caller} may not make the broker read tool lists. Who may is in the broker's setting ${setting}.`,
-          { caller, setting },
-        );
-      }
+    async (_request, context) => {
+      checkAdmin(admins, context, "make the broker read tool lists");
+      const { fail } = context;
       const connection = pool.find(server)?.connection;
       const session = connection?.session ?? null;
       if (connection === undefined || session === null)

@@ -1,4 +1,3 @@
-import { isAdmin } from "@switchyard/contracts/user-roles";
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
@@ -18,6 +17,7 @@ import type { ServerPool } from "../connection/server-pool.ts";
 import type { OwnerReply } from "../ownership/carry-out.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
+import { checkAdmin } from "./check-admin.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
 
 export interface RegistryDeps {
@@ -36,11 +36,8 @@ const REPLY_MARGIN_MS = 250;
 /** Answers the contracts of the registry. Reading is for every client, changes are for admins. */
 export function handleRegistry(service: Service, deps: RegistryDeps): void {
   const { pool, registry, owner } = deps;
-  const adminOf = (verified: VerifiedCaller): string => {
-    const { caller } = verified;
-    if (!isAdmin(deps.admins, verified)) throw forbidden(caller);
-    return caller;
-  };
+  const adminOf = (verified: VerifiedCaller): string =>
+    checkAdmin(deps.admins, verified, "change MCP servers: they are programs on the broker's host");
   /** The server file of another broker may name servers that this one has no declaration of. */
   const isKnown = (id: string): boolean =>
     pool.find(id) !== null || owner.leases.stateOf(id) !== null;
@@ -121,14 +118,6 @@ async function changed(reply: Promise<OwnerReply>) {
 
 function limits({ deadline, correlationId }: { deadline: number; correlationId: string }) {
   return { deadline, correlationId };
-}
-
-function forbidden(caller: string) {
-  const setting = "YARD_MCP_ADMINS";
-  return fail.forbidden_admin(
-    `NATS user ${caller} may not change MCP servers: they are programs on the broker's host. Who may is in the broker's setting ${setting}.`,
-    { caller, setting },
-  );
 }
 
 function lastLines(text: string, count: number): string[] {

@@ -1,5 +1,3 @@
-import { isAdmin } from "@switchyard/contracts/user-roles";
-import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { SentFile, sentArchive } from "@switchyard/contracts/definition-store";
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { z } from "zod";
@@ -12,25 +10,6 @@ import { ArchiveError, unpackArchive } from "../source/archive.ts";
 export const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
 
 type Refuse<D> = (message: string, data: D) => ServiceError;
-
-/** Throws the contract's own error, unless the caller may change what is imported. */
-export function requireAdmin(
-  {
-    caller,
-    roles,
-    fail,
-  }: VerifiedCaller & {
-    fail: { forbidden_admin: Refuse<{ caller: string; setting: string }> };
-  },
-  admins: readonly string[],
-): void {
-  if (isAdmin(admins, { caller, roles })) return;
-  const setting = "YARD_IMPORT_ADMINS";
-  throw fail.forbidden_admin(
-    `NATS user ${caller} may not change what is imported. Who may is in the importer's setting ${setting}.`,
-    { caller, setting },
-  );
-}
 
 /** Throws the contract's own error when the files are more than one call may bring. */
 export function requireSize(

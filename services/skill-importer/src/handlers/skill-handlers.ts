@@ -22,7 +22,7 @@ import { locate, type Located, type Root } from "../source/allowed-roots.ts";
 import { isSkillFile, SKILL_FILE_NAMES } from "../source/package.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 import type { VersionStore } from "../store/version-store.ts";
-import { requireAdmin } from "./sent-files.ts";
+import { checkAdmin } from "./check-admin.ts";
 
 export interface HandlerParts {
   readonly store: CatalogueStore;
@@ -42,7 +42,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
   const { store, importer, roots, admins, maxPromptBytes, versions, analyzer } = parts;
   service.handle(importSkills, async (request, context) => {
     const { fail, caller } = context;
-    if (!request.dryRun) requireAdmin(context, admins);
+    if (!request.dryRun) checkAdmin(admins, context);
     const located = await locate(roots, request.directory);
     if (located.kind !== "inside") throw notLocated(located, { fail, roots });
     const { skills, agents, diagnostics } = await importer.importDirectory(located, {

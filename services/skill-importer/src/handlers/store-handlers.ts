@@ -9,7 +9,8 @@ import { importAgents, importSkills, type SendParts } from "../imports/import-se
 import { agentPackage, packagesIn, shownFile } from "../source/package.ts";
 import { bytesOfSent, sentPackage } from "../source/sent-package.ts";
 import { versionOfEntry, type Kind } from "../store/definition.ts";
-import { requireAdmin, requireSize, unpackSent } from "./sent-files.ts";
+import { checkAdmin } from "./check-admin.ts";
+import { requireSize, unpackSent } from "./sent-files.ts";
 
 export interface StoreHandlerParts extends SendParts {
   /** NATS users that may change what is imported. */
@@ -30,7 +31,7 @@ export function serveStore(service: Pick<Service, "handle">, parts: StoreHandler
 
 function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandlerParts): void {
   service.handle(skills.uploadSkills, async (request, context) => {
-    if (!request.dryRun) requireAdmin(context, parts.admins);
+    if (!request.dryRun) checkAdmin(parts.admins, context);
     requireSize(
       request.skills.flatMap(({ files }) => files),
       context.fail,
@@ -42,7 +43,7 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
   });
 
   service.handle(skills.unpackSkills, async (request, context) => {
-    if (!request.dryRun) requireAdmin(context, parts.admins);
+    if (!request.dryRun) checkAdmin(parts.admins, context);
     const { files, findings } = await unpackSent(request, context.fail);
     const { label, only } = request;
     const found = packagesIn(files);
@@ -61,7 +62,7 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
 
 function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandlerParts): void {
   service.handle(agents.uploadAgents, async (request, context) => {
-    if (!request.dryRun) requireAdmin(context, parts.admins);
+    if (!request.dryRun) checkAdmin(parts.admins, context);
     requireSize(request.files, context.fail);
     const packages = request.files.map((file) => agentPackage(file.path, bytesOfSent(file)));
     const from = { source: "upload", by: context.caller, findings: [] } as const;
@@ -70,7 +71,7 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
   });
 
   service.handle(agents.unpackAgents, async (request, context) => {
-    if (!request.dryRun) requireAdmin(context, parts.admins);
+    if (!request.dryRun) checkAdmin(parts.admins, context);
     const { files, findings } = await unpackSent(request, context.fail);
     const packages = agentPaths([...files.keys()]).flatMap((path) => {
       const bytes = files.get(path);
@@ -84,32 +85,32 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
 
 function serveChanges(service: Pick<Service, "handle">, parts: StoreHandlerParts): void {
   service.handle(skills.removeSkill, async ({ name, ifVersion }, context) => {
-    requireAdmin(context, parts.admins);
+    checkAdmin(parts.admins, context);
     const { version } = await removeImported(parts, "skill", { name, ifVersion });
     return { name, version };
   });
 
   service.handle(agents.removeAgent, async ({ name, ifVersion }, context) => {
-    requireAdmin(context, parts.admins);
+    checkAdmin(parts.admins, context);
     const { version: digest, current } = await removeImported(parts, "agent", { name, ifVersion });
     return { name, digest, current };
   });
 
   service.handle(skills.rollbackSkill, async ({ version: wanted, ...request }, context) => {
-    requireAdmin(context, parts.admins);
+    checkAdmin(parts.admins, context);
     return { name: request.name, ...(await rollback(parts, "skill", { ...request, wanted })) };
   });
 
   service.handle(agents.rollbackAgent, async ({ digest: wanted, ...request }, context) => {
-    requireAdmin(context, parts.admins);
+    checkAdmin(parts.admins, context);
     const { version: digest, before } = await rollback(parts, "agent", { ...request, wanted });
     return { name: request.name, digest, before };
   });
 
   service.handle(skills.trustSkill, async (request, context) => {
-    requireAdmin(context, parts.admins);
+    const by = checkAdmin(parts.admins, context);
     const { name, version } = request;
-    return { name, version, ...(await trust(parts, { ...request, by: context.caller })) };
+    return { name, version, ...(await trust(parts, { ...request, by })) };
   });
 }
 

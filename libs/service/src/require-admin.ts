@@ -1,0 +1,17 @@
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { isAdmin } from "@switchyard/contracts/user-roles";
+
+/**
+ * The caller, when it is one of the NATS users that a setting names, or over HTTP has the role. Throws `forbidden_admin`
+ * for anybody else, which every contract for admins declares. `may` says what they may not do, `service` whose setting it is.
+ */
+export function requireAdmin(
+  admins: readonly string[],
+  { caller, roles }: VerifiedCaller,
+  { may, service, setting }: { may: string; service: string; setting: string },
+): string {
+  if (isAdmin(admins, { caller, roles })) return caller;
+  const message = `NATS user ${caller} may not ${may}. Who may is in ${service}'s setting ${setting}.`;
+  throw new ServiceError("forbidden_admin", message, { data: { caller, setting } });
+}

@@ -1,0 +1,13 @@
+import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
+import { requireAdmin } from "@switchyard/service/require-admin";
+
+const IMPORTER = {
+  may: "change what is imported",
+  service: "the importer",
+  setting: "YARD_IMPORT_ADMINS",
+};
+
+/** The caller, when it may change what is imported; throws `forbidden_admin` otherwise. */
+export function checkAdmin(admins: readonly string[], verified: VerifiedCaller): string {
+  return requireAdmin(admins, verified, IMPORTER);
+}
