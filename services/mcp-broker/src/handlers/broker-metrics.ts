@@ -61,121 +61,104 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
         pool.members.filter(
           ({ connection }) => owner.leases.stateOf(connection.entry.id)?.isStateless ?? true,
         );
-      watchPool({ pool, own, registry });
-      watchCircuits(own, registry);
-      watchMemory(children, registry);
+      const gauge = gaugesIn(registry);
+      watchServers(gauge, own);
+      watchQueues(gauge, own, pool);
+      gauge(
+        "yard_mcp_child_memory_bytes",
+        { help: "Resident memory of a stdio server's whole process group.", labels: ["server"] },
+        async (set) => {
+          for (const [server, bytes] of await children.measure()) set({ server }, bytes);
+        },
+      );
     },
   };
 }
 
-function watchCircuits(own: () => readonly PoolMember[], registry: Registry): void {
-  registry.registerMetric(
-    new Gauge({
-      name: "yard_mcp_circuit",
-      help: "1 for the state that the circuit of a server is in: open gets no calls, half_open one that tries.",
-      labelNames: ["server", "state"],
-      registers: [],
-      collect() {
-        this.reset();
-        for (const { connection } of own()) {
-          for (const state of CircuitState.options) {
-            const value = connection.circuit.state === state ? 1 : 0;
-            this.set({ server: connection.entry.id, state }, value);
-          }
-        }
-      },
-    }),
-  );
-}
+type SetValue = (labels: Readonly<Record<string, string>>, value: number) => void;
+type AddGauge = (
+  name: string,
+  about: { help: string; labels: string[] },
+  collect: (set: SetValue) => void | Promise<void>,
+) => void;
 
-function watchMemory(children: Pick<ChildMemory, "measure">, registry: Registry): void {
-  registry.registerMetric(
-    new Gauge({
-      name: "yard_mcp_child_memory_bytes",
-      help: "Resident memory of a stdio server's whole process group.",
-      labelNames: ["server"],
-      registers: [],
-      async collect() {
-        const bytes = await children.measure();
-        this.reset();
-        for (const [server, value] of bytes) this.set({ server }, value);
-      },
-    }),
-  );
-}
-
-function watchPool({
-  pool,
-  own,
-  registry,
-}: {
-  pool: ServerPool;
-  own: () => readonly PoolMember[];
-  registry: Registry;
-}): void {
-  const gauge = (
-    name: string,
-    help: string,
-    label: string,
-    collect: (gauge: Gauge) => void,
-  ): void =>
+/** Adds gauges that are read anew at every scrape. */
+function gaugesIn(registry: Registry): AddGauge {
+  return (name, { help, labels }, collect) =>
     registry.registerMetric(
       new Gauge({
         name,
         help,
-        labelNames: [label],
+        labelNames: labels,
         registers: [],
-        collect() {
+        async collect() {
+          const values: Parameters<SetValue>[] = [];
+          await collect((...value) => values.push(value));
           this.reset(); // a server that went leaves no value behind
-          collect(this);
+          for (const [of, value] of values) this.set(of, value);
         },
       }),
     );
-  /** Of the server's own queue and of those of its instances. */
-  const inQueues = (server: PoolMember, count: (queue: CallQueue) => number): number =>
-    [server, ...pool.instances.of(server.connection.entry.id)].reduce(
-      (sum, { queue }) => sum + count(queue),
-      0,
-    );
+}
+
+function watchServers(gauge: AddGauge, own: () => readonly PoolMember[]): void {
   gauge(
     "yard_mcp_servers",
-    "MCP servers by status, without those that another broker has.",
-    "status",
-    (servers) => {
+    { help: "MCP servers by status, without those that another broker has.", labels: ["status"] },
+    (set) => {
       const statuses = own().map(({ connection }) => connection.info.status);
       for (const status of ServerStatus.options)
-        servers.set({ status }, statuses.filter((each) => each === status).length);
+        set({ status }, statuses.filter((each) => each === status).length);
     },
   );
-  gauge("yard_mcp_calls_in_flight", "Tool calls that a server works on.", "server", (calls) => {
-    for (const server of own())
-      calls.set(
-        { server: server.connection.entry.id },
-        inQueues(server, ({ inFlight }) => inFlight),
-      );
-  });
   gauge(
-    "yard_mcp_instances",
-    "Instances for runs and sessions of a server that is not shared.",
-    "server",
-    (instances) => {
-      for (const { connection } of own()) {
-        const { id, config } = connection.entry;
-        if (config !== null && config.scope !== "shared")
-          instances.set({ server: id }, pool.instances.count(id));
-      }
+    "yard_mcp_circuit",
+    {
+      help: "1 for the state that the circuit of a server is in: open gets no calls, half_open one that tries.",
+      labels: ["server", "state"],
     },
+    (set) => {
+      for (const { connection } of own())
+        for (const state of CircuitState.options)
+          set({ server: connection.entry.id, state }, connection.circuit.state === state ? 1 : 0);
+    },
+  );
+}
+
+function watchQueues(gauge: AddGauge, own: () => readonly PoolMember[], pool: ServerPool): void {
+  /** Of the server's own queue and of those of its instances. */
+  const countCalls = (set: SetValue, count: (queue: CallQueue) => number): void => {
+    for (const member of own()) {
+      const { id } = member.connection.entry;
+      const counts = [member, ...pool.instances.of(id)].map(({ queue }) => count(queue));
+      set(
+        { server: id },
+        counts.reduce((sum, one) => sum + one, 0),
+      );
+    }
+  };
+  gauge(
+    "yard_mcp_calls_in_flight",
+    { help: "Tool calls that a server works on.", labels: ["server"] },
+    (set) => countCalls(set, ({ inFlight }) => inFlight),
   );
   gauge(
     "yard_mcp_calls_queued",
-    "Tool calls that wait for a place at a server.",
-    "server",
-    (calls) => {
-      for (const server of own())
-        calls.set(
-          { server: server.connection.entry.id },
-          inQueues(server, ({ queued }) => queued),
-        );
+    { help: "Tool calls that wait for a place at a server.", labels: ["server"] },
+    (set) => countCalls(set, ({ queued }) => queued),
+  );
+  gauge(
+    "yard_mcp_instances",
+    {
+      help: "Instances for runs and sessions of a server that is not shared.",
+      labels: ["server"],
+    },
+    (set) => {
+      for (const { connection } of own()) {
+        const { id, config } = connection.entry;
+        if (config !== null && config.scope !== "shared")
+          set({ server: id }, pool.instances.count(id));
+      }
     },
   );
 }
