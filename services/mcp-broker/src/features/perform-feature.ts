@@ -6,9 +6,10 @@ import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work"
 import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { z } from "zod";
 import type { CallDeps } from "../calls/call-tool.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
-import { requestFeature, type FeatureRequest } from "./request-feature.ts";
+import { noResult, requestFeature, type FeatureRequest } from "./request-feature.ts";
 
 export type FeatureDeps = Pick<CallDeps, "gate" | "executions" | "calls" | "pool" | "sender">;
 
@@ -54,15 +55,29 @@ export async function performFeature<T>(
   }
 }
 
-/** Sends an allowed request to the instance of its run or session, or to the server when that is shared. */
-export async function sendFeature(
+/** What is asked for in one request, and the shape of its answer. */
+export interface AskedFeature<S extends z.ZodType> extends FeatureRequest {
+  readonly feature: Feature;
+  readonly answer: S;
+  /** What the answer is, in words. */
+  readonly what: string;
+}
+
+/** Asks the instance of the caller's run or session, or the server when that is shared, for what the policy allows. */
+export async function askFeature<S extends z.ZodType>(
   deps: FeatureDeps,
-  member: PoolMember,
-  { call, ...request }: FeatureRequest & { readonly call: CallInWork },
-): Promise<Readonly<Record<string, unknown>>> {
-  if (call.work === null) throw new TypeError("a request is decided before it is sent");
-  const routed = await deps.pool.route(member, call.work.principal);
-  return requestFeature(deps.sender, routed, { ...request, call });
+  { member, asked }: { readonly member: PoolMember; readonly asked: AskedFeature<S> },
+  requester: Requester,
+): Promise<{ readonly decision: Decision; readonly result: z.output<S> }> {
+  const { feature, answer, what, ...request } = asked;
+  const { method } = request;
+  return performFeature(deps, { feature, method, requester }, async (call) => {
+    if (call.work === null) throw new TypeError("a request is decided before it is sent");
+    const routed = await deps.pool.route(member, call.work.principal);
+    const read = answer.safeParse(await requestFeature(deps.sender, routed, { ...request, call }));
+    if (read.success) return read.data;
+    throw noResult(feature.server, what);
+  });
 }
 
 /** Throws `denied` when the policy says no. */

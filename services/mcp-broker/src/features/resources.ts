@@ -1,7 +1,5 @@
-import type { z } from "zod";
+import { z } from "zod";
 import {
-  type listResources as listContract,
-  type listResourceTemplates as templatesContract,
   type readResource as readContract,
   ResourceContent,
   ResourceInfo,
@@ -9,11 +7,10 @@ import {
 } from "@switchyard/contracts/mcp-features";
 import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
-import { listFeature, type ListedFeature } from "./list-features.ts";
-import { performFeature, sendFeature, type FeatureDeps } from "./perform-feature.ts";
-import { noResult } from "./request-feature.ts";
+import type { ListedFeature } from "./list-features.ts";
+import { askFeature, type FeatureDeps } from "./perform-feature.ts";
 
-const RESOURCES: ListedFeature<typeof ResourceInfo> = {
+export const RESOURCES: ListedFeature<typeof ResourceInfo> = {
   method: "resources/list",
   key: "resources",
   entry: ResourceInfo,
@@ -23,7 +20,7 @@ const RESOURCES: ListedFeature<typeof ResourceInfo> = {
 };
 
 /** A template is allowed by rules for resources: its text with its braces is what they are compared with. */
-const TEMPLATES: ListedFeature<typeof ResourceTemplateInfo> = {
+export const TEMPLATES: ListedFeature<typeof ResourceTemplateInfo> = {
   method: "resources/templates/list",
   key: "resourceTemplates",
   entry: ResourceTemplateInfo,
@@ -32,42 +29,21 @@ const TEMPLATES: ListedFeature<typeof ResourceTemplateInfo> = {
   nameOf: ({ uriTemplate }) => uriTemplate,
 };
 
-export async function listResources(
-  deps: FeatureDeps,
-  member: PoolMember,
-  requester: Requester,
-): Promise<z.input<typeof listContract.reply>> {
-  const { entries, more } = await listFeature(deps, { member, listed: RESOURCES }, requester);
-  return { resources: entries, more };
-}
-
-export async function listResourceTemplates(
-  deps: FeatureDeps,
-  member: PoolMember,
-  requester: Requester,
-): Promise<z.input<typeof templatesContract.reply>> {
-  const { entries, more } = await listFeature(deps, { member, listed: TEMPLATES }, requester);
-  return { templates: entries, more };
-}
+const ReadResource = z.object({ contents: z.array(ResourceContent) });
 
 export async function readResource(
   deps: FeatureDeps,
   { member, uri }: { readonly member: PoolMember; readonly uri: string },
   requester: Requester,
 ): Promise<z.input<typeof readContract.reply>> {
-  const server = member.connection.entry.id;
-  const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
-  const method = "resources/read";
-  const { decision, result } = await performFeature(
-    deps,
-    { feature, method, requester },
-    async (call) => {
-      const request = { method, params: { uri }, needs: "resources", call } as const;
-      const { contents } = await sendFeature(deps, member, request);
-      const read = ResourceContent.array().safeParse(contents);
-      if (read.success) return read.data;
-      throw noResult(server, "resource");
-    },
-  );
-  return { contents: result, decision };
+  const asked = {
+    feature: { kind: "resource", server: member.connection.entry.id, name: uri, args: { uri } },
+    method: "resources/read",
+    params: { uri },
+    needs: "resources",
+    answer: ReadResource,
+    what: "resource",
+  } as const;
+  const { decision, result } = await askFeature(deps, { member, asked }, requester);
+  return { contents: result.contents, decision };
 }

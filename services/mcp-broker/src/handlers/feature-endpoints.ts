@@ -5,12 +5,14 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import * as contracts from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
 import { requesterOf, type Requester } from "@switchyard/service/tool-provider/policy-gate";
+import { isRecord } from "../json/json-record.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { Features } from "../features/start-features.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
+import { listFeature } from "../features/list-features.ts";
 import { allow, type FeatureDeps } from "../features/perform-feature.ts";
-import { completeArgument, getPrompt, listPrompts } from "../features/prompts.ts";
-import { listResources, listResourceTemplates, readResource } from "../features/resources.ts";
+import { completeArgument, getPrompt, PROMPTS } from "../features/prompts.ts";
+import { readResource, RESOURCES, TEMPLATES } from "../features/resources.ts";
 
 export interface FeatureEndpointDeps {
   readonly pool: ServerPool;
@@ -45,12 +47,14 @@ export function openFeatureEndpoints(
   const { calls, pool, features } = deps;
   const { subscriptions, levels, messagesOf } = features;
   return [
-    open(contracts.listResources, (_request, requester, member) =>
-      listResources(calls, member, requester),
-    ),
-    open(contracts.listResourceTemplates, (_request, requester, member) =>
-      listResourceTemplates(calls, member, requester),
-    ),
+    open(contracts.listResources, async (_request, requester, member) => {
+      const { entries, more } = await listFeature(calls, { member, listed: RESOURCES }, requester);
+      return { resources: entries, more };
+    }),
+    open(contracts.listResourceTemplates, async (_request, requester, member) => {
+      const { entries, more } = await listFeature(calls, { member, listed: TEMPLATES }, requester);
+      return { templates: entries, more };
+    }),
     open(contracts.readResource, ({ uri }, requester, member) =>
       readResource(calls, { member, uri }, requester),
     ),
@@ -61,9 +65,10 @@ export function openFeatureEndpoints(
       await subscriptions.unsubscribe(member, uri, onBehalfOf);
       return { subscribed: false as const };
     }),
-    open(contracts.listPrompts, (_request, requester, member) =>
-      listPrompts(calls, member, requester),
-    ),
+    open(contracts.listPrompts, async (_request, requester, member) => {
+      const { entries, more } = await listFeature(calls, { member, listed: PROMPTS }, requester);
+      return { prompts: entries, more };
+    }),
     open(contracts.getPrompt, (request, requester, member) =>
       getPrompt(calls, { member, request }, requester),
     ),
@@ -98,6 +103,6 @@ export function memberOf(server: string, { pool }: Pick<FeatureEndpointDeps, "po
 }
 
 function tokenIn(request: unknown): string | undefined {
-  const hasToken = typeof request === "object" && request !== null && "token" in request;
-  return hasToken && typeof request.token === "string" ? request.token : undefined;
+  const token = isRecord(request) ? request["token"] : undefined;
+  return typeof token === "string" ? token : undefined;
 }
