@@ -18,6 +18,7 @@ import { declaredFacts } from "./ownership/declared-facts.ts";
 import { createConnectionReporter } from "./connection/connection-reporter.ts";
 import { poolOptions } from "./pool-options.ts";
 import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
+import { within } from "./limits/within.ts";
 import { createRequestOrigins } from "./server-requests/request-origins.ts";
 import { startFeatures } from "./features/start-features.ts";
 import { handle } from "./handlers/call-handlers.ts";
@@ -210,15 +211,4 @@ function serveLogins(
       return server;
     },
   });
-}
-
-/** Waits for the work, but not longer than the time. */
-async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, timeoutMs);
-  try {
-    await Promise.race([work, over.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { ToolInfo } from "@switchyard/contracts/mcp";
@@ -143,5 +143,5 @@ function inspectTool(
 const MAX_FINDINGS = 50;
 
 function sha256(text: string): string {
-  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+  return `sha256:${hash("sha256", text)}`;
 }

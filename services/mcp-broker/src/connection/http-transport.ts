@@ -9,6 +9,7 @@ import {
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { HttpAuth } from "../auth/connection-auth.ts";
 import { noteRefusal } from "../auth/refused-token.ts";
+import { within } from "../limits/within.ts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
@@ -78,11 +79,10 @@ function streamableLink(
     describeEnd: () => null,
     async close() {
       // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
-      const tooLate = AbortSignal.timeout(FAREWELL_MS);
-      const gaveUp = new Promise<void>((resolve) =>
-        tooLate.addEventListener("abort", () => resolve()),
+      await within(
+        FAREWELL_MS,
+        transport.terminateSession().catch(() => undefined),
       );
-      await Promise.race([transport.terminateSession().catch(() => undefined), gaveUp]);
       await transport.close();
     },
   };

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import {
@@ -37,7 +37,7 @@ export function createFeatureNotifications(options: {
   const { bus, subscriptions, now, onTrouble } = options;
   const stamp = (...facts: string[]) => {
     const at = now();
-    const key = createHash("sha256").update(facts.join("\0")).digest("base64url");
+    const key = hash("sha256", facts.join("\0"), "base64url");
     return { at: new Date(at).toISOString(), messageId: `${key}:${Math.floor(at / INTERVAL_MS)}` };
   };
   const updates = createCoalescer({

@@ -4,6 +4,7 @@ import type { askOwner, OwnerRequest } from "@switchyard/contracts/mcp-ownership
 import type { z } from "zod";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
+import { within } from "../limits/within.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 
 export type OwnerReply = z.output<typeof askOwner.reply>;
@@ -60,14 +61,4 @@ function known(pool: ServerPool, server: string) {
   const member = pool.find(server);
   if (member !== null) return member;
   throw fail.unknown_server(`MCP server not found: ${server}`, { server });
-}
-
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, timeoutMs);
-  try {
-    await Promise.race([work, over.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

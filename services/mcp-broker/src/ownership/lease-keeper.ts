@@ -1,5 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "@switchyard/service/log";
 import { StoreError } from "@switchyard/service/store-error";
+import { parseJson } from "../json/json-record.ts";
 import { serversToClaim, shouldGiveOne, type BrokerShare } from "./fair-share.ts";
 import type { KnownLeases } from "./known-leases.ts";
 import type { LeaseStore, PresentBroker, SeenLease } from "./lease-store.ts";
@@ -53,9 +55,7 @@ export class LeaseKeeper {
     await this.#round();
     // What is beyond the fair share is left to the others for a moment, and not for longer.
     if (this.#free().length > 0) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, hesitationMs + 1);
-      });
+      await delay(hesitationMs + 1);
       await this.#round();
     }
     // Two timers: what Redis keeps waiting must not keep a lease from ending here in time.
@@ -375,12 +375,4 @@ function shuffled<T>(items: readonly T[]): T[] {
     .map((item) => ({ item, rank: Math.random() }))
     .toSorted((a, b) => a.rank - b.rank)
     .map(({ item }) => item);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
@@ -60,7 +61,7 @@ export function createOwnerRequests(deps: OwnerRequestDeps): OwnerRequests {
         if (isFull && leases.ownerOf(server) === null && Date.now() > full)
           throw noCapacity(server, keeper.limit);
         if (Date.now() + LOOK_AGAIN_MS > end) throw ownedElsewhere(deps, server);
-        await pause(LOOK_AGAIN_MS);
+        await delay(LOOK_AGAIN_MS);
       }
     },
   };
@@ -145,10 +146,4 @@ function noCapacity(server: string, limit: number): ServiceError {
     `This broker owns its limit of ${limit} MCP servers and no other one took ${server}; start another broker or raise YARD_MCP_OWNED_LIMIT.`,
     { server, limit },
   );
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 }

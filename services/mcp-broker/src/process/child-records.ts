@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { endGroup, isDetachedGroupAlive } from "@switchyard/service/process/process-group";
 import { readProcessStats } from "@switchyard/service/process/process-stat";
+import { parseJson } from "../json/json-record.ts";
 import { processIdentity, processScope } from "./process-identity.ts";
 
 /**
@@ -154,18 +155,10 @@ async function isLeaderless(groupId: number): Promise<boolean> {
 
 async function readRecord(file: string): Promise<StoredRecord | null> {
   const [first = "", second = ""] = (await readFile(file, "utf8").catch(() => "")).split("\n");
-  const announced = Announcement.safeParse(parsed(first));
+  const announced = Announcement.safeParse(parseJson(first));
   if (!announced.success) return null;
-  const child = Process.safeParse(parsed(second)).data ?? null;
+  const child = Process.safeParse(parseJson(second)).data ?? null;
   return { ...announced.data, id: basename(file, ".json"), file, child };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
 
 /** Whoever can write a record chooses a process that the broker ends. */
