@@ -4,6 +4,7 @@ import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { McpSession } from "../connection/mcp-session.ts";
+import type { RequestLimits } from "../connection/request-lane.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import { createCallClock } from "../limits/call-clock.ts";
@@ -32,10 +33,7 @@ export interface ServerRequest<T> {
   readonly send: (session: McpSession, limits: SendLimits) => Promise<T>;
 }
 
-export interface SendLimits {
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-}
+export type SendLimits = Pick<RequestLimits, "timeoutMs" | "signal">;
 
 /** The request was sent and has no result; the reason is redacted. */
 export class RequestFailedError extends Error {

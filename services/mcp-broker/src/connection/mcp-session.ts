@@ -4,7 +4,6 @@ import {
   SdkErrorCode,
   type CallToolResult,
   type Client,
-  type Progress,
   type RequestMethod,
   type RequestOptions,
   type ServerCapabilities,
@@ -20,7 +19,7 @@ import type { ChangeSubscription } from "./change-subscription.ts";
 import { isStatelessSession } from "./stateless-session.ts";
 import { watchHealth } from "./session-health.ts";
 import { callResult } from "./call-result.ts";
-import type { RequestLane } from "./request-lane.ts";
+import type { RequestLane, RequestLimits } from "./request-lane.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
 /** One connection to an MCP server, from the handshake to its end. */
@@ -60,25 +59,18 @@ export interface McpSession {
   close(): Promise<void>;
 }
 
-export interface ToolCall {
+export interface ToolCall extends RequestLimits {
   /** The server's own name of the tool. */
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  readonly timeoutMs: number;
-  /** Aborting it tells the server to stop. */
-  readonly signal: AbortSignal;
-  /** Without it the server is not asked to report progress. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** As the server listed the tool: 2026-07-28 repeats some arguments in headers that it declares there. */
   readonly definition?: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface SessionRequest {
+export interface SessionRequest extends Pick<RequestLimits, "timeoutMs" | "onProgress"> {
   readonly method: RequestMethod;
   readonly params?: Readonly<Record<string, unknown>>;
-  readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 export interface SessionEvents {
@@ -239,7 +231,7 @@ function requests(
 async function callOnLane(
   lane: RequestLane,
   params: Readonly<Record<string, unknown>>,
-  limits: Pick<ToolCall, "timeoutMs" | "signal" | "onProgress">,
+  limits: RequestLimits,
 ): Promise<CallToolResult> {
   const method = "tools/call";
   const read = callResult["~standard"].validate(await lane.request({ method, params, ...limits }));

@@ -7,13 +7,17 @@ import {
   type Progress,
 } from "@modelcontextprotocol/client";
 
-export interface LaneRequest {
-  readonly method: string;
-  readonly params: Readonly<Record<string, unknown>>;
+export interface RequestLimits {
   readonly timeoutMs: number;
   /** Aborting it tells the server to stop. */
   readonly signal: AbortSignal;
+  /** Without it the server is not asked to report progress. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface LaneRequest extends RequestLimits {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
 }
 
 interface Pending {

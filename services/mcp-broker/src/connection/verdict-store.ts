@@ -7,25 +7,20 @@ import type { KeyedDigest } from "../auth/keyed-digest.ts";
 import { isRecord } from "../json/json-record.ts";
 import type { ResolvedServer } from "../declaration/env-references.ts";
 
-/** What the first connection found out about a server, so that the next one need not ask. */
-export type EraVerdict =
-  | { readonly era: "legacy"; readonly transport: TransportKind }
-  | { readonly era: "modern"; readonly discover: DiscoverResult };
-
 /** Only what tells it from something else: the protocol layer checks the whole when it takes it up. */
 const Discovered = z.custom<DiscoverResult>(
   (value) =>
     isRecord(value) && Array.isArray(value["supportedVersions"]) && isRecord(value["capabilities"]),
 );
 
-const Stored = z.object({
-  context: z.string(),
-  at: z.iso.datetime(),
-  verdict: z.union([
-    z.object({ era: z.literal("legacy"), transport: TransportKind }),
-    z.object({ era: z.literal("modern"), discover: Discovered }),
-  ]),
-});
+const EraVerdict = z.discriminatedUnion("era", [
+  z.object({ era: z.literal("legacy"), transport: TransportKind }),
+  z.object({ era: z.literal("modern"), discover: Discovered }),
+]);
+/** What the first connection found out about a server, so that the next one need not ask. */
+export type EraVerdict = z.infer<typeof EraVerdict>;
+
+const Stored = z.object({ context: z.string(), at: z.iso.datetime(), verdict: EraVerdict });
 
 /**
  * Verdicts by server. One counts only for the same address with the same credentials: what a server

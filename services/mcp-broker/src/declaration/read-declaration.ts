@@ -108,6 +108,5 @@ function zodProblems(error: z.ZodError): string[] {
 }
 
 function guessTransport(value: unknown): "stdio" | "http" {
-  const hasUrl = typeof value === "object" && value !== null && "url" in value;
-  return hasUrl && !("command" in value) ? "http" : "stdio";
+  return isRecord(value) && "url" in value && !("command" in value) ? "http" : "stdio";
 }

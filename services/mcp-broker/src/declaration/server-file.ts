@@ -132,8 +132,7 @@ function duplicate(entry: ServerEntry, id: string, fileName: string): ServerEntr
 }
 
 function idOf(value: unknown): string | null {
-  const hasId = typeof value === "object" && value !== null && "id" in value;
-  return hasId && typeof value.id === "string" ? value.id : null;
+  return isRecord(value) && typeof value["id"] === "string" ? value["id"] : null;
 }
 
 function freeId(id: string, taken: ReadonlySet<string>): string {

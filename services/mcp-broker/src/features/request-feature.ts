@@ -10,6 +10,7 @@ import {
   sendRequest,
   serverDown,
   type SendDeps,
+  type SendLimits,
 } from "../calls/send-request.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
@@ -43,7 +44,7 @@ export async function requestFeature(
   supportingSession(connection, needs);
   let result: Readonly<Record<string, unknown>>;
   try {
-    const send = (session: McpSession, limits: { timeoutMs: number; signal: AbortSignal }) =>
+    const send = (session: McpSession, limits: SendLimits) =>
       session.request({ method, params, ...limits });
     result = await sendRequest(sender, member, { call, what: `send ${method}`, send });
   } catch (error) {
