@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { switchableServer } from "../../test-fixtures/switchable-server.ts";
-import { guardedFetch } from "./connection-auth.ts";
+import { withGuardedFetch } from "./connection-auth.ts";
 
 const guard = createEgressGuard({
   permitted: parsePrivateHosts("loopback"),
@@ -21,19 +21,20 @@ test("metadata and token requests are not redirected to another origin, only wit
     const location = request.url === "/moved" ? "/here" : `${other.url}?state=canary`;
     return response.writeHead(302, { location }).end();
   });
-  const { fetch, close } = guardedFetch(guard, { url: server.url, headers: { "X-Key": "k" } });
-  assert.equal(await (await fetch(new URL("/moved", server.url))).text(), "here");
-  for (const method of ["GET", "POST"])
-    await assert.rejects(fetch(new URL("/away", server.url), { method }), (error) => {
-      assert.match(
-        String(error),
-        /\/away redirects to another origin, http:\/\/.*name that address/,
-      );
-      assert.doesNotMatch(String(error), /canary/);
-      return true;
-    });
+  const launch = { url: server.url, headers: { "X-Key": "k" } };
+  await withGuardedFetch(guard, launch, async (fetch) => {
+    assert.equal(await (await fetch(new URL("/moved", server.url))).text(), "here");
+    for (const method of ["GET", "POST"])
+      await assert.rejects(fetch(new URL("/away", server.url), { method }), (error) => {
+        assert.match(
+          String(error),
+          /\/away redirects to another origin, http:\/\/.*name that address/,
+        );
+        assert.doesNotMatch(String(error), /canary/);
+        return true;
+      });
+  });
   assert.deepEqual(reached, []);
-  close();
 });
 
 test("an authorization server cannot fill the memory with what it answers, packed or not", async () => {
@@ -47,10 +48,10 @@ test("an authorization server cannot fill the memory with what it answers, packe
     response.on("drain", more);
     return more();
   });
-  const { fetch, close } = guardedFetch(guard, { url: server.url, headers: {} });
-  for (const path of ["/packed", "/endless"]) {
-    const response = await fetch(new URL(path, server.url));
-    await assert.rejects(response.text(), /exceeds the limit of 1048576 bytes/);
-  }
-  close();
+  await withGuardedFetch(guard, { url: server.url, headers: {} }, async (fetch) => {
+    for (const path of ["/packed", "/endless"]) {
+      const response = await fetch(new URL(path, server.url));
+      await assert.rejects(response.text(), /exceeds the limit of 1048576 bytes/);
+    }
+  });
 });

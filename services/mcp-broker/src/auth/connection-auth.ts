@@ -86,19 +86,23 @@ export function createConnectionAuth(options: ConnectionAuthOptions): HttpAuth {
 const MAX_LOGIN_BYTES = 1024 * 1024;
 const LOGIN_ANSWER_MS = 20_000;
 
-/** Everything of a login goes through the guard, bounded; the server's own headers stay with the server. */
-export function guardedFetch(
+/** Does a part of a login. All of it goes through the guard, bounded; the server's own headers stay with the server. */
+export async function withGuardedFetch<T>(
   guard: EgressGuard,
   launch: Pick<HttpConfig, "url" | "headers">,
-): { fetch: FetchLike; close: () => void } {
+  work: (fetch: FetchLike) => Promise<T>,
+): Promise<T> {
   const { origin } = new URL(launch.url);
   const guarded = createGuardedFetch({ guard, own: { origin, headers: launch.headers } });
-  const bounded = async (url: string | URL, init: RequestInit = {}): Promise<Response> => {
-    const tooLate = AbortSignal.timeout(LOGIN_ANSWER_MS);
-    const signal = init.signal ? AbortSignal.any([init.signal, tooLate]) : tooLate;
-    return withBody(await guarded.fetch(url, { ...init, signal }), bodyBound(MAX_LOGIN_BYTES));
-  };
-  return { fetch: bounded, close: () => guarded.close() };
+  try {
+    return await work(async (url, init = {}) => {
+      const tooLate = AbortSignal.timeout(LOGIN_ANSWER_MS);
+      const signal = init.signal ? AbortSignal.any([init.signal, tooLate]) : tooLate;
+      return withBody(await guarded.fetch(url, { ...init, signal }), bodyBound(MAX_LOGIN_BYTES));
+    });
+  } finally {
+    guarded.close();
+  }
 }
 
 interface KnownLogin {
@@ -135,18 +139,15 @@ async function renewOld(
   logins: KnownLogin,
   provider: OAuthClientProvider,
 ): Promise<void> {
-  const { fetch, close } = guardedFetch(guard, launch);
-  const renewNow = async (signal: AbortSignal): Promise<void> => {
-    if (isOld(await logins.read(), now()))
-      await auth(provider, { serverUrl: launch.url, fetchFn: endingWith(fetch, signal) });
-  };
-  try {
+  await withGuardedFetch(guard, launch, async (fetch) => {
+    const renewNow = async (signal: AbortSignal): Promise<void> => {
+      if (isOld(await logins.read(), now()))
+        await auth(provider, { serverUrl: launch.url, fetchFn: endingWith(fetch, signal) });
+    };
     // While the token is still good nobody waits for another broker that renews it.
     if (isOver(await logins.readSometimes(), now())) await store?.inTurn(server, renewNow);
     else await store?.alone(server, renewNow);
-  } finally {
-    close();
-  }
+  });
 }
 
 /** The SDK's view of a login that somebody else made: it may be renewed, and not be made. */

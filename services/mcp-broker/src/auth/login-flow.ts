@@ -10,7 +10,7 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { HttpConfig, OAuthConfig } from "../declaration/server-config.ts";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
-import { guardedFetch } from "./connection-auth.ts";
+import { withGuardedFetch } from "./connection-auth.ts";
 
 /** A server to log in to, with its references resolved. */
 export interface LoginTarget {
@@ -67,22 +67,17 @@ export function createLoginFlow(options: {
         // A client is registered for the addresses that it named then.
         login: { ...before, client: before.redirectUrl === redirectUri ? before.client : null },
       });
-      const { fetch, close } = guardedFetch(guard, launch);
-      try {
-        const challenge = await askForChallenge(launch, fetch);
+      await withGuardedFetch(guard, launch, async (fetch) => {
+        const { resourceMetadataUrl, ...challenge } = await askForChallenge(launch, fetch);
         const scope = computeScopeUnion(challenge.scope, before.wantedScope ?? undefined);
         await auth(draft.provider, {
           serverUrl: launch.url,
           fetchFn: fetch,
           forceReauthorization: true,
           ...(scope === undefined ? {} : { scope }),
-          ...(challenge.resourceMetadataUrl === undefined
-            ? {}
-            : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
+          ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
         });
-      } finally {
-        close();
-      }
+      });
       const { url, codeVerifier, login } = draft.result();
       const pending = { server: pendingOf(server, caller), url: launch.url, codeVerifier, login };
       await store.savePending(state, pending);
@@ -102,17 +97,14 @@ export function createLoginFlow(options: {
       }
       const redirectUri = pending.login.redirectUrl ?? "";
       const draft = createDraft(target, { now, state, redirectUri, ...pending });
-      const { fetch, close } = guardedFetch(guard, launch);
-      try {
-        await auth(draft.provider, {
+      await withGuardedFetch(guard, launch, (fetch) =>
+        auth(draft.provider, {
           serverUrl: launch.url,
           fetchFn: fetch,
           authorizationCode: code,
           ...(iss === undefined ? {} : { iss }),
-        });
-      } finally {
-        close();
-      }
+        }),
+      );
       const login = { ...draft.login(), grant: randomUUID() };
       // A renewal of the login before, under way, would be written above it.
       await store.inTurn(server, () => store.save(server, login));

@@ -13,13 +13,18 @@ import { errorText } from "../limits/call-failure.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { StoreError } from "@switchyard/service/store-error";
-import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
+import {
+  resolveServer,
+  UnsetVariableError,
+  type ResolvedServer,
+} from "../declaration/env-references.ts";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/login-flow.ts";
 import { type LoginStore } from "../auth/login-store.ts";
 import { revokeLogin } from "../auth/revoke-login.ts";
 import { TOKEN_KEY_SETTING } from "../auth/token-cipher.ts";
 import { checkAdmin } from "./check-admin.ts";
-import { guardedFetch } from "../auth/connection-auth.ts";
+import { withGuardedFetch } from "../auth/connection-auth.ts";
 
 export interface LoginDeps {
   readonly pool: ServerPool;
@@ -90,12 +95,10 @@ async function endLogin(
   if (login === null) return { wasLoggedIn, revocation: wasLoggedIn ? "failed" : null };
   const launch = loginLaunch(deps, server);
   if (launch === null) return { wasLoggedIn, revocation: "failed" };
-  const { fetch, close } = guardedFetch(deps.guard, launch);
-  try {
-    return { wasLoggedIn, revocation: await revokeLogin(login, { ...launch, fetch }) };
-  } finally {
-    close();
-  }
+  const revocation = await withGuardedFetch(deps.guard, launch, (fetch) =>
+    revokeLogin(login, { ...launch, fetch }),
+  );
+  return { wasLoggedIn, revocation };
 }
 
 /** Null where the declaration of the server has changed since, so that there is nothing to log in to. */
@@ -124,7 +127,7 @@ function launchOf({ pool, env }: LoginDeps, server: string): LoginTarget["launch
       server,
       reason: problem ?? "invalid configuration",
     });
-  const { launch } = resolved(server, () => resolveServer(config, env));
+  const { launch } = resolved(config, env);
   if (launch.transport === "stdio" || launch.oauth === null) {
     const why =
       launch.transport === "stdio" ? "is a process" : "has a credential in its configuration";
@@ -135,12 +138,13 @@ function launchOf({ pool, env }: LoginDeps, server: string): LoginTarget["launch
   return { ...launch, oauth: launch.oauth };
 }
 
-function resolved<T>(server: string, work: () => T): T {
+function resolved(config: ServerConfig, env: LoginDeps["env"]): ResolvedServer {
   try {
-    return work();
+    return resolveServer(config, env);
   } catch (error) {
     if (!(error instanceof UnsetVariableError)) throw error;
-    throw fail.login_failed(error.message, { server, reason: error.message });
+    const { message: reason } = error;
+    throw fail.login_failed(reason, { server: config.id, reason });
   }
 }
 
