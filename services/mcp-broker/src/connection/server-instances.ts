@@ -2,6 +2,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
 import type { Principal } from "@switchyard/contracts/policy";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import { Endings } from "./endings.ts";
 import type { PoolMember } from "./pool-member.ts";
 import type { ServerEntry } from "../declaration/server-config.ts";
 
@@ -50,7 +51,7 @@ export function createServerInstances(options: {
   onFault: (error: unknown) => void;
 }): ServerInstances {
   const instances = new Map<string, Instance>();
-  const ending = new Map<string, Promise<void>>();
+  const endings = new Endings();
 
   const of = (fits: (instance: Instance) => boolean): Instance[] =>
     [...instances.values()].filter(fits);
@@ -59,13 +60,7 @@ export function createServerInstances(options: {
     const key = keyOf(instance);
     if (instances.get(key) === instance) instances.delete(key);
     instance.cancelTimer();
-    const earlier = ending.get(key);
-    const ended = bothOf(earlier, instance.member.connection.stop(reason));
-    ending.set(key, ended);
-    void ended.finally(() => {
-      if (ending.get(key) === ended) ending.delete(key);
-    });
-    return ended;
+    return endings.add(key, instance.member.connection.stop(reason));
   };
 
   const watchIdle = (instance: Instance): void => {
@@ -82,7 +77,7 @@ export function createServerInstances(options: {
     { holder, idleMs }: { holder: Holder; idleMs: number },
   ): Instance => {
     const key = keyOf({ server: entry.id, holder });
-    const member = options.create(entryOfInstance(entry), ending.get(key) ?? Promise.resolve());
+    const member = options.create(entryOfInstance(entry), endings.of(key));
     const instance = { server: entry.id, holder, member, idleMs, cancelTimer: () => undefined };
     instances.set(key, instance);
     return instance;
@@ -121,13 +116,9 @@ export function createServerInstances(options: {
     },
     async endAll() {
       await Promise.all(of(() => true).map((instance) => end(instance, "the broker stops")));
-      await Promise.all(ending.values());
+      await endings.all();
     },
   };
-}
-
-async function bothOf(earlier: Promise<void> | undefined, own: Promise<void>): Promise<void> {
-  await Promise.all([earlier, own]);
 }
 
 /** Whose instance a request of the principal belongs to; a run without a session has none of a session's. */

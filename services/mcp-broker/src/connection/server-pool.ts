@@ -2,6 +2,7 @@ import { createServerInstances, type ServerInstances } from "./server-instances.
 import type { Principal } from "@switchyard/contracts/policy";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import { createPoolMember, type PoolMember } from "./pool-member.ts";
+import { Endings } from "./endings.ts";
 import type { ServerConnection, ServerConnectionOptions } from "./server-connection.ts";
 
 /** All servers, each with its own connection and its own queue: none can hold up another. */
@@ -62,8 +63,8 @@ export function createServerPool(): ServerPool {
     return given;
   };
   const members = new Map<string, PoolMember>();
-  /** Connections that are being ended, by server. */
-  const ending = new Map<string, Promise<void>>();
+  /** Connections, by server. */
+  const endings = new Endings();
   const instances = createServerInstances({
     create: (entry, ended) => {
       const options = using();
@@ -75,16 +76,10 @@ export function createServerPool(): ServerPool {
   });
 
   const end = (id: string, reason: string): Promise<void> => {
-    const ended = endOf(members.get(id)?.connection, reason, [
-      ending.get(id),
-      instances.endServer(id, reason),
-    ]);
-    ending.set(id, ended);
-    void ended.finally(() => {
-      if (ending.get(id) === ended) ending.delete(id);
-    });
-    return ended;
+    const own = members.get(id)?.connection.stop(reason) ?? Promise.resolve();
+    return endings.add(id, Promise.all([own, instances.endServer(id, reason)]));
   };
+
   const put: ServerPool["put"] = (entry, { reason, heldBecause }) => {
     const stderr = members.get(entry.id)?.connection.stderr ?? "";
     const ended = end(entry.id, reason);
@@ -131,15 +126,7 @@ export function createServerPool(): ServerPool {
     },
     async stop() {
       await Promise.all([...members.values()].map(({ connection }) => connection.stop()));
-      await Promise.all([...ending.values(), instances.endAll()]);
+      await Promise.all([endings.all(), instances.endAll()]);
     },
   };
-}
-
-async function endOf(
-  connection: ServerConnection | undefined,
-  reason: string,
-  others: readonly (Promise<void> | undefined)[],
-): Promise<void> {
-  await Promise.all([connection?.stop(reason), ...others]);
 }

@@ -1,0 +1,23 @@
+/** What is being ended, by name, until nothing is left of it. */
+export class Endings {
+  readonly #byName = new Map<string, Promise<void>>();
+
+  /** Resolves when nothing is left of what ends under this name now. */
+  of(name: string): Promise<void> {
+    return this.#byName.get(name) ?? Promise.resolve();
+  }
+
+  /** Notes an end; it is over when the one before it is, too. */
+  add(name: string, ended: Promise<unknown>): Promise<void> {
+    const both = Promise.all([this.of(name), ended]).then(() => undefined);
+    this.#byName.set(name, both);
+    void both.finally(() => {
+      if (this.#byName.get(name) === both) this.#byName.delete(name);
+    });
+    return both;
+  }
+
+  async all(): Promise<void> {
+    await Promise.all(this.#byName.values());
+  }
+}
