@@ -13,7 +13,6 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "libs/service/src/run-service.ts problems": ["problems"],
   "services/agent-runner/src/fault-report.ts where": FAULTS,
   "services/agent-runner/src/run/ended-run.ts code": ["code"],
-  "services/mcp-broker/src/pins/pin-reporter.ts facts": ["server", "count", "by"],
   "services/mcp-broker/src/registry/read-state.ts child": ["pid", "server"],
   "services/policy/src/tokens/refused-tokens.ts fact": ["about", "caller", "count", "reason"],
   "services/scheduler/src/start-scheduler.ts reconciled": ["declared", "removed"],

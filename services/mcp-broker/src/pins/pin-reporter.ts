@@ -9,8 +9,9 @@ import {
   type PinState,
 } from "@switchyard/contracts/mcp-pins";
 import type { Log } from "@switchyard/service/log";
+import type { z } from "zod";
 import type { PinsWritten } from "./pin-book.ts";
-import { stateOf, type PinRecord } from "./pin-record.ts";
+import { stateOf } from "./pin-record.ts";
 
 /** Tells the outside what became of pins: a log line and an event for each state that tools came into. */
 export function createPinReporter(options: {
@@ -20,64 +21,44 @@ export function createPinReporter(options: {
 }): (written: PinsWritten) => void {
   const { bus, log, now } = options;
   return ({ server, records, by }) => {
-    const byState = Map.groupBy(records, (record) => stateOf(record, record.digest));
-    for (const [state, group] of byState) {
-      logState(log, state, { facts: { server, by, count: group.length }, tools: names(group) });
-      const change = { server, ...toolsOf(group), at: new Date(now()).toISOString() };
-      publish(state, { server }, { change, by })?.catch((err: unknown) =>
+    for (const [state, group] of Map.groupBy(records, (record) => stateOf(record, record.digest))) {
+      const tools = group
+        .slice(0, MAX_PINS_IN_EVENT)
+        .map(({ tool, name, digest }) => ({ tool, name, digest }));
+      const at = new Date(now()).toISOString();
+      const change = { server, tools, count: group.length, at };
+      const facts = { server, by, count: group.length };
+      const names = tools.slice(0, 10).map(({ name }) => name);
+      tell(state, { change, facts, names }).catch((err: unknown) =>
         log.warn({ err }, "mcp event not published"),
       );
     }
   };
 
-  function publish(
-    state: PinState,
-    tokens: { server: string },
-    { change, by }: { change: { server: string; at: string } & Tools; by: string | null },
-  ): Promise<unknown> {
+  function tell(state: PinState, told: Told): Promise<unknown> {
+    const { change, facts, names: tools } = told;
+    const { server, by } = facts;
     switch (state) {
       case "pending":
-        return publishEvent(bus, pinsHeld, tokens, change);
+        log.warn({ ...facts, tools }, "new mcp tools wait for approval");
+        return publishEvent(bus, pinsHeld, { server }, change);
       case "changed":
-        return publishEvent(bus, pinsChanged, tokens, change);
+        log.warn({ ...facts, tools }, "mcp tools changed after approval, held");
+        return publishEvent(bus, pinsChanged, { server }, change);
       case "approved":
-        return publishEvent(bus, pinsApproved, tokens, { ...change, by });
+        log.info(facts, "mcp tools approved");
+        return publishEvent(bus, pinsApproved, { server }, { ...change, by });
       case "blocked":
-        return publishEvent(bus, pinsBlocked, tokens, { ...change, by });
+        log.warn({ ...facts, tools }, "mcp tools blocked");
+        return publishEvent(bus, pinsBlocked, { server }, { ...change, by });
       default:
         return state satisfies never;
     }
   }
 }
 
-type Tools = ReturnType<typeof toolsOf>;
-
-function toolsOf(records: readonly PinRecord[]) {
-  const tools = records
-    .slice(0, MAX_PINS_IN_EVENT)
-    .map(({ tool, name, digest }) => ({ tool, name, digest }));
-  return { tools, count: records.length };
-}
-
-function names(records: readonly PinRecord[]): string[] {
-  return records.slice(0, 10).map(({ name }) => name);
-}
-
-function logState(
-  log: Log,
-  state: PinState,
-  { facts, tools }: { facts: object; tools: string[] },
-): void {
-  switch (state) {
-    case "approved":
-      return log.info(facts, "mcp tools approved");
-    case "pending":
-      return log.warn({ ...facts, tools }, "new mcp tools wait for approval");
-    case "changed":
-      return log.warn({ ...facts, tools }, "mcp tools changed after approval, held");
-    case "blocked":
-      return log.warn({ ...facts, tools }, "mcp tools blocked");
-    default:
-      return state satisfies never;
-  }
+interface Told {
+  readonly change: z.input<typeof pinsHeld.payload>;
+  readonly facts: { readonly server: string; readonly by: string | null; readonly count: number };
+  readonly names: readonly string[];
 }
