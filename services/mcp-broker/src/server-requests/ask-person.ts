@@ -7,7 +7,12 @@ import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
-import { distinctRequesters, type RequestOrigin, type RequestOrigins } from "./request-origins.ts";
+import {
+  allowedPrincipals,
+  distinctRequesters,
+  type RequestOrigin,
+  type RequestOrigins,
+} from "./request-origins.ts";
 import type { OpenQuestions, QuestionEnd } from "./open-questions.ts";
 import { readForm } from "./question-form.ts";
 
@@ -55,7 +60,7 @@ export async function askPerson(
   const origins = deps.origins.of(config);
   if (origins.length === 0) return { action: "cancel" };
   const requesters = distinctRequesters(origins);
-  const allowed = await allowedPrincipals(deps, { server, requesters, mode: asks.mode });
+  const allowed = await askedPrincipals(deps, server, { requesters, mode: asks.mode });
   if (allowed === null) return { action: "decline" };
   const { questions } = deps;
   // Over stdio a server does not say for whom it asks: somebody with many questions does not cost the others theirs.
@@ -111,20 +116,13 @@ export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
 }
 
 /** Whose questions these are, when the policy allows each of them to be asked; else null. */
-export async function allowedPrincipals(
+export function askedPrincipals(
   { gate }: Pick<AskPersonDeps, "gate">,
-  asks: { server: string; requesters: readonly Requester[]; mode: Question["mode"] },
+  server: string,
+  { requesters, mode }: { requesters: readonly Requester[]; mode: Question["mode"] },
 ): Promise<Principal[] | null> {
-  const { server, requesters, mode } = asks;
   const ref = mcpToolRef(server, "elicitation");
-  const question = { kind: "elicitation", ref, args: { mode } } as const;
-  const answers = await Promise.all(
-    requesters.map((requester) => gate.check(question, requester).catch(() => null)),
-  );
-  const allowed = answers.flatMap((answer) =>
-    answer?.decision.effect === "allow" ? [answer.principal] : [],
-  );
-  return allowed.length === answers.length ? allowed : null;
+  return allowedPrincipals(gate, { kind: "elicitation", ref, args: { mode } }, requesters);
 }
 
 /** Those of them who may have one more question of this server wait for them; nobody while the server or the broker has too many. */

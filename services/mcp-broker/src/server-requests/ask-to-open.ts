@@ -4,7 +4,7 @@ import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
 import { isRecord } from "../json/json-record.ts";
 import {
-  allowedPrincipals,
+  askedPrincipals,
   newQuestion,
   readRequest,
   withRoom,
@@ -31,8 +31,8 @@ export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
     if (!Array.isArray(elicitations)) return [];
     const wanted = elicitations.slice(0, MAX_ADDRESSES).flatMap(readAddress);
     if (wanted.length === 0) return [];
-    const mode = "url";
-    const principals = await allowedPrincipals(deps, { server, requesters: [requester], mode });
+    const asked = { requesters: [requester], mode: "url" } as const;
+    const principals = await askedPrincipals(deps, server, asked);
     if (principals === null) return [];
     const made: Question[] = [];
     for (const { elicitationId, ...asks } of wanted) {

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Roster } from "@switchyard/bus/roster";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { CallClock } from "../limits/call-clock.ts";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import type { Principal } from "@switchyard/contracts/policy";
+import type { PolicyGate, Requester } from "@switchyard/service/tool-provider/policy-gate";
 
 /** A request that a server works on, and on whose behalf. */
 export interface RequestOrigin {
@@ -70,6 +71,21 @@ export function distinctRequesters(origins: readonly RequestOrigin[]): Requester
     if (!byKey.has(key)) byKey.set(key, requester);
   }
   return [...byKey.values()];
+}
+
+/** For whom a server may do what it asks for, when the policy allows it to each of them; else null. */
+export async function allowedPrincipals(
+  gate: PolicyGate,
+  question: Parameters<PolicyGate["check"]>[0],
+  requesters: readonly Requester[],
+): Promise<Principal[] | null> {
+  const answers = await Promise.all(
+    requesters.map((requester) => gate.check(question, requester).catch(() => null)),
+  );
+  const allowed = answers.flatMap((answer) =>
+    answer?.decision.effect === "allow" ? [answer.principal] : [],
+  );
+  return allowed.length === answers.length ? allowed : null;
 }
 
 /** Not an AbortController: every tool call has an origin, and hardly any is asked about its end. */

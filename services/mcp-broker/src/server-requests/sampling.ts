@@ -8,7 +8,7 @@ import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/po
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { distinctRequesters, type RequestOrigins } from "./request-origins.ts";
+import { allowedPrincipals, distinctRequesters, type RequestOrigins } from "./request-origins.ts";
 import { readSampling, type SamplingRequest } from "./sampling-request.ts";
 
 export interface SamplingDeps {
@@ -77,10 +77,7 @@ async function allowedRequesters(
   if (first === undefined) throw refused("it belongs to no request that is in work");
   const ref = mcpToolRef(server, "sampling");
   const question = { kind: "sampling", ref, args: wanted.policyArgs } as const;
-  const decisions = await Promise.all(
-    [first, ...others].map((requester) => gate.check(question, requester).catch(() => null)),
-  );
-  if (decisions.some((answer) => answer?.decision.effect !== "allow"))
+  if ((await allowedPrincipals(gate, question, [first, ...others])) === null)
     throw refused("the policy does not allow it");
   return [first, ...others];
 }
