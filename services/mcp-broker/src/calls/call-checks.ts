@@ -9,7 +9,7 @@ import { createValidatorCache } from "../validation/validator-cache.ts";
 const fail = failuresOf(contract.errors);
 
 /** Validators follow from schemas alone, so all connections of the process share them. */
-const validators = createValidatorCache();
+const validatorOf = createValidatorCache();
 
 /**
  * Whether a call may go to its server right now: the tool is there, its definition is the approved
@@ -44,7 +44,7 @@ export function admitCall(
         { server, tool: ref.tool, state },
       ),
     );
-  const problems = validators.get(inspected.inputDigest, inspected.inputSchema)(args);
+  const problems = validatorOf(inspected.inputDigest, inspected.inputSchema)(args);
   if (problems.length > 0)
     throw new NotSentError(
       fail.invalid_arguments(
@@ -66,7 +66,7 @@ export function checkResult({ inspected }: CatalogueTool, outcome: CallOutcome):
   const problems: readonly ValueProblem[] =
     structuredContent === undefined
       ? [{ pointer: "", expected: "structuredContent, as the tool has an output schema" }]
-      : validators.get(inspected.outputDigest, inspected.outputSchema)(structuredContent);
+      : validatorOf(inspected.outputDigest, inspected.outputSchema)(structuredContent);
   if (problems.length === 0) return outcome;
   return { kind: "invalid", problems: [...problems], result: outcome.result };
 }

@@ -1,23 +1,21 @@
+import { StoreError } from "@switchyard/service/store-error";
 import type { RegistryStore } from "../registry/registry-store.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
-import { StoreError } from "@switchyard/service/store-error";
 
-/** Brings in what other brokers changed in the registry. */
-export interface RegistrySync {
-  /** Reads the registry again when its version is not the one that was read last; never rejects. */
-  check(): Promise<void>;
-}
-
+/**
+ * Makes what brings in the changes that other brokers made in the registry. It is read again when its version is not the one
+ * that was read last. Never rejects.
+ */
 export function createRegistrySync(options: {
   registry: ServerRegistry;
   registryStore: RegistryStore;
   onTrouble: (error: unknown) => void;
-}): RegistrySync {
+}): () => Promise<void> {
   const { registry, registryStore, onTrouble } = options;
   let known: string | null = null;
   let last: Promise<void> = Promise.resolve();
 
-  const checkNow = async (): Promise<void> => {
+  const syncNow = async (): Promise<void> => {
     try {
       // The version first: a change between the two is read once more, and none is missed.
       const version = await registryStore.version();
@@ -29,10 +27,9 @@ export function createRegistrySync(options: {
       if (!(error instanceof StoreError)) onTrouble(error);
     }
   };
-  return {
-    check() {
-      last = last.then(checkNow);
-      return last;
-    },
+
+  return () => {
+    last = last.then(syncNow);
+    return last;
   };
 }

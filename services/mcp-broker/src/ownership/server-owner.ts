@@ -87,7 +87,7 @@ export function createServerOwner(
     limit,
     rebalanceMs,
     hint: (server) => hint(bus, server, "lease"),
-    onRound: () => void sync.check(),
+    onRound: () => void sync(),
     log,
   });
   const requests = createOwnerRequests({ bus, leases, keeper, pool, registry });
@@ -127,7 +127,7 @@ export function createServerOwner(
     async start() {
       serveEnsure(service, { pool, leases, requests });
       const hints = follow(bus, serverHint, ({ about }, { server }) => {
-        if (about === "registry") void sync.check();
+        if (about === "registry") void sync();
         else keeper.noticed(server);
       });
       followed.push(hints, ...endInstances(bus, pool, onFault));

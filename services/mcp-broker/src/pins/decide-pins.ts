@@ -50,13 +50,11 @@ export function seeTool(
   };
   if (isBack || next.blocked !== null) return next;
   const isSame = record?.approved?.definitionDigest === seen.definitionDigest;
-  if (trust !== "review" && isSame)
-    return { ...next, approved: approval(seen, { by: BY_FIRST_USE, at: now }) };
-  if (isReworded) return { ...next, approved: approval(seen, { by: BY_SCHEMA, at: now }) };
+  if (trust !== "review" && isSame) return withApproval(next, { by: BY_FIRST_USE, at: now });
+  if (isReworded) return withApproval(next, { by: BY_SCHEMA, at: now });
   if (seen.findings.some(isHard)) return { ...next, blocked: { by: BY_FINDING, at: now } };
   const isFirstUse = trust === "pin-new-tools" || (trust !== "review" && !isLater);
-  if (record === undefined && isFirstUse)
-    return { ...next, approved: approval(seen, { by: BY_FIRST_USE, at: now }) };
+  if (record === undefined && isFirstUse) return withApproval(next, { by: BY_FIRST_USE, at: now });
   return next;
 }
 
@@ -139,13 +137,6 @@ export function findRecord(
   if (own !== undefined) return own;
   for (const record of records.values()) if (record.name === tool) return record;
   return null;
-}
-
-function approval(
-  { pin: digest, definitionDigest }: SeenTool,
-  { by, at }: { by: string; at: string },
-): PinRecord["approved"] {
-  return { digest, definitionDigest, by, at };
 }
 
 function withApproval(record: PinRecord, { by, at }: { by: string; at: string }): PinRecord {
