@@ -1,4 +1,6 @@
 import { createServerInstances, type ServerInstances } from "./server-instances.ts";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { getServer } from "@switchyard/contracts/mcp-servers";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import { createPoolMember, type PoolMember } from "./pool-member.ts";
@@ -12,6 +14,8 @@ export interface ServerPool {
   /** In the order in which they came. */
   readonly members: readonly PoolMember[];
   find(id: string): PoolMember | null;
+  /** The server of this id; throws `unknown_server` when there is none. */
+  known(id: string): ServerConnection;
   /**
    * Where requests of this principal go: the instance of its run or session, and the server itself when it is shared.
    * Rejects as `ServerInstances.memberFor` does.
@@ -56,6 +60,8 @@ export interface PoolOptions extends Omit<
   readonly onFault: (error: unknown) => void;
 }
 
+const fail = failuresOf(getServer.errors);
+
 export function createServerPool(): ServerPool {
   let given: PoolOptions | null = null;
   const using = (): PoolOptions => {
@@ -98,6 +104,11 @@ export function createServerPool(): ServerPool {
       return [...members.values()];
     },
     find: (id) => members.get(id) ?? null,
+    known(id) {
+      const member = members.get(id);
+      if (member !== undefined) return member.connection;
+      throw fail.unknown_server(`MCP server not found: ${id}`, { server: id });
+    },
     async route(member, principal) {
       const { entry } = member.connection;
       // A server that was taken out gets no instances any more.

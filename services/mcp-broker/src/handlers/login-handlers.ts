@@ -77,7 +77,7 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
   });
   service.handle(logout, async ({ server }, context) => {
     const caller = checkAdmin(deps.admins, context, LOG_IN);
-    if (deps.pool.find(server) === null) throw unknown(server);
+    deps.pool.known(server);
     const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
       throw error instanceof StoreError ? unreachable(error) : error;
     });
@@ -119,9 +119,7 @@ function unreachable({ message }: StoreError) {
 }
 
 function launchOf({ pool, env }: LoginDeps, server: string): LoginTarget["launch"] {
-  const member = pool.find(server);
-  if (member === null) throw unknown(server);
-  const { config, problem } = member.connection.entry;
+  const { config, problem } = pool.known(server).entry;
   if (config === null)
     throw fail.login_failed(`MCP server ${server} cannot be used: ${problem}`, {
       server,
@@ -146,10 +144,6 @@ function resolved(config: ServerConfig, env: LoginDeps["env"]): ResolvedServer {
     const { message: reason } = error;
     throw fail.login_failed(reason, { server: config.id, reason });
   }
-}
-
-function unknown(server: string) {
-  return fail.unknown_server(`MCP server not found: ${server}`, { server });
 }
 
 /** Whatever ends a login is the word of somebody outside, except an answer that came too late. */

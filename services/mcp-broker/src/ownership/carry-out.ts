@@ -1,5 +1,4 @@
-import { failuresOf } from "@switchyard/contracts/errors";
-import { connectServer, getServer } from "@switchyard/contracts/mcp-servers";
+import { connectServer } from "@switchyard/contracts/mcp-servers";
 import type { askOwner, OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import type { z } from "zod";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -8,8 +7,6 @@ import { within } from "../limits/within.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 
 export type OwnerReply = z.output<typeof askOwner.reply>;
-
-const fail = failuresOf(getServer.errors);
 
 /** An attempt that takes longer goes on, and the answer says that the server is connecting. */
 const ATTEMPT_MS = connectServer.timeoutMs - 2_000;
@@ -22,9 +19,8 @@ export async function carryOut(
 ): Promise<OwnerReply> {
   switch (request.do) {
     case "start": {
-      const { connection } = known(pool, server);
-      await within(ATTEMPT_MS, connection.start());
-      return { server: known(pool, server).connection.info };
+      await within(ATTEMPT_MS, pool.known(server).start());
+      return { server: pool.known(server).info };
     }
     case "connect": {
       const { connection, attempt } = registry.connect(server, request.by);
@@ -43,11 +39,11 @@ export async function carryOut(
     case "reset":
       return { server: await registry.reset(server, request.by) };
     case "logs": {
-      const { connection } = known(pool, server);
-      return { server: connection.info, stderr: connection.stderr };
+      const { info, stderr } = pool.known(server);
+      return { server: info, stderr };
     }
     case "get": {
-      const { entry, info } = known(pool, server).connection;
+      const { entry, info } = pool.known(server);
       const declaration = shownDeclaration(entry.declaration);
       const updatedAt = registry.updatedAt(server);
       return { server: info, declaration, updatedAt, version: registry.version(server) };
@@ -55,10 +51,4 @@ export async function carryOut(
     default:
       return request satisfies never;
   }
-}
-
-function known(pool: ServerPool, server: string) {
-  const member = pool.find(server);
-  if (member !== null) return member;
-  throw fail.unknown_server(`MCP server not found: ${server}`, { server });
 }

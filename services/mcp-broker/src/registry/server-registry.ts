@@ -94,7 +94,7 @@ export class ServerRegistry {
    * it: the file's server with another one is at the same version.
    */
   version(id: string): string {
-    const { origin, declaration } = this.#known(id).entry;
+    const { origin, declaration } = this.#options.pool.known(id).entry;
     return canonicalDigest([origin, shownDeclaration(declaration), this.updatedAt(id)]);
   }
 
@@ -122,7 +122,7 @@ export class ServerRegistry {
     change: ChangeBy,
   ): Promise<{ readonly server: ServerInfo; readonly version: string }> {
     return this.#serially(async () => {
-      const { declaration } = this.#known(id).entry;
+      const { declaration } = this.#options.pool.known(id).entry;
       this.#checkVersion(id, change);
       if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
       const adopted = adoptClientKeys(changes);
@@ -138,7 +138,7 @@ export class ServerRegistry {
     return this.#serially(async () => {
       const entry = this.#file.get(id);
       if (entry === undefined) {
-        this.#known(id);
+        this.#options.pool.known(id);
         throw fail.not_in_file(
           `The server file has no MCP server ${id}: there is nothing to go back to.`,
           { server: id },
@@ -163,7 +163,7 @@ export class ServerRegistry {
 
   /** Begins to connect, anew when it is connected. `attempt` is over with the first attempt. */
   connect(id: string, by: string): { connection: ServerConnection; attempt: Promise<void> } {
-    const { entry } = this.#known(id);
+    const { entry } = this.#options.pool.known(id);
     if (entry.config?.enabled === false)
       throw fail.server_disabled(`MCP server ${id} is disabled; enable it first.`, { server: id });
     const change = { reason: `connected anew by ${by}`, heldBecause: null };
@@ -302,12 +302,6 @@ export class ServerRegistry {
       .map(([id]) => id);
     await this.#options.store.forget(done);
     for (const id of done) this.#records.delete(id);
-  }
-
-  #known(id: string): ServerConnection {
-    const member = this.#options.pool.find(id);
-    if (member !== null) return member.connection;
-    throw fail.unknown_server(`MCP server not found: ${id}`, { server: id });
   }
 
   #at(): string {
