@@ -12,7 +12,7 @@ import { classifyCallFailure, verdictOf, type CallFailure } from "../limits/call
 import { notBegun, QueueFullError, QueueWaitError } from "../limits/call-queue.ts";
 import type { CallEnd } from "../limits/circuit-breaker.ts";
 import type { AskToOpen } from "../server-requests/ask-to-open.ts";
-import { questionPending } from "../server-requests/question-pending.ts";
+import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
 
 export interface SendDeps {
@@ -169,5 +169,15 @@ function circuitOpen(connection: ServerConnection, retryAfterMs: number): Servic
   return fail.circuit_open(
     `MCP server ${id} failed again and again and gets no calls until it recovers; this one was not sent. Try again in ${retryAfterMs} ms.`,
     { server: id, retryAfterMs },
+  );
+}
+
+/** The server did not begin: it wants a person to open an address first. There is a question at least. */
+function questionPending(server: string, questions: readonly Question[]): ServiceError {
+  const [first] = questions;
+  const questionIds = questions.map(({ id }) => id);
+  return fail.question_pending(
+    `MCP server ${server} did nothing: a person has to open an address first. Answer question ${questionIds.join(", ")} (mcp.answer), then send the same again.`,
+    { server, questionIds, expiresAt: first?.expiresAt ?? null },
   );
 }

@@ -1,10 +1,10 @@
 import { ServerId, serverIdOf } from "@switchyard/contracts/ids";
 import { TransportKind } from "@switchyard/contracts/mcp-servers";
+import { MAX_COMPLETION_TOKENS } from "@switchyard/contracts/model-completion";
 import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy";
 import { RoleName } from "@switchyard/contracts/run-token";
+import type { Sandbox } from "@switchyard/service/process/sandbox";
 import { z } from "zod";
-import { SandboxConfig } from "./sandbox-config.ts";
-import { SamplingLimits } from "./sampling-limits.ts";
 
 const MIB = 1024 * 1024;
 
@@ -15,6 +15,35 @@ const Root = z
   .regex(/^(\/|file:\/\/\/)/, "must be an absolute path or a file:/// address")
   .refine((root) => !root.startsWith("file:") || URL.canParse(root), "is not an address");
 const ToolGlobs = z.array(z.string().min(1).max(512)).max(1_000);
+
+/** What a server may sample when the policy allows it. */
+export const SamplingLimits = z.strictObject({
+  /** Tokens of one answer; a request for more is cut. */
+  maxTokens: z.int().min(1).max(MAX_COMPLETION_TOKENS).default(1_024),
+  perMinute: z.int().min(0).max(600).default(20),
+});
+export type SamplingLimits = z.output<typeof SamplingLimits>;
+
+/**
+ * Keeps a server's process in a bubblewrap sandbox: the whole file system read-only but for what is
+ * listed, a /tmp of its own, processes of its own, and no network unless it is allowed.
+ */
+const SandboxConfig = z
+  .union([
+    z.enum(["none", "bubblewrap"]),
+    z.strictObject({
+      type: z.literal("bubblewrap"),
+      /** Files and directories that may be written. They must exist. */
+      writable: z.array(z.string().min(1)).max(64).default([]),
+      /** Files and directories that look empty inside. */
+      hidden: z.array(z.string().min(1)).max(64).default([]),
+      network: z.boolean().default(false),
+    }),
+  ])
+  .transform((value): Sandbox | null => {
+    if (value === "none") return null;
+    return value === "bubblewrap" ? { writable: [], hidden: [], network: false } : value;
+  });
 
 /** What somebody writes about a server, in the file or over the bus. */
 export const Declaration = z.strictObject({

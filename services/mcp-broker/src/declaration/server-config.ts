@@ -4,7 +4,7 @@ import type {
   TransportKind,
 } from "@switchyard/contracts/mcp-servers";
 import type { Sandbox } from "@switchyard/service/process/sandbox";
-import type { SamplingLimits } from "./sampling-limits.ts";
+import type { SamplingLimits } from "./declaration.ts";
 
 /**
  * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:

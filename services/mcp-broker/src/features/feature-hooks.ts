@@ -1,14 +1,16 @@
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
 import {
   ProtocolError,
   ProtocolErrorCode,
   type ClientCapabilities,
+  type Result,
 } from "@modelcontextprotocol/client";
 import type { SessionHooks } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { FeatureNotifications } from "./feature-notifications.ts";
 import { askPerson, type AskPersonDeps } from "../server-requests/ask-person.ts";
 import type { RateLimit } from "../server-requests/rate-limit.ts";
-import { rootsResult } from "../server-requests/roots.ts";
 import { sample, type SamplingDeps } from "../server-requests/sampling.ts";
 import type { ServerMessages } from "./server-messages.ts";
 
@@ -70,4 +72,14 @@ export function featureHooks(
 
 function tooMany(): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InternalError, "asked too often; ask again later");
+}
+
+/** Answers `roots/list` with directories or `file:` addresses. */
+function rootsResult(roots: readonly string[]): Result {
+  return {
+    roots: roots.map((root) => {
+      const url = root.startsWith("file://") ? new URL(root) : pathToFileURL(root);
+      return { uri: url.href, name: basename(decodeURIComponent(url.pathname)) || "/" };
+    }),
+  };
 }
