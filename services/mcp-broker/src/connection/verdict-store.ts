@@ -22,31 +22,28 @@ export type EraVerdict = z.infer<typeof EraVerdict>;
 
 const Stored = z.object({ context: z.string(), at: z.iso.datetime(), verdict: EraVerdict });
 
-/**
- * Verdicts by server. One counts only for the same address with the same credentials: what a server
- * offers may depend on who asks. Redis that does not answer means a probe, never a failure.
- */
-export interface VerdictStore {
-  find(server: string, context: string): Promise<EraVerdict | null>;
-  save(server: string, context: string, verdict: EraVerdict): Promise<void>;
-}
-
 /** An old verdict `legacy` fails silently: the server may have learned the new protocol. */
 const LEGACY_MAX_AGE_MS = 24 * 3_600_000;
 const KEEP_MS = 30 * 24 * 3_600_000;
 /** A server's description may be long; asking again costs less than keeping that. */
 const MAX_BYTES = 64 * 1024;
 
+export type VerdictStore = ReturnType<typeof createVerdictStore>;
+
+/**
+ * Verdicts by server. One counts only for the same address with the same credentials: what a server
+ * offers may depend on who asks. Redis that does not answer means a probe, never a failure.
+ */
 export function createVerdictStore(options: {
   redis: Redis;
   now: () => number;
   /** Redis gets it in place of a context. */
   digest: KeyedDigest;
   onTrouble: (error: unknown) => void;
-}): VerdictStore {
+}) {
   const { redis, now, digest, onTrouble } = options;
   return {
-    async find(server, context) {
+    async find(server: string, context: string): Promise<EraVerdict | null> {
       try {
         const text = await redis.get(keyOf(server));
         const stored = text === null ? null : Stored.safeParse(JSON.parse(text));
@@ -59,7 +56,7 @@ export function createVerdictStore(options: {
         return null;
       }
     },
-    async save(server, context, verdict) {
+    async save(server: string, context: string, verdict: EraVerdict): Promise<void> {
       const at = new Date(now()).toISOString();
       const kept: z.input<typeof Stored> = { context: digest(context), at, verdict };
       const text = JSON.stringify(kept);

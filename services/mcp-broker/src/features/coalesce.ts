@@ -1,19 +1,14 @@
+/** Keys that are remembered at a time; beyond them messages are lost until one is quiet again. */
+const MAX_KEYS = 1_000;
+
 /**
  * Lets the first of many equal messages pass at once and then at most one in each interval, the
  * last one always: so a flood costs little and nobody misses that something changed.
  */
-export interface Coalescer {
-  tell(key: string): void;
-  stop(): void;
-}
-
-/** Keys that are remembered at a time; beyond them messages are lost until one is quiet again. */
-const MAX_KEYS = 1_000;
-
 export function createCoalescer(options: {
   readonly intervalMs: number;
   readonly send: (key: string) => void;
-}): Coalescer {
+}) {
   const { intervalMs, send } = options;
   const timers = new Map<string, NodeJS.Timeout>();
   const again = new Set<string>();
@@ -27,7 +22,7 @@ export function createCoalescer(options: {
     timers.set(key, timer);
   };
   return {
-    tell(key) {
+    tell(key: string): void {
       if (timers.has(key)) {
         again.add(key);
         return;
@@ -36,7 +31,7 @@ export function createCoalescer(options: {
       send(key);
       wait(key);
     },
-    stop() {
+    stop(): void {
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
       again.clear();

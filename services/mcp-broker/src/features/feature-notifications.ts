@@ -10,16 +10,6 @@ import { createCoalescer } from "./coalesce.ts";
 import type { ServerMessages } from "./server-messages.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-/** Passes on what servers tell unasked: changed resources and lists as events, log messages live. */
-export interface FeatureNotifications {
-  hear(
-    from: { readonly server: string; readonly messages: ServerMessages },
-    method: string,
-    params: Readonly<Record<string, unknown>>,
-  ): void;
-  stop(): void;
-}
-
 /** The same change is told once in this time; replicas with the same server agree on the message id. */
 const INTERVAL_MS = 1_000;
 
@@ -28,12 +18,15 @@ const LISTS: Readonly<Record<string, "resources" | "prompts">> = {
   "notifications/prompts/list_changed": "prompts",
 };
 
+export type FeatureNotifications = ReturnType<typeof createFeatureNotifications>;
+
+/** Passes on what servers tell unasked: changed resources and lists as events, log messages live. */
 export function createFeatureNotifications(options: {
   readonly bus: Bus;
   readonly subscriptions: Subscriptions;
   readonly now: () => number;
   readonly onTrouble: (server: string, error: unknown) => void;
-}): FeatureNotifications {
+}) {
   const { bus, subscriptions, now, onTrouble } = options;
   const stamp = (...facts: string[]) => {
     const at = now();
@@ -62,7 +55,11 @@ export function createFeatureNotifications(options: {
     },
   });
   return {
-    hear({ server, messages }, method, params) {
+    hear(
+      { server, messages }: { readonly server: string; readonly messages: ServerMessages },
+      method: string,
+      params: Readonly<Record<string, unknown>>,
+    ): void {
       const { uri } = params;
       const list = LISTS[method];
       if (list !== undefined) lists.tell(`${server} ${list}`);
@@ -73,7 +70,7 @@ export function createFeatureNotifications(options: {
         if (message !== null) publishLive(bus, serverMessage, { server }, message);
       }
     },
-    stop() {
+    stop(): void {
       updates.stop();
       lists.stop();
     },

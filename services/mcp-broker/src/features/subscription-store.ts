@@ -3,32 +3,26 @@ import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /** Who wants to hear of which resource of a server, and until when. */
-export interface Subscription {
+const Subscription = z.object({
   /** The NATS user. */
-  readonly caller: string;
-  readonly uri: string;
+  caller: z.string(),
+  uri: z.string(),
   /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
-}
+  expiresAt: z.number(),
+});
+type Subscription = z.infer<typeof Subscription>;
+
+const KEPT_SECONDS = 2 * 24 * 60 * 60;
+
+export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 
 /**
  * Subscriptions in Redis, one hash for each server, so that they survive the connection and the
  * broker. Rejects with StoreError.
  */
-export interface SubscriptionStore {
-  put(server: string, subscription: Subscription): Promise<void>;
-  remove(server: string, caller: string, uri: string): Promise<void>;
-  /** Those that last; the others are taken out. */
-  load(server: string, now: number): Promise<Subscription[]>;
-}
-
-const KEPT_SECONDS = 2 * 24 * 60 * 60;
-
-const Subscription = z.object({ caller: z.string(), uri: z.string(), expiresAt: z.number() });
-
-export function createSubscriptionStore(redis: Redis): SubscriptionStore {
+export function createSubscriptionStore(redis: Redis) {
   return {
-    async put(server, subscription) {
+    async put(server: string, subscription: Subscription): Promise<void> {
       const { caller, uri } = subscription;
       const text = JSON.stringify(subscription);
       await allFromRedis(
@@ -39,10 +33,11 @@ export function createSubscriptionStore(redis: Redis): SubscriptionStore {
           .exec(),
       );
     },
-    async remove(server, caller, uri) {
+    async remove(server: string, caller: string, uri: string): Promise<void> {
       await fromRedis(redis.hdel(keyOf(server), fieldOf(caller, uri)));
     },
-    async load(server, now) {
+    /** Those that last; the others are taken out. */
+    async load(server: string, now: number): Promise<Subscription[]> {
       const fields = await fromRedis(redis.hgetall(keyOf(server)));
       const read = Object.entries(fields).map(([field, text]) => ({ field, found: parsed(text) }));
       const over = read.filter(({ found }) => found === null || found.expiresAt <= now);

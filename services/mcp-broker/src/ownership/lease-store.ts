@@ -2,30 +2,6 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/**
- * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
- * owner says of the server, gone when the owner stops renewing. The epoch is counted beside it and
- * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
- * Which brokers there are, and how much each has, is kept beside the leases for fair shares; no lease rests on it.
- */
-export interface LeaseStore {
-  /** Takes each lease that nobody has; null for the others. Rejects with StoreError, like all. */
-  acquire(servers: readonly string[], leaseMs: number): Promise<readonly (number | null)[]>;
-  /** False for a lease that is not ours any more. */
-  renew(leases: readonly HeldLease[], leaseMs: number): Promise<readonly boolean[]>;
-  release(lease: HeldLease): Promise<void>;
-  /** Says something of the server to the other brokers; false when the lease is not ours any more. */
-  write(lease: HeldLease, note: { version: number; text: string }): Promise<boolean>;
-  look(servers: readonly string[]): Promise<readonly (SeenLease | null)[]>;
-  /** The text of a lease with its version, or null when there is no lease. */
-  read(server: string): Promise<{ readonly stamp: string; readonly text: string } | null>;
-  /** Says that this broker is there, and returns all that said so within the length of a lease. */
-  beat(load: BrokerLoad, leaseMs: number): Promise<readonly PresentBroker[]>;
-  leave(): Promise<void>;
-  /** True for one broker in each interval: the one that may move a server now. */
-  takeTurn(intervalMs: number): Promise<boolean>;
-}
-
 export interface HeldLease {
   readonly server: string;
   readonly epoch: number;
@@ -97,7 +73,16 @@ for i = 1, #all, 2 do
 end
 return present`;
 
-export function createLeaseStore(redis: Redis, self: string): LeaseStore {
+export type LeaseStore = ReturnType<typeof createLeaseStore>;
+
+/**
+ * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
+ * owner says of the server, gone when the owner stops renewing. The epoch is counted beside it and
+ * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
+ * Which brokers there are, and how much each has, is kept beside the leases for fair shares; no lease rests on it.
+ * Rejects with StoreError.
+ */
+export function createLeaseStore(redis: Redis, self: string) {
   const ask = (commands: (string | number)[][]): Promise<unknown[]> => askAll(redis, commands);
   const own = (script: string, { server, epoch }: HeldLease, ...more: (string | number)[]) => [
     "eval",
@@ -109,7 +94,11 @@ export function createLeaseStore(redis: Redis, self: string): LeaseStore {
     ...more,
   ];
   return {
-    async acquire(servers, leaseMs) {
+    /** Takes each lease that nobody has; null for the others. */
+    async acquire(
+      servers: readonly string[],
+      leaseMs: number,
+    ): Promise<readonly (number | null)[]> {
       const answers = await ask(
         servers.map((server) => [
           "eval",
@@ -123,33 +112,39 @@ export function createLeaseStore(redis: Redis, self: string): LeaseStore {
       );
       return answers.map((epoch) => (typeof epoch === "number" ? epoch : null));
     },
-    async renew(leases, leaseMs) {
+    /** False for a lease that is not ours any more. */
+    async renew(leases: readonly HeldLease[], leaseMs: number): Promise<readonly boolean[]> {
       const answers = await ask(leases.map((lease) => own(RENEW, lease, leaseMs)));
       return answers.map((answer) => answer === 1);
     },
-    async release(lease) {
+    async release(lease: HeldLease): Promise<void> {
       await ask([own(RELEASE, lease)]);
     },
-    async write(lease, { version, text }) {
+    /** Says something of the server to the other brokers; false when the lease is not ours any more. */
+    async write(lease: HeldLease, note: { version: number; text: string }): Promise<boolean> {
+      const { version, text } = note;
       return (await ask([own(WRITE, lease, version, text)]))[0] === 1;
     },
-    async look(servers) {
+    async look(servers: readonly string[]): Promise<readonly (SeenLease | null)[]> {
       const answers = await ask(servers.map((server) => ["eval", LOOK, 1, leaseKey(server)]));
       return answers.map(seenLease);
     },
-    async read(server) {
+    /** The text of a lease with its version, or null when there is no lease. */
+    async read(server: string): Promise<{ readonly stamp: string; readonly text: string } | null> {
       const [answer] = await ask([["hmget", leaseKey(server), "epoch", "version", "text"]]);
       const [epoch, version, text] = Array.isArray(answer) ? answer : [];
       return typeof text === "string" ? { stamp: `${epoch}.${version}`, text } : null;
     },
-    async beat(load, leaseMs) {
+    /** Says that this broker is there, and returns all that said so within the length of a lease. */
+    async beat(load: BrokerLoad, leaseMs: number): Promise<readonly PresentBroker[]> {
       const answer = redis.eval(BEAT, 1, BROKERS_KEY, self, JSON.stringify(load), leaseMs);
       return presentBrokers(await fromRedis(answer));
     },
-    async leave() {
+    async leave(): Promise<void> {
       await fromRedis(redis.hdel(BROKERS_KEY, self));
     },
-    async takeTurn(intervalMs) {
+    /** True for one broker in each interval: the one that may move a server now. */
+    async takeTurn(intervalMs: number): Promise<boolean> {
       const taken = await fromRedis(redis.set(TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"));
       return taken === "OK";
     },

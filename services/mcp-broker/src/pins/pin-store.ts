@@ -2,23 +2,13 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { PinRecord } from "./pin-record.ts";
 
-/** The pins of all servers in Redis, written only by compare-and-set: several brokers see and approve. */
-export interface PinStore {
-  /** Rejects with StoreError, like the others. */
-  load(server: string): Promise<StoredPins>;
-  /** False when somebody else has written since `revision` was read; nothing is written then. */
-  commit(server: string, change: PinCommit): Promise<boolean>;
-  /** The definitions with these digests, as canonical JSON of `{definition, identity}`. */
-  definitions(server: string, digests: readonly string[]): Promise<readonly (string | null)[]>;
-}
-
 export interface StoredPins {
   readonly revision: string;
   /** By the server's own name of the tool. */
   readonly records: ReadonlyMap<string, PinRecord>;
 }
 
-export interface PinCommit {
+interface PinCommit {
   readonly revision: string;
   readonly records: readonly PinRecord[];
   readonly definitions: readonly { readonly digest: string; readonly text: string }[];
@@ -52,15 +42,20 @@ redis.call("HINCRBY", KEYS[1], "${REVISION}", 1)
 redis.call("PUBLISH", "${PINS_CHANNEL}", ARGV[2])
 return 1`;
 
-export function createPinStore(redis: Redis): PinStore {
+export type PinStore = ReturnType<typeof createPinStore>;
+
+/** The pins of all servers in Redis, written only by compare-and-set: several brokers see and approve. Rejects with StoreError. */
+export function createPinStore(redis: Redis) {
   return {
-    async load(server) {
+    async load(server: string): Promise<StoredPins> {
       const all = await fromRedis(redis.hgetall(pinsKey(server)));
       const { [REVISION]: revision = "0", ...fields } = all;
       const records = Object.values(fields).map((text) => parseRecord(server, text));
       return { revision, records: new Map(records.map((record) => [record.tool, record])) };
     },
-    async commit(server, { revision, records, definitions, dropped }) {
+    /** False when somebody else has written since `revision` was read; nothing is written then. */
+    async commit(server: string, change: PinCommit): Promise<boolean> {
+      const { revision, records, definitions, dropped } = change;
       const args = [
         revision,
         server,
@@ -74,7 +69,11 @@ export function createPinStore(redis: Redis): PinStore {
       const keys = [pinsKey(server), definitionsKey(server)];
       return (await fromRedis(redis.eval(COMMIT, 2, ...keys, ...args))) === 1;
     },
-    async definitions(server, digests) {
+    /** The definitions with these digests, as canonical JSON of `{definition, identity}`. */
+    async definitions(
+      server: string,
+      digests: readonly string[],
+    ): Promise<readonly (string | null)[]> {
       if (digests.length === 0) return [];
       return fromRedis(redis.hmget(definitionsKey(server), ...digests));
     },

@@ -3,20 +3,6 @@ import { allFromRedis, fromRedis, StoreError } from "@switchyard/service/store-e
 import { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { z } from "zod";
 
-/**
- * What was changed over the bus, kept in Redis. The servers of the file are not copied there: the
- * file is the truth about them, and a record of this store stands in the place of its entry.
- */
-export interface RegistryStore {
-  /** Rejects with StoreError, like the others. */
-  load(): Promise<ReadonlyMap<string, RegistryRecord>>;
-  /** Null forgets the record. Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
-  write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean>;
-  forget(ids: readonly string[]): Promise<void>;
-  /** Another text after every change, whichever broker made it. */
-  version(): Promise<string>;
-}
-
 /** A record by its last change; null: there is none. */
 export interface Expected {
   readonly updatedAt: string | null;
@@ -48,24 +34,32 @@ redis.call('INCR', KEYS[2])
 return 1
 `;
 
-export function createRegistryStore(redis: Redis): RegistryStore {
+export type RegistryStore = ReturnType<typeof createRegistryStore>;
+
+/**
+ * What was changed over the bus, kept in Redis. The servers of the file are not copied there: the
+ * file is the truth about them, and a record of this store stands in the place of its entry. Rejects with StoreError.
+ */
+export function createRegistryStore(redis: Redis) {
   return {
-    async load() {
+    async load(): Promise<ReadonlyMap<string, RegistryRecord>> {
       const all = await fromRedis(redis.hgetall(KEY));
       return new Map(Object.entries(all).map(([id, text]) => [id, parseRecord(id, text)]));
     },
-    async write(id, record, expected) {
+    /** Null forgets the record. Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
+    async write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean> {
       const text = record === null ? "" : JSON.stringify(record);
       const when = expected === undefined ? "any" : (expected.updatedAt ?? "none");
       const answer = await fromRedis(redis.eval(WRITE, 2, KEY, VERSION_KEY, id, text, when));
       return answer === 1;
     },
-    async forget(ids) {
+    async forget(ids: readonly string[]): Promise<void> {
       if (ids.length === 0) return;
       const steps = redis.multi().hdel(KEY, ...ids);
       await allFromRedis(steps.incr(VERSION_KEY).exec());
     },
-    async version() {
+    /** Another text after every change, whichever broker made it. */
+    async version(): Promise<string> {
       return (await fromRedis(redis.get(VERSION_KEY))) ?? "0";
     },
   };

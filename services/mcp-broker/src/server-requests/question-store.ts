@@ -3,24 +3,6 @@ import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/**
- * Questions in Redis, in one hash. A question leaves `pending` once, by compare-and-set, so that of
- * two answers one counts. The content of an answer is in it only until the broker that waits has taken it.
- */
-export interface QuestionStore {
-  add(stored: StoredQuestion): Promise<void>;
-  read(ids: readonly string[]): Promise<(StoredQuestion | null)[]>;
-  /** Puts an ended question in the place of the pending one; returns what stands there then. */
-  end(stored: StoredQuestion): Promise<StoredQuestion | null>;
-  /** Takes the content of an answer out. */
-  forgetContent(stored: StoredQuestion): Promise<void>;
-  all(): Promise<StoredQuestion[]>;
-  remove(ids: readonly string[]): Promise<void>;
-  /** Says that the holder lives, for {@link HOLDER_TTL_SECONDS}. */
-  touchHolder(holder: string): Promise<void>;
-  livingHolders(holders: readonly string[]): Promise<ReadonlySet<string>>;
-}
-
 /** A question with what only brokers need. */
 export const StoredQuestion = z.object({
   question: Question,
@@ -41,9 +23,15 @@ if cjson.decode(now).question.state ~= "pending" then return now end
 redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
 return ARGV[2]`;
 
-export function createQuestionStore(redis: Redis): QuestionStore {
+export type QuestionStore = ReturnType<typeof createQuestionStore>;
+
+/**
+ * Questions in Redis, in one hash. A question leaves `pending` once, by compare-and-set, so that of
+ * two answers one counts. The content of an answer is in it only until the broker that waits has taken it.
+ */
+export function createQuestionStore(redis: Redis) {
   return {
-    async add(stored) {
+    async add(stored: StoredQuestion): Promise<void> {
       await allFromRedis(
         redis
           .multi()
@@ -52,29 +40,32 @@ export function createQuestionStore(redis: Redis): QuestionStore {
           .exec(),
       );
     },
-    async read(ids) {
+    async read(ids: readonly string[]): Promise<(StoredQuestion | null)[]> {
       if (ids.length === 0) return [];
       return (await fromRedis(redis.hmget(KEY, ...ids))).map(parsed);
     },
-    async end(stored) {
+    /** Puts an ended question in the place of the pending one; returns what stands there then. */
+    async end(stored: StoredQuestion): Promise<StoredQuestion | null> {
       const text = JSON.stringify(stored);
       const result = await fromRedis(redis.eval(END, 1, KEY, stored.question.id, text));
       return parsed(typeof result === "string" ? result : null);
     },
-    async forgetContent({ question, holder }) {
+    /** Takes the content of an answer out. */
+    async forgetContent({ question, holder }: StoredQuestion): Promise<void> {
       await fromRedis(redis.hset(KEY, question.id, JSON.stringify({ question, holder })));
     },
-    async all() {
+    async all(): Promise<StoredQuestion[]> {
       const texts = await fromRedis(redis.hvals(KEY));
       return texts.flatMap((text) => parsed(text) ?? []);
     },
-    async remove(ids) {
+    async remove(ids: readonly string[]): Promise<void> {
       if (ids.length > 0) await fromRedis(redis.hdel(KEY, ...ids));
     },
-    async touchHolder(holder) {
+    /** Says that the holder lives, for {@link HOLDER_TTL_SECONDS}. */
+    async touchHolder(holder: string): Promise<void> {
       await fromRedis(redis.set(holderKey(holder), "1", "EX", HOLDER_TTL_SECONDS));
     },
-    async livingHolders(holders) {
+    async livingHolders(holders: readonly string[]): Promise<ReadonlySet<string>> {
       if (holders.length === 0) return new Set();
       const values = await fromRedis(redis.mget(...holders.map(holderKey)));
       return new Set(holders.filter((_, index) => values[index] !== null));
