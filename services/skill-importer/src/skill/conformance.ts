@@ -1,4 +1,5 @@
 import type { Conformance, SkillTarget } from "@switchyard/contracts/skills";
+import { METADATA_ALIASES } from "./skill-requirements.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 
 /** A file as it was written: what a client without repairs would see. */
@@ -16,9 +17,11 @@ export interface WrittenSkill {
 }
 
 type Problem = Conformance["problems"][number];
-type Rule = (skill: WrittenSkill, values: YamlMapping) => (Problem | null)[];
+/** Notes a problem of the field with this key, or of the whole file. */
+type Say = (key: string | null, code: string, message: string) => void;
+type Rule = (skill: WrittenSkill, values: YamlMapping, say: Say) => void;
 
-/** Analyzer a file by the rules of every target. */
+/** Checks a file by the rules of every target. */
 export function conformanceOf(skill: WrittenSkill): Conformance[] {
   // Targets share rules; each is asked once.
   const known = new Map<Rule, readonly Problem[]>();
@@ -39,20 +42,18 @@ function problemsOf(
     const message = "there is no frontmatter between two lines ---";
     return isBare ? [] : [{ code: "no_frontmatter", message, line: null }];
   }
-  const problems: Problem[] = [];
-  for (const rule of rules) {
-    let found = known.get(rule);
-    if (found === undefined) {
-      const said = rule(skill, values);
-      found = said.length === 0 ? NONE : said.filter((problem) => problem !== null);
-      known.set(rule, found);
-    }
-    for (const problem of found) problems.push(problem);
-  }
-  return problems;
+  return rules.flatMap((rule) => {
+    const before = known.get(rule);
+    if (before !== undefined) return before;
+    const found: Problem[] = [];
+    rule(skill, values, (key, code, message) =>
+      found.push({ code, message, line: key === null ? null : lineOf(skill, key) }),
+    );
+    known.set(rule, found);
+    return found;
+  });
 }
 
-const NONE: readonly Problem[] = [];
 const SIX = new Set([
   "name",
   "description",
@@ -66,143 +67,108 @@ const SEMVER = /^v?\d+\.\d+\.\d+(?:-[\w.-]+)?(?:\+[\w.-]+)?$/;
 const OPENCLAW_LIMIT_BYTES = 256_000;
 const INSTALL_KINDS = new Set(["brew", "node", "go", "uv", "download"]);
 
-const onlySixKeys: Rule = (skill, values) =>
-  Object.keys(values).map((key) =>
-    SIX.has(key) ? null : at(skill, key, "unexpected_key", `the key ${key} is not allowed`),
-  );
+const onlySixKeys: Rule = (_skill, values, say) => {
+  for (const key of Object.keys(values))
+    if (!SIX.has(key)) say(key, "unexpected_key", `the key ${key} is not allowed`);
+};
 
-const standardName: Rule = (skill, values) => {
+const standardName: Rule = (skill, values, say) => {
   const name = textOf(values["name"]);
-  const say = (code: string, message: string) => at(skill, "name", code, message);
-  if (name === "") return [say("name_missing", "name is required")];
-  return [
-    name.length > 64 ? say("name_too_long", "name has more than 64 characters") : null,
-    /^[\p{Ll}\p{Lo}\p{Nd}]+(?:-[\p{Ll}\p{Lo}\p{Nd}]+)*$/u.test(name)
-      ? null
-      : say("name_pattern", "name must be lowercase letters, digits and single hyphens"),
-    name === skill.directoryName
-      ? null
-      : say("name_differs", `name must be the directory's name, ${skill.directoryName}`),
-  ];
+  const { directoryName } = skill;
+  if (name === "") return say("name", "name_missing", "name is required");
+  if (name.length > 64) say("name", "name_too_long", "name has more than 64 characters");
+  if (!/^[\p{Ll}\p{Lo}\p{Nd}]+(?:-[\p{Ll}\p{Lo}\p{Nd}]+)*$/u.test(name))
+    say("name", "name_pattern", "name must be lowercase letters, digits and single hyphens");
+  if (name !== directoryName)
+    say("name", "name_differs", `name must be the directory's name, ${directoryName}`);
 };
 
 const describedIn =
   (maximum: number): Rule =>
-  (skill, values) => {
+  (_skill, values, say) => {
     const description = textOf(values["description"]);
-    const say = (code: string, message: string) => at(skill, "description", code, message);
-    if (description === "") return [say("description_missing", "description is required, as text")];
-    return description.length > maximum
-      ? [say("description_too_long", `description has more than ${maximum} characters`)]
-      : [];
+    if (description === "")
+      return say("description", "description_missing", "description is required, as text");
+    const message = `description has more than ${maximum} characters`;
+    if (description.length > maximum) say("description", "description_too_long", message);
   };
 
-const standardFields: Rule = (skill, values) => {
-  const { compatibility, metadata } = values;
-  const tools = values["allowed-tools"];
-  const say = (key: string, code: string, message: string) => at(skill, key, code, message);
-  const length = textOf(compatibility).length;
+const standardFields: Rule = (_skill, values, say) => {
+  const { compatibility, metadata, "allowed-tools": tools } = values;
+  const { length } = textOf(compatibility);
+  if (compatibility !== undefined && (length === 0 || length > 500))
+    say("compatibility", "compatibility_length", "compatibility must have 1 to 500 characters");
   const isTextMap =
     isMapping(metadata) && Object.values(metadata).every((value) => typeof value === "string");
-  return [
-    compatibility === undefined || (length > 0 && length <= 500)
-      ? null
-      : say("compatibility", "compatibility_length", "compatibility must have 1 to 500 characters"),
-    metadata === undefined || isTextMap
-      ? null
-      : say("metadata", "metadata_not_text", "metadata must be a mapping from text to text"),
-    tools === undefined || (typeof tools === "string" && !hasOuterComma(tools))
-      ? null
-      : say(
-          "allowed-tools",
-          "allowed_tools_form",
-          "allowed-tools must be text with spaces between",
-        ),
-  ];
+  if (metadata !== undefined && !isTextMap)
+    say("metadata", "metadata_not_text", "metadata must be a mapping from text to text");
+  if (tools !== undefined && (typeof tools !== "string" || hasOuterComma(tools)))
+    say("allowed-tools", "allowed_tools_form", "allowed-tools must be text with spaces between");
 };
 
-const anthropicWords: Rule = (skill, values) => {
+const anthropicWords: Rule = (_skill, values, say) => {
   const name = textOf(values["name"]);
   const tag = /<[a-z/][^>]*>/i;
-  const say = (key: string, code: string, message: string) => at(skill, key, code, message);
-  return [
-    /anthropic|claude/i.test(name)
-      ? say("name", "reserved_word", "name must not contain anthropic or claude")
-      : null,
-    tag.test(name) ? say("name", "xml_tag", "name must not contain XML tags") : null,
-    tag.test(textOf(values["description"]))
-      ? say("description", "xml_tag", "description must not contain XML tags")
-      : null,
-  ];
+  if (/anthropic|claude/i.test(name))
+    say("name", "reserved_word", "name must not contain anthropic or claude");
+  if (tag.test(name)) say("name", "xml_tag", "name must not contain XML tags");
+  if (tag.test(textOf(values["description"])))
+    say("description", "xml_tag", "description must not contain XML tags");
 };
 
 const flags =
   (...keys: readonly string[]): Rule =>
-  (skill, values) =>
-    keys.map((key) =>
-      values[key] === undefined || FLAG.test(textOf(values[key]))
-        ? null
-        : at(skill, key, "not_a_flag", `${key} must be true or false`),
-    );
+  (_skill, values, say) => {
+    for (const key of keys)
+      if (values[key] !== undefined && !FLAG.test(textOf(values[key])))
+        say(key, "not_a_flag", `${key} must be true or false`);
+  };
 
 const oneOf =
   (key: string, allowed: readonly string[]): Rule =>
-  (skill, values) =>
-    values[key] === undefined || allowed.includes(textOf(values[key]))
-      ? []
-      : [at(skill, key, "unknown_value", `${key} must be one of ${allowed.join(", ")}`)];
+  (_skill, values, say) => {
+    if (values[key] !== undefined && !allowed.includes(textOf(values[key])))
+      say(key, "unknown_value", `${key} must be one of ${allowed.join(", ")}`);
+  };
 
-const metadataIsMap: Rule = (skill, values) =>
-  values["metadata"] === undefined || isMapping(values["metadata"])
-    ? []
-    : [
-        at(
-          skill,
-          "metadata",
-          "metadata_not_a_mapping",
-          "metadata that is not a mapping is dropped",
-        ),
-      ];
+const metadataIsMap: Rule = (_skill, { metadata }, say) => {
+  if (metadata !== undefined && !isMapping(metadata))
+    say("metadata", "metadata_not_a_mapping", "metadata that is not a mapping is dropped");
+};
 
 const readAliases =
   (...read: readonly string[]): Rule =>
-  (skill, values) => {
-    const { metadata } = values;
-    if (!isMapping(metadata) || read.some((alias) => metadata[alias] !== undefined)) return [];
-    const lost = ["openclaw", "clawdbot", "moltbot", "clawdis"].filter((alias) =>
-      isMapping(metadata[alias]),
-    );
-    return lost.map((alias) =>
-      at(skill, "metadata", "ignored_alias", `metadata.${alias} is not read; call it ${read[0]}`),
-    );
+  (_skill, { metadata }, say) => {
+    if (!isMapping(metadata) || read.some((alias) => metadata[alias] !== undefined)) return;
+    for (const alias of METADATA_ALIASES)
+      if (isMapping(metadata[alias]))
+        say("metadata", "ignored_alias", `metadata.${alias} is not read; call it ${read[0]}`);
   };
 
-const installKinds: Rule = (skill, values) => {
-  const { metadata } = values;
+const installKinds: Rule = (_skill, { metadata }, say) => {
   const part = isMapping(metadata) ? (metadata["openclaw"] ?? metadata["clawdbot"]) : undefined;
   const install = isMapping(part) ? part["install"] : undefined;
-  if (!Array.isArray(install)) return [];
-  return install.map((item) => {
+  for (const item of Array.isArray(install) ? install : []) {
     const kind = isMapping(item) ? textOf(item["kind"]) : "";
     const message = `install kind ${JSON.stringify(kind)} is dropped`;
-    return INSTALL_KINDS.has(kind) ? null : at(skill, "metadata", "unknown_install_kind", message);
-  });
+    if (!INSTALL_KINDS.has(kind)) say("metadata", "unknown_install_kind", message);
+  }
 };
 
-const fileSize: Rule = (skill) =>
-  skill.sizeBytes > OPENCLAW_LIMIT_BYTES
-    ? [whole("file_too_large", `the file has more than ${OPENCLAW_LIMIT_BYTES} bytes`)]
-    : [];
+const fileSize: Rule = ({ sizeBytes }, _values, say) => {
+  if (sizeBytes > OPENCLAW_LIMIT_BYTES)
+    say(null, "file_too_large", `the file has more than ${OPENCLAW_LIMIT_BYTES} bytes`);
+};
 
-const noByteOrderMark: Rule = (skill) =>
-  skill.hasByteOrderMark
-    ? [whole("byte_order_mark", "a byte order mark hides the frontmatter; save without it")]
-    : [];
+const noByteOrderMark: Rule = ({ hasByteOrderMark }, _values, say) => {
+  if (hasByteOrderMark)
+    say(null, "byte_order_mark", "a byte order mark hides the frontmatter; save without it");
+};
 
-const semanticVersion: Rule = (skill, values) =>
-  values["version"] === undefined || SEMVER.test(textOf(values["version"]))
-    ? []
-    : [at(skill, "version", "version_not_semver", "version must be of the form 1.2.3")];
+const semanticVersion: Rule = (_skill, { version }, say) => {
+  if (version !== undefined && !SEMVER.test(textOf(version)))
+    say("version", "version_not_semver", "version must be of the form 1.2.3");
+};
 
 const STANDARD = [onlySixKeys, standardName, describedIn(1024), standardFields];
 
@@ -245,13 +211,10 @@ const TARGETS: readonly {
   },
 ];
 
-function at(skill: WrittenSkill, key: string, code: string, message: string): Problem {
-  const index = skill.yaml.split("\n").findIndex((text) => text.startsWith(`${key}:`));
-  return { code, message, line: index < 0 ? null : index + 1 + skill.linesBefore };
-}
-
-function whole(code: string, message: string): Problem {
-  return { code, message, line: null };
+/** Null for a key that does not begin a line of the frontmatter. */
+function lineOf({ yaml, linesBefore }: WrittenSkill, key: string): number | null {
+  const index = yaml.split("\n").findIndex((text) => text.startsWith(`${key}:`));
+  return index < 0 ? null : index + 1 + linesBefore;
 }
 
 function textOf(value: YamlValue | undefined): string {
