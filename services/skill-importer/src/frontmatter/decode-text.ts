@@ -41,14 +41,9 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     return { problem: errorFinding("not_utf8", "the file is UTF-16; save it as UTF-8") };
   }
   if (!isUtf8(bytes)) {
-    const position = { line: firstBadLine(bytes), column: 1 };
-    return {
-      problem: errorFinding(
-        "not_utf8",
-        "this line is not valid UTF-8; save the file as UTF-8",
-        position,
-      ),
-    };
+    const message = "this line is not valid UTF-8; save the file as UTF-8";
+    const at = { line: firstBadLine(bytes), column: 1 };
+    return { problem: errorFinding("not_utf8", message, at) };
   }
   if (bytes.includes(0)) {
     return { problem: errorFinding("binary_file", "the file has a NUL byte, so it is not text") };

@@ -40,26 +40,14 @@ export function splitFrontmatter(text: string): Frontmatter {
   const bare = CLOSING.exec(rest);
   const closing = bare ?? CLOSING_WITH_TEXT.exec(rest);
   if (closing === null) {
-    return {
-      kind: "broken",
-      problem: errorFinding(
-        "unterminated_frontmatter",
-        "unterminated YAML frontmatter: put a line --- after the last field",
-        { line: 1, column: 1 },
-      ),
-    };
+    const message = "unterminated YAML frontmatter: put a line --- after the last field";
+    return broken("unterminated_frontmatter", message, 1);
   }
   const yaml = rest.slice(0, closing.index);
   const sizeBytes = Buffer.byteLength(yaml);
   if (sizeBytes > MAX_FRONTMATTER_BYTES) {
-    return {
-      kind: "broken",
-      problem: errorFinding(
-        "frontmatter_too_large",
-        `the frontmatter has ${sizeBytes} bytes, the limit is ${MAX_FRONTMATTER_BYTES}; move text into the body`,
-        { line: 2, column: 1 },
-      ),
-    };
+    const message = `the frontmatter has ${sizeBytes} bytes, the limit is ${MAX_FRONTMATTER_BYTES}; move text into the body`;
+    return broken("frontmatter_too_large", message, 2);
   }
   return {
     kind: "found",
@@ -70,6 +58,10 @@ export function splitFrontmatter(text: string): Frontmatter {
   };
 }
 
+function broken(code: string, message: string, line: number): Frontmatter {
+  return { kind: "broken", problem: errorFinding(code, message, { line, column: 1 }) };
+}
+
 /** Null when nothing but blank lines stands there, or when what follows is a rule and no fence. */
 function splitBelowBlanks(text: string): Frontmatter | null {
   const blank = BLANK_ABOVE.exec(text)?.[0];
@@ -77,20 +69,22 @@ function splitBelowBlanks(text: string): Frontmatter | null {
   const split = splitFrontmatter(text.slice(blank.length));
   if (split.kind !== "found") return null;
   const linesAbove = blank.split("\n").length - 1;
-  const repair = warningFinding(
-    "repaired_delimiter",
+  const repair = repairedDelimiter(
     "blank lines stand above the frontmatter; it must begin in the first line",
-    { line: 1, column: 1 },
+    1,
   );
   return { ...split, linesBefore: split.linesBefore + linesAbove, repair };
 }
 
 function lineEndLost(yaml: string): Finding {
-  return warningFinding(
-    "repaired_delimiter",
+  return repairedDelimiter(
     "the frontmatter ends with --- and text behind it; put that text on a line of its own",
-    { line: yaml.split("\n").length + 1, column: 1 },
+    yaml.split("\n").length + 1,
   );
+}
+
+function repairedDelimiter(message: string, line: number): Finding {
+  return warningFinding("repaired_delimiter", message, { line, column: 1 });
 }
 
 const ODD_FENCE = /^---[^-][^]*?(?=\n---|\n[ \t]*\n|$)/;

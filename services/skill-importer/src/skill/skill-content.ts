@@ -48,21 +48,13 @@ export function assembleSkill(given: SkillParts, earlier: readonly Finding[]): S
   const body = given.body.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
   const bodyBytes = Buffer.byteLength(body);
   if (bodyBytes > MAX_PROMPT_BYTES) {
-    findings.push(
-      warningFinding(
-        "long_body",
-        `the body has ${bodyBytes} bytes; a prompt gets the first ${MAX_PROMPT_BYTES}`,
-      ),
-    );
+    const message = `the body has ${bodyBytes} bytes; a prompt gets the first ${MAX_PROMPT_BYTES}`;
+    findings.push(warningFinding("long_body", message));
   }
   const description = withoutControls(fields.description ?? "") || firstParagraph(body);
   if (description === "") {
-    findings.push(
-      warningFinding(
-        "no_description",
-        "neither a description nor a body; a model cannot know when to use it",
-      ),
-    );
+    const message = "neither a description nor a body; a model cannot know when to use it";
+    findings.push(warningFinding("no_description", message));
   }
   const skill: SkillContent = {
     name: identity.name,
@@ -108,12 +100,8 @@ function identify(
     findings.push(infoFinding("name_changed", `the name ${JSON.stringify(given)} became ${name}`));
   }
   if (name !== directory) {
-    findings.push(
-      infoFinding(
-        "name_differs",
-        `the directory is called ${JSON.stringify(directoryName)}; other clients want ${name}`,
-      ),
-    );
+    const message = `the directory is called ${JSON.stringify(directoryName)}; other clients want ${name}`;
+    findings.push(infoFinding("name_differs", message));
   }
   return { name, findings };
 }

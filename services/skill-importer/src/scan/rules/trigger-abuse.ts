@@ -70,42 +70,24 @@ const BUILT_INS = new Set([
 
 /** Descriptions that want to be chosen whatever the task is, and names that stand for something else. */
 export function triggerAbuse(skill: Advertised, file: string): ScanFinding[] {
+  const { name } = skill;
   const description = skill.description.slice(0, 4_096);
   const findings = RULES.flatMap(({ pattern, ...facts }) => {
     const match = pattern.exec(description);
     return match === null ? [] : [finding(facts, match[0], file)];
   });
   const words = description.split(/[,;|]/);
-  if (
-    words.length > 40 &&
-    words.filter((word) => word.trim().split(/\s+/).length <= 3).length > 35
-  ) {
-    findings.push(
-      finding(
-        {
-          ...ABUSE,
-          code: "keyword_bait",
-          message: `the description lists ${words.length} keywords`,
-          advice: "write sentences that say when it is useful",
-        },
-        description.slice(0, 100),
-        file,
-      ),
-    );
+  const short = words.filter((word) => word.trim().split(/\s+/).length <= 3);
+  if (words.length > 40 && short.length > 35) {
+    const message = `the description lists ${words.length} keywords`;
+    const advice = "write sentences that say when it is useful";
+    const facts = { ...ABUSE, code: "keyword_bait", message, advice };
+    findings.push(finding(facts, description.slice(0, 100), file));
   }
-  if (BUILT_INS.has(skill.name)) {
-    findings.push(
-      finding(
-        {
-          ...ABUSE,
-          code: "shadows_built_in",
-          message: `the name ${skill.name} belongs to a built-in command or tool`,
-          advice: "choose another name",
-        },
-        skill.name,
-        file,
-      ),
-    );
+  if (BUILT_INS.has(name)) {
+    const message = `the name ${name} belongs to a built-in command or tool`;
+    const facts = { ...ABUSE, code: "shadows_built_in", message, advice: "choose another name" };
+    findings.push(finding(facts, name, file));
   }
   return findings;
 }
