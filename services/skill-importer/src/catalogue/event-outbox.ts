@@ -7,13 +7,6 @@ import { skillImported } from "@switchyard/contracts/skills";
 import type { Announcement, Superseded } from "../store/catalogue-commit.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 
-export interface EventOutbox {
-  /** Publishes what waits in the store. Never rejects: what cannot be published stays and is tried again. */
-  flush(): Promise<void>;
-  /** Ends the tries; waits for the one under way. */
-  stop(): Promise<void>;
-}
-
 export interface EventOutboxOptions {
   readonly bus: Bus;
   readonly store: CatalogueStore;
@@ -27,7 +20,7 @@ export interface EventOutboxOptions {
  * Tells the bus what was committed, oldest first and at least once: a crash between the two leaves
  * the announcement in Redis, and its id makes a repetition recognisable to the stream.
  */
-export function createEventOutbox(options: EventOutboxOptions): EventOutbox {
+export function createEventOutbox(options: EventOutboxOptions) {
   let last = Promise.resolve();
   let retry: NodeJS.Timeout | null = null;
   let isStopped = false;
@@ -46,6 +39,7 @@ export function createEventOutbox(options: EventOutboxOptions): EventOutbox {
     }
   }
 
+  /** Publishes what waits in the store. Never rejects: what cannot be published stays and is tried again. */
   function flush(): Promise<void> {
     last = last.then(publishAll);
     return last;
@@ -53,7 +47,8 @@ export function createEventOutbox(options: EventOutboxOptions): EventOutbox {
 
   return {
     flush,
-    async stop() {
+    /** Ends the tries; waits for the one under way. */
+    async stop(): Promise<void> {
       isStopped = true;
       if (retry !== null) clearTimeout(retry);
       await last;

@@ -1,20 +1,15 @@
 import { existsSync, watch, type FSWatcher } from "node:fs";
 import { dirname, relative, sep } from "node:path";
 
-/** Directories that are not there, and that somebody waits for. */
-export interface AwaitedDirectories {
-  /** Waits for exactly these from now on; call it again after each step that was reported. */
-  set(paths: readonly string[]): void;
-}
-
 /**
  * Tells when a directory comes, or the next one on the way to it. Of the directory that is there already only
  * the name of that next one is listened to: it may be a person's home, where something changes all the time.
+ * The function that it returns says which are waited for from then on; call it again after each step that was reported.
  */
 export function awaitDirectories(options: {
   readonly onCome: () => void;
   readonly onError: (error: unknown) => void;
-}): AwaitedDirectories {
+}): (paths: readonly string[]) => void {
   const waits = new Map<string, { parent: string; watcher: FSWatcher }>();
 
   function add(path: string): void {
@@ -41,11 +36,9 @@ export function awaitDirectories(options: {
     waits.delete(path);
   }
 
-  return {
-    set(paths) {
-      for (const path of waits.keys()) if (!paths.includes(path)) remove(path);
-      for (const path of paths) add(path);
-    },
+  return (paths) => {
+    for (const path of waits.keys()) if (!paths.includes(path)) remove(path);
+    for (const path of paths) add(path);
   };
 }
 

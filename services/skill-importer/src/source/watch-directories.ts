@@ -1,21 +1,14 @@
 import { statSync, watch, type FSWatcher } from "node:fs";
 import { awaitDirectories } from "./await-directories.ts";
 
+export type DirectoryWatch = ReturnType<typeof watchDirectories>;
+
 /** What is watched. */
-export interface WatchedPlaces {
+interface WatchedPlaces {
   /** Any change in one of them is reported. */
   readonly directories: readonly string[];
   /** They are not there yet; it is reported when they appear. */
   readonly missing: readonly string[];
-}
-
-export interface DirectoryWatch {
-  /** Watches these places, which were not read yet: only what changes from now on is reported. */
-  begin(places: WatchedPlaces): void;
-  /** Watches exactly these places from now on. */
-  update(places: WatchedPlaces): void;
-  /** Ends the watch; waits for a change that is being handled. */
-  close(): Promise<void>;
 }
 
 export interface DirectoryWatchOptions {
@@ -34,7 +27,7 @@ const MOST_DEBOUNCES = 10;
  * Calls back when something in one of the directories changes. Each directory has a watch of its own:
  * a recursive one would also follow everything that the importer never enters.
  */
-export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch {
+export function watchDirectories(options: DirectoryWatchOptions) {
   const watched = watchedDirectories({ onChange: changed, onError: options.onError });
   let timer: NodeJS.Timeout | null = null;
   let handling: Promise<void> | null = null;
@@ -43,10 +36,7 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   let changedAt: number | null = null;
   let isClosed = false;
 
-  const awaited = awaitDirectories({
-    onCome: changed,
-    onError: options.onError,
-  });
+  const awaitOnly = awaitDirectories({ onCome: changed, onError: options.onError });
 
   function changed(): void {
     changedAt ??= performance.now();
@@ -83,24 +73,27 @@ export function watchDirectories(options: DirectoryWatchOptions): DirectoryWatch
   }
 
   return {
-    begin({ directories, missing }) {
+    /** Watches these places, which were not read yet: only what changes from now on is reported. */
+    begin({ directories, missing }: WatchedPlaces): void {
       for (const directory of directories) watched.add(directory);
-      awaited.set(missing);
+      awaitOnly(missing);
     },
-    update({ directories, missing }) {
+    /** Watches exactly these places from now on. */
+    update({ directories, missing }: WatchedPlaces): void {
       const wanted = new Set(directories);
       for (const directory of watched.names())
         if (!wanted.has(directory)) watched.remove(directory);
       const added = directories.map((directory) => watched.add(directory));
-      awaited.set(missing);
+      awaitOnly(missing);
       // What changed between the look at the directory and the start of its watch was not seen by either.
       if (added.includes(true)) changed();
     },
-    async close() {
+    /** Ends the watch; waits for a change that is being handled. */
+    async close(): Promise<void> {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
       for (const directory of watched.names()) watched.remove(directory);
-      awaited.set([]);
+      awaitOnly([]);
       await handling;
     },
   };
