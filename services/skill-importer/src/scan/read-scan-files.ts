@@ -22,30 +22,12 @@ export interface ReadFiles {
 const MAX_FILES = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 const MARKDOWN = new Set([".md", ".markdown", ".mdx", ".mdc"]);
-const SCRIPTS = new Set([
-  ".sh",
-  ".bash",
-  ".zsh",
-  ".py",
-  ".js",
-  ".mjs",
-  ".cjs",
-  ".ts",
-  ".rb",
-  ".pl",
-  ".php",
-  ".ps1",
-  ".psm1",
-  ".bat",
-  ".cmd",
-  ".lua",
-  ".go",
-  ".rs",
-  ".swift",
-  ".applescript",
-  ".scpt",
-  ".vbs",
-]);
+const SCRIPTS = new Set(
+  (
+    ".sh .bash .zsh .py .js .mjs .cjs .ts .rb .pl .php .ps1 .psm1 .bat .cmd .lua .go .rs .swift " +
+    ".applescript .scpt .vbs"
+  ).split(" "),
+);
 
 /** The first bytes of programs: what runs, and cannot be read. */
 const PROGRAMS: readonly { readonly magic: string; readonly what: string }[] = [

@@ -12,20 +12,7 @@ export interface Declared {
 }
 
 const ASKS = { owasp: "AST03", severity: "low", confidence: "high" } as const;
-const KNOWN_KINDS = new Set([
-  "brew",
-  "node",
-  "go",
-  "uv",
-  "download",
-  "npm",
-  "pip",
-  "pipx",
-  "apt",
-  "cargo",
-  "gem",
-  "dnf",
-]);
+const KNOWN_KINDS = new Set("brew node go uv download npm pip pipx apt cargo gem dnf".split(" "));
 
 type Claim = readonly [facts: RuleFacts, evidence: string];
 

@@ -40,33 +40,12 @@ const RULES: readonly (RuleFacts & { readonly pattern: RegExp })[] = [
   },
 ];
 
-const BUILT_INS = new Set([
-  "help",
-  "clear",
-  "exit",
-  "quit",
-  "skills",
-  "agents",
-  "agent",
-  "tools",
-  "model",
-  "login",
-  "logout",
-  "config",
-  "init",
-  "memory",
-  "compact",
-  "read-file",
-  "write-file",
-  "execute-command",
-  "bash",
-  "read",
-  "write",
-  "edit",
-  "grep",
-  "glob",
-  "system",
-]);
+const BUILT_INS = new Set(
+  (
+    "help clear exit quit skills agents agent tools model login logout config init memory compact read-file " +
+    "write-file execute-command bash read write edit grep glob system"
+  ).split(" "),
+);
 
 /** Descriptions that want to be chosen whatever the task is, and names that stand for something else. */
 export function triggerAbuse(skill: Advertised, file: string): ScanFinding[] {
