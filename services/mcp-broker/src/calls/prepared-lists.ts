@@ -4,20 +4,16 @@ import type { ListableTools } from "./listable-tools.ts";
 
 export type PreparedList = PreparedReply<typeof listTools>;
 
-export interface PreparedLists {
-  /** The list that was made of these tools under the key, or what `make` makes now. The key says all that `make` depends on besides them. */
-  get(tools: ListableTools, key: string, make: () => PreparedList): PreparedList;
-}
-
 /**
  * Keeps the JSON of lists, since most principals are shown the same ones. All of them go when they
  * have more than `limit` characters together; those of tools that are gone go with these.
  */
-export function createPreparedLists(limit: number): PreparedLists {
+export function createPreparedLists(limit: number) {
   let lists = new WeakMap<ListableTools, Map<string, PreparedList>>();
   let characters = 0;
   return {
-    get(tools, key, make) {
+    /** The list that was made of these tools under the key, or what `make` makes now. The key says all that `make` depends on besides them. */
+    get(tools: ListableTools, key: string, make: () => PreparedList): PreparedList {
       const found = lists.get(tools)?.get(key);
       if (found !== undefined) return found;
       const made = make();

@@ -5,23 +5,19 @@ import type { PoolMember } from "../connection/pool-member.ts";
 import { performFeature, type FeatureDeps } from "./perform-feature.ts";
 import { hasFeature, requestFeature, supportingSession } from "./request-feature.ts";
 
-/** The levels that were set, so that a new connection of a server gets the one of the last. */
-export interface LogLevels {
-  set(
-    deps: FeatureDeps,
-    request: { readonly member: PoolMember; readonly level: LogLevel },
-    requester: Requester,
-  ): Promise<void>;
-  restore(server: string, session: McpSession): Promise<void>;
-  forget(server: string): void;
-}
+export type LogLevels = ReturnType<typeof createLogLevels>;
 
 const RESTORE_TIMEOUT_MS = 5_000;
 
-export function createLogLevels(onTrouble: (server: string, error: unknown) => void): LogLevels {
+/** The levels that were set, so that a new connection of a server gets the one of the last. */
+export function createLogLevels(onTrouble: (server: string, error: unknown) => void) {
   const levels = new Map<string, LogLevel>();
   return {
-    async set(deps, { member, level }, requester) {
+    async set(
+      deps: FeatureDeps,
+      { member, level }: { readonly member: PoolMember; readonly level: LogLevel },
+      requester: Requester,
+    ): Promise<void> {
       const { connection } = member;
       const server = connection.entry.id;
       const feature = { kind: "logging", server, name: "logging", args: { level } } as const;
@@ -34,8 +30,8 @@ export function createLogLevels(onTrouble: (server: string, error: unknown) => v
         levels.set(server, level);
       });
     },
-    forget: (server) => void levels.delete(server),
-    async restore(server, session) {
+    forget: (server: string) => void levels.delete(server),
+    async restore(server: string, session: McpSession): Promise<void> {
       const level = levels.get(server);
       if (level === undefined || !hasFeature(session.capabilities, "logging")) return;
       if (session.wantLogs(level)) return;

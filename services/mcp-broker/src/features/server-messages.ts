@@ -1,30 +1,26 @@
 import { LogLevel, type ServerMessage } from "@switchyard/contracts/mcp-features";
 
-/** The log messages that one server sent lately: bounded in number, in size and in how many a second. */
-export interface ServerMessages {
-  /** Keeps a `notifications/message`; null when it is none or too many came in this second. */
-  add(params: Readonly<Record<string, unknown>>): ServerMessage | null;
-  last(count: number): ServerMessage[];
-  readonly dropped: number;
-}
+export type ServerMessages = ReturnType<typeof createServerMessages>;
 
 const KEPT = 1_000;
 const PER_SECOND = 20;
 const MAX_TEXT = 4_000;
 const MAX_LOGGER = 200;
 
+/** The log messages that one server sent lately: bounded in number, in size and in how many a second. */
 export function createServerMessages(options: {
   readonly redact: (text: string) => string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-}): ServerMessages {
+}) {
   const { redact, now } = options;
   const kept: ServerMessage[] = [];
   let second = 0;
   let inSecond = 0;
   let dropped = 0;
   return {
-    add({ level, logger, data }) {
+    /** Keeps a `notifications/message`; null when it is none or too many came in this second. */
+    add({ level, logger, data }: Readonly<Record<string, unknown>>): ServerMessage | null {
       const parsed = LogLevel.safeParse(level);
       if (!parsed.success) return null;
       const at = now();
@@ -37,21 +33,19 @@ export function createServerMessages(options: {
         dropped += 1;
         return null;
       }
+      const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
       const message: ServerMessage = {
         at: new Date(at).toISOString(),
         level: parsed.data,
         // Redacted before the cut: half of a value would not be found.
         logger: typeof logger === "string" ? redact(logger).slice(0, MAX_LOGGER) : null,
-        text: redact(typeof data === "string" ? data : (JSON.stringify(data) ?? "")).slice(
-          0,
-          MAX_TEXT,
-        ),
+        text: redact(text).slice(0, MAX_TEXT),
       };
       kept.push(message);
       if (kept.length > KEPT) kept.shift();
       return message;
     },
-    last: (count) => kept.slice(-count),
+    last: (count: number) => kept.slice(-count),
     get dropped() {
       return dropped;
     },

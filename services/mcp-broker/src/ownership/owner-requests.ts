@@ -11,15 +11,7 @@ import { carryOut, type OwnerReply } from "./carry-out.ts";
 import type { KnownLeases } from "./known-leases.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 
-export interface OwnerRequests {
-  /**
-   * Answers a request about a server where its connection is: here, or at its owner. Rejects with
-   * the declared errors of the request, and `owner_unavailable`.
-   */
-  atOwner(server: string, request: OwnerRequest, limits: Limits): Promise<OwnerReply>;
-  /** Resolves when a broker owns the server and takes its calls. Rejects with the errors of `mcp.ensure`. */
-  ensure(server: string, limits: Limits): Promise<void>;
-}
+export type OwnerRequests = ReturnType<typeof createOwnerRequests>;
 
 interface Limits {
   /** In milliseconds since the epoch. */
@@ -42,17 +34,22 @@ const LOOK_AGAIN_MS = 100;
 /** How long a broker that is full lets the others take the server. */
 const PATIENCE_MS = 1_500;
 
-export function createOwnerRequests(deps: OwnerRequestDeps): OwnerRequests {
+export function createOwnerRequests(deps: OwnerRequestDeps) {
   const { leases, keeper } = deps;
   return {
-    async atOwner(server, request, limits) {
+    /**
+     * Answers a request about a server where its connection is: here, or at its owner. Rejects with
+     * the declared errors of the request, and `owner_unavailable`.
+     */
+    async atOwner(server: string, request: OwnerRequest, limits: Limits): Promise<OwnerReply> {
       if (leases.owns(server)) return carryOut(deps, server, request);
       await orUnavailable(server)(() => lookAndClaim(deps, server));
       return leases.ownerOf(server) === null
         ? carryOut(deps, server, request)
         : askElsewhere(deps, { server, request, limits });
     },
-    async ensure(server, limits) {
+    /** Resolves when a broker owns the server and takes its calls. Rejects with the errors of `mcp.ensure`. */
+    async ensure(server: string, limits: Limits): Promise<void> {
       const end = limits.deadline - REPLY_MARGIN_MS;
       const full = Date.now() + PATIENCE_MS;
       for (;;) {

@@ -1,28 +1,24 @@
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 
-/** The subjects of one server: they come with its ownership and go with it. */
-export interface ServerEndpoints {
-  /** Adds what is answered for every server; before the first one is served. */
-  add(open: (server: string) => readonly Endpoint[]): void;
-  /** Takes requests for the server from now on. */
-  serve(server: string): void;
-  /** Takes no more at once. Resolves when those that were taken are answered. */
-  leave(server: string): Promise<void>;
-}
+export type ServerEndpoints = ReturnType<typeof createServerEndpoints>;
 
-export function createServerEndpoints(): ServerEndpoints {
+/** The subjects of one server: they come with its ownership and go with it. */
+export function createServerEndpoints() {
   const routes: ((server: string) => readonly Endpoint[])[] = [];
   const served = new Map<string, readonly Endpoint[]>();
   return {
-    add: (open) => void routes.push(open),
-    serve(server) {
+    /** Adds what is answered for every server; before the first one is served. */
+    add: (open: (server: string) => readonly Endpoint[]) => void routes.push(open),
+    /** Takes requests for the server from now on. */
+    serve(server: string): void {
       if (served.has(server)) return;
       served.set(
         server,
         routes.flatMap((open) => open(server)),
       );
     },
-    async leave(server) {
+    /** Takes no more at once. Resolves when those that were taken are answered. */
+    async leave(server: string): Promise<void> {
       const endpoints = served.get(server) ?? [];
       served.delete(server);
       await Promise.all(endpoints.map((endpoint) => endpoint.stop()));

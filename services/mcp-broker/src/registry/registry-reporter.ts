@@ -9,27 +9,17 @@ import {
 import type { Log } from "@switchyard/service/log";
 import type { RegistryChange } from "./server-registry.ts";
 
-export interface RegistryReporter {
-  changed(change: RegistryChange): void;
-  /** The file's entry of a server was edited, and a change over the bus stands above it. */
-  ignored(server: string): void;
-  /** An edit of the server file cannot be used. */
-  refused(problem: string): void;
-}
+export type RegistryReporter = ReturnType<typeof createRegistryReporter>;
 
 /** Tells the outside what happened to the registry: a log line and an event. */
-export function createRegistryReporter(options: {
-  bus: Bus;
-  log: Log;
-  now: () => number;
-}): RegistryReporter {
+export function createRegistryReporter(options: { bus: Bus; log: Log; now: () => number }) {
   const { bus, log, now } = options;
   const publish = (publishing: Promise<unknown>): void =>
     void publishing.catch((err: unknown) => log.warn({ err }, "mcp event not published"));
   const at = (): string => new Date(now()).toISOString();
 
   return {
-    changed(change) {
+    changed(change: RegistryChange): void {
       const { by } = change;
       if (change.kind === "removed") {
         const { serverId } = change;
@@ -42,11 +32,13 @@ export function createRegistryReporter(options: {
       log.info({ server: server.id, by }, `mcp server ${kind}`);
       publish(publishEvent(bus, contract, { server: server.id }, { server, by, at: at() }));
     },
-    ignored(server) {
+    /** The file's entry of a server was edited, and a change over the bus stands above it. */
+    ignored(server: string): void {
       const wayBack = "yard mcp reset follows the file again";
       log.warn({ server, wayBack }, "edit of the server file ignored, changed over the bus");
     },
-    refused(problem) {
+    /** An edit of the server file cannot be used. */
+    refused(problem: string): void {
       log.warn({ problem }, "edited server file refused; the last good one stays");
       publish(publishEvent(bus, serverFileRefused, {}, { problem, at: at() }));
     },
