@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { locate, parsePointer } from "./json-pointer.ts";
+import { locate, parsePointer, pointerToken } from "./json-pointer.ts";
 
 function find(document: unknown, pointer: string) {
   const tokens = parsePointer(pointer);
@@ -68,9 +68,7 @@ test("finds every value of a document under the pointer of its keys", () => {
         (value, key) => Object.fromEntries([[key, value]]),
         leaf,
       );
-      const pointer = path
-        .map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`)
-        .join("");
+      const pointer = path.map((key) => `/${pointerToken(key)}`).join("");
       assert.deepEqual(find(document, pointer), { kind: "found", value: leaf });
     }),
   );

@@ -20,6 +20,11 @@ export function parsePointer(pointer: string): string[] | null {
     .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
+/** A key as a reference token of a JSON pointer, without the slash before it. */
+export function pointerToken(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
 /** Follows the tokens through own properties only, so that `/constructor` finds nothing that the document does not hold. */
 export function locate(document: unknown, tokens: readonly string[]): Located {
   let value = document;

@@ -1,4 +1,5 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import { pointerToken } from "@switchyard/contracts/json-pointer";
 import type { JsonRecord } from "../json/json-record.ts";
 import { visible } from "@switchyard/service/visible-text";
 
@@ -81,7 +82,7 @@ export function* textsOf(
     if (typeof value === "string") yield { text: value, where, isKey: false };
     if (typeof value !== "object" || value === null) continue;
     for (const [key, inner] of Object.entries(value)) {
-      const path = `${where}/${visible(key.replaceAll("~", "~0").replaceAll("/", "~1"), 100)}`;
+      const path = `${where}/${visible(pointerToken(key), 100)}`;
       if (!Array.isArray(value)) yield { text: key, where: path, isKey: true };
       waiting.push({ value: inner, where: path.slice(0, 500) });
     }

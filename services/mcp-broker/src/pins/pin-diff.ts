@@ -1,5 +1,6 @@
 import { MAX_PIN_DIFFERENCES, type PinDifference } from "@switchyard/contracts/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { isRecord } from "../json/json-record.ts";
 import { visible } from "@switchyard/service/visible-text";
 
@@ -43,7 +44,7 @@ function innerPairs({ before, after, where }: ValuePair): ValuePair[] | null {
   return keys.map((key) => ({
     before: memberOf(before, key),
     after: memberOf(after, key),
-    where: `${where}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    where: `${where}/${pointerToken(key)}`,
   }));
 }
 

@@ -1,3 +1,4 @@
+import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { dialectOf, resolveReference, type Dialect } from "./schema-document.ts";
@@ -171,7 +172,7 @@ class Preparation {
       if (!isRecord(value)) return this.#note(`${where}/${keyword}`, "is not a map of schemas");
       const entries = Object.entries(value).flatMap(([name, inner]): [string, Clean][] => {
         if (Array.isArray(inner)) return []; // a dependency on names, which is an assertion
-        return [[name, build(inner, `${where}/${keyword}/${pointerToken(name)}`)]];
+        return [[name, build(inner, `${where}/${keyword}/${shortToken(name)}`)]];
       });
       const target = keyword === "dependencies" ? "dependentSchemas" : keyword;
       clean[target] = {
@@ -194,7 +195,7 @@ class Preparation {
     if (!isRecord(value)) return;
     const kept: [string, Clean][] = [];
     for (const [pattern, inner] of Object.entries(value)) {
-      const path = `${where}/patternProperties/${pointerToken(pattern)}`;
+      const path = `${where}/patternProperties/${shortToken(pattern)}`;
       const compiled = compileLinearRegex(pattern);
       if ("regex" in compiled) {
         this.#weigh(compiled.weight);
@@ -260,6 +261,6 @@ function hasReference(schema: JsonRecord): boolean {
   return true;
 }
 
-function pointerToken(name: string): string {
-  return name.replaceAll("~", "~0").replaceAll("/", "~1").slice(0, 100);
+function shortToken(name: string): string {
+  return pointerToken(name).slice(0, 100);
 }

@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import { pointerToken } from "@switchyard/contracts/json-pointer";
 import type { ValueProblem } from "@switchyard/contracts/mcp";
 import { visible } from "@switchyard/service/visible-text";
 
@@ -16,8 +17,7 @@ export function valueProblems(errors: readonly ErrorObject[]): ValueProblem[] {
 }
 
 function problemOf({ keyword, instancePath, params, message }: ErrorObject): ValueProblem {
-  const at = (name: unknown): string =>
-    `${instancePath}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const at = (name: unknown): string => `${instancePath}/${pointerToken(String(name))}`;
   const here = (expected: string): ValueProblem => ({ pointer: instancePath, expected });
   switch (keyword) {
     case "type":

@@ -1,5 +1,6 @@
 import type { ArgumentChange, Presentation } from "@switchyard/contracts/approval-record";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { visible } from "@switchyard/service/visible-text";
 import { maskSecrets } from "./mask-secrets.ts";
 
@@ -44,7 +45,11 @@ function changesBetween(before: unknown, after: unknown, pointer: string): Argum
   if (isContainer(before) && isContainer(after) && Array.isArray(before) === Array.isArray(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
     return [...keys].flatMap((key) =>
-      changesBetween(ownMember(before, key), ownMember(after, key), `${pointer}/${escaped(key)}`),
+      changesBetween(
+        ownMember(before, key),
+        ownMember(after, key),
+        `${pointer}/${pointerToken(key)}`,
+      ),
     );
   }
   if (before === undefined && after === undefined) return [];
@@ -63,11 +68,6 @@ function isContainer(value: unknown): value is object {
 
 function ownMember(container: object, key: string): unknown {
   return Object.hasOwn(container, key) ? Reflect.get(container, key) : undefined;
-}
-
-/** RFC 6901. */
-function escaped(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 interface Seen {
