@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { MsgHdrs } from "@nats-io/transport-node";
+import { digestOf } from "@switchyard/contracts/canonical-json";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import {
@@ -262,8 +262,4 @@ function storedMessage(text: string): { data: Uint8Array } | { error: ApiError }
 
 function chunkSubject({ bucket, name }: ObjectKey, index: number): string {
   return `$O.${bucket}.C.${name}.${index}`;
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }

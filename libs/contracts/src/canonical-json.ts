@@ -17,9 +17,9 @@ export function canonicalDigest(value: unknown): string {
   return digestOf(canonicalJson(value));
 }
 
-/** `sha256:` and the hexadecimal SHA-256 of a text's UTF-8 bytes. */
-export function digestOf(text: string): string {
-  return `sha256:${hash("sha256", text, "hex")}`;
+/** `sha256:` and the hexadecimal SHA-256 of bytes, or of a text's UTF-8 bytes. */
+export function digestOf(data: string | Uint8Array): string {
+  return `sha256:${hash("sha256", data, "hex")}`;
 }
 
 type Members = Readonly<Record<string, unknown>>;

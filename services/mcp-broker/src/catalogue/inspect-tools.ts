@@ -1,6 +1,5 @@
-import { hash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
+import { canonicalDigest, canonicalJson, digestOf } from "@switchyard/contracts/canonical-json";
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import {
@@ -105,7 +104,7 @@ function inspectTool(
   const ref = mcpToolRef(server, name);
   const text = canonicalJson(definition);
   // The canonical form of {definition, identity, v}: the keys are in order.
-  const pin = sha256(`{"definition":${text},"identity":${identity},"v":1}`);
+  const pin = digestOf(`{"definition":${text},"identity":${identity},"v":1}`);
   const findings = [
     ...textFindings(definition),
     ...neighbourFindings(tool, { server, own }, neighbours),
@@ -134,14 +133,10 @@ function inspectTool(
     inputDigest: canonicalDigest(inputSchema),
     outputDigest: outputSchema === null ? "" : canonicalDigest(outputSchema),
     definition,
-    definitionDigest: sha256(text),
+    definitionDigest: digestOf(text),
     pin,
     findings,
   };
 }
 
 const MAX_FINDINGS = 50;
-
-function sha256(text: string): string {
-  return `sha256:${hash("sha256", text)}`;
-}

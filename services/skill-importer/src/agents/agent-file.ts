@@ -1,6 +1,6 @@
-import { hash } from "node:crypto";
 import { basename } from "node:path";
 import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents";
+import { digestOf } from "@switchyard/contracts/canonical-json";
 import { AgentName } from "@switchyard/contracts/ids";
 import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
@@ -53,10 +53,7 @@ const DEFAULT_MAX_STEPS = 20;
 export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): ParsedAgent {
   const decoded = decodeText(bytes);
   if ("problem" in decoded) return skipped([decoded.problem]);
-  const source = {
-    digest: `sha256:${hash("sha256", bytes)}`,
-    fallbackName: facts.fallbackName,
-  };
+  const source = { digest: digestOf(bytes), fallbackName: facts.fallbackName };
   if (facts.format === "yaml") {
     const sizeBytes = Buffer.byteLength(decoded.text);
     if (sizeBytes > MAX_YAML_BYTES) return skipped([yamlTooLarge(sizeBytes)]);

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { digestOf } from "@switchyard/contracts/canonical-json";
 import JSON5 from "json5";
 import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 import { nestsDeeply } from "../frontmatter/balance-flow.ts";
@@ -58,7 +59,7 @@ export function parseLegacySkill(
   );
   const outcome = assembleSkill(
     {
-      digest: digestOf(manifest, prompt),
+      digest: digestOfFiles(manifest, prompt),
       directoryName,
       body: body.text,
       ...understood,
@@ -160,11 +161,11 @@ function withMetadata(values: YamlMapping): YamlMapping {
 }
 
 /** A run is pinned to both files: a change of either is another digest. */
-function digestOf(manifest: Uint8Array, prompt: Uint8Array | null): string {
+function digestOfFiles(manifest: Uint8Array, prompt: Uint8Array | null): string {
   const lines = [manifest, ...(prompt === null ? [] : [prompt])].map((bytes) =>
     hash("sha256", bytes),
   );
-  return `sha256:${hash("sha256", lines.join("\n"))}`;
+  return digestOf(lines.join("\n"));
 }
 
 /** V8 says `(line 2 column 3)`. */

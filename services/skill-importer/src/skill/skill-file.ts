@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { digestOf } from "@switchyard/contracts/canonical-json";
 import type { Conformance } from "@switchyard/contracts/skills";
 import type { Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
@@ -126,10 +126,6 @@ function parseFrontmatter(
     },
     findings,
   );
-}
-
-function digestOf(bytes: Uint8Array): string {
-  return `sha256:${hash("sha256", bytes)}`;
 }
 
 /** What a client without repairs would stumble over. */

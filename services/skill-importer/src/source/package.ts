@@ -1,5 +1,5 @@
-import { hash } from "node:crypto";
 import { basename, dirname } from "node:path/posix";
+import { digestOf } from "@switchyard/contracts/canonical-json";
 import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
@@ -115,11 +115,9 @@ export function limitOf(given: { bytes: number; total: number; files: number }):
 
 /** The facts of each file, by path. */
 export function fileFacts(files: ReadonlyMap<string, Uint8Array>): SkillFileFacts[] {
-  return [...files].map(([path, bytes]) => ({
-    path,
-    sizeBytes: bytes.length,
-    digest: `sha256:${hash("sha256", bytes)}`,
-  }));
+  return [...files].map(([path, bytes]) => {
+    return { path, sizeBytes: bytes.length, digest: digestOf(bytes) };
+  });
 }
 
 /** The version of a set of files: the same files have the same version, whoever brings them, from wherever. */
@@ -127,7 +125,7 @@ export function versionOf(facts: readonly SkillFileFacts[]): string {
   const lines = facts
     .map(({ path, digest }) => `${path}:${digest.slice("sha256:".length)}\n`)
     .toSorted();
-  return `sha256:${hash("sha256", lines.join(""))}`;
+  return digestOf(lines.join(""));
 }
 
 /**
