@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
@@ -362,6 +362,57 @@ test("files of a task are in the workspace of what is started, as far as the pol
     assert.match(refusal, problem);
   }
   assert.deepEqual(await readdir(join(workspace, "attachments")), before);
+});
+
+test("attachAs names the directory of the files, inside the workspace alone, where they replace nothing [F9]", async () => {
+  await setTools(OPEN);
+  const { client } = await speaksIn("agent:helper:mounts");
+  const spawn = (mountPath: string, names: string[] = ["a.txt"]) =>
+    callOf(client, "sessions_spawn", {
+      task: "look",
+      attachments: names.map((name) => ({ name, content: `this is ${name}` })),
+      attachAs: { mountPath },
+    });
+  const { json } = await until(
+    () => spawn("data/in 1"),
+    (spawned) => spawned.json["status"] === "accepted",
+  );
+  assert.equal((json["attachments"] as Json)["relDir"], "data/in 1");
+  const file = join(workspace, "data", "in 1", "a.txt");
+  assert.equal(await readFile(file, "utf8"), "this is a.txt");
+  const { text } = await until(
+    () => callOf(client, "sessions_history", { sessionKey: String(json["childSessionKey"]) }),
+    (history) => history.text.includes("You said look"),
+  );
+  assert.ok(text.includes("in the directory data/in 1 of the workspace: a.txt (13 bytes)"));
+  // More files beside it.
+  assert.equal((await spawn("data/in 1", ["b.txt"])).json["status"], "accepted");
+
+  await writeFile(file, "mine");
+  const outside = join(workspace, "..", "outside");
+  await mkdir(outside);
+  await symlink(outside, join(workspace, "data", "link"));
+  const names = ["", "/tmp/x", "..", "data/../..", "data/.git", "./data", "data/", "a//b", "a\\b"];
+  for (const [mountPath, problem] of [
+    ...names.map((name) => [name, /invalid_arguments: .*\/attachAs\/mountPath/] as const),
+    ["data/in 1", /data\/in 1\/a\.txt is in the workspace already; choose another mountPath/],
+    ["data/link", /outside the allowed workspace/],
+    ["data/in 1/b.txt", /b\.txt/],
+    ["secret", /attachments were not given: The policy denies/],
+  ] as const) {
+    // What can be written is not written either.
+    const refused = await spawn(mountPath, ["c.txt", "a.txt"]);
+    assert.ok(refused.isError, mountPath);
+    assert.match(refused.text, problem, mountPath);
+  }
+  assert.match(
+    await errorOf(client, "sessions_spawn", { task: "x", attachAs: { mountPath: "data/new" } }),
+    /attachAs says where attachments are put, and there are none; leave it out/,
+  );
+  assert.equal(await readFile(file, "utf8"), "mine");
+  assert.deepEqual((await readdir(join(workspace, "data"))).toSorted(), ["in 1", "link"]);
+  assert.deepEqual((await readdir(join(file, ".."))).toSorted(), ["a.txt", "b.txt"]);
+  assert.deepEqual(await readdir(outside), []);
 });
 
 test("two sessions answer each other behind sessions_send, and the chat of the one that was asked is told [F8]", async () => {

@@ -249,7 +249,6 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
   for (const [kind, problem] of [
     [{ mode: "session" }, /mode="session" requires thread=true/],
     [{ mode: "session", thread: true }, /thread=true is unavailable because/],
-    [{ attachAs: { mountPath: "a" } }, /attachAs is unavailable because/],
     [{ thinking: "loud" }, /thinking: must be one of off, none, minimal, .*, max/],
   ] as const)
     assert.match(

@@ -8,6 +8,7 @@ import { ToolError } from "../tool-error.ts";
 import { announceTo } from "./announce-to.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 import {
+  AttachAs,
   attachedText,
   attachFiles,
   Attachments,
@@ -37,12 +38,6 @@ const RunSeconds = z.number().min(0).max(MAX_RUN_SECONDS).optional();
 const Refused = z.unknown().optional().meta({ refused: true });
 const refusedShape = Object.fromEntries(REFUSED_KEYS.map((key) => [key, Refused]));
 
-/** Parameters that OpenClaw's takes, and why this one does not. */
-const UNAVAILABLE = {
-  attachAs: "attachments are put into a directory of their own, which the result names (relDir)",
-} as const;
-const unavailableShape = Object.fromEntries(Object.keys(UNAVAILABLE).map((key) => [key, Refused]));
-
 const Spawning = z.strictObject({
   task: z.string().min(1).max(32_768),
   label: z.string().max(128).optional(),
@@ -65,8 +60,10 @@ const Spawning = z.strictObject({
   attachments: Attachments.optional().describe(
     "Files for it, 1 MiB together: they are put into its workspace",
   ),
+  attachAs: AttachAs.optional().describe(
+    "Where they are put; left out: a new directory, which the result names (relDir)",
+  ),
   ...callerShape,
-  ...unavailableShape,
   ...refusedShape,
 });
 
@@ -81,7 +78,7 @@ export function createSpawnTool(parts: AccessParts) {
     input: Spawning,
     async run(args, context) {
       checkKind(args);
-      const { task, label, agentId, model, thinking, attachments = [] } = args;
+      const { task, label, agentId, model, thinking, attachments = [], attachAs } = args;
       if (args.sandbox === "require" && !isConfined)
         return forbidden(
           'sessions_spawn sandbox="require" needs a sandboxed target runtime, and commands are not confined here. Use sandbox="inherit".',
@@ -103,7 +100,12 @@ export function createSpawnTool(parts: AccessParts) {
         );
       const key = spawnedKey(agent, parent);
       const runId = fullRunId(context.caller, `run-${randomBytes(13).toString("hex")}`);
-      const attached = await attachedTo(context, { runId, task, attachments });
+      const attached = await attachedTo(context, {
+        runId,
+        task,
+        attachments,
+        mountPath: attachAs?.mountPath,
+      });
       const message = attached === null ? task : `${task}\n\n${attachedText(attached)}`;
       const sent = await asCaller(context, sendToSession, {
         session: key,
@@ -158,9 +160,6 @@ function checkKind(
     throw new ToolError(
       `sessions_spawn does not support "${refused}". Use "message" or "sessions_send" for channel delivery.`,
     );
-  for (const [name, reason] of Object.entries(UNAVAILABLE))
-    if (Object.hasOwn(wanted, name))
-      throw new ToolError(`${name} is unavailable because ${reason}.`);
   if (wanted.mode === "session" && !wanted.thread)
     throw new ToolError(
       'mode="session" requires thread=true, which is not available here; leave mode out.',
@@ -214,9 +213,19 @@ async function attachedTo(
   {
     runId,
     ...given
-  }: { readonly runId: string; readonly task: string; readonly attachments: Attachment[] },
+  }: {
+    readonly runId: string;
+    readonly task: string;
+    readonly attachments: Attachment[];
+    readonly mountPath: string | undefined;
+  },
 ): Promise<AttachedFiles | null> {
-  if (given.attachments.length === 0) return null;
+  if (given.attachments.length === 0) {
+    if (given.mountPath === undefined) return null;
+    throw new ToolError(
+      "attachAs says where attachments are put, and there are none; leave it out.",
+    );
+  }
   const workspace = await context.workspaceOfNewRun(runId);
   if (workspace !== null) return attachFiles(context, workspace, given);
   throw new ToolError(
