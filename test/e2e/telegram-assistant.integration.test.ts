@@ -64,4 +64,11 @@ test("the report of the morning is written to the chat by its schedule", async (
   assert.deepEqual(sentTo("42").slice(before), [
     "Good morning. Today:\nCall Ada about the roof\nBuy milk",
   ]);
+  // Who answers in that chat knows of it.
+  const session = "agent:assistant:telegram:main:direct:42";
+  await until(async () =>
+    /this was sent to the people of this chat from run [^]*Good morning\. Today:/.test(
+      await said("sessions", "show", session),
+    ),
+  );
 });

@@ -1085,6 +1085,7 @@ export type SessionMessage = {
   role: "user" | "assistant" | "tool" | "notice";
   text: string;
   runId: RunId;
+  sendId?: SendId;
   by?: string;
   tool?: string;
   isError?: boolean;

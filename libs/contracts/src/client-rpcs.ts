@@ -14,7 +14,7 @@ import { listTokenKeys } from "./policy-grants.ts";
 import { validatePolicy } from "./policy-texts.ts";
 import { allContracts, contractsByOwner, isRpc } from "./registry.ts";
 import { restartRunner, restartScheduler } from "./restarts.ts";
-import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
+import { deliverToSession, noteInSession, sessionOutcome } from "./session-delivery.ts";
 import { listGrants, revokeGrant } from "./session-grants.ts";
 import * as toolbox from "./toolbox.ts";
 import * as userSessions from "./user-sessions.ts";
@@ -65,6 +65,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   restartRunner,
   restartScheduler,
   deliverToSession,
+  noteInSession,
   sessionOutcome,
   lastAddress,
   receiveChannelRequest,

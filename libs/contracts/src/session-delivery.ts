@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { MAX_MESSAGE_TEXT, SendId } from "./channels.ts";
 import { rpc } from "./define.ts";
-import { AgentName, CallerName, RunId } from "./ids.ts";
+import { AgentName, CallerName, RunId, Timestamp } from "./ids.ts";
 import { SaidOrigin } from "./run-context.ts";
 import { RunFailure } from "./runs.ts";
 import { sendToSession } from "./sessions.ts";
@@ -52,6 +53,34 @@ export const sessionOutcome = rpc({
     /** The whole answer. */
     output: z.string().optional(),
     failure: RunFailure.optional(),
+  }),
+  errors: { store_unavailable: storeUnavailable },
+});
+
+/**
+ * For the channels: what an agent or a job has sent to the chat of a session from elsewhere, so that whoever answers in that chat knows of it. It starts
+ * no run.
+ */
+export const noteInSession = rpc({
+  subject: "yard.rpc.{caller}.sessions.note",
+  summary: "Between services: notes in a session what was sent to its chat from elsewhere.",
+  request: z.strictObject({
+    owner: CallerName,
+    /** Begun when it is new, with the agent that answers in it. */
+    session: SessionKey,
+    agent: AgentName,
+    /** The same id again is the same note. */
+    sendId: SendId,
+    at: Timestamp,
+    text: z.string().min(1).max(MAX_MESSAGE_TEXT),
+    tool: z.string().min(1).max(64).optional(),
+    /** Who sent it, as far as it was said. */
+    runId: RunId.optional(),
+    from: SessionKey.optional(),
+  }),
+  reply: z.object({
+    /** `own`: a run of this very session has sent it. `full`: there is no session, and the owner has many. */
+    outcome: z.enum(["noted", "known", "own", "full"]),
   }),
   errors: { store_unavailable: storeUnavailable },
 });

@@ -1,5 +1,6 @@
 import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { z } from "zod";
+import { SendId } from "./channels.ts";
 import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
 import { IfVersion, versionChanged } from "./if-version.ts";
@@ -64,11 +65,13 @@ export type Session = z.infer<typeof Session>;
 /** One line of a conversation. What looks like a credential is not in it. */
 export const SessionMessage = z.object({
   at: Timestamp,
-  /** `notice`: a run ended without an answer. `tool`: what a tool answered; models do not see it again. */
+  /** `notice`: a run ended without an answer, or something was sent to the chat from elsewhere. `tool`: what a tool answered; models do not see it again. */
   role: z.enum(["user", "assistant", "tool", "notice"]),
   text: z.string(),
   /** The run that it belongs to. */
   runId: RunId,
+  /** Of what was sent to the chat from elsewhere; then `runId` is the run that sent it, or made of this id where none did. */
+  sendId: SendId.optional(),
   /** Who said it, for a user's message. */
   by: CallerName.optional(),
   tool: z.string().optional(),

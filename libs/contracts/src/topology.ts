@@ -20,7 +20,7 @@ import { replayDecisions } from "./policy-replay.ts";
 import { restartRunner, restartScheduler } from "./restarts.ts";
 import { beginRun, resumeRun, spawnRun } from "./run-commands.ts";
 import { runCancelled, runEnds, runLive, runRejected } from "./run-events.ts";
-import { deliverToSession, sessionOutcome } from "./session-delivery.ts";
+import { deliverToSession, noteInSession, sessionOutcome } from "./session-delivery.ts";
 import { sessionEnded } from "./session-events.ts";
 import { getRun, requestCancel } from "./runs.ts";
 import * as schedules from "./schedules.ts";
@@ -242,7 +242,7 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   service("channels", "Channels", {
     serves: contractsByOwner.channels.filter(isRpc),
-    calls: [deliverToSession, sessionOutcome, userTokens.verifyUserToken],
+    calls: [deliverToSession, noteInSession, sessionOutcome, userTokens.verifyUserToken],
     publishes: contractsByOwner.channels.filter(isEvent),
     // Hints that an answer is there; the truth is asked for.
     follows: [...runEnds],

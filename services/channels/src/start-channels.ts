@@ -17,6 +17,7 @@ import { AnswerMessages } from "./inbound/answer-messages.ts";
 import { Connections } from "./inbound/connections.ts";
 import { createInboundStore } from "./inbound/inbound-store.ts";
 import { lastAddress } from "./inbound/last-address.ts";
+import { noteSent } from "./inbound/note-sent.ts";
 import { takeIn } from "./inbound/take-in.ts";
 import { loadAttachments } from "./outbound/attachments.ts";
 import { Outbox } from "./outbound/outbox.ts";
@@ -50,6 +51,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   const said = createSaidTexts(redis);
   const outbox = new Outbox({
     said,
+    note: (record) => noteSent({ bus, book }, record),
     bus,
     book,
     log,

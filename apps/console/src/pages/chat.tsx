@@ -219,7 +219,7 @@ function Conversation({ sessionKey, session }: Props) {
 }
 
 function Message({ message }: { message: SessionMessage }) {
-  const { role, text, by, runId, at } = message;
+  const { role, text, by, runId, sendId, at } = message;
   if (role === "tool") return null;
   return (
     <article
@@ -229,9 +229,13 @@ function Message({ message }: { message: SessionMessage }) {
     >
       <h3>
         {role === "user" ? (by ?? "you") : role} ·{" "}
-        <a href={`/runs/${encodeURIComponent(runId)}`}>
+        {sendId === undefined ? (
+          <a href={`/runs/${encodeURIComponent(runId)}`}>
+            <Time at={at} />
+          </a>
+        ) : (
           <Time at={at} />
-        </a>
+        )}
       </h3>
       {role === "assistant" ? <Markdown text={text} /> : <p class="text">{text}</p>}
     </article>

@@ -129,31 +129,47 @@ function beginSession(
   arrival: Arrival,
   nowMs: number,
 ): { readonly record: SessionRecord; readonly placing: Placing } {
-  const at = new Date(nowMs).toISOString();
   const session: SessionState = {
-    sessionId: sessionIdOf(arrival.slot, nowMs),
-    key: arrival.key,
-    owner: arrival.owner,
-    kind: kindOfKey(arrival.key),
-    label: null,
-    agent: arrival.agent,
-    model: null,
+    ...newSession(arrival, nowMs),
     skillsOff: [...(arrival.skillsOff ?? [])],
+    active: { ...placedOf(arrival), begun: false },
+  };
+  return { record: withNew(record, session), placing: { outcome: "go", session } };
+}
+
+/** A session in which nothing was said yet. */
+export function newSession(
+  { slot, owner, key, agent }: Pick<Arrival, "slot" | "owner" | "key" | "agent">,
+  nowMs: number,
+): SessionState {
+  const at = new Date(nowMs).toISOString();
+  return {
+    sessionId: sessionIdOf(slot, nowMs),
+    key,
+    owner,
+    kind: kindOfKey(key),
+    label: null,
+    agent,
+    model: null,
+    skillsOff: [],
     onBusy: "enqueue",
     createdAt: at,
     updatedAt: at,
     totalTokens: 0,
     lastRun: null,
-    active: { ...placedOf(arrival), begun: false },
+    active: null,
     queue: [],
     steered: [],
     refused: [],
     untold: [],
   };
-  const { kind, agent } = session;
+}
+
+/** The record with a session that begins, which is told. */
+export function withNew(record: SessionRecord, session: SessionState): SessionRecord {
+  const { kind, agent, createdAt: at } = session;
   const fields = { kind, agent };
-  const made = withFact({ ...record, session }, session, { contract: sessionCreated, at, fields });
-  return { record: made, placing: { outcome: "go", session } };
+  return withFact({ ...record, session }, session, { contract: sessionCreated, at, fields });
 }
 
 /** The place that a message has already; null for a new one. */

@@ -2,6 +2,7 @@ import type { Service } from "@switchyard/bus/serve";
 import { handleDeliveries } from "./deliver-message.ts";
 import { handleSessionList } from "./list-sessions.ts";
 import { handleSessionMessages } from "./send-message.ts";
+import { handleNotes } from "./note-message.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { handleSessions } from "./session-handlers.ts";
 
@@ -11,4 +12,5 @@ export function serveSessions(service: Service, parts: SessionParts): void {
   handleSessions(service, parts);
   handleSessionMessages(service, parts);
   handleDeliveries(service, parts);
+  handleNotes(service, parts);
 }

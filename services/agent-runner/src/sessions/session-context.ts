@@ -3,7 +3,7 @@ import type { SaidBefore } from "../core/started-entry.ts";
 
 /**
  * What of a history a run is given: the latest of what people and agents said, within a number of bytes,
- * from a user's message on. What tools answered then is not said again.
+ * from a user's message or a notice on, which a model hears as a user's. What tools answered then is not said again.
  */
 export function contextOf(
   history: readonly Pick<SessionMessage, "role" | "text">[],
@@ -18,6 +18,6 @@ export function contextOf(
     said.push({ role, text });
   }
   const inOrder = said.toReversed();
-  const first = inOrder.findIndex(({ role }) => role === "user");
+  const first = inOrder.findIndex(({ role }) => role !== "assistant");
   return first < 0 ? [] : inOrder.slice(first);
 }

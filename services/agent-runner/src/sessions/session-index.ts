@@ -7,8 +7,12 @@ import { newestFirst } from "../journal/newest-first.ts";
  * in other hash slots than the sessions, so they are written before a session and tidied behind it.
  */
 export interface SessionIndex {
-  /** A place for a new session, until the time of the next look; false when the owner has too many. */
-  reserve(entry: IndexEntry, times: { usedMs: number; lookMs: number }): Promise<boolean>;
+  /** A place for a new session, until the time of the next look; false when the owner has too many, or more than `most`. */
+  reserve(
+    entry: IndexEntry,
+    times: { usedMs: number; lookMs: number },
+    most?: number,
+  ): Promise<boolean>;
   /** Notes that a session was used, and when to look at it next. */
   touch(
     entry: IndexEntry,
@@ -38,7 +42,7 @@ const DUE_KEY = "yard:sessions:due";
 
 export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionIndex {
   return {
-    async reserve(entry, { usedMs, lookMs }) {
+    async reserve(entry, { usedMs, lookMs }, most = maxPerOwner) {
       const { slot, owner } = entry;
       // Sent at once, and in this order: a person waits. Counted with this one, so two that come at once are never one too many.
       const [, isNew, , count] = await Promise.all([
@@ -47,7 +51,7 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
         fromRedis(redis.zadd(ALL_KEY, "NX", usedMs, memberOf(entry))),
         fromRedis(redis.zcard(ownerKey(owner))),
       ]);
-      if (isNew === 0 || count <= maxPerOwner) return true;
+      if (isNew === 0 || count <= most) return true;
       await this.forget(entry);
       return false;
     },

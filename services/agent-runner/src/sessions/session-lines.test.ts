@@ -75,6 +75,12 @@ test("gives a run the latest that fits, from a user's message on", () => {
   assert.deepEqual(said, ["b", "c"]);
   assert.equal(contextOf(history, 100).length, 4);
   assert.deepEqual(contextOf(history, 0), []);
+  // A notice is a message of the runner's, which is a user to the model.
+  const noted = [line("assistant", "a"), line("notice", "b"), line("assistant", "c")];
+  assert.deepEqual(
+    contextOf(noted, 100).map(({ text }) => text),
+    ["b", "c"],
+  );
 });
 
 test("shows a history within 80 KiB, each text within 4,000 characters [F7]", () => {

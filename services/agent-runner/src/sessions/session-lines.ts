@@ -49,17 +49,22 @@ function line(
   said: Pick<SessionMessage, "role" | "text" | "by" | "tool" | "isError"> & { at?: string },
 ): SessionMessage {
   const limit = said.role === "tool" ? MAX_TOOL_BYTES : MAX_TEXT_BYTES;
+  return { at: updatedAt, ...said, runId: started.runId, ...keptText(said.text, limit) };
+}
+
+/** A text as a line of the history has it: without credentials, and not longer than a line may be. */
+export function keptText(
+  text: string,
+  limit = MAX_TEXT_BYTES,
+): Pick<SessionMessage, "text" | "truncated" | "redacted"> {
   // Before the cut, so that no half of a secret stays at the end.
-  const clean = redactText(said.text);
+  const clean = redactText(text);
   const cut = cutText(clean, limit);
   const isCut = cut.length < clean.length;
   return {
-    at: updatedAt,
-    ...said,
-    runId: started.runId,
     text: isCut ? cut + CUT_MARK : clean,
     ...(isCut ? { truncated: true } : {}),
-    ...(clean === said.text ? {} : { redacted: true }),
+    ...(clean === text ? {} : { redacted: true }),
   };
 }
 

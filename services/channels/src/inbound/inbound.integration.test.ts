@@ -10,8 +10,13 @@ import {
   sendChannelMessage,
   submitChannelMessage,
 } from "@switchyard/contracts/channels";
-import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
+import {
+  deliverToSession,
+  noteInSession,
+  sessionOutcome,
+} from "@switchyard/contracts/session-delivery";
 import { until } from "@switchyard/local-servers/until";
+import type { z } from "zod";
 import { channelsWorld, type ChannelsProcess } from "../../test-fixtures/channels-world.ts";
 
 const world = await channelsWorld({
@@ -54,6 +59,13 @@ runner.handle(sessionOutcome, ({ runId }) => {
     status: "error" as const,
     failure: { code: end.code, message: "secret details of the inside" },
   };
+});
+const noted = new Map<string, z.output<typeof noteInSession.request>[]>();
+let isAway = false;
+runner.handle(noteInSession, (request, { fail }) => {
+  if (isAway) throw fail.store_unavailable("not now", { cause: "test" });
+  noted.set(request.sendId, [...(noted.get(request.sendId) ?? []), request]);
+  return { outcome: "noted" as const };
 });
 
 let channels: ChannelsProcess = await world.start({ YARD_CHANNELS_LEASE_MS: "2000" });
@@ -121,6 +133,46 @@ test("an answer that its run has sent already to the same place is not said agai
   assert.deepEqual(await answersAt("differs", 1), ["done"]);
   await submit({ ...from("same"), text: "next" });
   assert.deepEqual(await answersAt("same", 2), ["done", "re: next"]);
+});
+
+test("what an agent sends to another chat is noted in its session, and a note that fails changes nothing of the message [F13] [F16]", async () => {
+  const send = async (id: string, more: object, bus = world.cli) => {
+    const request = { to: addressOf(id), text: `for ${id}`, ...more };
+    return (await call(bus, sendChannelMessage, request)).sendId;
+  };
+  const tool = "message_send";
+  const from = { tool, sessionKey: "agent:demo:desk" };
+  const first = await send("pia", from);
+  const again = await send("pia", { ...from, idempotencyKey: "once" });
+  assert.equal(await send("pia", { ...from, idempotencyKey: "once" }), again);
+  const byRun = await send("pia", { runId: "job-1" });
+  const teamA = await world.bus("team-a");
+  const others = [
+    // In the chat of its own session, by hand, and by somebody whose sessions they are not.
+    await send("pia", { tool, sessionKey: "agent:demo:loopback:main:direct:pia" }),
+    await send("pia", {}),
+    await send("pia", from, teamA),
+  ];
+  const [note] = await until(() => noted.get(first));
+  assert.partialDeepStrictEqual(note, {
+    owner: "cli",
+    session: "agent:demo:loopback:main:direct:pia",
+    agent: "demo",
+    text: "for pia",
+    tool,
+    from: "agent:demo:desk",
+  });
+  await until(() => noted.has(byRun) && noted.has(again));
+
+  isAway = true;
+  const late = await send("zoe", from);
+  assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
+  await delay(1_000);
+  isAway = false;
+  await until(() => noted.has(late), Boolean, { timeoutMs: 30_000 });
+  assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
+  for (const sendId of [first, again, byRun, late]) assert.equal(noted.get(sendId)?.length, 1);
+  for (const sendId of others) assert.equal(noted.has(sendId), false);
 });
 
 test("hostile text is data: control characters go, commands and long texts do not break anything", async () => {

@@ -12,6 +12,8 @@ export interface OutboxOptions extends CarryOutParts {
   readonly book: AccountBook;
   readonly log: Log;
   readonly said: SaidTexts;
+  /** Lets the session of its chat know of a message. Rejects when it is to be tried again. */
+  readonly note: (record: SendRecord) => Promise<void>;
 }
 
 /** What became of a message, as far as it is known. */
@@ -24,6 +26,9 @@ export type Fate =
 const SWEEP_MS = 1_000;
 const SWEEP_BATCH = 50;
 const POLL_MS = 100;
+/** When a note is tried again that nobody took, and for how long. */
+const NOTE_AGAIN_MS = 10_000;
+const NOTE_MS = 3_600_000;
 
 /**
  * Sends messages that are written down first. A message of a process that died is found by any other one, which goes
@@ -33,6 +38,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   readonly #turns = new Turns();
   readonly #mine = new Set<string>();
+  readonly #notes = new Map<string, Promise<void>>();
   readonly #timer: NodeJS.Timeout;
   #sweeping: Promise<void> = Promise.resolve();
 
@@ -66,6 +72,7 @@ export class Outbox {
     clearInterval(this.#timer);
     await this.#sweeping;
     await this.#turns.settled();
+    await Promise.all(this.#notes.values());
   }
 
   /** In the order of its address. */
@@ -90,13 +97,47 @@ export class Outbox {
   /** Best effort: what is not told stays open, and the sweep tells it. */
   async #tell(done: StoredSend): Promise<void> {
     const { bus, store, now, log, said } = this.#options;
-    if (done.record.isTold) return;
+    const { record } = done;
+    if (record.isTold) return this.#noteSoon(done);
     try {
-      await said.remember(done.record);
-      await tellOutcome(bus, done.record, new Date(now()));
-      await store.change(done, { ...done.record, isTold: true }, null);
+      await said.remember(record);
+      await tellOutcome(bus, record, new Date(now()));
+      const isNoted = record.isNoted || record.state !== "sent";
+      const lookMs = isNoted ? null : NOTE_AGAIN_MS;
+      const told = await store.change(done, { ...record, isTold: true, isNoted }, lookMs);
+      if (told !== null) this.#noteSoon(told);
     } catch (err) {
-      log.warn({ err, sendId: done.record.sendId }, "end of a send not told yet");
+      log.warn({ err, sendId: record.sendId }, "end of a send not told yet");
+    }
+  }
+
+  /** Nobody waits for it, and whatever comes of it, the message was sent. */
+  #noteSoon(told: StoredSend): void {
+    const { sendId, isNoted } = told.record;
+    if (isNoted || this.#notes.has(sendId)) return;
+    const noting = this.#note(told).finally(() => this.#notes.delete(sendId));
+    this.#notes.set(sendId, noting);
+  }
+
+  async #note(told: StoredSend): Promise<void> {
+    const { store, note, now, log } = this.#options;
+    const { record } = told;
+    const { sendId } = record;
+    try {
+      const isNoted = await note(record).then(
+        () => true,
+        (err: unknown) => {
+          const isOver = now() - Date.parse(record.at) > NOTE_MS;
+          log.warn(
+            { err, sendId },
+            `session of a chat not told of a message${isOver ? "" : " yet"}`,
+          );
+          return isOver;
+        },
+      );
+      await store.change(told, { ...record, isNoted }, isNoted ? null : NOTE_AGAIN_MS);
+    } catch (err) {
+      log.warn({ err, sendId }, "note about a message not written down");
     }
   }
 

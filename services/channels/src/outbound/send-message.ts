@@ -216,6 +216,8 @@ function intentOf(
   const { caller, address, degraded, pieces, holder, nowMs, patientUntil } = known;
   const asked = { address, text, attachments, replyToMessageId, effectId, silent };
   const hasEffect = effectId !== undefined && !degraded.includes("effect");
+  // What an agent or a job says. Who sends by hand says neither.
+  const isNoted = tool === null && runId === null;
   return {
     sendId: idempotencyKey === undefined ? newSendId() : sendIdOf(caller, idempotencyKey),
     caller,
@@ -232,6 +234,7 @@ function intentOf(
     degraded,
     about: { tool, runId, sessionKey, answerTo: null },
     ...BEGINNING,
+    isNoted,
     holder,
     patientUntil,
   };
@@ -248,6 +251,7 @@ export const BEGINNING = {
   sentAt: null,
   failure: null,
   isTold: false,
+  isNoted: true,
 } as const;
 
 function failureOf({ failure, address, sendId, messageIds }: SendRecord, fail: Failures): Error {

@@ -53,6 +53,8 @@ export const SendRecord = z.object({
     .nullable(),
   /** True when the event about its end is stored. */
   isTold: z.boolean(),
+  /** True when the session of its chat knows of it, or need not. */
+  isNoted: z.boolean().default(true),
 });
 export type SendRecord = z.infer<typeof SendRecord>;
 

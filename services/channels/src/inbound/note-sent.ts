@@ -1,0 +1,47 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { MAX_MESSAGE_TEXT } from "@switchyard/contracts/channels";
+import { noteInSession } from "@switchyard/contracts/session-delivery";
+import type { AccountBook } from "../accounts/account-book.ts";
+import type { SendRecord } from "../outbound/send-record.ts";
+import { shortened } from "../outbound/tell-outcome.ts";
+import { conversationKey } from "./conversation-key.ts";
+
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Notes what an agent or a job has sent in the session of the chat that it went to, so that the agent which answers there knows of it. Only what
+ * the user sent whose sessions they are: who else may use an account does not write into its conversations.
+ */
+export async function noteSent(
+  { bus, book }: { readonly bus: Bus; readonly book: Pick<AccountBook, "get"> },
+  { address, caller: owner, about, text, attachments, sendId, sentAt, at }: SendRecord,
+): Promise<void> {
+  const account = book.get(address.channel, address.accountId);
+  if (account === null)
+    throw new Error(`account ${address.channel}/${address.accountId} is not in force`);
+  const { agent, caller } = account.settings.entry;
+  if (agent === undefined || caller !== owner) return;
+  const { tool, runId, sessionKey } = about;
+  const session = conversationKey(agent, address);
+  if (session === sessionKey) return;
+  const files = attachments.map(
+    ({ name, source }) => `[attachment: ${name ?? source.split("?", 1)[0]}]`,
+  );
+  await call(
+    bus,
+    noteInSession,
+    {
+      owner,
+      session,
+      agent,
+      sendId,
+      at: sentAt ?? at,
+      text: shortened([text, ...files].join("\n").trim(), MAX_MESSAGE_TEXT),
+      ...(tool !== null && { tool }),
+      ...(runId !== null && { runId }),
+      ...(sessionKey !== null && { from: sessionKey }),
+    },
+    { timeoutMs: TIMEOUT_MS },
+  );
+}
