@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import { deleteSession } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { connectAsCli } from "../lib/yard-dev.ts";
@@ -231,7 +232,10 @@ test("a spawned session may start others as deep as tools.json says, sees what i
   );
   const { client: inMiddle } = await speaksIn(String(middle["childSessionKey"]));
   const leaf = await spawn(inMiddle, waiting("leaf"));
-  assert.match(String(leaf["childSessionKey"]), /^agent:asker:subagent:subagent:[0-9a-f]{12}-/);
+  assert.match(
+    String(leaf["childSessionKey"]),
+    /^agent:asker:subagent:[0-9a-f]{12}(-[0-9a-f]{10}){2}$/,
+  );
   const { client: inLeaf } = await speaksIn(String(leaf["childSessionKey"]));
   assert.deepEqual(await spawn(inLeaf, waiting("deeper")), {
     status: "forbidden",
@@ -286,6 +290,61 @@ test("a spawned session may start others as deep as tools.json says, sees what i
   );
   await until(async () => (await statusOf(inMiddle, "leaf")) === "killed");
   assert.equal((await kill("all"))["killed"], 0);
+
+  // The session in between is gone, and what it has started is found all the same.
+  const gone = { task: "x", agentId: "helper", label: "gone", cleanup: "delete" };
+  const goneKey = String((await spawn(top, gone))["childSessionKey"]);
+  const { client: inGone } = await speaksIn(goneKey);
+  const orphan = await spawn(inGone, waiting("orphan"));
+  await until(async () => !(await seenBy(top)).includes(goneKey));
+  assert.ok((await seenBy(top)).includes(String(orphan["childSessionKey"])));
+  assert.equal(await statusOf(inGone, "orphan"), "running");
+  assert.partialDeepStrictEqual(await kill("all"), { killed: 0, cascadeKilled: 1 });
+  await until(async () => (await statusOf(inGone, "orphan")) === "killed");
+});
+
+test("what a session has started goes on when its own run is cancelled and when it is deleted, and is announced in it [F9] [F12]", async () => {
+  await setTools(OPEN);
+  const parent = "agent:asker:ends";
+  const { client } = await speaksIn(parent);
+  const bus = await connectAsCli(dev);
+  after(() => bus.close());
+  const task = { sessionKey: parent, message: "wait", timeoutSeconds: 0 };
+  const run = (await callOf(client, "sessions_send", task)).json;
+  const { json: child } = await until(
+    () => callOf(client, "sessions_spawn", { task: "wait", label: "goes on" }),
+    (spawned) => spawned.json["status"] === "accepted",
+  );
+  const runs = [run, child].map(({ runId }) => String(runId));
+  const asked = await until(
+    async () => (await call(bus, listQuestions, {})).questions,
+    (all) => runs.every((id) => all.some(({ runId }) => runId === id)),
+  );
+  const statusOf = async (runId = "") => (await call(bus, getRun, { runId })).run.status;
+  await call(bus, requestCancel, { runId: runs[0] ?? "", reason: "test" });
+  await until(async () => (await statusOf(runs[0])) === "cancelled");
+  assert.equal(await statusOf(runs[1]), "waiting");
+  await call(bus, deleteSession, { session: parent });
+  assert.equal(await statusOf(runs[1]), "waiting");
+  const { active } = (await callOf(client, "subagents")).json;
+  assert.deepEqual(
+    (active as Json[]).map(({ label }) => label),
+    ["goes on"],
+  );
+
+  const { callId = "" } = asked.find(({ runId }) => runId === runs[1]) ?? {};
+  await call(bus, answerQuestion, { runId: runs[1] ?? "", callId, answer: "blue" });
+  await until(async () => (await statusOf(runs[1])) === "succeeded");
+  // The session begins anew with it.
+  const announced = await until(
+    async () => (await call(bus, listQuestions, {})).questions,
+    (all) => all.some(({ runId }) => !runs.includes(runId)),
+  );
+  const next = announced.find(({ runId }) => !runs.includes(runId))?.runId ?? "";
+  const { input, session } = (await call(bus, getRun, { runId: next })).run;
+  assert.match(String(input), /has ended: goes on\.[^]*The colour is blue/);
+  assert.equal(session?.key, parent);
+  await call(bus, requestCancel, { runId: next, reason: "end of the test" });
 });
 
 test("what asks for a sandbox is started where commands are confined, and refused elsewhere [F9]", async () => {

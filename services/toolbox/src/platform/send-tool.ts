@@ -8,8 +8,8 @@ import { ToolError } from "../tool-error.ts";
 import { jsonResult } from "./json-result.ts";
 import {
   findSession,
-  markedBy,
   refusalOf,
+  sessionsNamed,
   viewerOf,
   type AccessParts,
   type Viewer,
@@ -106,7 +106,7 @@ async function labelled(
   context: ToolContext,
   { label, agentId }: { readonly label: string; readonly agentId: string | undefined },
 ): Promise<Wanted> {
-  const found = (await markedBy(asCaller, context, label)).find(
+  const found = (await sessionsNamed(asCaller, context, label)).find(
     (session) => session.label === label && (agentId === undefined || session.agent === agentId),
   );
   if (found === undefined) throw new ToolError(`No session found with label: ${label}`);

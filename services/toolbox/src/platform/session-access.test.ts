@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refused, type Viewer } from "./session-access.ts";
-import { chatOfKey, depthOfKey, markOfKey, spawnedKey } from "./session-names.ts";
+import { chatOfKey, depthOfKey, markBelow, markBeside, spawnedKey } from "./session-names.ts";
 import { ToolSettings } from "./tool-settings.ts";
 
 const DESK: Viewer = { session: "agent:a:desk", agent: "a", isSandboxed: false };
@@ -97,15 +97,27 @@ test("the settings that nobody made are OpenClaw's", () => {
   assert.throws(() => ToolSettings.parse({ session: {} }), /session/);
 });
 
-test("the key of a spawned session says how deep it is, and of which session it is", () => {
+test("the key of a spawned session says how deep it is, and below which sessions", () => {
   const child = spawnedKey("a", "desk");
   const grandchild = spawnedKey("b", child);
-  assert.deepEqual([child, grandchild, "desk"].map(depthOfKey), [1, 2, 0]);
-  assert.equal(markOfKey(child), markOfKey(spawnedKey("c", "desk")));
-  assert.notEqual(markOfKey(child), markOfKey(grandchild));
-  assert.equal(markOfKey("agent:a:main"), null);
-  const longest = spawnedKey("a".repeat(64), spawnedKey("a".repeat(64), child));
-  assert.ok(longest.length <= 128, longest);
+  const last = spawnedKey("a".repeat(64), grandchild);
+  assert.deepEqual([child, grandchild, last, "desk"].map(depthOfKey), [1, 2, 3, 0]);
+  assert.ok(last.length <= 128, last);
+  const isBelow = (key: string, parent: string) => key.includes(markBelow(parent));
+  for (const key of [child, grandchild, last]) {
+    assert.ok(isBelow(key, "desk"), key);
+    assert.ok(!isBelow(key, key), key);
+    assert.ok(!isBelow(key, spawnedKey("a", "desk")), key);
+  }
+  assert.deepEqual([isBelow(last, child), isBelow(child, grandchild)], [true, false]);
+  assert.equal(markBeside(child), markBelow("desk"));
+  assert.equal(markBeside(grandchild), markBelow(child));
+  assert.equal(markBeside("agent:a:main"), null);
+  // Whoever started it elsewhere has named it so.
+  const foreign = "agent:a:subagent:subagent:1";
+  const below = spawnedKey("a".repeat(64), foreign);
+  assert.deepEqual([depthOfKey(foreign), depthOfKey(below)], [2, 3]);
+  assert.ok(below.length <= 128 && isBelow(below, foreign), below);
 });
 
 test("the chat of a session's key has its account and thread", () => {

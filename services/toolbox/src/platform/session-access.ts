@@ -3,7 +3,7 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import { getSession, listSessions, type Session } from "@switchyard/contracts/sessions";
 import type { ToolContext } from "../tool.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
-import { agentOfKey, childMark, depthOfKey } from "./session-names.ts";
+import { agentOfKey, depthOfKey, markBelow } from "./session-names.ts";
 import type { CurrentSettings } from "@switchyard/service/settings-file";
 import type { ToolSettings } from "./tool-settings.ts";
 
@@ -144,40 +144,47 @@ export function isAmong(patterns: readonly string[], agent: string): boolean {
 
 /** Keys of what was started from a session, at any depth. */
 async function treeOf(
-  { asCaller, settings }: AccessParts,
+  { asCaller }: AccessParts,
   context: ToolContext,
   session: string,
 ): Promise<ReadonlySet<string>> {
-  const { maxSpawnDepth } = (await settings()).subagents;
-  const found = new Set<string>();
-  let parents = [session];
-  while (parents.length > 0) {
-    const children = await Promise.all(
-      parents.map((parent) => childrenOf(asCaller, context, parent)),
-    );
-    const keys = children.flat().map(({ key }) => key);
-    parents = keys.filter((key) => !found.has(key) && depthOfKey(key) < maxSpawnDepth);
-    for (const key of keys) found.add(key);
-  }
-  return found;
+  const below = await markedBy(asCaller, context, markBelow(session));
+  return new Set(below.map(({ key }) => key));
 }
 
-/** What was started from a session, the one used last first. */
+/** What was started from a session itself, the one used last first. */
 export async function childrenOf(
   asCaller: AsCaller,
   context: ToolContext,
   parent: string,
 ): Promise<Session[]> {
-  return markedBy(asCaller, context, childMark(parent));
+  const depth = depthOfKey(parent) + 1;
+  const below = await markedBy(asCaller, context, markBelow(parent));
+  return below.filter(({ key }) => depthOfKey(key) === depth);
 }
 
-/** Sessions whose keys have a mark of `childMark`. */
+/** Sessions whose keys have a mark of `markBelow` or `markBeside`. */
 export async function markedBy(
   asCaller: AsCaller,
   context: ToolContext,
   mark: string,
 ): Promise<Session[]> {
-  const query = { search: mark, limit: 200 };
-  const { sessions } = await asCaller(context, listSessions, query).catch(asToolError);
-  return sessions;
+  // A label may look like anything.
+  return (await sessionsNamed(asCaller, context, mark)).filter(({ key }) => key.includes(mark));
+}
+
+/** All sessions with a text in their key or label. */
+export async function sessionsNamed(
+  asCaller: AsCaller,
+  context: ToolContext,
+  search: string,
+): Promise<Session[]> {
+  const found: Session[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const query = { search, limit: 200, ...(cursor !== undefined && { cursor }) };
+    const page = await asCaller(context, listSessions, query).catch(asToolError);
+    found.push(...page.sessions);
+    cursor = page.next;
+  }
+  return found;
 }

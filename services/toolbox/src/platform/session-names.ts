@@ -42,25 +42,40 @@ export function chatOfKey(key: string): AddressInput | null {
   };
 }
 
+/**
+ * What leads to a spawned session: a digest of the session where it began, and one part for each level below. So what is below a session is known by its key
+ * alone, also when sessions in between are gone. Null for any other key.
+ */
+function pathOfKey(key: string): string | null {
+  return /subagent:([0-9a-f]{12}(?:-[0-9a-f]{10})+)$/.exec(key)?.[1] ?? null;
+}
+
 /** How deep a session stands below one that nobody's tool has started. */
 export function depthOfKey(key: string): number {
+  const levels = pathOfKey(key)?.split("-").slice(2) ?? [];
+  return levels.length + wordsOf(key);
+}
+
+function wordsOf(key: string): number {
   return key.split(":").filter((part) => part === "subagent").length;
 }
 
-/** What the keys of sessions have in common that were started from one session. */
-export function childMark(parent: string): string {
-  return `subagent:${createHash("sha256").update(parent).digest("hex").slice(0, 12)}`;
+/** What the keys have in common of all sessions that were started from one session, at any depth. */
+export function markBelow(parent: string): string {
+  const digest = () => createHash("sha256").update(parent).digest("hex").slice(0, 12);
+  return `subagent:${pathOfKey(parent) ?? digest()}-`;
 }
 
-/** The mark that the key of a spawned session has; null for any other key. */
-export function markOfKey(key: string): string | null {
-  return /subagent:[0-9a-f]{12}(?=-[0-9a-f]+$)/.exec(key)?.[0] ?? null;
+/** The mark that a spawned session's key has in common with what was started beside it; null for any other key. */
+export function markBeside(key: string): string | null {
+  const path = pathOfKey(key);
+  return path === null ? null : `subagent:${path.slice(0, path.lastIndexOf("-") + 1)}`;
 }
 
 /** A new key for what a session starts. */
 export function spawnedKey(agent: string, parent: string): string {
-  const above = "subagent:".repeat(depthOfKey(parent));
-  return `agent:${agent}:${above}${childMark(parent)}-${randomBytes(8).toString("hex")}`;
+  const above = "subagent:".repeat(wordsOf(parent) - (pathOfKey(parent) === null ? 0 : 1));
+  return `agent:${agent}:${above}${markBelow(parent)}${randomBytes(5).toString("hex")}`;
 }
 
 /** A session as `sessions_list` shows it: the fields of OpenClaw's rows that a session here has. */

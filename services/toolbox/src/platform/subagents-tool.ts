@@ -6,8 +6,8 @@ import { ToolError } from "../tool-error.ts";
 import { asToolError } from "./as-caller.ts";
 import { announceTo } from "./announce-to.ts";
 import { jsonResult } from "./json-result.ts";
-import { childrenOf, markedBy, viewerOf, type AccessParts } from "./session-access.ts";
-import { depthOfKey, markOfKey } from "./session-names.ts";
+import { markedBy, viewerOf, type AccessParts } from "./session-access.ts";
+import { depthOfKey, markBelow, markBeside } from "./session-names.ts";
 import { callerShape, NO_SESSION } from "./session-tools.ts";
 
 /** So much time is between two messages of steer to the same session [F12]. */
@@ -40,13 +40,15 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
       const caller = viewer.session ?? NO_SESSION;
       const { maxSpawnDepth } = (await parts.settings()).subagents;
       // One that can start nothing sees what was started beside it.
-      const mark = depthOfKey(caller) < maxSpawnDepth ? null : markOfKey(caller);
-      const children = await (mark === null
-        ? childrenOf(asCaller, context, caller)
-        : markedBy(asCaller, context, mark));
+      const beside = depthOfKey(caller) < maxSpawnDepth ? null : markBeside(caller);
+      const mark = beside ?? markBelow(caller);
+      const depth = depthOfKey(caller) + (beside === null ? 1 : 0);
+      const children = (await markedBy(asCaller, context, mark)).filter(
+        ({ key }) => depthOfKey(key) === depth,
+      );
       if (action === "list") return jsonResult(listed(children, { caller, recentMinutes }));
       if (target === "") throw new ToolError(`${action} needs a target; subagents list has them.`);
-      if (action === "kill") return kill(parts, context, { children, target });
+      if (action === "kill") return kill(parts, context, { children, mark, target });
       if (message.trim() === "") throw new ToolError("steer needs a message.");
       if (message.length > 4_000)
         throw new ToolError(`Message too long (${message.length} chars, max 4000).`);
@@ -92,16 +94,23 @@ function createPauses(now: () => number) {
 async function kill(
   parts: AccessParts,
   context: ToolContext,
-  { children, target }: { readonly children: readonly Session[]; readonly target: string },
+  asked: { readonly children: readonly Session[]; readonly mark: string; readonly target: string },
 ) {
+  const { children, target } = asked;
   const isAll = target === "all" || target === "*";
-  const chosen = isAll ? children : [oneOf(children, target)];
+  const one = isAll ? null : oneOf(children, target);
+  const chosen = one === null ? children : [one];
   const labels: string[] = [];
-  let cascadeKilled = 0;
-  for (const child of chosen) {
+  for (const child of chosen)
     if (await end(parts, context, child)) labels.push(child.label ?? child.key);
-    cascadeKilled += await endBelow(parts, context, child);
-  }
+  // When those above are ended, which start nothing more then; a session in between may have ended or be gone.
+  const mark = one === null ? asked.mark : markBelow(one.key);
+  const ended = new Set(chosen.map(({ key }) => key));
+  const below = (await markedBy(parts.asCaller, context, mark))
+    .filter(({ key }) => !ended.has(key))
+    .toSorted((left, right) => depthOfKey(left.key) - depthOfKey(right.key));
+  let cascadeKilled = 0;
+  for (const session of below) if (await end(parts, context, session)) cascadeKilled += 1;
   if (labels.length + cascadeKilled > 0 || isAll) {
     const counts = { killed: labels.length, cascadeKilled };
     return jsonResult({ status: "ok", action: "kill", ...counts, labels });
@@ -119,22 +128,6 @@ async function end(
   const request = { runId: activeRun, reason: "killed by subagents" };
   const { outcome } = await asCaller(context, requestCancel, request).catch(asToolError);
   return outcome !== "ended";
-}
-
-/** Ends what a session started, at any depth, also when its own run is over. Resolves to how many that were. */
-async function endBelow(
-  parts: AccessParts,
-  context: ToolContext,
-  { key }: Session,
-): Promise<number> {
-  const { maxSpawnDepth } = (await parts.settings()).subagents;
-  if (depthOfKey(key) >= maxSpawnDepth) return 0;
-  let ended = 0;
-  for (const child of await childrenOf(parts.asCaller, context, key)) {
-    if (await end(parts, context, child)) ended += 1;
-    ended += await endBelow(parts, context, child);
-  }
-  return ended;
 }
 
 /** By number, key, id, run, label, or how a label or run id begins. */
