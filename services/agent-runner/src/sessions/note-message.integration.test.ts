@@ -68,8 +68,8 @@ test("what was sent to a chat from elsewhere is a notice in its session, once, a
   // A second one finds the session, and stands behind what was said.
   assert.equal(await note("chat", 2, { text: `key sk-${"a1b2c3d4".repeat(4)}` }), "noted");
   await say("chat", "And that?");
-  const { messages } = model.requests.at(-1)?.body as {
-    messages: { role: string; content: string }[];
+  const { messages = [] } = (model.requests.at(-1)?.body ?? {}) as {
+    messages?: { role: string; content: string }[];
   };
   const said = messages.filter(({ role }) => role !== "system");
   assert.deepEqual(

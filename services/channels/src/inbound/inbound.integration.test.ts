@@ -141,17 +141,17 @@ test("what an agent sends to another chat is noted in its session, and a note th
     return (await call(bus, sendChannelMessage, request)).sendId;
   };
   const tool = "message_send";
-  const from = { tool, sessionKey: "agent:demo:desk" };
-  const first = await send("pia", from);
-  const again = await send("pia", { ...from, idempotencyKey: "once" });
-  assert.equal(await send("pia", { ...from, idempotencyKey: "once" }), again);
+  const inDesk = { tool, sessionKey: "agent:demo:desk" };
+  const first = await send("pia", inDesk);
+  const again = await send("pia", { ...inDesk, idempotencyKey: "once" });
+  assert.equal(await send("pia", { ...inDesk, idempotencyKey: "once" }), again);
   const byRun = await send("pia", { runId: "job-1" });
   const teamA = await world.bus("team-a");
   const others = [
     // In the chat of its own session, by hand, and by somebody whose sessions they are not.
     await send("pia", { tool, sessionKey: "agent:demo:loopback:main:direct:pia" }),
     await send("pia", {}),
-    await send("pia", from, teamA),
+    await send("pia", inDesk, teamA),
   ];
   const [note] = await until(() => noted.get(first));
   assert.partialDeepStrictEqual(note, {
@@ -165,7 +165,7 @@ test("what an agent sends to another chat is noted in its session, and a note th
   await until(() => noted.has(byRun) && noted.has(again));
 
   isAway = true;
-  const late = await send("zoe", from);
+  const late = await send("zoe", inDesk);
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
   await delay(1_000);
   isAway = false;

@@ -76,11 +76,10 @@ export async function attachFiles(
       `The task has ${task.length} characters, which leave no room for the names of its attachments; ${MOST_TASK} do.`,
     );
   const relDir = mountPath ?? `${DIRECTORY}/${randomBytes(8).toString("hex")}`;
-  const files = attachments.map((attachment) => ({
-    ...attachment,
-    path: `${relDir}/${attachment.name}`,
-    bytes: bytesOf(attachment),
-  }));
+  const files = attachments.map((attachment) => {
+    const { name, content } = attachment;
+    return { name, content, path: `${relDir}/${name}`, bytes: bytesOf(attachment) };
+  });
   const names = new Set(files.map(({ name }) => name.toLowerCase()));
   if (names.size < files.length) throw new ToolError("attachments: two of them have one name.");
   const totalBytes = files.reduce((sum, { bytes }) => sum + bytes.length, 0);
