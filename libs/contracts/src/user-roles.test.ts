@@ -33,6 +33,7 @@ const FOR_SERVICES = [
   "runner.restart",
   "scheduler.restart",
   "sessions.deliver",
+  "sessions.note",
   "sessions.outcome",
   "toolbox.cancel-at",
   "toolbox.recall",
