@@ -29,6 +29,7 @@ const TEXTS = [
   `grt-${"0".repeat(32)}`,
   `key-${"0".repeat(16)}`,
   `ses-${"0".repeat(16)}`,
+  `snd-${"0".repeat(32)}`,
   `ses-${"0".repeat(26)}-0`,
   "text/plain",
   `job-${"0".repeat(16)}`,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo } from "node:net";
 import type { RedisAccess } from "./redis-access.ts";
-import type { RunningServer } from "./server-process.ts";
+import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testRedis, testSentinel } from "./test-servers.ts";
 import { until } from "./until.ts";
 
@@ -38,6 +38,7 @@ export interface GroupSecurity extends GroupTls {
 }
 
 const GROUP = "main";
+const START_ATTEMPTS = 3;
 
 /**
  * A primary with replicas, and three Sentinels that replace it when two of them have not heard it for a second. Resolves when all know each other;
@@ -267,16 +268,30 @@ export async function testRedisCluster({
   return cluster;
 }
 
-async function startNode({
-  tls,
-  more = [],
-  ...rest
-}: {
+interface NodeOptions {
   appendfsync?: "always" | "everysec";
   access?: RedisAccess;
   tls?: GroupTls;
   more?: readonly string[];
-}): Promise<RedisNode & { readonly port: number }> {
+}
+
+/** Its port for TLS has to be chosen before it starts, and somebody else may take it meanwhile. */
+async function startNode(options: NodeOptions): Promise<RedisNode & { readonly port: number }> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startNodeOnce(options);
+    } catch (error) {
+      const isTaken = error instanceof ServerStartError && /already in use/.test(error.output);
+      if (!isTaken || attempt === START_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function startNodeOnce({
+  tls,
+  more = [],
+  ...rest
+}: NodeOptions): Promise<RedisNode & { readonly port: number }> {
   const dataDir = await testDirectory();
   const tlsPort = tls === undefined ? null : await freePort();
   const settings = tls === undefined ? [] : tlsSettings(Number(tlsPort), tls);

@@ -128,10 +128,13 @@ test("carries 10,000 tools through list, event and pins", async () => {
   assert.deepEqual(listed.failures, []);
   const [event] = await discovered("many", 1);
   assert.equal(event?.added.length, 10_000);
-  assert.equal(
-    (await broker.call("many", { tool: tools[9_999]?.name ?? "", args: {} })).text,
-    "fine",
+  // A list of this size keeps a busy machine's broker from its lease, and for a moment nobody owns the server.
+  const answer = await until(() =>
+    broker
+      .call("many", { tool: tools[9_999]?.name ?? "", args: {} })
+      .catch((error: { code?: string }) => error.code !== "no_responders" && Promise.reject(error)),
   );
+  assert.equal(answer.text, "fine");
 });
 
 test("shows findings only when they are asked for", async () => {
