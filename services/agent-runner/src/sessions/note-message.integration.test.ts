@@ -44,7 +44,7 @@ const linesOf = async (session: string) => (await call(team, sessionHistory, { s
 const say = (session: string, message: string, named = "chatter") =>
   call(team, sendToSession, { session, agent: named, message, timeoutSeconds: 30 });
 
-test("what was sent to a chat from elsewhere is a notice in its session, once, and the next run is told of it [F13]", async () => {
+test("a message that was sent to a chat from elsewhere becomes one notice in its session, and the next run gets it [F13]", async () => {
   const about = { tool: "message_send", from: "agent:helper:desk", runId: "task-1" };
   assert.equal(await note("chat", 1, about), "noted");
   assert.equal(await note("chat", 1, about), "known");
