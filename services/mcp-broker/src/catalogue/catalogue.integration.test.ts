@@ -128,7 +128,7 @@ test("carries 10,000 tools through list, event and pins", async () => {
   assert.deepEqual(listed.failures, []);
   const [event] = await discovered("many", 1);
   assert.equal(event?.added.length, 10_000);
-  // A list of this size keeps a busy machine's broker from its lease, and for a moment nobody owns the server.
+  // On a busy machine nobody answers for a moment: probably the list keeps the broker from renewing its lease.
   const answer = await until(() =>
     broker
       .call("many", { tool: tools[9_999]?.name ?? "", args: {} })
