@@ -61,9 +61,13 @@ runner.handle(sessionOutcome, ({ runId }) => {
   };
 });
 const noted = new Map<string, z.output<typeof noteInSession.request>[]>();
+const refused = new Set<string>();
 let isAway = false;
 runner.handle(noteInSession, (request, { fail }) => {
-  if (isAway) throw fail.store_unavailable("not now", { cause: "test" });
+  if (isAway) {
+    refused.add(request.sendId);
+    throw fail.store_unavailable("not now", { cause: "test" });
+  }
   noted.set(request.sendId, [...(noted.get(request.sendId) ?? []), request]);
   return { outcome: "noted" as const };
 });
@@ -167,7 +171,7 @@ test("what an agent sends to another chat is noted in its session, and a note th
   isAway = true;
   const late = await send("zoe", inDesk);
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
-  await delay(1_000);
+  await until(() => refused.has(late));
   isAway = false;
   await until(() => noted.has(late), Boolean, { timeoutMs: 30_000 });
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
