@@ -1,4 +1,5 @@
 import type { Bus } from "@switchyard/bus/connect";
+import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { tokensOf } from "@switchyard/contracts/define";
 import { resumeRun, steerRun } from "@switchyard/contracts/run-commands";
@@ -52,10 +53,10 @@ export async function followRun(
   const run = runTokens(full);
   const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
   let lastSeq = 0;
-  let lastStored = 0;
+  let lastStored: EventPlace | null = null;
   /** The end that this event is, unless the run has gone on. */
   const take = (event: StoredEvent): RunEnd | RunMerge | null => {
-    lastStored = event.sequence;
+    lastStored = placeOf(event);
     // What is refused about a run of somebody else, under the same name, is told here, too.
     if ((payloadOf(event, runRejected)?.runId ?? full) !== full) return null;
     const seq = seqOf(event);
@@ -82,9 +83,9 @@ export async function followRun(
     }
     if (end !== null || stopAtEnd) return end;
     if (signal?.aborted === true) return null;
-    const first = lastStored === 0 ? options.patience : undefined;
+    const first = lastStored === null ? options.patience : undefined;
     first?.onNothing();
-    const from = lastStored === 0 ? "beginning" : { sequence: lastStored + 1 };
+    const from = lastStored === null ? "beginning" : { after: lastStored };
     const missed = new AbortController();
     const timer =
       first === undefined ? undefined : setTimeout(() => missed.abort(), first.seconds * 1_000);

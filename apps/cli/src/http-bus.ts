@@ -135,7 +135,7 @@ class HttpCarrier implements Carrier {
 
   async *#readRun(run: Run, options: ReadEventsOptions): AsyncGenerator<StoredEvent, void> {
     const { from, stopAtEnd = false } = options;
-    const after = typeof from === "string" ? 0 : from.sequence - 1;
+    const after = afterOf(from);
     const follow = { ...this.#following(options), after, stopAtEnd };
     try {
       for await (const message of this.#client.followRun(`${run.owner}~${run.name}`, follow)) {
@@ -192,17 +192,23 @@ function runOf(filters: readonly string[]): Run | null {
   return owner === undefined || name === undefined ? null : { owner, name };
 }
 
-/** Over HTTP an event's place is its number in the run. */
+/** The number in the run that is known already. */
+function afterOf(from: ReadEventsOptions["from"]): number {
+  if (typeof from === "string") return 0;
+  return "after" in from ? from.after.sequence : from.sequence - 1;
+}
+
+/** Over HTTP an event's place is its number in the run; in the stream of all events it begins with the sequence. */
 function stored(
   subject: string,
-  { id, data }: { readonly id: number | null; readonly data: unknown },
+  { id, data }: { readonly id: number | string | null; readonly data: unknown },
 ): StoredEvent {
   const { at } = Object(data) as { readonly at?: unknown };
   return {
     subject,
     contract: eventOfSubject(subject),
     payload: data,
-    sequence: id ?? 0,
+    sequence: Number.parseInt(String(id ?? 0), 10),
     time: typeof at === "string" ? new Date(at) : new Date(),
     correlationId: null,
   };

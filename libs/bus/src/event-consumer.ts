@@ -4,20 +4,21 @@ import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { nanos } from "@nats-io/transport-node";
 import type { Connection } from "./connection.ts";
+import type { EventPlace } from "./event-place.ts";
 import { jetStreamError, type ApiError } from "./infrastructure-errors.ts";
 import { randomHex } from "./random-hex.ts";
 import { parseObject } from "./wire.ts";
 
-/** Where a consumer begins: at a sequence of the stream, or behind what is stored now. */
-export type EventStart = number | "now";
+/** Where a consumer begins: at a sequence of the stream, at a time by the server's clock, or behind what is stored now. */
+export type EventStart = { readonly sequence: number } | { readonly timeMs: number } | "now";
 
 /** A consumer of events that the server made for one reader. */
 export interface EventConsumer {
   readonly name: string;
   /** Stored events that the filters select, when it was made. */
   readonly pending: number;
-  /** The sequence that it begins at. */
-  readonly first: number;
+  /** The last sequence that it leaves out, and when it was made by the server's clock. */
+  readonly begin: EventPlace;
 }
 
 const CREATE = `$JS.API.CONSUMER.CREATE.${STREAM_NAMES.events}`;
@@ -37,6 +38,7 @@ const MARK_DIGITS = 16;
 /** `$JS.API.CONSUMER.CREATE`: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
 interface Answer {
   readonly error?: ApiError;
+  readonly created?: string;
   readonly num_pending?: number;
   readonly delivered?: { readonly stream_seq?: number };
 }
@@ -50,6 +52,8 @@ export async function makeEventConsumer(
   filters: readonly string[],
   start: EventStart,
 ): Promise<EventConsumer> {
+  if (typeof start === "object" && "timeMs" in start && filters.length > 1)
+    return makeEventConsumer(connection, filters, await sequenceAt(connection, start));
   // The server takes a request that repeats what is there for the same one: no two readers share a name by accident.
   const description = `reader ${randomHex(MARK_DIGITS)}`;
   let unanswered = 0;
@@ -63,10 +67,24 @@ export async function makeEventConsumer(
     if (answer.error?.err_code === NAME_TAKEN) continue;
     if (answer.error !== undefined)
       throw jetStreamError(`stream ${STREAM_NAMES.events}`, answer.error);
-    const { num_pending: pending = 0, delivered } = answer;
-    return { name, pending, first: start === "now" ? (delivered?.stream_seq ?? 0) + 1 : start };
+    const { num_pending: pending = 0, delivered, created = "" } = answer;
+    const storedAtMs = Date.parse(created) || Date.now();
+    return { name, pending, begin: { sequence: delivered?.stream_seq ?? 0, storedAtMs } };
   }
   throw allInUse(connection.user);
+}
+
+/**
+ * The sequence that a time stands for. With several filters nats-server begins at the first message of one of them, past messages of
+ * the others (`selectStartingSeqNo` in its consumer.go): so it is asked without any, which whoever may give several may do.
+ */
+async function sequenceAt(
+  connection: Connection,
+  time: { readonly timeMs: number },
+): Promise<{ sequence: number }> {
+  const { name, begin } = await makeEventConsumer(connection, [], time);
+  await deleteEventConsumer(connection, name);
+  return { sequence: begin.sequence + 1 };
 }
 
 /** Frees the name of a consumer; without a connection, and when that fails, the server does it after some seconds. */
@@ -95,9 +113,7 @@ async function create(
     name,
     description,
     ...(isSingle ? { filter_subject: filter } : { filter_subjects: filters }),
-    ...(start === "now"
-      ? { deliver_policy: "new" }
-      : { deliver_policy: "by_start_sequence", opt_start_seq: start }),
+    ...policyOf(start),
     ack_policy: "none",
     max_deliver: -1,
     mem_storage: true,
@@ -115,6 +131,13 @@ async function create(
     if (error instanceof ServiceError && error.code === "timeout") return error;
     throw error;
   }
+}
+
+function policyOf(start: EventStart): Readonly<Record<string, unknown>> {
+  if (start === "now") return { deliver_policy: "new" };
+  if ("sequence" in start)
+    return { deliver_policy: "by_start_sequence", opt_start_seq: start.sequence };
+  return { deliver_policy: "by_start_time", opt_start_time: new Date(start.timeMs).toISOString() };
 }
 
 /** A team's names from a place chosen at random, so that its readers seldom try those of each other. */

@@ -6,8 +6,8 @@ import type { z } from "zod";
 import { ClaimError } from "./claim-check.ts";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Receiver } from "./connection.ts";
-import type { EventStart } from "./event-consumer.ts";
-import { EventReading, type DeliveredEvent } from "./event-reading.ts";
+import type { EventPlace } from "./event-place.ts";
+import { EventReading, type DeliveredEvent, type ReadingStart } from "./event-reading.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { subscribe } from "./subscription.ts";
 import { parseJson } from "./wire.ts";
@@ -18,7 +18,7 @@ export interface StoredEvent {
   readonly contract: Event | null;
   /** The JSON value as it was published; null when it cannot be read. */
   readonly payload: unknown;
-  /** Position in the stream: start there + 1 to go on. */
+  /** Position in the stream; with `time` the place that a reader goes on behind (`placeOf` of `event-place`). */
   readonly sequence: number;
   readonly time: Date;
   readonly correlationId: string | null;
@@ -27,7 +27,12 @@ export interface StoredEvent {
 export interface ReadEventsOptions {
   /** Subjects with wildcards, such as `yard.evt.run.{owner}.{runId}.*`. Clients that may read their own events only can give one. */
   readonly filters: readonly string[];
-  readonly from: "beginning" | "now" | { readonly sequence: number };
+  /** `after`: behind the last event that the reader had. A number alone, of a reader that knows no time, may by now be another event's. */
+  readonly from:
+    | "beginning"
+    | "now"
+    | { readonly after: EventPlace }
+    | { readonly sequence: number };
   /** Ends the reading without an error. */
   readonly signal?: AbortSignal;
   /** Ends after what is stored at the start of the reading. */
@@ -38,7 +43,8 @@ export interface ReadEventsOptions {
 
 /**
  * Reads stored events in order, each once, and then waits for new ones. A reading survives
- * connection losses. A user that may read its own events only has 32 readings at a time, in all its processes.
+ * connection losses, and a stream that lost its end in a crash or was restored: it goes on with everything that is stored from then on.
+ * Of what the reader had and the stream lost, it gets what is published again a second time. A user that may read its own events only has 32 readings at a time, in all its processes.
  * Rejects with a ServiceError when the stream is missing or may not be read, with `overloaded` when there are too many.
  */
 export async function* readEvents(
@@ -99,7 +105,7 @@ export function subscribeLive<L extends Live>(
 async function open(
   connection: Connection,
   filters: readonly string[],
-  start: EventStart,
+  start: ReadingStart,
 ): Promise<EventReading> {
   try {
     return await EventReading.open(connection, filters, start);
@@ -108,9 +114,12 @@ async function open(
   }
 }
 
-function startOf(from: ReadEventsOptions["from"]): EventStart {
+function startOf(from: ReadEventsOptions["from"]): ReadingStart {
   if (from === "now") return "now";
-  return from === "beginning" ? 1 : Math.max(1, from.sequence);
+  if (from === "beginning") return { sequence: 1 };
+  if ("sequence" in from) return { sequence: Math.max(1, from.sequence) };
+  // Behind nothing is the beginning.
+  return from.after.sequence < 1 ? { sequence: 1 } : from;
 }
 
 async function storedEvent(

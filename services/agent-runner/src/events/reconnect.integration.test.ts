@@ -1,5 +1,6 @@
 import { connectBus } from "@switchyard/bus/connect";
-import { readEvents } from "@switchyard/bus/events";
+import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
+import { readEvents, type ReadEventsOptions } from "@switchyard/bus/events";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
@@ -9,7 +10,7 @@ const lab = await startLab();
 await lab.runner();
 const RECONNECTS = 20;
 
-test("a client that reconnects 20 times by the last sequence reads each event once, in order [run-goal-8]", async () => {
+test("a client that reconnects 20 times by the last event reads each event once, in order [run-goal-8]", async () => {
   let count = 0;
   lab.peers.tools.set("next", () => `${(count += 1)}`);
   const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };
@@ -17,7 +18,7 @@ test("a client that reconnects 20 times by the last sequence reads each event on
   const plan = { steps: [{ calls, repeat }], answer: "done" };
   lab.peers.agents.set("walker", agent("walker", { maxSteps: 31, plan }));
   const read: unknown[] = [];
-  let next = 1;
+  let last: EventPlace | null = null;
   let isOver = false;
   await lab.command("walker", { runId: "watched", input: "x" });
   for (let connection = 0; connection <= RECONNECTS; connection += 1) {
@@ -25,9 +26,10 @@ test("a client that reconnects 20 times by the last sequence reads each event on
     // Another number each time, some of them none; the last one reads to the end.
     let left = connection === RECONNECTS ? Infinity : (connection * 7) % 6;
     const filters = ["yard.evt.run.cli.watched.*"];
+    const from: ReadEventsOptions["from"] = last === null ? "beginning" : { after: last };
     if (left > 0)
-      for await (const event of readEvents(bus, { filters, from: { sequence: next } })) {
-        next = event.sequence + 1;
+      for await (const event of readEvents(bus, { filters, from })) {
+        last = placeOf(event);
         read.push((event.payload as { seq: number }).seq); // every event of a run has one
         isOver = event.subject.endsWith(".finished");
         left -= 1;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "@switchyard/bus/connect";
+import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { follow } from "@switchyard/bus/follow";
 import { runLive } from "@switchyard/contracts/run-events";
@@ -140,11 +141,11 @@ function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
   const ending = new AbortController();
   const { signal } = ending;
   let isOpen = false;
-  let last: number | null = null;
+  let last: EventPlace | null = null;
   const read = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
-        const from = last === null ? ("now" as const) : { sequence: last + 1 };
+        const from = last === null ? ("now" as const) : { after: last };
         const onOpen = (): void => {
           isOpen = true;
           opened.resolve();
@@ -155,7 +156,7 @@ function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
           signal,
           onOpen,
         })) {
-          last = event.sequence;
+          last = placeOf(event);
           tell(event);
         }
       } catch (err) {
