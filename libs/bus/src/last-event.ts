@@ -2,6 +2,7 @@ import { JetStreamApiError, jetstreamManager, type StoredMsg } from "@nats-io/je
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
+import type { EventPlace } from "./event-place.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 
 /** The payload of the last stored event of a subject, as JSON text; null when nothing is stored. Rejects with a ServiceError. */
@@ -10,13 +11,15 @@ export async function lastEventText(bus: Bus, subject: string): Promise<string |
   return found === null ? null : new TextDecoder().decode(found.data);
 }
 
-/** The sequence of the last event that is stored, of whatever subject; 0: none was. Rejects with a ServiceError. */
-export async function lastEventSequence(bus: Bus): Promise<number> {
+/** The place of the last event that was stored, of whatever subject; its sequence is 0 when none was. Rejects with a ServiceError. */
+export async function lastEventPlace(bus: Bus): Promise<EventPlace> {
   const { nc, user } = connectionOf(bus);
   const name = STREAM_NAMES.events;
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    return (await manager.streams.info(name)).state.last_seq;
+    const { last_seq: sequence, last_ts: time } = (await manager.streams.info(name)).state;
+    // Of a stream that never had any, the time is the year 1.
+    return { sequence, storedAtMs: Math.max(0, Date.parse(time)) };
   } catch (error) {
     throw infrastructureError(error, user, name);
   }

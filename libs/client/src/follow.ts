@@ -24,10 +24,10 @@ export type RunMessage = {
   };
 }[keyof RunEvents];
 
-/** An event of the stream of all events; `id` is its place there. */
+/** An event of the stream of all events; `id` is its place there, which goes into `after` as it is. */
 export interface StreamMessage {
   readonly event: string;
-  readonly id: number | null;
+  readonly id: string | null;
   readonly data: unknown;
 }
 
@@ -49,8 +49,9 @@ export async function* followRun(
   const isDone = (): boolean => hasEnded || options.stopAtEnd === true;
   for await (const message of followStream(open, options, isDone)) {
     if (message.event !== "delta") hasEnded = RUN_ENDS.has(message.event);
+    const id = message.id === null ? null : Number(message.id);
     // The gateway's contract for this stream; `Operations` and `RunEvents` are generated from the same ones.
-    yield message as RunMessage;
+    yield { ...message, id } as RunMessage;
   }
 }
 
@@ -82,7 +83,7 @@ export async function* followStream(
       if (response.body === null) throw new TypeError("the stream has no body");
       for await (const { event, id, data } of readSentEvents(response.body, control)) {
         if (id !== null) lastId = id;
-        yield { event, id: id === null ? null : Number(id), data: JSON.parse(data) as unknown };
+        yield { event, id, data: JSON.parse(data) as unknown };
       }
       if (isDone()) return;
     } catch (error) {

@@ -14,7 +14,8 @@ import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { adminUser, client, cliUser, serviceUsers } from "@switchyard/contracts/topology";
 import type { UserRole } from "@switchyard/contracts/user-roles";
 import { createUserKey as createKey } from "@switchyard/contracts/user-tokens";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testNatsWithPast, type NatsWithPast } from "@switchyard/local-servers/test-nats-past";
+import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 
 const services = fileURLToPath(new URL("../../", import.meta.url));
@@ -25,6 +26,7 @@ export interface Gateway {
 }
 
 export interface GatewayWorld {
+  readonly nats: NatsWithPast;
   readonly redisUrl: string;
   connectAs(user: string): Promise<Bus>;
   startGateway(env?: Readonly<Record<string, string>>): Promise<Gateway>;
@@ -48,7 +50,7 @@ export async function startGatewayWorld(
     adminUser,
     ...teams.map((name) => client(name, "A team")),
   ].map((user) => ({ user, key: createUserKey() }));
-  const nats = await testNats({
+  const nats = await testNatsWithPast({
     authorization: natsAuthorization({
       users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
     }),
@@ -79,6 +81,7 @@ export async function startGatewayWorld(
   });
   const cli = await connectAs("cli");
   return {
+    nats,
     redisUrl: redis.url,
     connectAs,
     async startGateway(env = {}) {

@@ -59,7 +59,7 @@ const EXAMPLES: readonly string[] = [
   `webhooks edit whk-4a5b6c7d8e9f0a1b --event 'run.*' --any-agent`,
   `webhooks deliveries whk-4a5b6c7d8e9f0a1b`,
   `webhooks redeliver whk-4a5b6c7d8e9f0a1b`,
-  `webhooks redeliver whk-4a5b6c7d8e9f0a1b msg_4711_4a5b6c7d8e9f0a1b`,
+  `webhooks redeliver whk-4a5b6c7d8e9f0a1b msg_0c1d2e3f4a5b6c7d8e9f0a1b_4a5b6c7d8e9f0a1b`,
   `webhooks remove whk-4a5b6c7d8e9f0a1b --yes`,
   `webhooks hooks`,
   `mcp serve`,

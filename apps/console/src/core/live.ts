@@ -31,7 +31,7 @@ export function startLive(): void {
     else if (!wantsNotes.value)
       hiding = setTimeout(() => void (isVisible.value = false), HIDDEN_MS);
   });
-  let lastId: number | null = null;
+  let lastId: string | null = null;
   effect(() => {
     if (session.value.phase !== "signed-in" || !isVisible.value) return undefined;
     if (!session.value.me.may.includes("GET /events")) return undefined;

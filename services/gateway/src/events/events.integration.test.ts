@@ -97,6 +97,7 @@ async function read(
 
 const runOf = ({ messages }: Reading) =>
   (messages[0]?.data as { runId: string } | undefined)?.runId;
+const idOf = ({ messages }: Reading, index: number) => messages.at(index)?.id ?? assert.fail();
 const idsOf = (messages: readonly Message[]) =>
   messages.flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
 const seqsOf = ({ messages }: Reading) => messages.map(({ data }) => (data as { seq: number }).seq);
@@ -150,11 +151,20 @@ test("another caller's run and events are not told, whether or not they exist", 
   await until(() => Promise.resolve(all.messages.length === 1));
   assert.equal(runOf(all), "mallory~own");
   await tell("mallory", "own", 2);
-  const later = await read(url, "/events", { key, after: all.messages[0]?.id });
-  await until(() => Promise.resolve(later.messages.length === 1));
-  assert.deepEqual(later.messages[0]?.event, "steered");
+  const after = idOf(all, 0);
+  assert.match(after, /^\d+-\d{13}$/);
+  const later = await read(url, "/events", { key, after });
+  // As ids were before there was a time in them.
+  const older = await read(url, "/events", { key, after: after.split("-")[0] });
+  for (const { messages } of [later, older]) {
+    await until(() => Promise.resolve(messages.length === 1));
+    assert.equal(messages[0]?.event, "steered");
+  }
   assert.deepEqual(foreign.messages, []);
-  for (const reading of [all, foreign, later]) reading.stop();
+  for (const reading of [all, foreign, later, older]) reading.stop();
+  for (const wrong of [`${after}-1`, "5-", "-5", "5-12345678901234", "x"])
+    assert.equal((await read(url, "/events", { key, after: wrong })).status, 400, wrong);
+  assert.equal((await read(url, "/runs/own/events", { key, after })).status, 400);
 });
 
 test("an approver hears of everybody's approvals and of nothing else that is not theirs; others hear of their own", async () => {
@@ -347,4 +357,37 @@ test("a run that goes on after an end is followed to its last one, also by a rea
     assert.equal(await reading.ended, true);
     assert.deepEqual(idsOf(reading.messages), expected);
   }
+});
+
+test("readers hear what gets the numbers of events that nats-server has lost, also those that come with the id of one", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("hal", ["viewer"]);
+  const isUp = () => Promise.resolve(runner.status === "connected");
+  const there = await read(url, "/events?noun=run", { key });
+  const follows = await read(url, "/runs/lossy/events", { key });
+  const readers = [there, follows];
+  await tell("hal", "lossy", 1);
+  await until(() => Promise.resolve(readers.every(({ messages }) => messages.length === 1)));
+  await world.nats.remember();
+  await until(isUp);
+  for (const seq of [2, 3, 4]) await tell("hal", "lossy", seq);
+  await until(() => Promise.resolve(readers.every(({ messages }) => messages.length === 4)));
+  const lost = idOf(there, -1);
+  await world.nats.goBack();
+  await until(isUp);
+  // The last of them has the number of the event that is named.
+  for (const seq of [5, 6, 7]) await tell("hal", "lossy", seq);
+  const late = [
+    await read(url, "/events?noun=run", { key, after: lost }),
+    await read(url, "/events", { key, after: lost }),
+  ];
+  await tell("hal", "lossy", 8);
+  for (const reading of [...readers, ...late]) {
+    await until(() => Promise.resolve(seqsOf(reading).at(-1) === 8));
+    reading.stop();
+  }
+  const [number = ""] = lost.split("-");
+  assert.ok(idOf(there, -2).startsWith(`${number}-`), `${idOf(there, -2)} is not ${lost} again`);
+  for (const reading of readers) assert.deepEqual(seqsOf(reading), upTo(8));
+  for (const reading of late) assert.deepEqual(seqsOf(reading), [5, 6, 7, 8]);
 });

@@ -1,6 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
-import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
+import { readEvents, type ReadEventsOptions, type StoredEvent } from "@switchyard/bus/events";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";
@@ -42,7 +43,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   await checkVisible(parts.bus, user, runId);
   const owner = ownerOfRun(runId) ?? user.caller;
   const name = runId.slice(runId.indexOf("~") + 1);
-  const after = lastEventId(c);
+  const after = lastSeq(c);
   const isFollowed = c.req.query("follow") !== "false";
   const stream = openStream(c, parts);
   const reader = new RunReader(stream, after);
@@ -97,17 +98,18 @@ export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<
   checkRights(user);
   const { noun, id } = c.req.query();
   const filters = filtersFor(user, noun, id);
-  const after = lastEventId(c);
+  const { last: known, from } = lastPlace(c);
   const stream = openStream(c, parts);
-  let last = after;
+  let last = known;
   const send = (event: StoredEvent): void => {
-    if (event.sequence <= last) return;
-    last = event.sequence;
-    stream.send({ event: nameOf(event), id: event.sequence, data: event.payload });
+    const place = placeOf(event);
+    if (last !== null && hasPassed(last, place)) return;
+    last = place;
+    stream.send({ event: nameOf(event), id: idOf(place), data: event.payload });
   };
   attach(c, parts, stream, {
     filters,
-    from: after === 0 ? null : { sequence: after + 1 },
+    from,
     isMine: ({ subject }) => filters.some((filter) => isWithin(subject, filter)),
     take: send,
   });
@@ -117,7 +119,7 @@ export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<
 interface Feed {
   readonly filters: readonly string[];
   /** From where the stream is read before what comes; null: from now. */
-  readonly from: "beginning" | { readonly sequence: number } | null;
+  readonly from: Exclude<ReadEventsOptions["from"], "now"> | null;
   readonly isMine: (event: StoredEvent) => boolean;
   readonly take: (event: StoredEvent) => void;
   /** Called when all that is stored was taken, and after each event from then on. */
@@ -135,13 +137,13 @@ function attach(
   feed: Feed,
 ): void {
   let isCaughtUp = false;
-  let heard = 0;
+  let heard: EventPlace | null = null;
   const stopEvents = hub.onEvent((event) => {
     if (!feed.isMine(event)) return;
     if (isCaughtUp) {
       feed.take(event);
       feed.settle?.();
-    } else heard = event.sequence;
+    } else heard = placeOf(event);
   });
   const stops = [
     stopEvents,
@@ -158,15 +160,19 @@ function attach(
     const closing = new AbortController();
     const stop = stream.onClose(() => closing.abort());
     const options = { filters, stopAtEnd: true, signal: closing.signal };
-    for (let from = feed.from, last = 0; from !== null; from = { sequence: last + 1 }) {
-      const atLeast = heard;
+    let { from } = feed;
+    while (from !== null) {
+      const before: EventPlace | null = heard;
+      let last: EventPlace | null = null;
       for await (const event of readEvents(bus, { ...options, from })) {
-        last = event.sequence;
+        last = placeOf(event);
         feed.take(event);
         await stream.room();
       }
-      last = Math.max(last, atLeast);
-      if (heard <= last || stream.isClosed) break;
+      const hasAll =
+        heard === before || (last !== null && heard !== null && hasPassed(last, heard));
+      if (hasAll || stream.isClosed) break;
+      if (last !== null) from = { after: last };
     }
     stop();
     isCaughtUp = true;
@@ -275,12 +281,37 @@ function isWithin(subject: string, filter: string): boolean {
   });
 }
 
-/** 0 without one. */
-function lastEventId(c: Context<GatewayEnv>): number {
-  const text = c.req.header("last-event-id") ?? c.req.query("after") ?? "0";
-  if (!/^\d{1,15}$/.test(text))
-    throw badRequest("Last-Event-ID is the id of an event of this stream");
-  return Number(text);
+/** The number of the last event of a run that the reader has; 0 without one. */
+function lastSeq(c: Context<GatewayEnv>): number {
+  const text = lastEventId(c);
+  return /^\d{1,15}$/.test(text) ? Number(text) : notAnId();
+}
+
+/** As {@link lastPlace} reads it. */
+function idOf({ sequence, storedAtMs }: EventPlace): string {
+  return `${sequence}-${storedAtMs}`;
+}
+
+/** The place of the last event of the stream of all events that the reader has, and from where it goes on. */
+function lastPlace(c: Context<GatewayEnv>): Pick<Feed, "from"> & { last: EventPlace | null } {
+  const [, digits, time] = /^(\d{1,15})(?:-(\d{1,13}))?$/.exec(lastEventId(c)) ?? notAnId();
+  const sequence = Number(digits);
+  if (sequence === 0) return { last: null, from: null };
+  if (time === undefined) {
+    // An id of before there was a time in it: whatever has a number up to that one and is stored by now.
+    const last = { sequence, storedAtMs: Date.now() };
+    return { last, from: { sequence: sequence + 1 } };
+  }
+  const last = { sequence, storedAtMs: Number(time) };
+  return { last, from: { after: last } };
+}
+
+function lastEventId(c: Context<GatewayEnv>): string {
+  return c.req.header("last-event-id") ?? c.req.query("after") ?? "0";
+}
+
+function notAnId(): never {
+  throw badRequest("Last-Event-ID is the id of an event of this stream");
 }
 
 function badRequest(detail: string): Problem {

@@ -15,10 +15,11 @@ const event: StoredEvent = {
 };
 
 function subscription(changes: Partial<Subscription & Subscription["webhook"]> = {}): Subscription {
-  const { owner = "team-a", after = 6, ...webhook } = changes;
+  const { owner = "team-a", after = 6, afterMs, ...webhook } = changes;
   return {
     owner,
     after,
+    ...(afterMs !== undefined && { afterMs }),
     secret: "whsec_",
     webhook: {
       id: "whk-0123456789abcdef",
@@ -41,12 +42,33 @@ const made = (subscriptions: Subscription[], one = event, agent: string | null =
 test("a delivery is named after event and webhook, so that reading an event again makes no other one", async () => {
   const [delivery] = await made([subscription()]);
   assert.deepEqual(await made([subscription()]), [delivery]);
-  assert.equal(delivery?.id, "msg_7_0123456789abcdef");
+  assert.ok(delivery !== undefined);
+  assert.match(delivery.id, /^msg_[0-9a-f]{24}_0123456789abcdef$/);
   assert.deepEqual(JSON.parse(delivery.body), {
     type: "run.finished",
     timestamp: "2026-01-01T00:00:00.000Z",
     data: event.payload,
   });
+});
+
+test("an event that is published again after a loss makes the same delivery, and another one with its number does not", async () => {
+  const [delivery] = await made([subscription()]);
+  const time = new Date("2026-01-01T00:00:09Z");
+  const [repeated] = await made([subscription()], { ...event, sequence: 9, time });
+  assert.equal(repeated?.id, delivery?.id);
+  const payload = { runId: "team-a~r1", output: "other" };
+  const [other] = await made([subscription()], { ...event, time, payload });
+  assert.notEqual(other?.id, delivery?.id);
+});
+
+test("a number that is given again is behind the webhook's creation, also of one that was kept without a time", async () => {
+  const afterMs = event.time.getTime();
+  for (const changes of [{ afterMs }, {}]) {
+    const after = subscription({ after: 9, ...changes });
+    assert.deepEqual(await made([after]), [], JSON.stringify(changes));
+    const time = new Date(afterMs + 1);
+    assert.equal((await made([after], { ...event, time })).length, 1, JSON.stringify(changes));
+  }
 });
 
 test("only the owner's events behind the webhook's creation that fit its filter are delivered", async () => {

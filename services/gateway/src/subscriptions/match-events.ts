@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import type { StoredEvent } from "@switchyard/bus/events";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { tokensOf } from "@switchyard/contracts/define";
@@ -12,22 +14,25 @@ export async function deliveriesOf(
   subscriptions: readonly Subscription[],
   { now, agentOf }: { now: number; agentOf: (event: StoredEvent) => Promise<string | null> },
 ): Promise<WebhookDelivery[]> {
-  const { contract, sequence, time, payload } = event;
+  const { contract, subject, time, payload } = event;
   if (contract === null) return [];
-  const tokens: Readonly<Record<string, string>> | null = tokensOf(contract, event.subject);
+  const tokens: Readonly<Record<string, string>> | null = tokensOf(contract, subject);
   const owner = tokens?.["owner"];
   if (owner === undefined) return [];
+  const place = placeOf(event);
   const wanted = subscriptions.filter(
     (one) =>
       one.owner === owner &&
       one.webhook.status === "enabled" &&
-      sequence > one.after &&
+      !hasPassed(beginOf(one), place) &&
       one.webhook.events.some((pattern) => matchesGlob(pattern, contract.name)),
   );
   if (wanted.length === 0) return [];
   const isOfAgents = wanted.some(({ webhook }) => webhook.agent !== null);
   const agent = isOfAgents ? await agentOf(event) : null;
   const data = JSON.stringify(payload);
+  // An event that the stream lost and that is published again has another place, and is the same to the receiver.
+  const digest = createHash("sha256").update(`${subject}\n${data}`).digest("hex").slice(0, 24);
   const isLarge = Buffer.byteLength(data) > MOST_DATA_BYTES;
   const body = JSON.stringify({
     type: contract.name,
@@ -38,7 +43,7 @@ export async function deliveriesOf(
   return wanted
     .filter(({ webhook }) => webhook.agent === null || webhook.agent === agent)
     .map(({ webhook: { id: webhookId } }) => ({
-      id: `msg_${sequence}_${webhookId.slice(4)}`,
+      id: `msg_${digest}_${webhookId.slice(4)}`,
       webhookId,
       event: contract.name,
       body,
@@ -46,4 +51,9 @@ export async function deliveriesOf(
       error: null,
       at: now,
     }));
+}
+
+/** The place behind which its events begin; of an older record the time of its creation. */
+function beginOf({ after, afterMs, webhook }: Subscription): EventPlace {
+  return { sequence: after, storedAtMs: afterMs ?? Date.parse(webhook.createdAt) };
 }

@@ -1,10 +1,11 @@
 import type { Bus } from "@switchyard/bus/connect";
-import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { placeOf } from "@switchyard/bus/event-place";
+import { readEvents, type ReadEventsOptions, type StoredEvent } from "@switchyard/bus/events";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { eventStream } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { deliveriesOf } from "./match-events.ts";
-import type { SubscriptionStore } from "./subscription-store.ts";
+import type { EventCursor, SubscriptionStore } from "./subscription-store.ts";
 
 export interface ReaderParts {
   readonly bus: Bus;
@@ -30,7 +31,7 @@ const AGENTS_KEPT = 1_000;
  * Makes deliveries of the events behind `cursor`, which is the place in the stream up to which all deliveries are written. Subscriptions
  * are read after the events that they are compared with, so one that was answered misses nothing.
  */
-export function readForSubscriptions(parts: ReaderParts, cursor: number): EventReader {
+export function readForSubscriptions(parts: ReaderParts, cursor: EventCursor): EventReader {
   const { bus, log, store, holder, now } = parts;
   const ending = new AbortController();
   const { signal } = ending;
@@ -48,7 +49,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: number): EventR
     const deliveries = [];
     for (const event of events)
       deliveries.push(...(await deliveriesOf(event, subscriptions, { now: now(), agentOf })));
-    const at = { holder, sequence: last.sequence, now: now() };
+    const at = { holder, place: placeOf(last), now: now() };
     const full = await store.enqueue(deliveries, at);
     if (full === null) return ending.abort();
     for (const id of new Set(full)) {
@@ -75,7 +76,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: number): EventR
   };
   const read = async (): Promise<void> => {
     try {
-      const from = { sequence: cursor + 1 };
+      const from = behind(cursor);
       const filters = eventStream.subjects;
       for await (const event of readEvents(bus, { filters, from, signal })) {
         waiting.push(event);
@@ -97,6 +98,10 @@ export function readForSubscriptions(parts: ReaderParts, cursor: number): EventR
       await done;
     },
   };
+}
+
+function behind({ sequence, storedAtMs }: EventCursor): ReadEventsOptions["from"] {
+  return storedAtMs === null ? { sequence: sequence + 1 } : { after: { sequence, storedAtMs } };
 }
 
 /** The agent is in a run's first event alone, which the stream still has. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
-import { lastEventSequence } from "@switchyard/bus/last-event";
+import { lastEventPlace } from "@switchyard/bus/last-event";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { changedMessage } from "@switchyard/contracts/if-version";
 import {
@@ -58,8 +58,9 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
         lastError: null,
       };
       const limit = parts.mostOfCaller;
-      const after = await lastEventSequence(parts.bus);
-      if (!(await store.create({ owner: caller, secret: made.kept, after, webhook }, limit)))
+      const { sequence: after, storedAtMs: afterMs } = await lastEventPlace(parts.bus);
+      const subscription = { owner: caller, secret: made.kept, after, afterMs, webhook };
+      if (!(await store.create(subscription, limit)))
         throw new ServiceError(
           "too_many_webhooks",
           `${caller} has ${limit} webhooks, which is the most: remove one`,

@@ -1,6 +1,6 @@
 // Each is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
 
-/** KEYS: subscriptions, owners, cursor. ARGV: id, record, owner, limit, last sequence. 0: the owner has as many as it may. */
+/** KEYS: subscriptions, owners, cursor. ARGV: id, record, owner, limit, place of the last event. 0: the owner has as many as it may. */
 export const CREATE = `
 if tonumber(redis.call('HGET', KEYS[2], ARGV[3]) or '0') >= tonumber(ARGV[4]) then return 0 end
 redis.call('HINCRBY', KEYS[2], ARGV[3], 1)
@@ -32,12 +32,12 @@ local count = redis.call('HLEN', KEYS[2])
 if count == 0 then
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
   if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('DEL', KEYS[3]) end
-  return {0, 0, 0}
+  return {0, 0, '0'}
 end
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2])
 elseif redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-else return {0, 0, 0} end
-return {1, count, tonumber(redis.call('GET', KEYS[3]) or '0')}
+else return {0, 0, '0'} end
+return {1, count, redis.call('GET', KEYS[3]) or '0'}
 `;
 
 /** KEYS: reader. ARGV: holder. */
@@ -47,7 +47,7 @@ return 1
 `;
 
 /**
- * KEYS: reader, cursor, due, deliveries, pending, subscriptions. ARGV: holder, sequence, now, most pending, then id of the delivery, of
+ * KEYS: reader, cursor, due, deliveries, pending, subscriptions. ARGV: holder, place, now, most pending, then id of the delivery, of
  * its subscription, and record. False: another replica reads; else the subscriptions that have too much pending.
  */
 export const ENQUEUE = `

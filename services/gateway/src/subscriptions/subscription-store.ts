@@ -1,3 +1,4 @@
+import type { EventPlace } from "@switchyard/bus/event-place";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
@@ -10,6 +11,8 @@ export interface Subscription {
   readonly secret: string;
   /** Sequence of the stream behind which its events begin. */
   readonly after: number;
+  /** When the event of that sequence was stored; of older records it is not known. */
+  readonly afterMs?: number;
   readonly webhook: KeptWebhook;
 }
 
@@ -50,6 +53,22 @@ export function openSubscriptionStore(redis: Redis) {
   return { ...records(redis, run), ...reading(run), ...deliveries(redis, run) };
 }
 
+/** Up to where all deliveries are written. Older versions kept no time. */
+export interface EventCursor {
+  readonly sequence: number;
+  readonly storedAtMs: number | null;
+}
+
+/** `<sequence>.<milliseconds>`, of which a replica of an older version takes the number before the point. */
+function cursorText({ sequence, storedAtMs }: EventCursor): string {
+  return storedAtMs === null ? `${sequence}` : `${sequence}.${storedAtMs}`;
+}
+
+function cursorOf(text: string): EventCursor {
+  const [sequence, time] = text.split(".");
+  return { sequence: Number(sequence), storedAtMs: time === undefined ? null : Number(time) };
+}
+
 type Run = (
   script: string,
   keys: readonly string[],
@@ -60,12 +79,13 @@ function records(redis: Redis, run: Run) {
   return {
     /** False when the owner has as many as it may. */
     async create(subscription: Subscription, limit: number): Promise<boolean> {
-      const { webhook, owner, after } = subscription;
+      const { webhook, owner, after, afterMs = null } = subscription;
+      const cursor = cursorText({ sequence: after, storedAtMs: afterMs });
       const record = JSON.stringify(subscription);
       const made = await run(
         scripts.CREATE,
         [ALL, OWNERS, CURSOR],
-        [webhook.id, record, owner, limit, after],
+        [webhook.id, record, owner, limit, cursor],
       );
       return made === 1;
     },
@@ -105,10 +125,10 @@ function reading(run: Run) {
     async lead(
       holder: string,
       leaseMs: number,
-    ): Promise<{ readonly count: number; readonly cursor: number } | null> {
+    ): Promise<{ readonly count: number; readonly cursor: EventCursor } | null> {
       const answer = await run(scripts.LEAD, [READER, ALL, CURSOR], [holder, leaseMs]);
-      const [isLeader = 0, count = 0, cursor = 0] = answer as number[]; // what the script returns
-      return isLeader === 1 ? { count, cursor } : null;
+      const [isLeader, count, cursor] = answer as [number, number, string]; // what the script returns
+      return isLeader === 1 ? { count, cursor: cursorOf(cursor) } : null;
     },
     async leave(holder: string): Promise<void> {
       await run(scripts.LEAVE, [READER], [holder]);
@@ -116,14 +136,14 @@ function reading(run: Run) {
     /** Null: another replica reads, and nothing was written. Else the webhooks for which too much waits. */
     async enqueue(
       found: readonly WebhookDelivery[],
-      { holder, sequence, now }: { holder: string; sequence: number; now: number },
+      { holder, place, now }: { holder: string; place: EventPlace; now: number },
     ): Promise<string[] | null> {
       const answer = await run(
         scripts.ENQUEUE,
         [READER, CURSOR, DUE, DELIVERIES, PENDING, ALL],
         [
           holder,
-          sequence,
+          cursorText(place),
           now,
           MOST_PENDING,
           ...found.flatMap((one) => [one.id, one.webhookId, JSON.stringify(one)]),

@@ -18,6 +18,8 @@ import { createWebhookSecrets } from "./webhook-secrets.ts";
 
 /** Webhooks as Redis keeps them. */
 const ALL = "yard:gateway:{webhooks}:all";
+const CURSOR = "yard:gateway:{webhooks}:cursor";
+const READER = "yard:gateway:{webhooks}:reader";
 
 const world = await startGatewayWorld();
 const keyFile = join(await testDirectory(), "webhooks.key");
@@ -134,11 +136,17 @@ const show = async (id: string) => (await ask("GET", `/${id}`)).body;
 const heardAt = (path: string) => heard.filter((one) => one.path === path);
 
 let runs = 0;
-/** Stores the last event of a run, which is found by its id. */
-async function finish({ owner = "team-a", agent = "", output = "done" } = {}): Promise<string> {
-  const name = `run-${(runs += 1)}`;
+/** Stores the last event of a run, which is found by its id; `again` is the id of one whose event is stored again. */
+async function finish({
+  owner = "team-a",
+  agent = "",
+  output = "done",
+  again = "",
+} = {}): Promise<string> {
+  const number = again === "" ? (runs += 1) : Number(again.split("-").at(-1));
+  const name = `run-${number}`;
   const runId = `${owner}~${name}`;
-  const at = new Date().toISOString();
+  const at = new Date(number).toISOString();
   const tokens = { owner, runId: name };
   if (agent !== "")
     await publishEvent(runner, runStarted, tokens, {
@@ -177,7 +185,7 @@ test("an event of the caller is sent at once, signed as a Standard Webhook, and 
   await until(() => runsAt("/good").includes(own));
   const sent = heardAt("/good")[0] ?? assert.fail();
   assert.equal(sent.body.type, "run.finished");
-  assert.match(sent.id, new RegExp(`^msg_\\d+_${id.slice(4)}$`));
+  assert.match(sent.id, new RegExp(`^msg_[0-9a-f]{24}_${id.slice(4)}$`));
   assert.equal(sent.signature, signatureOf(sent, secret));
   assert.ok(Math.abs(Date.now() / 1_000 - Number(sent.timestamp)) < 60);
   assert.ok(!heard.some(({ body }) => body.data.runId === foreign));
@@ -383,6 +391,45 @@ test("a webhook for which a thousand deliveries wait is disabled, and nothing of
   const { dead = [] } = await show(id);
   assert.equal(dead.length, 100);
   assert.ok(dead.some(({ error }) => /not sent: the webhook is disabled/.test(error)));
+  await ask("DELETE", `/${id}`);
+});
+
+test("what gets the numbers of events that nats-server has lost is sent, and what is published again has the same id", async () => {
+  const isUp = () => Promise.resolve(runner.status === "connected");
+  const { id } = await create("/lossy");
+  const before = await finish();
+  await until(() => runsAt("/lossy").includes(before));
+  await world.nats.remember();
+  await until(isUp);
+  const lost = [await finish(), await finish(), await finish()];
+  await until(() => lost.every((run) => runsAt("/lossy").includes(run)));
+  // Its beginning is a number that is given again, too.
+  const late = await create("/late");
+  await world.nats.goBack();
+  await until(isUp);
+  const [again = ""] = lost;
+  await finish({ again });
+  const later = [await finish(), await finish(), await finish()];
+  for (const path of ["/lossy", "/late"])
+    await until(() => later.every((run) => runsAt(path).includes(run)));
+  const ids = new Set(heardAt("/lossy").map((one) => one.id));
+  assert.equal(ids.size, 1 + lost.length + later.length);
+  assert.deepEqual(new Set(runsAt("/lossy")), new Set([before, ...lost, ...later]));
+  for (const one of [id, late.id]) await ask("DELETE", `/${one}`);
+});
+
+test("a place that an older version kept, without a time, is gone on behind", async () => {
+  const { id } = await create("/older");
+  const read = await finish();
+  await until(() => runsAt("/older").includes(read));
+  await until(async () => /^\d+\.\d{13}$/.test((await redis.get(CURSOR)) ?? ""));
+  // Longer than it takes each replica to see that it is not the one that reads.
+  await redis.set(READER, "nobody", "PX", 1_500);
+  const [sequence = ""] = ((await redis.get(CURSOR)) ?? "").split(".");
+  await redis.set(CURSOR, sequence);
+  const next = await finish();
+  await until(() => runsAt("/older").includes(next));
+  assert.deepEqual(runsAt("/older"), [read, next]);
   await ask("DELETE", `/${id}`);
 });
 
