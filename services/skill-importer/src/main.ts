@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { serve } from "@switchyard/bus/serve";
 import { runService } from "@switchyard/service/run-service";
 import { createEventOutbox } from "./catalogue/event-outbox.ts";
-import { retireVersion } from "./catalogue/retire-version.ts";
 import { ImporterEnv } from "./config.ts";
 import { serveCatalogue } from "./handlers/skill-handlers.ts";
 import { serveStore } from "./handlers/store-handlers.ts";
@@ -39,7 +38,7 @@ await runService({
     const outbox = createEventOutbox({
       bus,
       store,
-      retire: (item) => retireVersion({ store, versions }, item),
+      versions,
       retryMs: 5_000,
       onFailure: (err) => log.warn({ err }, "events not published yet"),
     });

@@ -6,6 +6,7 @@ import type { Catalogue } from "../store/catalogue-store.ts";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,
+  isCalled,
   isOfAFile,
   versionOfEntry,
   type Definition,
@@ -106,12 +107,7 @@ export function trust(
 ): Promise<{ was: WithheldReason }> {
   const { kind, name, version, reason, by } = wanted;
   return changeCatalogue(parts, {}, (current) => {
-    const item = current.withheld.find(
-      (one) =>
-        one.kind === kind &&
-        one.entry.summary.name === name &&
-        versionOfEntry(one.entry) === version,
-    );
+    const item = current.withheld.find((one) => isCalled(one, wanted));
     if (item === undefined) throw refusals(kind).notWithheld(name, version);
     const { entry } = item;
     const { root, file } = entry;

@@ -9,6 +9,7 @@ import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/te
 import { AgentSummary } from "@switchyard/contracts/agents";
 import { builtInAgents } from "./built-in-agents.ts";
 import { CatalogueStore } from "../store/catalogue-store.ts";
+import { VersionStore } from "../store/version-store.ts";
 import { createEventOutbox } from "./event-outbox.ts";
 
 test("publishes after an outage of the bus what was committed during it, each once", async () => {
@@ -34,7 +35,7 @@ test("publishes after an outage of the bus what was committed during it, each on
   const outbox = createEventOutbox({
     bus,
     store,
-    retire: async () => {},
+    versions: new VersionStore(redis, () => new Date()),
     retryMs: 20,
     onFailure: failed.resolve,
   });

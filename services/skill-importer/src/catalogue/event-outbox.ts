@@ -6,12 +6,12 @@ import { batchImported, skillRemoved } from "@switchyard/contracts/skill-store";
 import { skillImported } from "@switchyard/contracts/skills";
 import type { Announcement, Superseded } from "../store/catalogue-commit.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
+import type { VersionStore } from "../store/version-store.ts";
 
 export interface EventOutboxOptions {
   readonly bus: Bus;
   readonly store: CatalogueStore;
-  /** Lets the versions of a name go that nothing names any more. */
-  readonly retire: (item: Superseded) => Promise<void>;
+  readonly versions: VersionStore;
   readonly retryMs: number;
   readonly onFailure: (error: unknown) => void;
 }
@@ -56,14 +56,26 @@ export function createEventOutbox(options: EventOutboxOptions) {
   };
 }
 
-async function publishNext({ bus, store, retire }: EventOutboxOptions): Promise<boolean> {
+async function publishNext(options: EventOutboxOptions): Promise<boolean> {
+  const { bus, store } = options;
   const next = await store.nextAnnouncement();
   if (next === null) return false;
   const { announcement } = next;
-  if (announcement?.kind === "superseded") await retire(announcement);
+  if (announcement?.kind === "superseded") await retire(options, announcement);
   else if (announcement !== null) await publish(bus, announcement);
   await store.settleAnnouncement(next.raw);
   return true;
+}
+
+/**
+ * Lets a version go that nothing named when its successor was committed. It may be done late, or twice, so it looks
+ * whether something names the version again, before and after.
+ */
+async function retire({ store, versions }: EventOutboxOptions, item: Superseded): Promise<void> {
+  const { what, name, version } = item;
+  if (await store.isNamed(what, name, version)) return;
+  await versions.retire(item);
+  if (await store.isNamed(what, name, version)) await versions.restore(what, name, version);
 }
 
 async function publish(bus: Bus, announcement: Exclude<Announcement, Superseded>): Promise<void> {

@@ -8,7 +8,7 @@ import { refusals } from "../catalogue/refusals.ts";
 import { importAgents, importSkills, type SendParts } from "../imports/import-sent.ts";
 import { agentPackage, packagesIn, shownFile } from "../source/package.ts";
 import { bytesOfSent, sentPackage } from "../source/sent-package.ts";
-import { versionOfEntry, type Kind } from "../store/definition.ts";
+import { isCalled, versionOfEntry, type Kind } from "../store/definition.ts";
 import { checkAdmin } from "./check-admin.ts";
 import { requireSize, unpackSent } from "./sent-files.ts";
 
@@ -123,9 +123,7 @@ function serveVersions(service: Pick<Service, "handle">, { store, versions }: Se
     const [listed] = current[kind].listed;
     if (all.length === 0 && listed === undefined)
       throw refusals(kind).unknown(name, await store.list(kind));
-    const waiting = current.withheld.find(
-      (item) => item.kind === kind && item.entry.summary.name === name,
-    );
+    const waiting = current.withheld.find((item) => isCalled(item, { kind, name }));
     return {
       current: listed === undefined ? null : versionOfEntry(listed),
       waiting: waiting && { version: versionOfEntry(waiting.entry), reason: waiting.reason },

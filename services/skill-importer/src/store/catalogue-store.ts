@@ -14,14 +14,14 @@ import {
 } from "./catalogue-commit.ts";
 import {
   IMPORTED_ROOT,
+  isCalled,
+  Kind,
   SCHEMAS,
   TrustRecord,
   versionOfEntry,
   WithheldEntry,
   type Entry,
   type EntryOf,
-  type Kind,
-  type StoredAgent,
   type StoredOf,
   type StoredSkill,
 } from "./definition.ts";
@@ -53,6 +53,10 @@ export interface SomeNames {
   readonly names: readonly string[];
 }
 
+/** Replies of HGETALL and HMGET. */
+type Hash = Readonly<Record<string, string>>;
+type Texts = readonly (string | null)[];
+
 const EMPTY: KindEntries = { listed: [], imported: [], size: 0 };
 
 /**
@@ -76,7 +80,7 @@ export class CatalogueStore {
     const transaction = this.#redis.multi().get(REVISION).hgetall(WITHHELD).hgetall(TRUST);
     // HMGET wants at least one name; no definition is called so.
     const names = some?.names.length === 0 ? ["-"] : (some?.names ?? []);
-    const kinds = some === undefined ? (["skill", "agent"] as const) : [some.kind];
+    const kinds = some === undefined ? Kind.options : [some.kind];
     for (const kind of kinds) {
       for (const key of [LISTED[kind], IMPORTED[kind]])
         if (some === undefined) transaction.hgetall(key);
@@ -84,33 +88,29 @@ export class CatalogueStore {
       transaction.hlen(IMPORTED[kind]);
     }
     const [revision, waiting, trust, ...entriesByKind] = answersOf(await transaction.exec());
-    const withheld = this.#stored.values(WithheldEntry, WITHHELD, waiting);
-    const read = kinds.map((kind, index): [Kind, KindEntries] => {
+    const withheld = this.#stored.values(WithheldEntry, WITHHELD, waiting as Hash);
+    const found = { skill: EMPTY, agent: EMPTY };
+    for (const [index, kind] of kinds.entries()) {
       const [listed, imported, size] = entriesByKind.slice(index * 3);
-      const { entry } = SCHEMAS[kind];
-      const entries = (key: string, found: unknown): Entry[] =>
-        some === undefined
-          ? this.#stored.entries(entry, key, found)
-          : this.#stored.present(entry, key, { names, texts: found });
+      const entries = (key: string, answer: unknown): Entry[] => {
+        const texts = names.map((name, at) => [name, (answer as Texts)[at] ?? null] as const);
+        const hash = some === undefined ? (answer as Hash) : Object.fromEntries(texts);
+        return this.#stored.values<Entry>(SCHEMAS[kind].entry, key, hash);
+      };
       const sent = withheld.filter(
         (item) => item.kind === kind && item.entry.root === IMPORTED_ROOT,
       );
-      return [
-        kind,
-        {
-          listed: entries(LISTED[kind], listed),
-          imported: entries(IMPORTED[kind], imported),
-          size: Number(size) + sent.length,
-        },
-      ];
-    });
+      found[kind] = {
+        listed: entries(LISTED[kind], listed),
+        imported: entries(IMPORTED[kind], imported),
+        size: Number(size) + sent.length,
+      };
+    }
     return {
       revision: typeof revision === "string" ? revision : "0",
-      skill: EMPTY,
-      agent: EMPTY,
-      ...Object.fromEntries(read),
+      ...found,
       withheld,
-      trust: this.#stored.values(TrustRecord, TRUST, trust),
+      trust: this.#stored.values(TrustRecord, TRUST, trust as Hash),
     };
   }
 
@@ -138,8 +138,7 @@ export class CatalogueStore {
 
   async list<K extends Kind>(kind: K): Promise<EntryOf<K>[]> {
     const key = LISTED[kind];
-    const schema = SCHEMAS[kind].entry as unknown as z.ZodType<EntryOf<K>>; // of this kind
-    return this.#stored.entries(schema, key, await this.#redis.hgetall(key));
+    return this.#stored.values(SCHEMAS[kind].entry, key, await this.#redis.hgetall(key));
   }
 
   async listWithheld(): Promise<WithheldEntry[]> {
@@ -152,19 +151,13 @@ export class CatalogueStore {
     if (found === null) return null;
     const key = textKey(kind, name, found.version);
     const text = await this.#redis.get(key);
-    const schema = SCHEMAS[kind].stored as unknown as z.ZodType<StoredOf<K>>; // of this kind
-    const stored = text === null ? null : this.#stored.parse(schema, key, text);
+    const stored = text === null ? null : this.#stored.parse(SCHEMAS[kind].stored, key, text);
     return stored === null || found.entry === null ? stored : placed(kind, stored, found.entry);
   }
 
   /** True when this version waits for somebody's trust. */
   async isWithheld(kind: Kind, name: string, version: string): Promise<boolean> {
-    return (await this.listWithheld()).some(
-      (item) =>
-        item.kind === kind &&
-        item.entry.summary.name === name &&
-        versionOfEntry(item.entry) === version,
-    );
+    return (await this.listWithheld()).some((item) => isCalled(item, { kind, name, version }));
   }
 
   /** True when the version is listed, or is what a client sent, or waits for somebody's trust. */
@@ -211,11 +204,10 @@ export class CatalogueStore {
   /** What is listed under a name, then what a client sent; without what waits for trust. */
   async #named<K extends Kind>(kind: K, name: string): Promise<EntryOf<K>[]> {
     const keys = [LISTED[kind], IMPORTED[kind]];
-    const schema = SCHEMAS[kind].entry as unknown as z.ZodType<EntryOf<K>>; // of this kind
     const texts = await Promise.all(keys.map((key) => this.#redis.hget(key, name)));
     return texts.flatMap((text, index) => {
       const key = `${keys[index] ?? ""} ${name}`;
-      const entry = text === null ? null : this.#stored.parse(schema, key, text);
+      const entry = text === null ? null : this.#stored.parse(SCHEMAS[kind].entry, key, text);
       return entry === null ? [] : [entry];
     });
   }
@@ -226,7 +218,7 @@ export class CatalogueStore {
  * lies is said by its entry.
  */
 function placed<K extends Kind>(kind: K, stored: StoredOf<K>, entry: EntryOf<K>): StoredOf<K>;
-function placed(kind: Kind, stored: StoredSkill | StoredAgent, entry: Entry) {
+function placed(kind: Kind, stored: StoredOf<Kind>, entry: Entry) {
   if (kind === "agent") return { ...stored, ...entry.summary };
   const skill = stored as StoredSkill; // of this kind
   const directory =

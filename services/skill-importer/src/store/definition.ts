@@ -25,49 +25,39 @@ export const StoredSkill = z.object({
 });
 export type StoredSkill = z.infer<typeof StoredSkill>;
 
-export const StoredAgent = AgentDefinition;
-export type StoredAgent = AgentDefinition;
-
-/** What a list shows of any definition. */
-export interface Summary {
-  readonly name: string;
-  readonly description: string;
-  /** SHA-256 of the file that makes it a definition. */
-  readonly digest: string;
-}
-
-/** The current version of a name: what lists show, and where it came from. */
-export interface Entry<S extends Summary = Summary> {
-  readonly root: string;
-  /** Relative to the root. */
-  readonly file: string;
-  readonly summary: S;
-  /** True for one in a project that nobody named: it is listed only when somebody trusts it. */
-  readonly needsTrust?: boolean | undefined;
-  /** True when the scanner blocks it. */
-  readonly blocked?: boolean | undefined;
-  /** The import that brought it, where a client sent it in parts. */
-  readonly importId?: string | undefined;
-}
-
 const place = {
   root: z.string(),
+  /** Relative to the root. */
   file: z.string(),
+  /** True for one in a project that nobody named: it is listed only when somebody trusts it. */
   needsTrust: z.boolean().optional(),
+  /** True when the scanner blocks it. */
   blocked: z.boolean().optional(),
+  /** The import that brought it, where a client sent it in parts. */
   importId: z.string().optional(),
 };
-
 const SkillEntry = z.object({ ...place, summary: SkillSummary });
 const AgentEntry = z.object({ ...place, summary: AgentSummary });
 
+/** The current version of a name: what lists show, and where it came from. */
+export interface Entry extends Readonly<z.output<z.ZodObject<typeof place>>> {
+  readonly summary: Readonly<Pick<SkillSummary, "name" | "description" | "digest">>;
+}
+
+interface StoredKinds {
+  readonly skill: { readonly entry: z.output<typeof SkillEntry>; readonly stored: StoredSkill };
+  readonly agent: { readonly entry: z.output<typeof AgentEntry>; readonly stored: AgentDefinition };
+}
+export type EntryOf<K extends Kind> = StoredKinds[K]["entry"];
+export type StoredOf<K extends Kind> = StoredKinds[K]["stored"];
+
 /** How each kind is stored. */
-export const SCHEMAS = {
+export const SCHEMAS: {
+  readonly [K in Kind]: { entry: z.ZodType<EntryOf<K>>; stored: z.ZodType<StoredOf<K>> };
+} = {
   skill: { entry: SkillEntry, stored: StoredSkill },
-  agent: { entry: AgentEntry, stored: StoredAgent },
-} as const;
-export type EntryOf<K extends Kind> = z.output<(typeof SCHEMAS)[K]["entry"]>;
-export type StoredOf<K extends Kind> = z.output<(typeof SCHEMAS)[K]["stored"]>;
+  agent: { entry: AgentEntry, stored: AgentDefinition },
+};
 
 /** A skill or an agent that was read whole, whatever source it came from. */
 export type Definition = {
@@ -82,7 +72,7 @@ export type Definition = {
   readonly report: ScanReport | null;
 } & (
   | { readonly kind: "skill"; readonly stored: StoredSkill }
-  | { readonly kind: "agent"; readonly stored: StoredAgent }
+  | { readonly kind: "agent"; readonly stored: AgentDefinition }
 );
 
 /** What an entry's content is known by. */
@@ -106,6 +96,15 @@ export interface WithheldEntry {
   readonly kind: Kind;
   readonly reason: WithheldReason;
   readonly entry: Entry;
+}
+
+/** True for a withheld one of this name and, when it is given, this version. */
+export function isCalled(
+  { kind, entry }: WithheldEntry,
+  wanted: { kind: Kind; name: string; version?: string },
+): boolean {
+  if (kind !== wanted.kind || entry.summary.name !== wanted.name) return false;
+  return wanted.version === undefined || versionOfEntry(entry) === wanted.version;
 }
 
 /** Somebody looked at one version at one place, and wants it to be used. */

@@ -9,38 +9,15 @@ export class StoredValues {
     this.#onCorrupt = onCorrupt;
   }
 
-  /** In HMGET's order, without those that are not there. */
-  present<T extends z.ZodType>(
-    schema: T,
-    key: string,
-    { names, texts }: { names: readonly string[]; texts: unknown },
-  ): z.output<T>[] {
-    return (texts as (string | null)[]) // HMGET's reply
-      .map((text, index) =>
-        text === null ? null : this.parse(schema, `${key} ${names[index] ?? ""}`, text),
-      )
-      .filter((entry) => entry !== null);
-  }
-
-  values<T extends z.ZodType>(schema: T, key: string, hash: unknown): z.output<T>[] {
-    return Object.entries(hash as Record<string, string>) // HGETALL's reply
+  /** Of a hash, by field; null stands for what is not there. */
+  values<T>(schema: z.ZodType<T>, key: string, hash: Readonly<Record<string, string | null>>): T[] {
+    return Object.entries(hash)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([field, text]) => this.parse(schema, `${key} ${field}`, text))
+      .map(([field, text]) => (text === null ? null : this.parse(schema, `${key} ${field}`, text)))
       .filter((value) => value !== null);
   }
 
-  entries<T extends z.ZodType<{ summary: { name: string } }>>(
-    schema: T,
-    key: string,
-    hash: unknown,
-  ): z.output<T>[] {
-    const entries = Object.entries(hash as Record<string, string>) // HGETALL's reply
-      .map(([name, text]) => this.parse(schema, `${key} ${name}`, text))
-      .filter((entry) => entry !== null);
-    return entries.toSorted((a, b) => (a.summary.name < b.summary.name ? -1 : 1));
-  }
-
-  parse<T extends z.ZodType>(schema: T, key: string, text: string): z.output<T> | null {
+  parse<T>(schema: z.ZodType<T>, key: string, text: string): T | null {
     const parsed = schema.safeParse(jsonOf(text));
     if (parsed.success) return parsed.data;
     this.#onCorrupt(key);
