@@ -1,6 +1,5 @@
-import type { Changes } from "@switchyard/contracts/definition-store";
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
-import type { SkillVersion } from "@switchyard/contracts/skill-store";
+import type { diffSkill, SkillVersion } from "@switchyard/contracts/skill-store";
 import type { z } from "zod";
 import { agentCapabilities, agentText } from "../agents/describe-agent.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
@@ -8,15 +7,8 @@ import type { Kind } from "../store/definition.ts";
 import type { VersionStore } from "../store/version-store.ts";
 import { lineDiff } from "./line-diff.ts";
 
-type Changed = z.output<typeof Changes>;
-
-export interface VersionDiff {
-  /** Of a skill's own file; of an agent as it was read. */
-  readonly text: string;
-  readonly files: Changed & { changed: string[] };
-  readonly capabilities: Changed;
-  readonly findings: Changed;
-}
+/** The text is a skill's own file; of an agent what was read. */
+type VersionDiff = Omit<z.output<typeof diffSkill.reply>, "from" | "to">;
 
 interface Parts {
   readonly store: CatalogueStore;
@@ -25,9 +17,9 @@ interface Parts {
 
 interface Side {
   readonly text: string;
-  /** What the fields allow, one thing a line. */
+  /** What the fields allow and what the scanner saw, one thing a line. */
   readonly capabilities: readonly string[];
-  readonly report: ScanReport | null;
+  readonly findings: readonly string[];
 }
 
 /** What changed between two versions: what a person wants to see before the newer one is used. Names one that is gone. */
@@ -50,8 +42,8 @@ export async function diffVersions(
         (path) => before.has(path) && before.get(path) !== after.get(path),
       ),
     },
-    capabilities: changes(capabilitiesOf(left), capabilitiesOf(right)),
-    findings: changes(findingsOf(left), findingsOf(right)),
+    capabilities: changes(left.capabilities, right.capabilities),
+    findings: changes(left.findings, right.findings),
   };
 }
 
@@ -61,10 +53,16 @@ async function sideOf(
   { version, digest, files }: SkillVersion,
 ): Promise<Side | null> {
   const report = await versions.report(kind, name, version);
+  const scanned = scannedCapabilities(report);
+  const findings = (report?.findings ?? []).map(({ code, file: at }) => `${code} ${at}`);
   if (kind === "agent") {
     const agent = await store.read(kind, name, version);
     if (agent === null) return null;
-    return { text: agentText(agent), capabilities: agentCapabilities(agent), report };
+    return {
+      text: agentText(agent),
+      capabilities: [...agentCapabilities(agent), ...scanned],
+      findings,
+    };
   }
   const stored = await store.read(kind, name, version);
   const own = files.find((file) => file.digest === digest)?.path ?? "SKILL.md";
@@ -72,13 +70,9 @@ async function sideOf(
   const tools = stored?.skill.allowedTools ?? ["*"];
   return {
     text: bytes === null ? (stored?.skill.body ?? "") : Buffer.from(bytes).toString(),
-    capabilities: tools.map((tool) => `tool ${tool}`),
-    report,
+    capabilities: [...tools.map((tool) => `tool ${tool}`), ...scanned],
+    findings,
   };
-}
-
-function capabilitiesOf({ capabilities, report }: Side): string[] {
-  return [...capabilities, ...scannedCapabilities(report)];
 }
 
 /** What the scanner saw declared or used, as `kind name`. */
@@ -95,11 +89,7 @@ function scannedCapabilities(report: ScanReport | null): string[] {
   );
 }
 
-function findingsOf({ report }: Side): string[] {
-  return (report?.findings ?? []).map(({ code, file }) => `${code} ${file}`);
-}
-
-function changes(before: readonly string[], after: readonly string[]): Changed {
+function changes(before: readonly string[], after: readonly string[]): VersionDiff["findings"] {
   const old = new Set(before);
   const now = new Set(after);
   return {

@@ -3,7 +3,7 @@ import { agentPaths } from "@switchyard/contracts/agent-paths";
 import * as agents from "@switchyard/contracts/agent-store";
 import * as skills from "@switchyard/contracts/skill-store";
 import { removeImported, rollback, trust } from "../catalogue/change-version.ts";
-import { diffVersions, type VersionDiff } from "../catalogue/diff-versions.ts";
+import { diffVersions } from "../catalogue/diff-versions.ts";
 import { refusals } from "../catalogue/refusals.ts";
 import { importAgents, importSkills, type SendParts } from "../imports/import-sent.ts";
 import { agentPackage, packagesIn, shownFile } from "../source/package.ts";
@@ -38,8 +38,7 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
     );
     const packages = request.skills.map(({ directory, files }) => sentPackage(directory, files));
     const from = { source: "upload", by: context.caller, findings: [] } as const;
-    const { items, ...reply } = await importSkills(parts, { ...request, ...from, packages });
-    return { ...reply, skills: items };
+    return importSkills(parts, { ...request, ...from, packages });
   });
 
   service.handle(skills.unpackSkills, async (request, context) => {
@@ -55,8 +54,7 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
       });
     const packages = found.filter((one) => only?.includes(shownFile(one)) ?? true);
     const from = { source: "archive", by: context.caller, findings } as const;
-    const { items, ...reply } = await importSkills(parts, { ...request, ...from, packages });
-    return { ...reply, skills: items };
+    return importSkills(parts, { ...request, ...from, packages });
   });
 }
 
@@ -66,8 +64,7 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
     requireSize(request.files, context.fail);
     const packages = request.files.map((file) => agentPackage(file.path, bytesOfSent(file)));
     const from = { source: "upload", by: context.caller, findings: [] } as const;
-    const { items, ...reply } = await importAgents(parts, { ...request, ...from, packages });
-    return { ...reply, agents: items };
+    return importAgents(parts, { ...request, ...from, packages });
   });
 
   service.handle(agents.unpackAgents, async (request, context) => {
@@ -78,8 +75,7 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
       return bytes === undefined ? [] : [agentPackage(path, bytes)];
     });
     const from = { source: "archive", by: context.caller, findings } as const;
-    const { items, ...reply } = await importAgents(parts, { ...request, ...from, packages });
-    return { ...reply, agents: items };
+    return importAgents(parts, { ...request, ...from, packages });
   });
 }
 
@@ -162,7 +158,7 @@ function serveDiffs(service: Pick<Service, "handle">, parts: SendParts): void {
   const diff = async (
     kind: Kind,
     { name, from, to }: { name: string; from?: string | undefined; to?: string | undefined },
-  ): Promise<VersionDiff & { from: string; to: string }> => {
+  ) => {
     const all = await parts.versions.list(kind, name);
     if (all.length === 0) throw refusals(kind).unknown(name, await parts.store.list(kind));
     // The newest and the one before it when nobody names them.

@@ -1,14 +1,12 @@
-import type { CheckedSkill, Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import type { CheckedSkill, checkSkills as contract } from "@switchyard/contracts/skills";
+import type { z } from "zod";
 import type { Analyzer } from "../analysis/analyze.ts";
 import { readCandidate } from "../source/read-candidate.ts";
 import { scanDirectory, type Candidate } from "../source/scan-directory.ts";
 import { readDefinition } from "./read-definition.ts";
 
-export interface CheckedPage {
-  readonly files: CheckedSkill[];
-  readonly total: number;
-  readonly diagnostics: Diagnostic[];
-  readonly nextOffset: number | null;
+interface Page extends Omit<z.output<typeof contract.request>, "directory"> {
+  readonly analyzer: Analyzer;
 }
 
 /** More of them in one file say nothing new, and a reply has to fit into a message. */
@@ -17,13 +15,8 @@ const MAX_PER_FILE = 20;
 /** Reads a page of the skill files below a directory and analyzes them. Nothing is stored. */
 export async function checkSkills(
   { root, directory }: { root: string; directory: string },
-  page: {
-    readonly offset: number;
-    readonly limit: number;
-    readonly targets?: readonly SkillTarget[] | undefined;
-    readonly analyzer: Analyzer;
-  },
-): Promise<CheckedPage> {
+  page: Page,
+): Promise<z.output<typeof contract.reply>> {
   const scan = await scanDirectory(root, directory);
   const candidates = scan.candidates.filter(({ kind }) => kind === "skill");
   const end = page.offset + page.limit;
@@ -43,7 +36,7 @@ export async function checkSkills(
 async function check(
   candidate: Candidate,
   root: string,
-  { targets, analyzer }: { targets?: readonly SkillTarget[] | undefined; analyzer: Analyzer },
+  { targets, analyzer }: Page,
 ): Promise<CheckedSkill> {
   const pkg = await readCandidate(root, candidate, { alone: true });
   const origin = { root, scope: "project", needsTrust: false } as const;

@@ -1,4 +1,5 @@
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic, importSkills } from "@switchyard/contracts/skills";
+import type { z } from "zod";
 import { infoFinding, warningFinding, type Finding } from "../finding.ts";
 import { locatedAt } from "./located-at.ts";
 import type { Batch } from "../catalogue/change-catalogue.ts";
@@ -12,10 +13,9 @@ import {
 } from "../store/definition.ts";
 import type { Definitions } from "./read-definitions.ts";
 
-export interface ImportReport {
-  readonly skills: Counts & { readonly repaired: number };
-  readonly agents: Counts;
-  readonly diagnostics: Diagnostic[];
+type Reply = z.output<typeof importSkills.reply>;
+
+export interface ImportReport extends Reply {
   /** Real paths of every directory that was read. */
   readonly directories: string[];
   /** Roots that may be there later. */
@@ -24,13 +24,6 @@ export interface ImportReport {
   readonly withheld: readonly WithheldEntry[];
   /** True when the import changed what is listed. */
   readonly hasChanged: boolean;
-}
-
-/** `found` is always `loaded` + `skipped`. */
-export interface Counts {
-  readonly found: number;
-  readonly loaded: number;
-  readonly skipped: number;
 }
 
 /** What an import found, and what became of it. */
@@ -81,7 +74,11 @@ interface Planned {
   readonly withheld: { readonly set: readonly WithheldEntry[] };
 }
 
-function countsOf(kind: Kind, { found, skipped }: Definitions, { listed }: Planned): Counts {
+function countsOf(
+  kind: Kind,
+  { found, skipped }: Definitions,
+  { listed }: Planned,
+): Reply["agents"] {
   const read = found.filter((one) => one.kind === kind && isOfAFile(one.entry)).length;
   const hidden = listed[kind].hidden.filter(({ entry }) => isOfAFile(entry)).length;
   const unread = skipped[kind];

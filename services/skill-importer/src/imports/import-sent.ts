@@ -1,7 +1,8 @@
-import type { AgentImportCounts, ImportedAgent } from "@switchyard/contracts/agent-store";
-import type { Provenance } from "@switchyard/contracts/definition-store";
-import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
+import type { ImportedAgent, uploadAgents } from "@switchyard/contracts/agent-store";
+import type { importOptions, Provenance } from "@switchyard/contracts/definition-store";
+import type { ImportedSkill, uploadSkills } from "@switchyard/contracts/skill-store";
 import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import type { z } from "zod";
 import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
 import type { Finding } from "../finding.ts";
 import { locatedAt } from "./located-at.ts";
@@ -10,7 +11,7 @@ import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { Package } from "../source/package.ts";
 import { IMPORTED_ROOT, type Kind } from "../store/definition.ts";
 import { countsOf, planSent, type SentOutcome } from "./plan-sent.ts";
-import { readDefinition } from "./read-definition.ts";
+import { readDefinition, type ReadDefinition, type Reading } from "./read-definition.ts";
 
 export interface SendParts extends ChangeParts {
   readonly analyzer: Analyzer;
@@ -18,21 +19,14 @@ export interface SendParts extends ChangeParts {
   readonly maxNames: Readonly<Record<Kind, number>>;
 }
 
-export interface Sent extends Omit<Provenance, "at"> {
+interface Sent extends z.output<z.ZodObject<typeof importOptions>> {
+  readonly source: Provenance["source"];
+  /** NATS user. */
+  readonly by: string;
   /** Of one kind. */
   readonly packages: readonly Package[];
   /** About the source as a whole. */
   readonly findings: readonly Finding[];
-  readonly dryRun: boolean;
-  /** Of an import that comes in parts. */
-  readonly importId?: string | undefined;
-  readonly withReports: boolean;
-}
-
-interface Report<C, I> {
-  readonly counts: C;
-  readonly diagnostics: Diagnostic[];
-  readonly items: I[];
 }
 
 /** More of them in one file say nothing new, and a reply has to fit into a message. */
@@ -42,22 +36,22 @@ const MAX_DIAGNOSTICS = 20;
 export async function importSkills(
   parts: SendParts,
   sent: Sent & { readonly targets: readonly SkillTarget[] },
-): Promise<Report<ImportCounts, ImportedSkill>> {
+): Promise<z.output<typeof uploadSkills.reply>> {
   const outcomes = await importSent(parts, "skill", sent);
-  const items: ImportedSkill[] = [];
-  for (const outcome of outcomes) items.push(await importedSkill(outcome, sent));
-  return { counts: countsOf(outcomes), items, diagnostics: locatedAt(sent.label, sent.findings) };
+  const skills: ImportedSkill[] = [];
+  for (const outcome of outcomes) skills.push(await importedSkill(outcome, sent));
+  return { counts: countsOf(outcomes), skills, diagnostics: locatedAt(sent.label, sent.findings) };
 }
 
 /** Imports agents that a client sent. */
 export async function importAgents(
   parts: SendParts,
   sent: Sent,
-): Promise<Report<AgentImportCounts, ImportedAgent>> {
+): Promise<z.output<typeof uploadAgents.reply>> {
   const outcomes = await importSent(parts, "agent", sent);
   const { repaired: _, ...counts } = countsOf(outcomes);
-  const items = outcomes.map((outcome) => importedAgent(outcome, sent));
-  return { counts, items, diagnostics: locatedAt(sent.label, sent.findings) };
+  const agents = outcomes.map((outcome) => importedAgent(outcome, sent));
+  return { counts, agents, diagnostics: locatedAt(sent.label, sent.findings) };
 }
 
 async function importSent(
@@ -66,10 +60,7 @@ async function importSent(
   sent: Sent,
 ): Promise<readonly SentOutcome[]> {
   const { importId, dryRun: isDryRun, source, label, by, git } = sent;
-  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
-  const reading = { analyzer: parts.analyzer, now: parts.now, scans: true };
-  // All are in memory already; the thread that analyzes them takes a few at a time.
-  const read = await Promise.all(sent.packages.map((pkg) => readDefinition(pkg, origin, reading)));
+  const read = await readSent(sent.packages, { ...parts, importId });
   const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
   const provenance = { source, label, by, at: parts.now().toISOString(), git };
   const limits = { roots: parts.roots, maxNames: parts.maxNames[kind], importId };
@@ -84,6 +75,18 @@ async function importSent(
       batch: { label, by, imported: loaded, failed: skipped, totalScanned: found },
     };
   });
+}
+
+/** Reads what a client sent, and scans it. */
+export function readSent(
+  packages: readonly Package[],
+  options: Omit<Reading, "scans"> & { readonly importId?: string | undefined },
+): Promise<ReadDefinition[]> {
+  const { analyzer, now, importId } = options;
+  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
+  const reading = { analyzer, now, scans: true };
+  // All are in memory already; the thread that analyzes them takes a few at a time.
+  return Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
 }
 
 /** What is said of one skill. */

@@ -1,11 +1,10 @@
-import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
+import type { uploadSkills } from "@switchyard/contracts/skill-store";
 import type { SkillTarget } from "@switchyard/contracts/skills";
-import type { Analyzer } from "../analysis/analyze.ts";
+import type { z } from "zod";
 import type { Package } from "../source/package.ts";
-import { IMPORTED_ROOT } from "../store/definition.ts";
-import { importedSkill } from "./import-sent.ts";
+import { importedSkill, readSent } from "./import-sent.ts";
 import { countsOf, planSent } from "./plan-sent.ts";
-import { readDefinition } from "./read-definition.ts";
+import type { Reading } from "./read-definition.ts";
 
 /**
  * What a dry run would say of these skills, worked out without a store. What is listed is not known, so nothing is new,
@@ -13,26 +12,16 @@ import { readDefinition } from "./read-definition.ts";
  */
 export async function judgeSkills(
   packages: readonly Package[],
-  options: {
-    readonly analyzer: Analyzer;
-    readonly now: () => Date;
+  options: Omit<Reading, "scans"> & {
     readonly targets: readonly SkillTarget[];
     readonly withReports: boolean;
   },
-): Promise<{ counts: ImportCounts; skills: ImportedSkill[] }> {
-  const { analyzer, now } = options;
-  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false } as const;
-  const reading = { analyzer, now, scans: true };
-  const read = await Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
+): Promise<Omit<z.output<typeof uploadSkills.reply>, "diagnostics">> {
+  const read = await readSent(packages, options);
   const none = { listed: [], imported: [], size: 0 };
-  const { outcomes } = planSent(
-    "skill",
-    {
-      current: { skill: none, agent: none, withheld: [], trust: [] },
-      limits: { roots: [], maxNames: Infinity },
-    },
-    read,
-  );
+  const current = { skill: none, agent: none, withheld: [], trust: [] };
+  const limits = { roots: [], maxNames: Infinity };
+  const { outcomes } = planSent("skill", { current, limits }, read);
   const skills = await Promise.all(
     outcomes.map((outcome) => importedSkill({ ...outcome, change: null }, options)),
   );

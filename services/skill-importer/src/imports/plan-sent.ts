@@ -28,12 +28,6 @@ export interface SentLimits {
   readonly importId?: string | undefined;
 }
 
-/** What is to be written, and what became of each package. */
-export interface SentPlan {
-  readonly change: PlannedChange;
-  readonly outcomes: readonly SentOutcome[];
-}
-
 export interface SentOutcome {
   readonly read: ReadDefinition;
   /** Null when it is not stored. */
@@ -44,12 +38,15 @@ export interface SentOutcome {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Decides what definitions of one kind that a client sent do to the catalogue. `current` holds at least their names. */
+/**
+ * Decides what definitions of one kind that a client sent do to the catalogue, and what becomes of each. `current` holds
+ * at least their names.
+ */
 export function planSent(
   kind: Kind,
   { current, limits }: { current: Omit<Catalogue, "revision">; limits: SentLimits },
   sent: readonly ReadDefinition[],
-): SentPlan {
+): { change: PlannedChange; outcomes: SentOutcome[] } {
   const taken = new SentNames(kind, current, limits);
   const outcomes = sent.map((read): SentOutcome => {
     const { definition, isNotAnAgent, file } = read;
