@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
-import type { ScanFinding, ScanReport, UnscannedPart } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding, ScanReport } from "@switchyard/contracts/skill-scan";
 import { decodeLeniently, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
-import { findingIn } from "./rule.ts";
+import { findingOf } from "./rule.ts";
 import { ScannedText, type TextKind } from "./scanned-text.ts";
 
 /** A file beside the skill's own, or that one itself. */
@@ -43,11 +43,7 @@ const PROGRAMS: readonly { readonly magic: string; readonly what: string }[] = [
 
 /** The files as text, and for each that cannot be looked at, whole or in part, why: that makes a scan partial. */
 export function readScanFiles(files: readonly ScanFile[]): ReadFiles {
-  const read: { texts: ScannedText[]; findings: ScanFinding[]; unscanned: UnscannedPart[] } = {
-    texts: [],
-    findings: [],
-    unscanned: [],
-  };
+  const read: Omit<ReadFiles, "bytes"> = { texts: [], findings: [], unscanned: [] };
   let bytes = 0;
   for (const [index, file] of files.entries()) {
     if (index >= MAX_FILES) {
@@ -67,11 +63,7 @@ export function readScanFiles(files: readonly ScanFile[]): ReadFiles {
   return { ...read, bytes };
 }
 
-function readOne(
-  path: string,
-  content: Uint8Array,
-  read: { texts: ScannedText[]; findings: ScanFinding[]; unscanned: UnscannedPart[] },
-): void {
+function readOne(path: string, content: Uint8Array, read: Omit<ReadFiles, "bytes">): void {
   const program = programOf(path, content);
   if (program !== null) read.findings.push(shippedProgram(path, program));
   if (isHidden(path)) read.findings.push(hiddenFile(path));
@@ -129,7 +121,7 @@ function isHidden(path: string): boolean {
 }
 
 function shippedProgram(file: string, what: string): ScanFinding {
-  return findingIn(file, file.slice(0, 140), {
+  return findingOf(file, {
     code: "shipped_program",
     owasp: "AST02",
     severity: "high",
@@ -140,7 +132,7 @@ function shippedProgram(file: string, what: string): ScanFinding {
 }
 
 function hiddenFile(file: string): ScanFinding {
-  return findingIn(file, file.slice(0, 140), {
+  return findingOf(file, {
     code: "hidden_file",
     owasp: "AST02",
     severity: "low",

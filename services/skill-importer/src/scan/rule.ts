@@ -1,21 +1,11 @@
-import type {
-  OwaspAst,
-  ScanConfidence,
-  ScanFinding,
-  ScanSeverity,
-} from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { evidenceOf } from "./evidence.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
 /** What a rule says, wherever it finds it. */
-export interface RuleFacts {
-  readonly code: string;
-  readonly owasp: OwaspAst;
-  readonly severity: ScanSeverity;
-  readonly confidence: ScanConfidence;
-  readonly message: string;
-  readonly advice: string;
-}
+export type RuleFacts = Readonly<
+  Pick<ScanFinding, "code" | "owasp" | "severity" | "confidence" | "message" | "advice">
+>;
 
 type Weighed = RuleFacts & { readonly blocks?: boolean | undefined };
 
@@ -25,16 +15,22 @@ export function findingAt(
   { start, length }: { start: number; length: number },
   facts: Weighed,
 ): ScanFinding {
-  const evidence = evidenceOf(text.text.slice(start, start + length));
-  return { ...findingIn(text.file, evidence, facts), ...text.positionAt(start) };
+  const seen = text.text.slice(start, start + length);
+  return { ...findingIn(text.file, seen, facts), ...text.positionAt(start) };
 }
 
-/** A finding about a file as a whole. A rule has more fields than what is taken of it here. */
+/** A finding about a file whatever it holds: what is shown is its name. */
+export function findingOf(file: string, facts: Weighed): ScanFinding {
+  return { ...findingIn(file, "", facts), evidence: file.slice(0, 140) };
+}
+
+/** A finding somewhere in a file. A rule has more fields than what is taken of it here. */
 export function findingIn(
   file: string,
-  evidence: string,
+  seen: string,
   { code, owasp, severity, confidence, blocks = false, message, advice }: Weighed,
 ): ScanFinding {
   const place = { file, line: null, column: null };
+  const evidence = evidenceOf(seen);
   return { code, owasp, severity, confidence, blocks, ...place, evidence, message, advice };
 }

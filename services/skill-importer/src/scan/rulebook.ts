@@ -1,9 +1,7 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Indicators } from "./indicators.ts";
 import { CREDENTIAL_HINTS } from "./credentials.ts";
-import { patternScan } from "./pattern-rule.ts";
+import { patternScan, type PatternScan } from "./pattern-rule.ts";
 import { destinationsOf } from "./destinations.ts";
-import type { ScanFile } from "./read-scan-files.ts";
 import { patternRules } from "./read-rules.ts";
 import { dataTheft } from "./rules/data-theft.ts";
 import { encodedExecution } from "./rules/encoded-execution.ts";
@@ -19,14 +17,10 @@ import { reverseShells } from "./rules/reverse-shells.ts";
 import { SECRETS } from "./rules/secrets.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** All rules about texts and files, with what is known of destinations. */
-export interface Rulebook {
-  scanText(text: ScannedText): { findings: ScanFinding[]; leftOut: number };
-  scanFiles(files: readonly ScanFile[]): ScanFinding[];
-}
+export type Rulebook = ReturnType<typeof rulebookOf>;
 
-/** Builds the tables once, for all skills. */
-export function rulebookOf(indicators: Indicators): Rulebook {
+/** All rules about texts and files, with what is known of destinations. Builds the tables once, for all skills. */
+export function rulebookOf(indicators: Indicators) {
   const destinations = destinationsOf(indicators);
   const drops = [...indicators.pasteHosts, ...indicators.catchHosts];
   const known = indicators.places.map(({ place }) => place);
@@ -50,7 +44,7 @@ export function rulebookOf(indicators: Indicators): Rulebook {
   });
   const scanPatterns = patternScan(rules);
   return {
-    scanText(text) {
+    scanText(text: ScannedText): ReturnType<PatternScan> {
       const { findings, leftOut } = scanPatterns(text);
       return {
         findings: [

@@ -58,7 +58,7 @@ export function scanSkill(input: ScanInput): ScanReport {
     read,
     findings,
     capabilities,
-    leftOut: sum(scanned.map(({ leftOut }) => leftOut)),
+    leftOut: scanned.reduce((sum, { leftOut }) => sum + leftOut, 0),
   });
 }
 
@@ -180,8 +180,4 @@ function worstFirst(one: ScanFinding, other: ScanFinding): number {
     one.file.localeCompare(other.file) ||
     (one.line ?? 0) - (other.line ?? 0)
   );
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }

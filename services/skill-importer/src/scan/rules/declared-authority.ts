@@ -1,5 +1,5 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import { evidenceOf } from "../evidence.ts";
+import { z } from "zod";
 import { findingIn, type RuleFacts } from "../rule.ts";
 
 /** What a skill asks for in its frontmatter. */
@@ -27,7 +27,7 @@ export function declaredAuthority(declared: Declared, file: string): ScanFinding
   ];
   return claims
     .filter((claim) => claim !== null)
-    .map(([facts, evidence]) => findingIn(file, evidenceOf(evidence), facts));
+    .map(([facts, evidence]) => findingIn(file, evidence, facts));
 }
 
 const ALWAYS: RuleFacts = {
@@ -58,8 +58,16 @@ function wideTools(tools: readonly string[]): Claim | null {
   return [{ ...ASKS, code: "wide_tools", severity: "info", message, advice }, wide];
 }
 
+/** What is no text counts as empty. */
+const InstallEntry = z
+  .object({
+    kind: z.string().trim().toLowerCase().catch(""),
+    url: z.string().trim().catch(""),
+  })
+  .catch({ kind: "", url: "" });
+
 function installs(entry: unknown): Claim[] {
-  const { kind, url } = textsOf(entry);
+  const { kind, url } = InstallEntry.parse(entry);
   const found: Claim[] = [];
   if (kind !== "" && !KNOWN_KINDS.has(kind)) {
     const message = "an install entry is a command of its own; it is shown and never run";
@@ -73,14 +81,4 @@ function installs(entry: unknown): Claim[] {
     found.push([{ ...facts, code: "install_without_tls" }, url]);
   }
   return found;
-}
-
-function textsOf(entry: unknown): { kind: string; url: string } {
-  if (typeof entry !== "object" || entry === null) return { kind: "", url: "" };
-  const values = new Map<string, unknown>(Object.entries(entry));
-  const text = (key: string) => {
-    const value = values.get(key);
-    return typeof value === "string" ? value.trim() : "";
-  };
-  return { kind: text("kind").toLowerCase(), url: text("url") };
 }

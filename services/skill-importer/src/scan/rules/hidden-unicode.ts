@@ -93,13 +93,14 @@ function supplementarySelectors(run: Run, text: string): ReturnType<Check> {
   if (run.count === 1 && /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u.test(before))
     return null;
   if (run.count === 1) return FEW_SELECTORS;
-  return {
-    ...HARD,
-    code: "variation_selectors",
-    message: "variation selectors that can carry hidden bytes",
-  };
+  return MANY_SELECTORS;
 }
 
+const MANY_SELECTORS = {
+  ...HARD,
+  code: "variation_selectors",
+  message: "variation selectors that can carry hidden bytes",
+} as const;
 const FEW_SELECTORS = {
   ...SOFT,
   code: "variation_selectors",
@@ -110,11 +111,7 @@ const FEW_SELECTORS = {
 function selectors(run: Run): ReturnType<Check> {
   if (run.count === 1) return null;
   if (run.count < 4) return FEW_SELECTORS;
-  return {
-    ...HARD,
-    code: "variation_selectors",
-    message: "variation selectors that can carry hidden bytes",
-  };
+  return MANY_SELECTORS;
 }
 
 /** Blocks what turns letters round, and in code whatever does not pair up; the rest is how languages are mixed. */
@@ -128,26 +125,17 @@ function direction(run: Run, text: string, file: ScannedText): ReturnType<Check>
   if (effect === "named")
     return { ...BIDI, severity: "low", message: "names direction controls by themselves" };
   if (effect === "reorders") {
-    return {
-      ...HARD,
-      code: "bidi_control",
-      message: "direction controls that make text look other than it reads",
-    };
+    const message = "direction controls that make text look other than it reads";
+    return { ...HARD, code: "bidi_control", message };
   }
   if (effect === "balanced") return hasRightToLeft(line) ? null : { ...BIDI, severity: "info" };
   const isCode = file.kind === "script" || file.contextAt(index).fence !== null;
   if (isCode) {
-    return {
-      ...HARD,
-      code: "bidi_control",
-      message: "direction controls in code that do not pair up on their line",
-    };
+    const message = "direction controls in code that do not pair up on their line";
+    return { ...HARD, code: "bidi_control", message };
   }
-  return {
-    ...BIDI,
-    code: "bidi_unbalanced",
-    message: "direction marks that do not pair up on this line",
-  };
+  const message = "direction marks that do not pair up on this line";
+  return { ...BIDI, code: "bidi_unbalanced", message };
 }
 
 const BIDI = { ...SOFT, code: "bidi_marks", message: "direction marks" } as const;

@@ -5,7 +5,7 @@ import { spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import type { Destinations } from "../destinations.ts";
 import type { ScanFile } from "../read-scan-files.ts";
-import { findingIn } from "../rule.ts";
+import { findingOf } from "../rule.ts";
 
 const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
@@ -37,7 +37,7 @@ export function knownBadFiles(
 }
 
 function finding(file: string, reason: string): ScanFinding {
-  return findingIn(file, file.slice(0, 140), {
+  return findingOf(file, {
     code: "known_bad_file",
     owasp: "AST01",
     severity: "critical",

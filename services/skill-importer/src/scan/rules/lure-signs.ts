@@ -25,9 +25,7 @@ export interface Sign {
   readonly line: number;
 }
 
-interface Words {
-  readonly is: LureSign;
-  readonly says: string;
+interface Words extends Pick<Sign, "is" | "says"> {
   readonly pattern: RegExp;
 }
 

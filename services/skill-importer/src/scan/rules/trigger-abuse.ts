@@ -1,12 +1,6 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import { evidenceOf } from "../evidence.ts";
+import type { Skill } from "@switchyard/contracts/skills";
 import { findingIn, type RuleFacts } from "../rule.ts";
-
-/** What a model reads of a skill before it is chosen. */
-export interface Advertised {
-  readonly name: string;
-  readonly description: string;
-}
 
 const ABUSE = { owasp: "AST04", severity: "low", confidence: "medium" } as const;
 
@@ -48,12 +42,15 @@ const BUILT_INS = new Set(
 );
 
 /** Descriptions that want to be chosen whatever the task is, and names that stand for something else. */
-export function triggerAbuse(skill: Advertised, file: string): ScanFinding[] {
+export function triggerAbuse(
+  skill: Pick<Skill, "name" | "description">,
+  file: string,
+): ScanFinding[] {
   const { name } = skill;
   const description = skill.description.slice(0, 4_096);
   const findings = RULES.flatMap(({ pattern, ...facts }) => {
     const match = pattern.exec(description);
-    return match === null ? [] : [finding(facts, match[0], file)];
+    return match === null ? [] : [findingIn(file, match[0], facts)];
   });
   const words = description.split(/[,;|]/);
   const short = words.filter((word) => word.trim().split(/\s+/).length <= 3);
@@ -61,12 +58,12 @@ export function triggerAbuse(skill: Advertised, file: string): ScanFinding[] {
     const message = `the description lists ${words.length} keywords`;
     const advice = "write sentences that say when it is useful";
     const facts = { ...ABUSE, code: "keyword_bait", message, advice };
-    findings.push(finding(facts, description.slice(0, 100), file));
+    findings.push(findingIn(file, description.slice(0, 100), facts));
   }
   if (BUILT_INS.has(name)) {
     const message = `the name ${name} belongs to a built-in command or tool`;
     const facts = { ...ABUSE, code: "shadows_built_in", message, advice: "choose another name" };
-    findings.push(finding(facts, name, file));
+    findings.push(findingIn(file, name, facts));
   }
   return findings;
 }
@@ -84,9 +81,5 @@ export function confusableName(written: string, file: string): ScanFinding[] {
     message: "the name mixes letters that look alike",
     advice: "write the name with letters of one alphabet",
   };
-  return [finding(facts, written, file)];
-}
-
-function finding(facts: RuleFacts, evidence: string, file: string): ScanFinding {
-  return findingIn(file, evidenceOf(evidence), facts);
+  return [findingIn(file, written, facts)];
 }

@@ -3,7 +3,6 @@ import type {
   ScanSeverity,
   SkillCapabilities,
 } from "@switchyard/contracts/skill-scan";
-import { evidenceOf } from "../evidence.ts";
 import { findingIn } from "../rule.ts";
 
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/;
@@ -33,7 +32,7 @@ export function undeclaredUse(
   return used
     .filter(([, , names]) => names.length > 0)
     .map(([code, severity, names, what, where]) =>
-      findingIn(file, evidenceOf(names.slice(0, 8).join(", ")), {
+      findingIn(file, names.slice(0, 8).join(", "), {
         code,
         owasp: "AST03",
         severity,
