@@ -16,14 +16,15 @@ const Root = z
   .refine((root) => !root.startsWith("file:") || URL.canParse(root), "is not an address");
 const ToolGlobs = z.array(z.string().min(1).max(512)).max(1_000);
 
+const orNull = <T extends z.ZodType>(field: T) =>
+  field.optional().transform((value) => value ?? null);
+
 /** What a server may sample when the policy allows it. */
-export const SamplingLimits = z.strictObject({
+const SamplingLimits = z.strictObject({
   /** Tokens of one answer; a request for more is cut. */
   maxTokens: z.int().min(1).max(MAX_COMPLETION_TOKENS).default(1_024),
   perMinute: z.int().min(0).max(600).default(20),
 });
-export type SamplingLimits = z.output<typeof SamplingLimits>;
-
 /**
  * Keeps a server's process in a bubblewrap sandbox: the whole file system read-only but for what is
  * listed, a /tmp of its own, processes of its own, and no network unless it is allowed.
@@ -71,6 +72,7 @@ export const Declaration = z.strictObject({
     ])
     .optional(),
   enabled: z.boolean().default(true),
+  /** False: connected by the first call or listing that names the server. */
   autoConnect: z.boolean().default(true),
   // `npx -y` fetches a server at its first start, and several start at once.
   connectTimeoutMs: Milliseconds.default(60_000),
@@ -84,34 +86,51 @@ export const Declaration = z.strictObject({
     .min(1_024)
     .max(8 * MIB)
     .default(4 * MIB),
+  /** `run` and `session`: each has an instance of its own, made at its first call. */
   scope: z.enum(["shared", "session", "run"]).default("shared"),
+  /** Instances of a server that is not shared; beyond them calls are refused. */
   maxInstances: z.int().min(1).max(256).default(16),
+  /** An instance without calls for so long is ended. */
   instanceIdleMs: z.int().min(100).max(86_400_000).default(600_000),
-  stateful: z.union([z.literal("auto"), z.boolean()]).default("auto"),
-  allowedAgentRoles: z
-    .array(RoleName)
-    .min(1, "is empty; leave it out to mean every role")
-    .max(64)
-    .optional(),
-  tags: z.array(ToolLabel).max(MAX_LABELS).default([]),
-  enabledTools: ToolGlobs.min(1, "is empty; switch the server off with enabled: false").optional(),
+  /** Null: as the connection shows. Only for Streamable HTTP. */
+  stateful: z
+    .union([z.literal("auto"), z.boolean()])
+    .default("auto")
+    .transform((stateful) => (stateful === "auto" ? null : stateful)),
+  /** Agents with one of these roles may use it; null is every agent. */
+  allowedAgentRoles: orNull(
+    z.array(RoleName).min(1, "is empty; leave it out to mean every role").max(64),
+  ),
+  /** Labels that rules of the policy may name. */
+  tags: z
+    .array(ToolLabel)
+    .max(MAX_LABELS)
+    .default([])
+    .transform((tags) => [...new Set(tags)].toSorted()),
+  /** Globs over the server's own tool names; null is every tool. */
+  enabledTools: orNull(ToolGlobs.min(1, "is empty; switch the server off with enabled: false")),
+  /** Globs over names of tools that are left out, whatever `enabledTools` says. */
   disabledTools: ToolGlobs.default([]),
+  /**
+   * What becomes of a tool that is seen for the first time, and of one whose definition changed.
+   *
+   * - `pin-first-use`: the tools of the first listing are approved; one that comes later and a change are held.
+   * - `review`: all are held.
+   * - `pin-schema`: as `pin-first-use`, but other descriptions and titles are approved, too.
+   * - `pin-new-tools`: as `pin-first-use`, but tools that come later are approved, too.
+   */
   trust: z
     .enum(["pin-first-use", "review", "pin-schema", "pin-new-tools"])
     .default("pin-first-use"),
-  roots: z.array(Root).max(64).optional(),
+  /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
+  roots: orNull(z.array(Root).max(64)),
   sampling: SamplingLimits.prefault({}),
   sandbox: SandboxConfig.optional(),
 });
 export type Declaration = z.output<typeof Declaration>;
 
 /** What is wrong with a declaration whose fields are right one by one. `key` stands in the texts for the id. */
-export function problemsOf(key: string, entry: Declaration): string[] {
-  const problem = problemOf(key, entry);
-  return problem === null ? [] : [problem];
-}
-
-function problemOf(key: string, entry: Declaration): string | null {
+export function problemOf(key: string, entry: Declaration): string | null {
   const id = ServerId.safeParse(key);
   if (entry.id === undefined) return 'missing "id"';
   if (!id.success)

@@ -3,7 +3,7 @@ import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-serv
 import type { z } from "zod";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { adoptClientKeys, type Adopted } from "./client-keys.ts";
-import { Declaration, problemsOf, transportOf } from "./declaration.ts";
+import { Declaration, problemOf, transportOf } from "./declaration.ts";
 import type { OAuthConfig, ServerConfig, ServerEntry } from "./server-config.ts";
 
 /** The largest declaration that is kept, as JSON: it is repeated in messages and in Redis. */
@@ -23,7 +23,7 @@ export function readDeclaration(
   const parsed = Declaration.safeParse(declaration);
   const problems = [
     ...adopted.problems,
-    ...(parsed.success ? problemsOf(key, parsed.data) : zodProblems(parsed.error)),
+    ...(parsed.success ? [problemOf(key, parsed.data) ?? []].flat() : zodProblems(parsed.error)),
   ];
   if (Buffer.byteLength(JSON.stringify(declaration) ?? "") > MAX_DECLARATION_BYTES)
     problems.push(`must have at most ${MAX_DECLARATION_BYTES} bytes as JSON`);
@@ -54,36 +54,22 @@ function shownAs(written: unknown, { declaration, problems }: Adopted): JsonReco
 const NOTHING_ADOPTED: Adopted = { declaration: {}, warnings: [], problems: [] };
 
 function toConfig(entry: { id: string; name: string }, declared: Declaration): ServerConfig {
-  const common = {
-    ...entry,
-    enabled: declared.enabled,
-    autoConnect: declared.autoConnect,
-    connectTimeoutMs: declared.connectTimeoutMs,
-    callTimeoutMs: declared.callTimeoutMs,
-    maxConcurrency: declared.maxConcurrency,
-    queueLimit: declared.queueLimit,
-    maxReconnectAttempts: declared.maxReconnectAttempts,
-    maxResultBytes: declared.maxResultBytes,
-    scope: declared.scope,
-    maxInstances: declared.maxInstances,
-    instanceIdleMs: declared.instanceIdleMs,
-    stateful: declared.stateful === "auto" ? null : declared.stateful,
-    allowedAgentRoles: declared.allowedAgentRoles ?? null,
-    tags: [...new Set(declared.tags)].toSorted(),
-    enabledTools: declared.enabledTools ?? null,
-    disabledTools: declared.disabledTools,
-    trust: declared.trust,
-    roots: declared.roots ?? null,
-    sampling: declared.sampling,
-  };
+  const { description: _, transport: _written, type: _type, oauth: _login, ...fields } = declared;
+  const {
+    command = "",
+    args,
+    env,
+    cwd = null,
+    sandbox = null,
+    url = "",
+    headers,
+    ...rest
+  } = fields;
+  const common = { ...rest, ...entry };
   const transport = transportOf(declared);
-  if (transport === "http" || transport === "sse") {
-    const { url = "", headers } = declared;
-    return { ...common, transport, url, headers, oauth: oauthOf(declared) };
-  }
-  const { command = "", args, env, cwd = null } = declared;
-  const sandbox = declared.sandbox ?? null;
-  return { ...common, transport: "stdio", command, args, env, cwd, sandbox };
+  return transport === "http" || transport === "sse"
+    ? { ...common, transport, url, headers, oauth: oauthOf(declared) }
+    : { ...common, transport: "stdio", command, args, env, cwd, sandbox };
 }
 
 /** A header with a credential of its own leaves no room for another one. */

@@ -4,7 +4,7 @@ import type {
   TransportKind,
 } from "@switchyard/contracts/mcp-servers";
 import type { Sandbox } from "@switchyard/service/process/sandbox";
-import type { SamplingLimits } from "./declaration.ts";
+import type { Declaration } from "./declaration.ts";
 
 /**
  * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
@@ -13,50 +13,16 @@ import type { SamplingLimits } from "./declaration.ts";
  */
 export type ServerConfig = CommonConfig & (StdioConfig | HttpConfig);
 
-interface CommonConfig {
+interface CommonConfig extends Readonly<
+  Omit<Declaration, "id" | "name" | "description" | "type" | keyof StdioConfig | keyof HttpConfig>
+> {
   readonly id: string;
   readonly name: string;
-  readonly enabled: boolean;
-  /** False: connected by the first call or listing that names the server. */
-  readonly autoConnect: boolean;
-  readonly connectTimeoutMs: number;
-  readonly callTimeoutMs: number;
-  readonly maxConcurrency: number;
-  readonly queueLimit: number;
-  readonly maxReconnectAttempts: number;
-  readonly maxResultBytes: number;
-  /** `run` and `session`: each has an instance of its own, made at its first call. */
-  readonly scope: "shared" | "session" | "run";
-  /** Instances of a server that is not shared; beyond them calls are refused. */
-  readonly maxInstances: number;
-  /** An instance without calls for so long is ended. */
-  readonly instanceIdleMs: number;
-  /** Null: as the connection shows. Only for Streamable HTTP. */
-  readonly stateful: boolean | null;
-  /** Agents with one of these roles may use it; null is every agent. */
-  readonly allowedAgentRoles: readonly string[] | null;
-  /** Labels that rules of the policy may name. */
-  readonly tags: readonly string[];
-  /** Globs over the server's own tool names; null is every tool. */
-  readonly enabledTools: readonly string[] | null;
-  /** Globs over names of tools that are left out, whatever `enabledTools` says. */
-  readonly disabledTools: readonly string[];
-  /** What becomes of a tool that is seen for the first time, and of one whose definition changed. */
-  readonly trust: TrustSetting;
-  /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
-  readonly roots: readonly string[] | null;
-  readonly sampling: SamplingLimits;
   /** Only for an instance of a run or a session: the server's own configuration. */
   readonly instanceOf?: ServerConfig;
 }
 
-/**
- * - `pin-first-use`: the tools of the first listing are approved; one that comes later and a change are held.
- * - `review`: all are held.
- * - `pin-schema`: as `pin-first-use`, but other descriptions and titles are approved, too.
- * - `pin-new-tools`: as `pin-first-use`, but tools that come later are approved, too.
- */
-export type TrustSetting = "pin-first-use" | "review" | "pin-schema" | "pin-new-tools";
+export type TrustSetting = Declaration["trust"];
 
 export interface StdioConfig {
   readonly transport: "stdio";
