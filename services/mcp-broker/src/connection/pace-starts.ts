@@ -1,6 +1,5 @@
+import { createCallQueue } from "../limits/call-queue.ts";
 import { ConnectError, type OpenSession } from "./mcp-session.ts";
-
-const GIVEN_UP = { permanent: false };
 
 export interface StartPace {
   /** Processes that may be starting at the same time. */
@@ -9,59 +8,33 @@ export interface StartPace {
   readonly holdMs: number;
 }
 
+/** Only the signal ends the wait; Node fires a longer timer at once. */
+const LONGEST_WAIT_MS = 2 ** 31 - 1;
+
 /**
  * Opens the sessions of servers that are processes few at a time. A hundred that start at the same moment
  * keep each other, and this process, from answering for many seconds; one after the other they are there sooner.
  * The wait is not a part of `connectTimeoutMs`.
  */
 export function paceStarts(open: OpenSession, { atOnce, holdMs }: StartPace): OpenSession {
-  const waiting = new Set<() => void>();
-  let free = atOnce;
-
-  /** Resolves with what gives the place back; rejects when the signal aborts first. */
-  function place(signal: AbortSignal): Promise<() => void> {
-    const turn = Promise.withResolvers<() => void>();
-    const begin = (): void => {
-      signal.removeEventListener("abort", leave);
-      turn.resolve(held());
-    };
-    const leave = (): void => {
-      waiting.delete(begin);
-      turn.reject(new ConnectError("given up before its process was started", GIVEN_UP));
-    };
-    if (signal.aborted) leave();
-    else if (free > 0) begin();
-    else {
-      waiting.add(begin);
-      signal.addEventListener("abort", leave, { once: true });
-    }
-    return turn.promise;
-  }
-
-  function held(): () => void {
-    free -= 1;
-    let isOver = false;
-    const giveBack = (): void => {
-      if (isOver) return;
-      isOver = true;
-      clearTimeout(timer);
-      free += 1;
-      const [next] = waiting;
-      if (next === undefined) return;
-      waiting.delete(next);
-      next();
-    };
-    const timer = setTimeout(giveBack, holdMs);
-    return giveBack;
-  }
-
+  const starts = createCallQueue({ maxConcurrency: atOnce, queueLimit: Infinity });
   return async (config, events, signal) => {
     if (config.transport !== "stdio") return open(config, events, signal);
-    const giveBack = await place(signal);
+    await starts.enter({ timeoutMs: LONGEST_WAIT_MS, signal }).catch((cause: unknown) => {
+      const text = "given up before its process was started";
+      throw new ConnectError(text, { permanent: false, cause });
+    });
+    let isHeld = true;
+    const leave = (): void => {
+      if (isHeld) starts.leave();
+      isHeld = false;
+      clearTimeout(timer);
+    };
+    const timer = setTimeout(leave, holdMs);
     try {
       return await open(config, events, signal);
     } finally {
-      giveBack();
+      leave();
     }
   };
 }
