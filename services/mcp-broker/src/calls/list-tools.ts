@@ -1,17 +1,15 @@
 import type { z } from "zod";
 import { prepareReply } from "@switchyard/bus/prepared-reply";
-import { failuresOf } from "@switchyard/contracts/errors";
 import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { unknownServer } from "../connection/server-pool.ts";
 import { createListableTools } from "./listable-tools.ts";
 import { createPreparedLists, type PreparedList } from "./prepared-lists.ts";
 import type { ServerView } from "../ownership/server-views.ts";
 
 type ListRequest = z.output<typeof contract.request>;
 type ListReply = z.input<typeof contract.reply>;
-
-const fail = failuresOf(contract.errors);
 
 /** Characters of the lists that are kept as JSON; a thousand tools have some 400,000. */
 const MAX_PREPARED = 16_000_000;
@@ -82,8 +80,7 @@ async function chosen(
 ): Promise<readonly ServerView[]> {
   if (server === undefined) return connections;
   const connection = connections.find(({ entry }) => entry.id === server);
-  if (connection === undefined)
-    throw fail.unknown_server(`MCP server not found: ${server}`, { server });
+  if (connection === undefined) throw unknownServer(server);
   await connection.start(); // named for the first time: connects what does not connect by itself
   return [connection];
 }

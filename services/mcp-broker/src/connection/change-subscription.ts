@@ -6,6 +6,7 @@ import {
   type SubscriptionFilter,
 } from "@modelcontextprotocol/client";
 import { errorText } from "../limits/call-failure.ts";
+import { isModern } from "./connect-approach.ts";
 
 /**
  * Hears of a server's changes. The 2025 protocols tell them unasked, except those of resources; with
@@ -72,10 +73,6 @@ export function createChangeSubscription(
     },
     stop: () => stopping.abort(),
   };
-}
-
-function isModern(client: Client): boolean {
-  return client.getProtocolEra() === "modern";
 }
 
 function filterOf(client: Client, watched: readonly string[]): SubscriptionFilter {

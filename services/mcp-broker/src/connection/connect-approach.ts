@@ -5,6 +5,7 @@ import {
   SdkHttpError,
   SseError,
   UnauthorizedError,
+  type Client,
   type PriorDiscovery,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
@@ -27,6 +28,11 @@ export interface ConnectFailure {
 }
 
 export const MODERN_VERSION = "2026-07-28";
+
+/** True when the connection speaks that version or a later one. */
+export function isModern(client: Pick<Client, "getProtocolEra">): boolean {
+  return client.getProtocolEra() === "modern";
+}
 
 /** With these an old server refuses a POST of `initialize`; the specification then asks for SSE. */
 const WRONG_TRANSPORT = new Set([400, 404, 405]);

@@ -11,7 +11,7 @@ import { childEnvironment, type ChildEnvironment } from "../process/child-enviro
 import type { ChildRecords } from "../process/child-records.ts";
 import { inSandbox } from "../process/sandbox.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
-import { firstApproach, nextApproach, type Approach } from "./connect-approach.ts";
+import { firstApproach, isModern, nextApproach, type Approach } from "./connect-approach.ts";
 import { BothFailedError, reasonOf } from "./connect-failure.ts";
 import type { OpenedConnection, SessionEvents } from "./mcp-session.ts";
 import { withoutUnsendable } from "./parameter-headers.ts";
@@ -181,7 +181,8 @@ export class ConnectionAttempt {
       inspect: (own, listing) =>
         inspect(
           own,
-          isModernHttp(client, transport) ? withoutUnsendable(listing) : listing,
+          // Parameters go in headers too there.
+          transport === "http" && isModern(client) ? withoutUnsendable(listing) : listing,
           over.signal,
         ),
     });
@@ -221,16 +222,11 @@ export class ConnectionAttempt {
     if (prior !== null) return;
     const discover = client.getDiscoverResult();
     const verdict: EraVerdict | null =
-      client.getProtocolEra() === "modern" && discover !== undefined
+      isModern(client) && discover !== undefined
         ? { era: "modern", discover }
         : config.transport === "http"
           ? { era: "legacy", transport }
           : null;
     if (verdict !== null) await options.verdicts.save(config.id, context, verdict);
   }
-}
-
-/** Parameters go in headers too there, see `parameter-headers.ts`. */
-function isModernHttp(client: Client, transport: Approach["transport"]): boolean {
-  return transport === "http" && client.getProtocolEra() === "modern";
 }

@@ -15,6 +15,7 @@ import type { ServerConfig } from "../declaration/server-config.ts";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
 import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
+import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
 import { isStatelessSession } from "./stateless-session.ts";
 import { watchHealth } from "./session-health.ts";
@@ -247,10 +248,6 @@ function callSpan(tool: string): SpanFacts {
   const method = "tools/call";
   const attributes = { "mcp.method.name": method, "gen_ai.tool.name": tool };
   return { name: `${method} ${tool}`, kind: "client", attributes };
-}
-
-function isModern(client: Client): boolean {
-  return client.getProtocolEra() === "modern";
 }
 
 function definitionOption(definition: ToolCall["definition"]): object {

@@ -1,5 +1,5 @@
 import { createServerInstances, type ServerInstances } from "./server-instances.ts";
-import { failuresOf } from "@switchyard/contracts/errors";
+import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { getServer } from "@switchyard/contracts/mcp-servers";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { ServerEntry } from "../declaration/server-config.ts";
@@ -60,6 +60,11 @@ export interface PoolOptions extends Omit<
   readonly onFault: (error: unknown) => void;
 }
 
+/** What all requests about a server say that is not there. */
+export function unknownServer(server: string): ServiceError {
+  return fail.unknown_server(`MCP server not found: ${server}`, { server });
+}
+
 const fail = failuresOf(getServer.errors);
 
 export function createServerPool(): ServerPool {
@@ -107,7 +112,7 @@ export function createServerPool(): ServerPool {
     known(id) {
       const member = members.get(id);
       if (member !== undefined) return member.connection;
-      throw fail.unknown_server(`MCP server not found: ${id}`, { server: id });
+      throw unknownServer(id);
     },
     async route(member, principal) {
       const { entry } = member.connection;

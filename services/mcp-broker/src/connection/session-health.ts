@@ -1,6 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
 import type { TransportKind } from "@switchyard/contracts/mcp-servers";
 import { errorText } from "../limits/call-failure.ts";
+import { isModern } from "./connect-approach.ts";
 
 /** Watches a connection that cannot report its own end. */
 export interface SessionHealth {
@@ -34,9 +35,7 @@ export function watchHealth(
     isAsking = true;
     try {
       const options = { timeout: TIMEOUT_MS };
-      await (client.getProtocolEra() === "modern"
-        ? client.discover(options)
-        : client.ping(options));
+      await (isModern(client) ? client.discover(options) : client.ping(options));
     } catch (error) {
       if (!isStopped && isDead(error, calls))
         onDead(`the server does not answer: ${errorText(error)}`);

@@ -1,5 +1,6 @@
 import { StreamableHTTPClientTransport, type Client } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../declaration/server-config.ts";
+import { isModern } from "./connect-approach.ts";
 
 /**
  * True when nothing at the server belongs to this one connection, so that several brokers may have
@@ -15,5 +16,5 @@ export function isStatelessSession(
   if (config.scope !== "shared" || !(transport instanceof StreamableHTTPClientTransport))
     return false;
   if (config.stateful !== null) return !config.stateful;
-  return client.getProtocolEra() === "modern" || transport.sessionId === undefined;
+  return isModern(client) || transport.sessionId === undefined;
 }

@@ -6,7 +6,7 @@ import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { isRecord } from "../json/json-record.ts";
 import { findRecord, type Refusal } from "../pins/decide-pins.ts";
-import { approving, blocking, type PinBook } from "../pins/pin-book.ts";
+import { approving, blocking, type PinBook, type PinChange } from "../pins/pin-book.ts";
 import { checkAdmin } from "./check-admin.ts";
 import { pinDifferences } from "../pins/pin-diff.ts";
 import { shownPin } from "../pins/pin-record.ts";
@@ -21,6 +21,11 @@ export function handlePins(
 ): void {
   const adminOf = (verified: VerifiedCaller): string =>
     checkAdmin(admins, verified, "approve or block tools");
+  const changed = async (server: string, by: string, change: PinChange): Promise<number> => {
+    const done = await orUnavailable(() => pins.change(server, by, change));
+    if ("refusal" in done) throw refused(server, done.refusal);
+    return done.count;
+  };
 
   service.handle(listPins, async ({ server, states, limit, after }) => {
     const records = await orUnavailable(() => pins.read(server));
@@ -32,15 +37,11 @@ export function handlePins(
   });
   service.handle(approvePins, async ({ server, tools = null, override = [] }, context) => {
     const change = approving({ tools, override, by: adminOf(context) });
-    const done = await orUnavailable(() => pins.change(server, context.caller, change));
-    if ("refusal" in done) throw refused(server, done.refusal);
-    return { approved: done.count };
+    return { approved: await changed(server, context.caller, change) };
   });
   service.handle(blockPins, async ({ server, tools }, context) => {
     const change = blocking({ tools, by: adminOf(context) });
-    const done = await orUnavailable(() => pins.change(server, context.caller, change));
-    if ("refusal" in done) throw refused(server, done.refusal);
-    return { blocked: done.count };
+    return { blocked: await changed(server, context.caller, change) };
   });
   service.handle(diffPin, async ({ server, tool }) => {
     const record = findRecord(await orUnavailable(() => pins.read(server)), tool);

@@ -1,6 +1,5 @@
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
-import { failuresOf } from "@switchyard/contracts/errors";
 import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
 import {
   addServer,
@@ -13,7 +12,7 @@ import {
   serverLogs,
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
-import type { ServerPool } from "../connection/server-pool.ts";
+import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
 import type { OwnerReply } from "../ownership/carry-out.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
@@ -27,8 +26,6 @@ export interface RegistryDeps {
   /** NATS users that may change servers. */
   readonly admins: readonly string[];
 }
-
-const fail = failuresOf({ ...getServer.errors, ...addServer.errors });
 
 /** What a connect leaves of its deadline for the answer. */
 const REPLY_MARGIN_MS = 250;
@@ -46,16 +43,16 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   const atOwner = (
     server: string,
     request: OwnerRequest,
-    context: { readonly deadline: number; readonly correlationId: string },
+    { deadline, correlationId }: { readonly deadline: number; readonly correlationId: string },
   ): Promise<OwnerReply> => {
-    if (!isKnown(server)) throw fail.unknown_server(`MCP server not found: ${server}`, { server });
-    const deadline = context.deadline - REPLY_MARGIN_MS;
-    return owner.requests.atOwner(server, request, { ...context, deadline });
+    if (!isKnown(server)) throw unknownServer(server);
+    const limits = { deadline: deadline - REPLY_MARGIN_MS, correlationId };
+    return owner.requests.atOwner(server, request, limits);
   };
 
   service.handle(getServer, async ({ server }, context) => {
     const member = pool.find(server);
-    if (member === null) return foundElsewhere(atOwner(server, { do: "get" }, limits(context)));
+    if (member === null) return foundElsewhere(atOwner(server, { do: "get" }, context));
     const { entry, info: own } = member.connection;
     const view = owner.views().find(({ entry: { id } }) => id === server);
     const declaration = shownDeclaration(entry.declaration);
@@ -64,7 +61,7 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
     return { server: view?.info ?? own, declaration, updatedAt, version };
   });
   service.handle(serverLogs, async ({ server, tail }, context) => {
-    const { server: info, stderr = "" } = await atOwner(server, { do: "logs" }, limits(context));
+    const { server: info, stderr = "" } = await atOwner(server, { do: "logs" }, context);
     return { lines: lastLines(stderr, tail), hasProcess: info?.transport === "stdio" };
   });
   service.handle(addServer, ({ server }, context) => {
@@ -74,32 +71,32 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   service.handle(updateServer, async ({ server, changes, ifVersion }, context) => {
     const by = adminOf(context);
     const request = { do: "update", by, changes, isResume: false, ifVersion } as const;
-    const reply = atOwner(server, request, limits(context));
+    const reply = atOwner(server, request, context);
     return { ...(await changed(reply)), version: (await reply).version };
   });
   service.handle(enableServer, ({ server, enabled }, context) => {
     const by = adminOf(context);
     const request = { do: "update", by, changes: { enabled }, isResume: enabled } as const;
-    return changed(atOwner(server, request, limits(context)));
+    return changed(atOwner(server, request, context));
   });
   service.handle(removeServer, async ({ server, ifVersion }, context) => {
     const request = { do: "remove", by: adminOf(context), ifVersion } as const;
-    await atOwner(server, request, limits(context));
+    await atOwner(server, request, context);
     return { removed: true as const, server };
   });
   service.handle(resetServer, ({ server }, context) => {
     const by = adminOf(context);
-    if (isKnown(server)) return changed(atOwner(server, { do: "reset", by }, limits(context)));
+    if (isKnown(server)) return changed(atOwner(server, { do: "reset", by }, context));
     // One that was removed over the bus is nobody's.
     return owner.claiming(server, async () => ({ server: await registry.reset(server, by) }));
   });
   service.handle(connectServer, ({ server }, context) =>
-    changed(atOwner(server, { do: "connect", by: adminOf(context) }, limits(context))),
+    changed(atOwner(server, { do: "connect", by: adminOf(context) }, context)),
   );
   service.handle(disconnectServer, async ({ server }, context) => {
     const by = adminOf(context);
     if (!isKnown(server)) return { server: null };
-    return { server: (await atOwner(server, { do: "disconnect", by }, limits(context))).server };
+    return { server: (await atOwner(server, { do: "disconnect", by }, context)).server };
   });
 }
 
@@ -114,10 +111,6 @@ async function changed(reply: Promise<OwnerReply>) {
   const { server } = await reply;
   if (server === null) throw new TypeError("the owner answered without the changed server");
   return { server };
-}
-
-function limits({ deadline, correlationId }: { deadline: number; correlationId: string }) {
-  return { deadline, correlationId };
 }
 
 function lastLines(text: string, count: number): string[] {

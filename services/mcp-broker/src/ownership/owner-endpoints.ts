@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Service } from "@switchyard/bus/serve";
 import { askOwner, ensureServer } from "@switchyard/contracts/mcp-ownership";
-import type { ServerPool } from "../connection/server-pool.ts";
+import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import { carryOut } from "./carry-out.ts";
 import type { KnownLeases } from "./known-leases.ts";
@@ -35,8 +35,7 @@ export function serveEnsure(
 ): void {
   service.handle(ensureServer, async ({ server }, { fail, deadline, correlationId }) => {
     const member = deps.pool.find(server);
-    if (member === null && deps.leases.stateOf(server) === null)
-      throw fail.unknown_server(`MCP server not found: ${server}`, { server });
+    if (member === null && deps.leases.stateOf(server) === null) throw unknownServer(server);
     if (member?.connection.entry.config?.enabled === false)
       throw fail.server_disabled(`MCP server ${server} is disabled; enable it first.`, { server });
     await deps.requests.ensure(server, { deadline, correlationId });

@@ -87,11 +87,14 @@ export interface Approval {
   readonly now: string;
 }
 
+/** The records that change, or why nothing does. */
+export type Decided = { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal };
+
 /** The records that an approval changes, or why nothing is approved. */
 export function approveTools(
   records: ReadonlyMap<string, PinRecord>,
   { tools, override, by, now }: Approval,
-): { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal } {
+): Decided {
   const chosen: PinRecord[] = [];
   const unknown: string[] = [];
   if (tools === null)
@@ -120,7 +123,7 @@ export function approveTools(
 export function blockTools(
   records: ReadonlyMap<string, PinRecord>,
   { tools, by, now }: { tools: readonly string[]; by: string; now: string },
-): { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal } {
+): Decided {
   const unknown = tools.filter((tool) => findRecord(records, tool) === null);
   if (unknown.length > 0) return { refusal: { kind: "unknown", tools: unknown } };
   const chosen = tools.flatMap((tool) => findRecord(records, tool) ?? []);

@@ -3,7 +3,14 @@ import type { PinState } from "@switchyard/contracts/mcp-pins";
 import { StoreError } from "@switchyard/service/store-error";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import type { TrustSetting } from "../declaration/server-config.ts";
-import { approveTools, blockTools, seeTool, type Refusal, type SeenTool } from "./decide-pins.ts";
+import {
+  approveTools,
+  blockTools,
+  seeTool,
+  type Decided,
+  type Refusal,
+  type SeenTool,
+} from "./decide-pins.ts";
 import { stateOf, type PinRecord } from "./pin-record.ts";
 import { type PinStore, type StoredPins } from "./pin-store.ts";
 import { haveSameShape } from "./tool-shape.ts";
@@ -32,7 +39,7 @@ export interface PinBookOptions {
   readonly onTrouble: (server: string, problem: unknown) => void;
 }
 
-type Decided = { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal };
+type Written = { readonly count: number } | { readonly refusal: Refusal };
 export type PinChange = (
   records: ReadonlyMap<string, PinRecord>,
   now: string,
@@ -96,9 +103,7 @@ export class PinBook {
   async approvedTools(server: string): Promise<string[]> {
     if (!this.#known.has(server)) {
       try {
-        await this.#inTurn(server, async () =>
-          this.#learn(server, (await this.#options.store.load(server)).records),
-        );
+        await this.#load(server);
       } catch (error) {
         if (!(error instanceof StoreError)) throw error; // what is seen now is told again then
       }
@@ -126,11 +131,7 @@ export class PinBook {
   }
 
   /** Changes pins as somebody wants. Rejects with StoreError. */
-  async change(
-    server: string,
-    by: string,
-    change: PinChange,
-  ): Promise<{ readonly count: number } | { readonly refusal: Refusal }> {
+  async change(server: string, by: string, change: PinChange): Promise<Written> {
     return this.#inTurn(server, () => this.#write(server, by, change));
   }
 
@@ -144,9 +145,7 @@ export class PinBook {
     }
     if (!this.#known.has(server)) return;
     try {
-      await this.#inTurn(server, async () =>
-        this.#learn(server, (await this.#options.store.load(server)).records),
-      );
+      await this.#load(server);
     } catch (error) {
       this.#options.onTrouble(server, error);
     }
@@ -162,7 +161,7 @@ export class PinBook {
     by: string | null,
     change: PinChange,
     sighting?: Sighting,
-  ): Promise<{ readonly count: number } | { readonly refusal: Refusal }> {
+  ): Promise<Written> {
     const written: PinRecord[] = [];
     const decide = (stored: StoredPins) =>
       change(stored.records, new Date(this.#options.now()).toISOString());
@@ -207,6 +206,10 @@ export class PinBook {
       return isRecord(kept) && haveSameShape(kept["definition"], tool.definition);
     });
     return new Set(same.map(({ tool }) => tool.name));
+  }
+
+  #load(server: string): Promise<void> {
+    return this.#inTurn(server, async () => this.#learn(server, await this.read(server)));
   }
 
   #learn(server: string, records: ReadonlyMap<string, PinRecord>): void {
