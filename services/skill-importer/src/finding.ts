@@ -11,17 +11,15 @@ export interface Position {
 
 const NOWHERE = { line: null, column: null };
 
+const findingOf =
+  (severity: Finding["severity"]) =>
+  (code: string, message: string, at: Position | null = null): Finding => {
+    return { severity, code, message, ...(at ?? NOWHERE) };
+  };
+
 /** The file cannot be used and is skipped. */
-export function errorFinding(code: string, message: string, at: Position | null = null): Finding {
-  return { severity: "error", code, message, ...(at ?? NOWHERE) };
-}
-
+export const errorFinding = findingOf("error");
 /** The file is used, but not quite as its author may believe. */
-export function warningFinding(code: string, message: string, at: Position | null = null): Finding {
-  return { severity: "warning", code, message, ...(at ?? NOWHERE) };
-}
-
+export const warningFinding = findingOf("warning");
 /** Worth knowing; nothing is wrong. */
-export function infoFinding(code: string, message: string, at: Position | null = null): Finding {
-  return { severity: "info", code, message, ...(at ?? NOWHERE) };
-}
+export const infoFinding = findingOf("info");

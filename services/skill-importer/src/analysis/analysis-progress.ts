@@ -1,14 +1,4 @@
-/** What a thread says of itself while it cannot answer; memory that it shares with the one which started it. */
-export interface AnalysisProgress {
-  begin(): void;
-  end(): void;
-  /** How many jobs have come to their end, answered or not. */
-  done(): number;
-  /** For how long it has been at the present job, by the clock; 0 between two. */
-  busyMs(): number;
-  /** Processor time of the thread when the present job began, in milliseconds. */
-  cpuAtBeginMs(): number;
-}
+export type AnalysisProgress = ReturnType<typeof progressIn>;
 
 const NOT_BUSY = 0n;
 
@@ -17,7 +7,8 @@ export function newProgress(): { memory: SharedArrayBuffer; progress: AnalysisPr
   return { memory, progress: progressIn(memory) };
 }
 
-export function progressIn(memory: SharedArrayBuffer): AnalysisProgress {
+/** What a thread says of itself while it cannot answer; memory that it shares with the one which started it. */
+export function progressIn(memory: SharedArrayBuffer) {
   const [DONE, BEGUN, CPU] = [0, 1, 2];
   const numbers = new BigInt64Array(memory);
   return {
@@ -31,8 +22,11 @@ export function progressIn(memory: SharedArrayBuffer): AnalysisProgress {
       Atomics.store(numbers, BEGUN, NOT_BUSY);
       Atomics.add(numbers, DONE, 1n);
     },
+    /** How many jobs have come to their end, answered or not. */
     done: () => Number(Atomics.load(numbers, DONE)),
+    /** Processor time of the thread when the present job began, in milliseconds. */
     cpuAtBeginMs: () => Number(Atomics.load(numbers, CPU)) / 1_000,
+    /** For how long it has been at the present job, by the clock; 0 between two. */
     busyMs: () => {
       const begun = Atomics.load(numbers, BEGUN);
       // All threads of a process have this clock in common.

@@ -118,15 +118,10 @@ function isSkill(job: Job): boolean {
   return job.kind === "skill";
 }
 
-/** A job to send away, and the memory that goes with it. */
-export interface Packed {
-  readonly message: Job;
-  readonly memory: readonly ArrayBuffer[];
-  readonly sizeBytes: number;
-}
+export type Packed = Readonly<ReturnType<typeof packed>>;
 
-/** Copies what is sent: a view may be a small part of a large archive. */
-export function packed(job: Job): Packed {
+/** A job to send away, and the memory that goes with it. It is copied: a view may be a small part of a large archive. */
+export function packed(job: Job) {
   const files = new Map([...job.files].map(([path, bytes]) => [path, new Uint8Array(bytes)]));
   const memory = [...files.values()].map(({ buffer }) => buffer);
   const sizeBytes = memory.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -45,7 +45,7 @@ export function repairYaml(
   if (conflict >= 0) return { problem: unresolvedConflict(conflict + 1 + linesBefore) };
   if (NEVER_REPAIRED.has(problem.code)) return { problem };
   const colons = withPlainColons(yaml, linesBefore);
-  if (colons !== null) return withFindings(colons.findings, readAgain(colons.yaml, linesBefore));
+  if (colons !== null) return readAgain(colons, linesBefore);
   const fixed = mistakes > MAX_MISTAKES ? null : fixLines(yaml, { linesBefore, problem, mistakes });
   if (fixed !== null) {
     restrictUnread(yaml, fixed.parsed.values);
@@ -88,19 +88,18 @@ function withPlainColons(
 }
 
 /** The text as it was changed, repaired once more where that was not all. */
-function readAgain(yaml: string, linesBefore: number): ReturnType<typeof repairYaml> {
-  const parsed = parseYaml(yaml, { schema: "failsafe", linesBefore });
-  if ("problem" in parsed) return repairYaml(yaml, { linesBefore, ...parsed });
-  restrictUnread(yaml, parsed.values);
-  return { parsed, yaml, findings: [] };
-}
-
-function withFindings(
-  findings: readonly Finding[],
-  repaired: ReturnType<typeof repairYaml>,
+function readAgain(
+  { yaml, findings }: { yaml: string; findings: readonly Finding[] },
+  linesBefore: number,
 ): ReturnType<typeof repairYaml> {
-  if ("problem" in repaired) return repaired;
-  return { ...repaired, findings: [...findings, ...repaired.findings] };
+  const parsed = parseYaml(yaml, { schema: "failsafe", linesBefore });
+  if ("problem" in parsed) {
+    const repaired = repairYaml(yaml, { linesBefore, ...parsed });
+    if ("problem" in repaired) return repaired;
+    return { ...repaired, findings: [...findings, ...repaired.findings] };
+  }
+  restrictUnread(yaml, parsed.values);
+  return { parsed, yaml, findings };
 }
 
 /** A key at the margin. */
@@ -134,7 +133,6 @@ function fixLines(yaml: string, { linesBefore, problem, mistakes }: Refused): Re
   // The library's time grows fast with brackets in brackets; nobody means so many.
   if (nestsDeeply(yaml)) return null;
   let lines: readonly string[] = yaml.split("\n");
-  let current: Finding = problem;
   // Only equal keys are read differently from how the parser refused the text.
   let outcome: Outcome =
     problem.code === "duplicate_key"
@@ -143,7 +141,7 @@ function fixLines(yaml: string, { linesBefore, problem, mistakes }: Refused): Re
   const findings: Finding[] = [];
   let left = Math.min(MAX_ATTEMPTS, Math.floor(MAX_PARSED_CHARACTERS / yaml.length));
   while ("problem" in outcome.parsed) {
-    current = outcome.parsed.problem;
+    const current = outcome.parsed.problem;
     let better: { fix: Fix; outcome: Outcome } | undefined;
     for (const fix of fixesFor(lines, current, linesBefore)) {
       if (better !== undefined || left === 0) break;

@@ -1,14 +1,13 @@
 import type { SlashCommand } from "@switchyard/contracts/skill-catalogue";
+import type { Skill } from "@switchyard/contracts/skills";
 import { BUILT_IN_COMMANDS } from "@switchyard/contracts/typed-line";
 
 const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_COMMANDS);
 
 /** The command by which a person uses a skill; built-in commands come first. */
-export function slashCommandOf(skill: {
-  readonly name: string;
-  readonly userInvocable: boolean;
-  readonly argumentHint: string | null;
-}): SlashCommand {
+export function slashCommandOf(
+  skill: Pick<Skill, "name" | "userInvocable" | "argumentHint">,
+): SlashCommand {
   const isShadowed = BUILT_IN.has(skill.name.toLowerCase());
   return {
     name: `/${skill.name}`,

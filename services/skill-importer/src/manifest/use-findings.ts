@@ -1,14 +1,12 @@
+import type { Skill } from "@switchyard/contracts/skills";
 import { notRunWarning } from "../render/dynamic-content.ts";
 import { infoFinding, warningFinding, type Finding } from "../finding.ts";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";
 
 /** What the author of a skill may not expect when it is used here. */
-export function useFindings(skill: {
-  readonly name: string;
-  readonly userInvocable: boolean;
-  readonly argumentHint: string | null;
-  readonly body: string;
-}): Finding[] {
+export function useFindings(
+  skill: Pick<Skill, "name" | "userInvocable" | "argumentHint" | "body">,
+): Finding[] {
   const notRun = notRunWarning(skill.body);
   const shadow = shadowWarning(slashCommandOf(skill));
   return [

@@ -1,4 +1,5 @@
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
+import type { Skill } from "@switchyard/contracts/skills";
 import { warningFinding, type Finding, type Position } from "../finding.ts";
 import {
   fieldNamed,
@@ -17,31 +18,10 @@ import {
   withoutAlways,
 } from "./read-metadata.ts";
 
-/** The fields that decide how a skill is used; undefined where the file does not say. */
-export interface SkillFields {
-  readonly name: string | undefined;
-  readonly description: string | undefined;
-  readonly userInvocable: boolean;
-  readonly disableModelInvocation: boolean;
-  /** Null: no restriction. */
-  readonly allowedTools: string[] | null;
-  readonly argumentHint: string | null;
-  readonly arguments: string[];
-  readonly metadata: YamlMapping | null;
-}
-
-/** When a skill is used, and what its slash command does. */
-export interface InvocationFields {
-  /** Words and phrases; missing when there are none. */
-  readonly triggers?: string[];
-  /** OpenClaw's `command-dispatch: tool`: the command calls this tool without a model. */
-  readonly dispatch?: { readonly tool: string };
-}
-
 export interface UnderstoodValues {
-  readonly fields: SkillFields;
+  readonly fields: ReturnType<typeof readFields>;
   readonly record: SkillRecord;
-  readonly invocation: InvocationFields;
+  readonly invocation: ReturnType<typeof readInvocation>;
   readonly findings: readonly Finding[];
 }
 
@@ -145,7 +125,8 @@ class FieldReader {
   }
 }
 
-function readFields(reader: FieldReader): SkillFields {
+/** The fields that decide how a skill is used; name and description are undefined where the file does not say. */
+function readFields(reader: FieldReader) {
   const allowedTools = reader.read("allowed-tools");
   const fields = {
     name: reader.read("name"),
@@ -170,7 +151,8 @@ function readFields(reader: FieldReader): SkillFields {
   return fields;
 }
 
-function readInvocation(reader: FieldReader): InvocationFields {
+/** When a skill is used, and what its slash command does; what there is none of is missing. */
+function readInvocation(reader: FieldReader): Pick<Skill, "triggers" | "dispatch"> {
   const triggers = (["when-to-use", "triggers", "tags", "keywords"] as const)
     .flatMap((name) => reader.read(name))
     .map((phrase) => phrase.slice(0, MAX_TRIGGER_LENGTH).toWellFormed())

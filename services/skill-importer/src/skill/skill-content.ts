@@ -6,7 +6,7 @@ import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { useFindings } from "../manifest/use-findings.ts";
 import { MAX_PROMPT_BYTES } from "../render/render.ts";
 import { firstParagraph } from "./first-paragraph.ts";
-import type { InvocationFields, SkillFields } from "./read-values.ts";
+import type { UnderstoodValues } from "./read-values.ts";
 import { losesLetters, slugOf } from "./slug.ts";
 
 /** A skill as its file says it; where the file lies is known to the caller. */
@@ -25,12 +25,10 @@ export function skippedSkill(...findings: Finding[]): SkillOutcome {
 }
 
 /** What a reader of one format found in a skill. */
-export interface SkillParts {
+interface SkillParts extends Pick<UnderstoodValues, "fields" | "invocation"> {
   readonly digest: string;
   readonly directoryName: string;
   readonly body: string;
-  readonly fields: SkillFields;
-  readonly invocation: InvocationFields;
   readonly plan: Plan | null;
   /** True when the file is not what a strict reader takes: a person should look. */
   readonly wasRepaired: boolean;

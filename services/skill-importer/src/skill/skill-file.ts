@@ -75,20 +75,16 @@ function parseBare(
 ): SkillOutcome {
   if (frontmatter.kind === "broken") return skippedSkill(named(frontmatter.problem, directoryName));
   const { body, findings, unread } = frontmatter;
-  const given = { digest: digestOf(bytes), directoryName, body, plan: null };
+  // What its author wanted to take away stays away, although nothing else of it is read.
   const restrictions = emptyMapping();
   if (unread !== undefined) restrictUnread(unread, restrictions);
-  const at = { line: findings[0]?.line ?? 1, column: 1 };
-  if (Object.keys(restrictions).length === 0) {
-    const { fields } = readValues({}, { locate: () => at, wasRepaired: false });
-    return assembleSkill({ ...given, fields, invocation: {}, wasRepaired: false }, findings);
-  }
-  // What its author wanted to take away stays away, although nothing else of it is read.
-  const { findings: remarks, ...read } = readValues(restrictions, {
-    locate: () => at,
-    wasRepaired: true,
-  });
-  return assembleSkill({ ...given, ...read, wasRepaired: true }, [...findings, ...remarks]);
+  const wasRepaired = Object.keys(restrictions).length > 0;
+  const locate = () => ({ line: findings[0]?.line ?? 1, column: 1 });
+  const understood = readValues(restrictions, { locate, wasRepaired });
+  const { findings: remarks, record, ...read } = understood;
+  const given = { digest: digestOf(bytes), directoryName, body, plan: null, wasRepaired };
+  const known = wasRepaired ? { ...given, ...read, record } : { ...given, ...read };
+  return assembleSkill(known, [...findings, ...remarks]);
 }
 
 function parseFrontmatter(

@@ -5,6 +5,7 @@ import { createGunzip } from "node:zlib";
 import { createTarDecoder } from "modern-tar";
 import { fromBufferPromise, getFileNameLowLevel, type Entry } from "yauzl";
 import { warningFinding, type Finding } from "../finding.ts";
+import type { Package } from "./package.ts";
 import { foldedPath, pathProblemOf } from "./safe-path.ts";
 
 export type ArchiveFormat = "zip" | "tar.gz" | "tar";
@@ -23,11 +24,8 @@ export class ArchiveError extends Error {
   }
 }
 
-export interface UnpackedArchive {
-  readonly files: ReadonlyMap<string, Uint8Array>;
-  /** Entries that were left out. */
-  readonly findings: readonly Finding[];
-}
+/** The findings are about entries that were left out. */
+type UnpackedArchive = Pick<Package, "files" | "findings">;
 
 export const ARCHIVE_LIMITS = {
   entries: 20_000,

@@ -1,23 +1,12 @@
-/** Why a path from outside cannot be the name of a file below a directory. */
-export type PathProblem =
-  | "path_empty"
-  | "path_too_long"
-  | "path_too_deep"
-  | "path_absolute"
-  | "path_escape"
-  | "path_backslash"
-  | "path_drive"
-  | "path_characters";
-
 const MAX_PATH_BYTES = 512;
 const MAX_PART_BYTES = 255;
 const MAX_PARTS = 16;
 
 /**
- * Checks a path that somebody else wrote. What passes has parts of ordinary characters with `/`
+ * Why a path that somebody else wrote cannot be the name of a file below a directory, as a code, or null. What passes has parts of ordinary characters with `/`
  * between them, and means the same file on every system. It is still only a key: nothing is written to disk.
  */
-export function pathProblemOf(path: string): PathProblem | null {
+export function pathProblemOf(path: string): string | null {
   if (path === "") return "path_empty";
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) return "path_too_long";
   if (path.includes("\\")) return "path_backslash";

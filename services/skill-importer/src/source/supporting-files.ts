@@ -3,14 +3,8 @@ import { join } from "node:path";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import type { Finding } from "../finding.ts";
 import { readFileIf } from "./read-file-if.ts";
-import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS } from "./package.ts";
+import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS, type Package } from "./package.ts";
 import { codeOf, listDirectory } from "./scan-directory.ts";
-
-export interface SupportingFiles {
-  readonly files: ReadonlyMap<string, Uint8Array>;
-  /** One for each file that is left out. */
-  readonly findings: readonly Finding[];
-}
 
 /** Directories of a skill that the standard knows; of a skill right in a root nothing else is taken. */
 const STANDARD_DIRECTORIES = new Set(["references", "scripts", "assets"]);
@@ -21,12 +15,12 @@ const MAX_FINDINGS = 20;
 /**
  * Reads the files that lie with a skill: everything below its directory except hidden files, installed
  * packages, links and other skills. `directory` is a real path, `entries` what lies in it by name, where that is
- * known. What cannot be read is left out with a finding.
+ * known. There is a finding for each file that is left out, as what cannot be read is.
  */
 export async function readSupportingFiles(
   directory: string,
   given: { isRoot: boolean; skillFile: string; entries?: readonly Dirent[] | undefined },
-): Promise<SupportingFiles> {
+): Promise<Pick<Package, "files" | "findings">> {
   const { isRoot, skillFile } = given;
   const collector = new Collector(directory);
   for (const entry of given.entries ?? (await entriesOf(directory))) {
