@@ -1,17 +1,21 @@
 import { basename, extname } from "node:path";
-import type { AgentFileFacts } from "./agent-file.ts";
+
+export type AgentFileFacts = ReturnType<typeof agentFactsOf>;
 
 /**
  * What the path of an agent file says: `agent.yaml` and `AGENT.md` are named after their directory, every other
  * file after itself. A Markdown file with another name is an agent only when it has frontmatter.
  */
-export function agentFactsOf(file: string, directoryName: string): AgentFileFacts {
+export function agentFactsOf(file: string, directoryName: string) {
   const extension = extname(file);
   const stem = basename(file, extension);
   const isOwnDirectory = stem === "agent" || stem === "AGENT";
   return {
-    format: extension === ".md" ? "markdown" : "yaml",
+    /** `yaml`: the whole file is YAML. `markdown`: frontmatter, and the body is the system prompt. */
+    format: extension === ".md" ? ("markdown" as const) : ("yaml" as const),
+    /** Used where the file gives no name. */
     fallbackName: isOwnDirectory ? directoryName : stem,
+    /** True for a file whose name alone says that it is an agent. */
     isCertain: isOwnDirectory || extension !== ".md",
   };
 }

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { AgentDefinition, NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
 import fc from "fast-check";
-import { agentFactsOf } from "./agent-facts.ts";
-import { parseAgentFile, type AgentFileFacts } from "./agent-file.ts";
+import { agentFactsOf, type AgentFileFacts } from "./agent-facts.ts";
+import { parseAgentFile } from "./agent-file.ts";
 import { builtInAgents } from "../catalogue/built-in-agents.ts";
 
 const YAML: AgentFileFacts = { format: "yaml", fallbackName: "researcher", isCertain: true };

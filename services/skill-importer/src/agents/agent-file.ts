@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents";
 import { digestOf } from "@switchyard/contracts/canonical-json";
 import { AgentName } from "@switchyard/contracts/ids";
+import type { AgentFileFacts } from "./agent-facts.ts";
 import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
@@ -20,15 +21,6 @@ export type ParsedAgent =
       readonly findings: readonly Finding[];
     }
   | { readonly kind: "skipped"; readonly findings: readonly Finding[] };
-
-export interface AgentFileFacts {
-  /** `yaml`: the whole file is YAML. `markdown`: frontmatter, and the body is the system prompt. */
-  readonly format: "yaml" | "markdown";
-  /** Used where the file gives no name: the file's stem, or its directory for agent.yaml and AGENT.md. */
-  readonly fallbackName: string;
-  /** True for a file whose name alone says that it is an agent. */
-  readonly isCertain: boolean;
-}
 
 /** What is said of a Markdown file beside agents that is none: nothing of their README; anything else somebody may miss. */
 export function notAnAgent(file: string): Finding[] {

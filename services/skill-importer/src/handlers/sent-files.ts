@@ -1,21 +1,21 @@
-import type { SentFile, sentArchive } from "@switchyard/contracts/definition-store";
-import type { ServiceError } from "@switchyard/contracts/errors";
+import type {
+  SentFile,
+  sentArchive,
+  unpackErrors,
+  uploadErrors,
+} from "@switchyard/contracts/definition-store";
+import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
-import type { Finding } from "../finding.ts";
 import { ArchiveError, unpackArchive } from "../source/archive.ts";
+import type { Package } from "../source/package.ts";
 
 /** What every import of a client goes through, whether it brings skills or agents. */
 
 /** Bytes of the files in one upload. */
 export const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
 
-type Refuse<D> = (message: string, data: D) => ServiceError;
-
 /** Throws the contract's own error when the files are more than one call may bring. */
-export function requireSize(
-  files: readonly SentFile[],
-  fail: { upload_too_large: Refuse<{ sizeBytes: number; maxBytes: number }> },
-): void {
+export function requireSize(files: readonly SentFile[], fail: Fail<typeof uploadErrors>): void {
   const sizeBytes = files.reduce(
     (sum, { text, base64 }) =>
       sum + Buffer.byteLength(text ?? "") + Math.ceil(((base64?.length ?? 0) * 3) / 4),
@@ -31,8 +31,8 @@ export function requireSize(
 /** The files of an archive, or the contract's own error when nothing of it can be used. */
 export async function unpackSent(
   sent: z.output<z.ZodObject<typeof sentArchive>> & { readonly label: string },
-  fail: { archive_refused: Refuse<{ reason: string; entry: string | null }> },
-): Promise<{ files: ReadonlyMap<string, Uint8Array>; findings: readonly Finding[] }> {
+  fail: Fail<typeof unpackErrors>,
+): Promise<Pick<Package, "files" | "findings">> {
   try {
     return await unpackArchive(Buffer.from(sent.base64, "base64"), sent.format);
   } catch (error) {

@@ -14,40 +14,32 @@ export async function checkAgentFiles(
   files: AgentFiles,
   { knownSkills, analyzer }: { knownSkills: ReadonlySet<string> | null; analyzer: Analyzer },
 ): Promise<CheckedAgents> {
-  const all = await Promise.all(
+  return Promise.all(
     files.map(async ({ file, text }) => {
-      const job = {
-        kind: "agent" as const,
+      const { parsed } = await analyzer.analyze({
+        kind: "agent",
         mainFile: file,
         directoryName: basename(dirname(file)),
         files: new Map([[file, Buffer.from(text)]]),
         version: null,
         now: new Date(0),
+      });
+      if (parsed.kind !== "agent") {
+        const isSkipped = parsed.kind === "skipped";
+        const diagnostics = locatedAt(file, isSkipped ? parsed.findings : notAnAgent(file));
+        return { file, verdict: isSkipped ? "skipped" : "not_an_agent", agent: null, diagnostics };
+      }
+      const { agent, findings } = parsed;
+      const unknown =
+        knownSkills === null ? [] : unknownSkills(agent.skills, { knownSkills, text });
+      return {
+        file,
+        verdict: "loads",
+        agent,
+        diagnostics: locatedAt(file, [...findings, ...unknown]),
       };
-      return { file, text, ...(await analyzer.analyze(job)) };
     }),
   );
-  return all.map(({ file, text, parsed }) => {
-    switch (parsed.kind) {
-      case "not-an-agent": {
-        const diagnostics = locatedAt(file, notAnAgent(file));
-        return { file, verdict: "not_an_agent" as const, agent: null, diagnostics };
-      }
-      case "skipped": {
-        const diagnostics = locatedAt(file, parsed.findings);
-        return { file, verdict: "skipped" as const, agent: null, diagnostics };
-      }
-      case "agent": {
-        const { agent, findings } = parsed;
-        const unknown =
-          knownSkills === null ? [] : unknownSkills(agent.skills, { knownSkills, text });
-        const diagnostics = locatedAt(file, [...findings, ...unknown]);
-        return { file, verdict: "loads" as const, agent, diagnostics };
-      }
-      default:
-        return parsed satisfies never;
-    }
-  });
 }
 
 /** A skill may be imported later, so a run goes on without it; only a person can tell whether it is misspelt. */

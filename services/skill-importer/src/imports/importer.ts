@@ -149,13 +149,7 @@ interface Places {
 }
 
 /** What the catalogue becomes when this was found at the places that an import looked at. */
-function planRead(
-  current: Catalogue,
-  { found }: Definitions,
-  places: Places,
-): Required<Pick<PlannedChange, "withheld">> & {
-  listed: Required<PlannedChange["listed"]>;
-} {
+function planRead(current: Catalogue, { found }: Definitions, places: Places) {
   const waiting: WithheldEntry[] = [];
   const plan = (kind: Kind) => {
     const entries = found.filter((one) => one.kind === kind).map(({ entry }) => entry);
@@ -166,7 +160,7 @@ function planRead(
     return planCatalogue({ ...places, current: listed, found: [...admitted, ...imported] });
   };
   const listed = { skill: plan("skill"), agent: plan("agent") };
-  return { listed, withheld: changedWithheld(current, waiting, places) };
+  return { listed, withheld: changedWithheld(current, waiting, places) } satisfies PlannedChange;
 }
 
 /** What waits from the places that were looked at is replaced by what was found there now. */

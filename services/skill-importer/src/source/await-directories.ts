@@ -1,5 +1,6 @@
-import { existsSync, watch, type FSWatcher } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, relative, sep } from "node:path";
+import { fileWatches } from "./file-watches.ts";
 
 /**
  * Tells when a directory comes, or the next one on the way to it. Of the directory that is there already only
@@ -10,34 +11,20 @@ export function awaitDirectories(options: {
   readonly onCome: () => void;
   readonly onError: (error: unknown) => void;
 }): (paths: readonly string[]) => void {
-  const waits = new Map<string, { parent: string; watcher: FSWatcher }>();
+  const waits = fileWatches(options.onError);
 
   function add(path: string): void {
     const parent = nearestDirectory(path);
-    if (waits.get(path)?.parent === parent) return;
-    remove(path);
     const [next = ""] = relative(parent, path).split(sep);
-    try {
-      const watcher = watch(parent, { persistent: false }, (_, name) => {
-        if (name === null || name === next) options.onCome();
-      });
-      watcher.on("error", options.onError);
-      waits.set(path, { parent, watcher });
-    } catch (error) {
-      options.onError(error);
-      return;
-    }
+    const isNew = waits.add(path, { identity: parent, directory: parent }, (name) => {
+      if (name === null || name === next) options.onCome();
+    });
     // It may have come before the watch began.
-    if (existsSync(path) || nearestDirectory(path) !== parent) options.onCome();
-  }
-
-  function remove(path: string): void {
-    waits.get(path)?.watcher.close();
-    waits.delete(path);
+    if (isNew && (existsSync(path) || nearestDirectory(path) !== parent)) options.onCome();
   }
 
   return (paths) => {
-    for (const path of waits.keys()) if (!paths.includes(path)) remove(path);
+    for (const path of waits.paths()) if (!paths.includes(path)) waits.remove(path);
     for (const path of paths) add(path);
   };
 }

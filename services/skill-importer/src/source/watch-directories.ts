@@ -1,5 +1,6 @@
-import { statSync, watch, type FSWatcher } from "node:fs";
+import { statSync } from "node:fs";
 import { awaitDirectories } from "./await-directories.ts";
+import { fileWatches } from "./file-watches.ts";
 
 export type DirectoryWatch = ReturnType<typeof watchDirectories>;
 
@@ -28,7 +29,7 @@ const MOST_DEBOUNCES = 10;
  * a recursive one would also follow everything that the importer never enters.
  */
 export function watchDirectories(options: DirectoryWatchOptions) {
-  const watched = watchedDirectories({ onChange: changed, onError: options.onError });
+  const watched = fileWatches(options.onError);
   let timer: NodeJS.Timeout | null = null;
   let handling: Promise<void> | null = null;
   let isChangeWaiting = false;
@@ -72,18 +73,25 @@ export function watchDirectories(options: DirectoryWatchOptions) {
     else if (isChangeWaiting) changed();
   }
 
+  /** False when it is watched already or cannot be. */
+  function watch(directory: string): boolean {
+    const identity = identityOf(directory);
+    // A directory that was deleted and made again has the old name, but the old watch is dead.
+    return identity !== null && watched.add(directory, { identity, directory }, changed);
+  }
+
   return {
     /** Watches these places, which were not read yet: only what changes from now on is reported. */
     begin({ directories, missing }: WatchedPlaces): void {
-      for (const directory of directories) watched.add(directory);
+      for (const directory of directories) watch(directory);
       awaitOnly(missing);
     },
     /** Watches exactly these places from now on. */
     update({ directories, missing }: WatchedPlaces): void {
       const wanted = new Set(directories);
-      for (const directory of watched.names())
+      for (const directory of watched.paths())
         if (!wanted.has(directory)) watched.remove(directory);
-      const added = directories.map((directory) => watched.add(directory));
+      const added = directories.map((directory) => watch(directory));
       awaitOnly(missing);
       // What changed between the look at the directory and the start of its watch was not seen by either.
       if (added.includes(true)) changed();
@@ -92,39 +100,9 @@ export function watchDirectories(options: DirectoryWatchOptions) {
     async close(): Promise<void> {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
-      for (const directory of watched.names()) watched.remove(directory);
+      for (const directory of watched.paths()) watched.remove(directory);
       awaitOnly([]);
       await handling;
-    },
-  };
-}
-
-/** One watch for each directory. */
-function watchedDirectories(tell: { onChange: () => void; onError: (error: unknown) => void }) {
-  const watched = new Map<string, { identity: string; watcher: FSWatcher }>();
-  const remove = (directory: string): void => {
-    watched.get(directory)?.watcher.close();
-    watched.delete(directory);
-  };
-  return {
-    names: () => [...watched.keys()],
-    remove,
-    /** False when it is watched already or cannot be. */
-    add(directory: string): boolean {
-      const identity = identityOf(directory);
-      if (identity === null) return false;
-      // A directory that was deleted and made again has the old name, but the old watch is dead.
-      if (watched.get(directory)?.identity === identity) return false;
-      remove(directory);
-      try {
-        const watcher = watch(directory, { persistent: false }, tell.onChange);
-        watcher.on("error", tell.onError);
-        watched.set(directory, { identity, watcher });
-        return true;
-      } catch (error) {
-        tell.onError(error);
-        return false;
-      }
     },
   };
 }
