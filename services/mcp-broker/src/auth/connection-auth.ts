@@ -105,18 +105,13 @@ export async function withGuardedFetch<T>(
   }
 }
 
-interface KnownLogin {
-  read(): Promise<Login>;
-  /** As it was a few seconds ago at most. */
-  readSometimes(): Promise<Login>;
-  write(login: Login): Promise<void>;
-}
+type KnownLogin = ReturnType<typeof createKnownLogin>;
 
 function createKnownLogin({
   store,
   server,
   now,
-}: Pick<ConnectionAuthOptions, "store" | "server" | "now">): KnownLogin {
+}: Pick<ConnectionAuthOptions, "store" | "server" | "now">) {
   let believed: { login: Login; until: number } | null = null;
   const read = async (): Promise<Login> => {
     const login = (await store?.find(server)) ?? Login.parse({});
@@ -125,9 +120,10 @@ function createKnownLogin({
   };
   return {
     read,
-    readSometimes: async () =>
+    /** As it was a few seconds ago at most. */
+    readSometimes: async (): Promise<Login> =>
       believed !== null && believed.until > now() ? believed.login : read(),
-    async write(login) {
+    async write(login: Login): Promise<void> {
       believed = null;
       await store?.save(server, login);
     },

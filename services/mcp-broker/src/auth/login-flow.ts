@@ -32,12 +32,6 @@ export class LoginExpiredError extends Error {
   override readonly name = "LoginExpiredError";
 }
 
-/** Log in to a server in two steps, with a person and a browser in between. */
-export interface LoginFlow {
-  begin(target: LoginTarget, redirectUri: string): Promise<BegunLogin>;
-  finish(target: LoginTarget, answer: LoginAnswer): Promise<void>;
-}
-
 /** What the browser brought back. */
 export interface LoginAnswer {
   readonly state: string;
@@ -49,14 +43,15 @@ export interface LoginAnswer {
 const STATE_BYTES = 32;
 const CHALLENGE_TIMEOUT_MS = 15_000;
 
+/** Log in to a server in two steps, with a person and a browser in between. */
 export function createLoginFlow(options: {
   store: LoginStore;
   guard: EgressGuard;
   now: () => number;
-}): LoginFlow {
+}) {
   const { store, guard, now } = options;
   return {
-    async begin(target, redirectUri) {
+    async begin(target: LoginTarget, redirectUri: string): Promise<BegunLogin> {
       const { server, launch, caller } = target;
       const state = randomBytes(STATE_BYTES).toString("base64url");
       const before = (await store.findReadable(server)) ?? Login.parse({});
@@ -87,7 +82,7 @@ export function createLoginFlow(options: {
         expiresAt: new Date(now() + PENDING_MS).toISOString(),
       };
     },
-    async finish(target, { state, code, iss }) {
+    async finish(target: LoginTarget, { state, code, iss }: LoginAnswer): Promise<void> {
       const { server, launch, caller } = target;
       const pending = await store.takePending(state);
       if (pending?.server !== pendingOf(server, caller) || pending.url !== launch.url) {

@@ -32,28 +32,7 @@ export const PendingLogin = z.object({
 });
 export type PendingLogin = z.infer<typeof PendingLogin>;
 
-/** Logins in Redis, encrypted. */
-export interface LoginStore {
-  find(server: string): Promise<Login | null>;
-  /** As `find`; null also when no key opens it any more, for who makes a new one. */
-  findReadable(server: string): Promise<Login | null>;
-  save(server: string, login: Login): Promise<void>;
-  /**
-   * Reads and forgets, after a renewal under way, which would write it again. The login is null when
-   * there is none, and when no key opens it any more.
-   */
-  take(server: string): Promise<{ login: Login | null; wasLoggedIn: boolean }>;
-  savePending(state: string, pending: PendingLogin): Promise<void>;
-  /** Reads and forgets: a state is good for one return of the browser. */
-  takePending(state: string): Promise<PendingLogin | null>;
-  /**
-   * Runs work that no other broker does for this server at the same time; null when one does. The
-   * signal ends before the right to be alone does.
-   */
-  alone<T>(server: string, work: (signal: AbortSignal) => Promise<T>): Promise<T | null>;
-  /** As `alone`, after the others. Rejects with LoginBusyError when they do not come to an end. */
-  inTurn<T>(server: string, work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-}
+export type LoginStore = ReturnType<typeof createLoginStore>;
 
 /** Others are at work on a login and do not come to an end. The request was not carried out. */
 export class LoginBusyError extends Error {
@@ -75,7 +54,10 @@ const UNLOCK = `
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0`;
 
-export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore {
+type Work<T> = (signal: AbortSignal) => Promise<T>;
+
+/** Logins in Redis, encrypted. */
+export function createLoginStore(redis: Redis, cipher: TokenCipher) {
   const read = <T>(key: string, text: string | null, schema: z.ZodType<T>) =>
     text === null ? null : schema.parse(JSON.parse(cipher.open(text, key)));
   const readable = (text: string | null, key: string): Login | null => {
@@ -86,7 +68,11 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
       throw error;
     }
   };
-  const alone: LoginStore["alone"] = async (server, work) => {
+  /**
+   * Runs work that no other broker does for this server at the same time; null when one does. The
+   * signal ends before the right to be alone does.
+   */
+  const alone = async <T>(server: string, work: Work<T>): Promise<T | null> => {
     const key = `yard:{mcp}:login-lock:${server}`;
     const mark = crypto.randomUUID();
     if ((await fromRedis(redis.set(key, mark, "PX", LOCK_MS, "NX"))) !== "OK") return null;
@@ -96,7 +82,8 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
       await fromRedis(redis.eval(UNLOCK, 1, key, mark));
     }
   };
-  const inTurn: LoginStore["inTurn"] = async (server, work) => {
+  /** As `alone`, after the others. Rejects with LoginBusyError when they do not come to an end. */
+  const inTurn = async <T>(server: string, work: Work<T>): Promise<T> => {
     for (let waitedMs = 0; waitedMs <= TURN_MS; waitedMs += LOCK_POLL_MS) {
       const done = await alone(server, async (signal) => ({ value: await work(signal) }));
       if (done !== null) return done.value;
@@ -107,19 +94,24 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
     );
   };
   return {
-    async find(server) {
+    async find(server: string): Promise<Login | null> {
       const key = loginKey(server);
       return read(key, await fromRedis(redis.get(key)), Login);
     },
-    async findReadable(server) {
+    /** As `find`; null also when no key opens it any more, for who makes a new one. */
+    async findReadable(server: string): Promise<Login | null> {
       const key = loginKey(server);
       return readable(await fromRedis(redis.get(key)), key);
     },
-    async save(server, login) {
+    async save(server: string, login: Login): Promise<void> {
       const key = loginKey(server);
       await fromRedis(redis.set(key, cipher.seal(JSON.stringify(login), key)));
     },
-    async take(server) {
+    /**
+     * Reads and forgets, after a renewal under way, which would write it again. The login is null when
+     * there is none, and when no key opens it any more.
+     */
+    async take(server: string): Promise<{ login: Login | null; wasLoggedIn: boolean }> {
       const key = loginKey(server);
       const takeNow = async () => {
         const text = await fromRedis(redis.getdel(key));
@@ -132,12 +124,13 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher): LoginStore 
         return takeNow(); // whoever logs out is not kept from it
       }
     },
-    async savePending(state, pending) {
+    async savePending(state: string, pending: PendingLogin): Promise<void> {
       const key = pendingKey(state);
       const sealed = cipher.seal(JSON.stringify(pending), key);
       await fromRedis(redis.set(key, sealed, "PX", PENDING_MS));
     },
-    async takePending(state) {
+    /** Reads and forgets: a state is good for one return of the browser. */
+    async takePending(state: string): Promise<PendingLogin | null> {
       const key = pendingKey(state);
       return read(key, await fromRedis(redis.getdel(key)), PendingLogin);
     },

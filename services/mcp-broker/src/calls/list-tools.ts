@@ -17,18 +17,16 @@ const MAX_PREPARED = 16_000_000;
 /**
  * The tools that the principal may call, over one server or all of them, in a fixed order. A server
  * that is not connected is a named failure, never a reason to wait or to fail the whole list.
+ * The policy is asked, or has promised its answer, for each list; only the JSON of a list that it allowed is reused.
  */
-export type ListTools = (
-  connections: readonly ServerView[],
-  request: ListRequest,
-  requester: Requester,
-) => Promise<PreparedList>;
-
-/** The policy is asked, or has promised its answer, for each list; only the JSON of a list that it allowed is reused. */
-export function createListTools(gate: Pick<PolicyGate, "filter">): ListTools {
+export function createListTools(gate: Pick<PolicyGate, "filter">) {
   const findListable = createListableTools();
   const prepared = createPreparedLists(MAX_PREPARED);
-  return async (all, request, requester) => {
+  return async (
+    all: readonly ServerView[],
+    request: ListRequest,
+    requester: Requester,
+  ): Promise<PreparedList> => {
     const connections = await chosen(all, request.server);
     const tools = findListable(all, request.server);
     // Of the same moment as the tools: a server that connects during the wait would be in neither.

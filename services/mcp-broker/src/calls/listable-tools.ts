@@ -13,17 +13,11 @@ export interface ListableTools {
   readonly colliding: ReadonlyMap<string, readonly ToolRef[]>;
 }
 
-/** Who asks for the same tools again gets the same object, until a server of `all` lists others. */
-export type FindListable = (
-  all: readonly ServerView[],
-  /** The one server that was asked for. */
-  server: string | undefined,
-) => ListableTools;
-
-export function createListableTools(): FindListable {
+/** Who asks for the same tools again gets the same object, until a server of `all` lists others. `server` is the one that was asked for. */
+export function createListableTools() {
   let sources: readonly Source[] = [];
   const known = new Map<string | undefined, ListableTools>();
-  return (all, server) => {
+  return (all: readonly ServerView[], server: string | undefined): ListableTools => {
     const now = all.map(({ entry, catalogue }) => ({ id: entry.id, tools: catalogue.tools }));
     if (!isSame(sources, now)) known.clear();
     sources = now;

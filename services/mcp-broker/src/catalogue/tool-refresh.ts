@@ -1,14 +1,6 @@
 import { errorText } from "../limits/call-failure.ts";
 
-export interface ToolRefresh {
-  /** The list has changed. */
-  request(): void;
-  /** From now on a change is read, and one from before too. */
-  start(read: ReadList, ttlMs: number | null): void;
-  /** Reads the list now, or after the reading under way. Rejects with what the reading rejects. */
-  now(): Promise<void>;
-  stop(): void;
-}
+export type ToolRefresh = ReturnType<typeof createToolRefresh>;
 
 /** Reads the list; resolves with how long it holds, in milliseconds, or null when nobody says so. */
 export type ReadList = () => Promise<number | null>;
@@ -35,7 +27,7 @@ export function createToolRefresh(
     schedule = withTimer,
     clock = () => performance.now(),
   }: { schedule?: Schedule; clock?: () => number } = {},
-): ToolRefresh {
+) {
   let read: ReadList | null = null;
   let isStale = false;
   let isReading = false;
@@ -85,18 +77,21 @@ export function createToolRefresh(
   }
 
   return {
+    /** The list has changed. */
     request,
-    start(reader, ttlMs) {
+    /** From now on a change is read, and one from before too. */
+    start(reader: ReadList, ttlMs: number | null): void {
       read = reader;
       expireAfter(ttlMs);
       if (isStale) soon();
     },
-    async now() {
+    /** Reads the list now, or after the reading under way. Rejects with what the reading rejects. */
+    async now(): Promise<void> {
       // The one under way may have begun before what the caller knows of.
       if (reading !== null) await reading.catch(() => undefined);
       await (reading ?? begin());
     },
-    stop() {
+    stop(): void {
       read = null;
       cancelRead?.();
       cancelExpiry?.();

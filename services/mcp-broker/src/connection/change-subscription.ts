@@ -8,27 +8,21 @@ import {
 import { errorText } from "../limits/call-failure.ts";
 import { isModern } from "./connect-approach.ts";
 
-/**
- * Hears of a server's changes. The 2025 protocols tell them unasked, except those of resources; with
- * 2026-07-28 everything is asked for in one stream, which is opened again when it ends.
- */
-export interface ChangeSubscription {
-  /** Resolves when the server listens, or when it is known not to; never rejects. */
-  start(): Promise<void>;
-  /** Asks for the updates of these resources, in place of those before. Rejects as a request does. */
-  watchResources(uris: readonly string[]): Promise<void>;
-  stop(): void;
-}
+export type ChangeSubscription = ReturnType<typeof createChangeSubscription>;
 
 const ACK_TIMEOUT_MS = 5_000;
 const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 30_000;
 
-/** `onGap` is called when changes may have been missed. */
+/**
+ * Hears of a server's changes. The 2025 protocols tell them unasked, except those of resources; with
+ * 2026-07-28 everything is asked for in one stream, which is opened again when it ends. `onGap` is called when
+ * changes may have been missed.
+ */
 export function createChangeSubscription(
   client: Client,
   on: { onGap: () => void; onTrouble: (problem: string) => void },
-): ChangeSubscription {
+) {
   const stopping = new AbortController();
   let watched: readonly string[] = [];
   let stream = new AbortController();
@@ -58,8 +52,10 @@ export function createChangeSubscription(
   };
 
   return {
-    start: () => (isModern(client) ? listen(false) : Promise.resolve()),
-    async watchResources(uris) {
+    /** Resolves when the server listens, or when it is known not to; never rejects. */
+    start: (): Promise<void> => (isModern(client) ? listen(false) : Promise.resolve()),
+    /** Asks for the updates of these resources, in place of those before. Rejects as a request does. */
+    async watchResources(uris: readonly string[]): Promise<void> {
       const before = watched;
       watched = [...uris];
       if (isModern(client)) {
@@ -71,7 +67,7 @@ export function createChangeSubscription(
       for (const uri of before.filter((each) => !uris.includes(each)))
         await client.unsubscribeResource({ uri });
     },
-    stop: () => stopping.abort(),
+    stop: (): void => stopping.abort(),
   };
 }
 

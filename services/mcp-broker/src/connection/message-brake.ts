@@ -1,17 +1,4 @@
-/**
- * Slows a server down that sends more than anybody asked for. Nothing is dropped: its messages are
- * read later, so the server waits for its own pipe or socket, and the other servers of the broker do not.
- */
-export interface MessageBrake {
-  /** Something was asked: one answer more is free. */
-  expect(): void;
-  /** Notes an answer; beyond those that were asked for it counts as any other message. */
-  answer(bytes: number): void;
-  /** Notes a message that answers nothing, or a line that is none. */
-  add(bytes: number): void;
-  /** How long nothing should be read now, in milliseconds; 0 while the server keeps within its rate. */
-  pauseMs(): number;
-}
+export type MessageBrake = ReturnType<typeof createMessageBrake>;
 
 /** What a server may send unasked: so many messages a second, of which each KiB counts as one more. */
 const PER_SECOND = 1_000;
@@ -23,8 +10,12 @@ const MAX_EXPECTED = 1_000;
 /** However much came, the next look is not later than this. */
 const LONGEST_PAUSE_MS = 1_000;
 
-/** `clock` counts milliseconds and never goes back. */
-export function createMessageBrake(clock: () => number = () => performance.now()): MessageBrake {
+/**
+ * Slows a server down that sends more than anybody asked for. Nothing is dropped: its messages are
+ * read later, so the server waits for its own pipe or socket, and the other servers of the broker do not.
+ * `clock` counts milliseconds and never goes back.
+ */
+export function createMessageBrake(clock: () => number = () => performance.now()) {
   let points = BURST;
   let countedAt = clock();
   let expected = 0;
@@ -32,15 +23,19 @@ export function createMessageBrake(clock: () => number = () => performance.now()
     points -= 1 + Math.floor(bytes / BYTES_PER_POINT);
   };
   return {
-    expect() {
+    /** Something was asked: one answer more is free. */
+    expect(): void {
       expected = Math.min(MAX_EXPECTED, expected + 1);
     },
-    answer(bytes) {
+    /** Notes an answer; beyond those that were asked for it counts as any other message. */
+    answer(bytes: number): void {
       if (expected === 0) add(bytes);
       else expected -= 1;
     },
+    /** Notes a message that answers nothing, or a line that is none. */
     add,
-    pauseMs() {
+    /** How long nothing should be read now, in milliseconds; 0 while the server keeps within its rate. */
+    pauseMs(): number {
       const now = clock();
       points = Math.min(BURST, points + ((now - countedAt) * PER_SECOND) / 1_000);
       countedAt = now;

@@ -6,25 +6,7 @@ import { Endings } from "./endings.ts";
 import type { PoolMember } from "./pool-member.ts";
 import type { ServerEntry } from "../declaration/server-config.ts";
 
-/**
- * Instances of servers that are not shared: one for each run or each session, made at its first
- * request, on the broker that owns the server. It ends with its run, or when it had no request for a while.
- */
-export interface ServerInstances {
-  /**
-   * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError
-   * when the call is of no run or session, when there are too many instances, or when its one cannot be connected.
-   */
-  memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null>;
-  count(server: string): number;
-  /** The instances that there are of one server. */
-  of(server: string): readonly PoolMember[];
-  /** A run or a session has ended: nothing of it is left when this resolves. */
-  endHolder(holder: Holder): Promise<void>;
-  /** Resolves when no process of the server's instances is left. */
-  endServer(server: string, reason: string): Promise<void>;
-  endAll(): Promise<void>;
-}
+export type ServerInstances = ReturnType<typeof createServerInstances>;
 
 /** What an instance is for. */
 export interface Holder {
@@ -44,12 +26,16 @@ interface Instance {
 
 const fail = failuresOf(contract.errors);
 
+/**
+ * Instances of servers that are not shared: one for each run or each session, made at its first
+ * request, on the broker that owns the server. It ends with its run, or when it had no request for a while.
+ */
 export function createServerInstances(options: {
   /** Makes an unconnected instance with a queue of its own, which connects when nothing of the one before it is left. */
   create: (entry: ServerEntry, predecessorEnded: Promise<void>) => PoolMember;
   schedule: (delayMs: number, callback: () => void) => () => void;
   onFault: (error: unknown) => void;
-}): ServerInstances {
+}) {
   const instances = new Map<string, Instance>();
   const endings = new Endings();
 
@@ -84,7 +70,11 @@ export function createServerInstances(options: {
   };
 
   return {
-    async memberFor(entry, principal) {
+    /**
+     * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError
+     * when the call is of no run or session, when there are too many instances, or when its one cannot be connected.
+     */
+    async memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null> {
       const { config, id } = entry;
       if (config === null || config.scope === "shared") return null;
       const { scope, maxInstances, instanceIdleMs: idleMs } = config;
@@ -104,17 +94,21 @@ export function createServerInstances(options: {
         void end(instance, info.lastError ?? "it could not be connected");
       return instance.member;
     },
-    count: (server) => of((instance) => instance.server === server).length,
-    of: (server) => of((instance) => instance.server === server).map(({ member }) => member),
-    async endHolder({ scope, id }) {
+    count: (server: string): number => of((instance) => instance.server === server).length,
+    /** The instances that there are of one server. */
+    of: (server: string): readonly PoolMember[] =>
+      of((instance) => instance.server === server).map(({ member }) => member),
+    /** A run or a session has ended: nothing of it is left when this resolves. */
+    async endHolder({ scope, id }: Holder): Promise<void> {
       const ended = of(({ holder }) => holder.scope === scope && holder.id === id);
       await Promise.all(ended.map((instance) => end(instance, `its ${scope} has ended`)));
     },
-    async endServer(server, reason) {
+    /** Resolves when no process of the server's instances is left. */
+    async endServer(server: string, reason: string): Promise<void> {
       const ended = of((instance) => instance.server === server);
       await Promise.all(ended.map((instance) => end(instance, reason)));
     },
-    async endAll() {
+    async endAll(): Promise<void> {
       await Promise.all(of(() => true).map((instance) => end(instance, "the broker stops")));
       await endings.all();
     },

@@ -1,4 +1,4 @@
-import { createServerInstances, type ServerInstances } from "./server-instances.ts";
+import { createServerInstances } from "./server-instances.ts";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { getServer } from "@switchyard/contracts/mcp-servers";
 import type { Principal } from "@switchyard/contracts/policy";
@@ -7,48 +7,13 @@ import { createPoolMember, type PoolMember } from "./pool-member.ts";
 import { Endings } from "./endings.ts";
 import type { ServerConnection, ServerConnectionOptions } from "./server-connection.ts";
 
-/** All servers, each with its own connection and its own queue: none can hold up another. */
-export interface ServerPool {
-  /** Puts the first servers in. Before it there are none: what connections are made with may look for servers here. */
-  begin(entries: readonly ServerEntry[], options: PoolOptions): void;
-  /** In the order in which they came. */
-  readonly members: readonly PoolMember[];
-  find(id: string): PoolMember | null;
-  /** The server of this id; throws `unknown_server` when there is none. */
-  known(id: string): ServerConnection;
-  /**
-   * Where requests of this principal go: the instance of its run or session, and the server itself when it is shared.
-   * Rejects as `ServerInstances.memberFor` does.
-   */
-  route(member: PoolMember, principal: Principal): Promise<PoolMember>;
-  /** Instances of servers that are not shared; they end with their server here. */
-  readonly instances: ServerInstances;
-  /**
-   * Puts a server in, in the place of the one with its id. It connects when its connection is
-   * started, and not before the processes of its predecessor are gone.
-   */
-  put(entry: ServerEntry, change: PoolChange): Placed;
-  /** Takes over an entry that makes the same connection (`live-fields.ts`), without a new one. */
-  amend(entry: ServerEntry): void;
-  /** Takes a server out. Resolves when no connection and no child process of it is left. */
-  take(id: string, reason: string): Promise<void>;
-  /** Connects the servers that connect by themselves. Resolves when each had its first attempt, whatever its end. */
-  start(): Promise<void>;
-  /** Resolves when no connection and no child process is left. */
-  stop(): Promise<void>;
-}
+export type ServerPool = ReturnType<typeof createServerPool>;
 
 export interface PoolChange {
   /** The error of calls that end with the predecessor. */
   readonly reason: string;
   /** Why the server is to stay unconnected; null when it may connect. */
   readonly heldBecause: string | null;
-}
-
-interface Placed {
-  readonly connection: ServerConnection;
-  /** Resolves when nothing is left of the predecessor. */
-  readonly predecessorEnded: Promise<void>;
 }
 
 export interface PoolOptions extends Omit<
@@ -67,7 +32,8 @@ export function unknownServer(server: string): ServiceError {
 
 const fail = failuresOf(getServer.errors);
 
-export function createServerPool(): ServerPool {
+/** All servers, each with its own connection and its own queue: none can hold up another. */
+export function createServerPool() {
   let given: PoolOptions | null = null;
   const using = (): PoolOptions => {
     if (given === null) throw new TypeError("the pool has not begun");
@@ -91,7 +57,11 @@ export function createServerPool(): ServerPool {
     return endings.add(id, Promise.all([own, instances.endServer(id, reason)]));
   };
 
-  const put: ServerPool["put"] = (entry, { reason, heldBecause }) => {
+  /**
+   * Puts a server in, in the place of the one with its id. It connects when its connection is
+   * started, and not before the processes of its predecessor are gone: then `predecessorEnded` resolves.
+   */
+  const put = (entry: ServerEntry, { reason, heldBecause }: PoolChange) => {
     const stderr = members.get(entry.id)?.connection.stderr ?? "";
     const ended = end(entry.id, reason);
     const predecessor = { ended, stderr };
@@ -101,46 +71,58 @@ export function createServerPool(): ServerPool {
   };
 
   return {
-    begin(entries, options) {
+    /** Puts the first servers in. Before it there are none: what connections are made with may look for servers here. */
+    begin(entries: readonly ServerEntry[], options: PoolOptions): void {
       given = options;
       for (const entry of entries) put(entry, { reason: "replaced", heldBecause: null });
     },
-    get members() {
+    /** In the order in which they came. */
+    get members(): readonly PoolMember[] {
       return [...members.values()];
     },
-    find: (id) => members.get(id) ?? null,
-    known(id) {
+    find: (id: string): PoolMember | null => members.get(id) ?? null,
+    /** The server of this id; throws `unknown_server` when there is none. */
+    known(id: string): ServerConnection {
       const member = members.get(id);
       if (member !== undefined) return member.connection;
       throw unknownServer(id);
     },
-    async route(member, principal) {
+    /**
+     * Where requests of this principal go: the instance of its run or session, and the server itself when it is shared.
+     * Rejects as `ServerInstances.memberFor` does.
+     */
+    async route(member: PoolMember, principal: Principal): Promise<PoolMember> {
       const { entry } = member.connection;
       // A server that was taken out gets no instances any more.
       if (!members.has(entry.id)) return member;
       return (await instances.memberFor(entry, principal)) ?? member;
     },
+    /** Instances of servers that are not shared; they end with their server here. */
     instances,
     put,
-    amend(entry) {
+    /** Takes over an entry that makes the same connection (`live-fields.ts`), without a new one. */
+    amend(entry: ServerEntry): void {
       const own = members.get(entry.id);
       for (const { connection, queue } of [own ?? [], instances.of(entry.id)].flat()) {
         connection.amend(entry).catch(using().onFault);
         queue.limitsChanged();
       }
     },
-    take(id, reason) {
+    /** Takes a server out. Resolves when no connection and no child process of it is left. */
+    take(id: string, reason: string): Promise<void> {
       const ended = end(id, reason);
       members.delete(id);
       return ended;
     },
-    async start() {
+    /** Connects the servers that connect by themselves. Resolves when each had its first attempt, whatever its end. */
+    async start(): Promise<void> {
       const automatic = [...members.values()].filter(
         ({ connection }) => connection.entry.config?.autoConnect,
       );
       await Promise.all(automatic.map(({ connection }) => connection.start()));
     },
-    async stop() {
+    /** Resolves when no connection and no child process is left. */
+    async stop(): Promise<void> {
       await Promise.all([...members.values()].map(({ connection }) => connection.stop()));
       await Promise.all([endings.all(), instances.endAll()]);
     },

@@ -11,7 +11,6 @@ import type { Redis } from "@switchyard/service/redis";
 import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import type { SessionHooksOf } from "../connection/session-hooks.ts";
 import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import {
@@ -21,16 +20,16 @@ import {
   type ServerMemory,
 } from "./feature-hooks.ts";
 import { createFeatureNotifications } from "./feature-notifications.ts";
-import { createLogLevels, type LogLevels } from "./logging.ts";
-import { createAskToOpen, type AskToOpen } from "../server-requests/ask-to-open.ts";
-import { createOpenQuestions, type OpenQuestions } from "../server-requests/open-questions.ts";
+import { createLogLevels } from "./logging.ts";
+import { createAskToOpen } from "../server-requests/ask-to-open.ts";
+import { createOpenQuestions } from "../server-requests/open-questions.ts";
 import { currentQuestions, type QuestionKeeping } from "../server-requests/current-questions.ts";
 import { createQuestionStore } from "../server-requests/question-store.ts";
 import { createRateLimit } from "../server-requests/rate-limit.ts";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
-import { createServerMessages, type ServerMessages } from "./server-messages.ts";
+import { createServerMessages } from "./server-messages.ts";
 import { createSubscriptionStore } from "./subscription-store.ts";
-import { createSubscriptions, type Subscriptions } from "./subscriptions.ts";
+import { createSubscriptions } from "./subscriptions.ts";
 
 export interface FeatureOptions {
   readonly bus: Bus;
@@ -44,29 +43,12 @@ export interface FeatureOptions {
   readonly pool: Pick<ServerPool, "find">;
 }
 
-/** What MCP servers offer and ask for beside tools. */
-export interface Features {
-  readonly hooksOf: SessionHooksOf;
-  /**
-   * Has to be called for every change of a connection, also of an instance's: a new one gets the
-   * subscriptions and the log level of the one before.
-   */
-  changed(change: ConnectionChange, connection: ServerConnection): void;
-  /** The server was removed: one that is added under its name later is another one. */
-  forget(server: string): void;
-  readonly subscriptions: Subscriptions;
-  readonly levels: LogLevels;
-  readonly messagesOf: (server: string) => ServerMessages | null;
-  /** The questions of this broker, and those that all brokers keep. */
-  readonly questions: QuestionKeeping & { readonly open: OpenQuestions };
-  /** Makes questions out of the addresses that a server wants opened before it makes a call. */
-  readonly askToOpen: AskToOpen;
-  stop(): void;
-}
+export type Features = ReturnType<typeof startFeatures>;
 
 const SWEEP_MS = 10_000;
 
-export function startFeatures(options: FeatureOptions): Features {
+/** What MCP servers offer and ask for beside tools. */
+export function startFeatures(options: FeatureOptions) {
   const { bus, redis, log, gate, pool, origins, questionMs } = options;
   const now = Date.now;
   const onTrouble = (server: string, err: unknown): void =>
@@ -116,23 +98,30 @@ export function startFeatures(options: FeatureOptions): Features {
   }, SWEEP_MS);
 
   return {
-    hooksOf: (config) => featureHooks(deps, config, memories.of(config)),
-    changed({ kind }, connection) {
+    hooksOf: (config: ServerConfig) => featureHooks(deps, config, memories.of(config)),
+    /**
+     * Has to be called for every change of a connection, also of an instance's: a new one gets the
+     * subscriptions and the log level of the one before.
+     */
+    changed({ kind }: ConnectionChange, connection: ServerConnection): void {
       const { session, entry } = connection;
       if (kind !== "connected" || session === null) return;
       void subscriptions.restore(entry.id, session);
       void levels.restore(entry.id, session);
     },
-    forget(server) {
+    /** The server was removed: one that is added under its name later is another one. */
+    forget(server: string): void {
       memories.forget(server);
       levels.forget(server);
     },
     subscriptions,
     levels,
     messagesOf: memories.messagesOf,
+    /** Makes questions out of the addresses that a server wants opened before it makes a call. */
     askToOpen,
+    /** The questions of this broker, and those that all brokers keep. */
     questions: { ...keeping, open: questions },
-    stop() {
+    stop(): void {
       clearInterval(sweep);
       notifications.stop();
       questions.stop();

@@ -13,23 +13,7 @@ import { performFeature, type FeatureDeps } from "./perform-feature.ts";
 import { supportingSession } from "./request-feature.ts";
 import { type SubscriptionStore } from "./subscription-store.ts";
 
-export interface Subscriptions {
-  subscribe(
-    deps: FeatureDeps,
-    request: { member: PoolMember; uri: string; ttlSeconds: number },
-    requester: Requester,
-  ): Promise<z.input<typeof contract.reply>>;
-  unsubscribe(member: PoolMember, uri: string, caller: string): Promise<void>;
-  /** Subscribes a new connection to what is kept; never rejects. */
-  restore(server: string, session: McpSession): Promise<void>;
-  /** True when somebody subscribed to the resource, or to one that it is a part of. */
-  isWatched(server: string, uri: string): boolean;
-  /**
-   * Forgets what has expired, in every connected server, and takes up what another broker was asked for: of
-   * a server that all serve each of them listens, and none is missed when one ends.
-   */
-  sweep(sessionOf: (server: string) => McpSession | null): Promise<void>;
-}
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 /** Resources that are watched at one server. */
 const MAX_WATCHED = 200;
@@ -40,7 +24,7 @@ export function createSubscriptions(options: {
   readonly store: SubscriptionStore;
   readonly now: () => number;
   readonly onTrouble: (server: string, error: unknown) => void;
-}): Subscriptions {
+}) {
   const { store, now, onTrouble } = options;
   const watched = new Map<string, readonly string[]>();
 
@@ -80,7 +64,11 @@ export function createSubscriptions(options: {
   };
 
   return {
-    async subscribe(deps, { member, uri, ttlSeconds }, requester) {
+    async subscribe(
+      deps: FeatureDeps,
+      { member, uri, ttlSeconds }: { member: PoolMember; uri: string; ttlSeconds: number },
+      requester: Requester,
+    ): Promise<z.input<typeof contract.reply>> {
       const server = member.connection.entry.id;
       const feature = { kind: "resource", server, name: uri, args: { uri } } as const;
       const method = "resources/subscribe";
@@ -91,23 +79,29 @@ export function createSubscriptions(options: {
       });
       return result;
     },
-    async unsubscribe({ connection }, uri, caller) {
+    async unsubscribe({ connection }: PoolMember, uri: string, caller: string): Promise<void> {
       const server = connection.entry.id;
       await orUnavailable(() => store.remove(server, caller, uri));
       const { session } = connection;
       if (session !== null)
         await follow(server, session).catch((error: unknown) => onTrouble(server, error));
     },
-    async restore(server, session) {
+    /** Subscribes a new connection to what is kept; never rejects. */
+    async restore(server: string, session: McpSession): Promise<void> {
       watched.delete(server);
       if (session.capabilities.resources?.subscribe !== true) return;
       // From here on the sweep looks after it, also when Redis gives no answer now.
       watched.set(server, []);
       await follow(server, session).catch((error: unknown) => onTrouble(server, error));
     },
-    isWatched: (server, uri) =>
+    /** True when somebody subscribed to the resource, or to one that it is a part of. */
+    isWatched: (server: string, uri: string): boolean =>
       (watched.get(server) ?? []).some((each) => isPartOfResource(uri, each)),
-    async sweep(sessionOf) {
+    /**
+     * Forgets what has expired, in every connected server, and takes up what another broker was asked for: of
+     * a server that all serve each of them listens, and none is missed when one ends.
+     */
+    async sweep(sessionOf: (server: string) => McpSession | null): Promise<void> {
       for (const server of watched.keys()) {
         const session = sessionOf(server);
         if (session === null) watched.delete(server);

@@ -1,24 +1,14 @@
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 
-/** The time that a server may take for a request. It stands still while a person is asked something. */
-export interface CallClock {
-  /** True when the time was used up. */
-  readonly isOver: boolean;
-  /** Stops the time until the returned function is called; several pauses may overlap. */
-  pause(): () => void;
-  /** Begins to count. The signal aborts when the time is used up, or with the one that is given. */
-  start(limits: CallLimits): AbortSignal;
-  /** To be called when the request is over. */
-  stop(): void;
-}
+export type CallClock = ReturnType<typeof createCallClock>;
 
 export interface CallLimits {
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/** A clock for one request; it begins to count with `start`. */
-export function createCallClock(): CallClock {
+/** The time that a server may take for one request. It stands still while a person is asked something. */
+export function createCallClock() {
   const ended = new AbortController();
   let leftMs = 0;
   let countedFrom = 0;
@@ -45,10 +35,12 @@ export function createCallClock(): CallClock {
   };
 
   return {
-    get isOver() {
+    /** True when the time was used up. */
+    get isOver(): boolean {
       return isOver;
     },
-    pause() {
+    /** Stops the time until the returned function is called; several pauses may overlap. */
+    pause(): () => void {
       pauses += 1;
       hold();
       let isPaused = true;
@@ -59,7 +51,8 @@ export function createCallClock(): CallClock {
         if (pauses === 0 && isRunning) count();
       };
     },
-    start({ limitMs, signal }) {
+    /** Begins to count. The signal aborts when the time is used up, or with the one that is given. */
+    start({ limitMs, signal }: CallLimits): AbortSignal {
       outer = signal;
       if (signal.aborted) forward();
       else signal.addEventListener("abort", forward, { once: true });
@@ -68,7 +61,8 @@ export function createCallClock(): CallClock {
       if (pauses === 0) count();
       return ended.signal;
     },
-    stop() {
+    /** To be called when the request is over. */
+    stop(): void {
       isRunning = false;
       hold();
       outer?.removeEventListener("abort", forward);

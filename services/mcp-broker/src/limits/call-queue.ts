@@ -1,19 +1,4 @@
-/**
- * Bounds the calls that one server works on at a time, and the calls that wait for it. First come,
- * first served.
- */
-export interface CallQueue {
-  readonly inFlight: number;
-  readonly queued: number;
-  /**
-   * Waits for a free slot, which whoever got it leaves. Rejects with QueueFullError at once when too
-   * many wait already, and with QueueWaitError when the time is over or the signal aborts before.
-   */
-  enter(wait: QueueWait): Promise<void>;
-  leave(): void;
-  /** The limits are others now: whoever has a slot by that begins. */
-  limitsChanged(): void;
-}
+export type CallQueue = ReturnType<typeof createCallQueue>;
 
 export interface QueueWait {
   readonly timeoutMs: number;
@@ -40,11 +25,14 @@ export function notBegun(
   return `MCP server ${server} has ${inFlight} calls in work and ${queued} waiting, and ${error.message}; the call was not made. Try again later.`;
 }
 
-/** The limits are read each time that they count: they may change while calls are in work. */
+/**
+ * Bounds the calls that one server works on at a time, and the calls that wait for it. First come,
+ * first served. The limits are read each time that they count: they may change while calls are in work.
+ */
 export function createCallQueue(limits: {
   readonly maxConcurrency: number;
   readonly queueLimit: number;
-}): CallQueue {
+}) {
   const waiting = new Set<() => void>();
   let inFlight = 0;
 
@@ -78,21 +66,26 @@ export function createCallQueue(limits: {
     });
 
   return {
-    get inFlight() {
+    get inFlight(): number {
       return inFlight;
     },
-    get queued() {
+    get queued(): number {
       return waiting.size;
     },
+    /** The limits are others now: whoever has a slot by that begins. */
     limitsChanged: admit,
-    async enter(wait) {
+    /**
+     * Waits for a free slot, which whoever got it leaves. Rejects with QueueFullError at once when too
+     * many wait already, and with QueueWaitError when the time is over or the signal aborts before.
+     */
+    async enter(wait: QueueWait): Promise<void> {
       if (wait.signal.aborted || wait.timeoutMs <= 0)
         throw new QueueWaitError("the time had run out");
       if (inFlight < limits.maxConcurrency) inFlight += 1;
       else if (waiting.size < limits.queueLimit) await waitForSlot(wait);
       else throw new QueueFullError("no more may wait");
     },
-    leave() {
+    leave(): void {
       inFlight -= 1;
       admit();
     },

@@ -76,17 +76,10 @@ export function pauseMs(openings: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(openings - 1, 20), LONGEST_PAUSE_MS);
 }
 
-/** A circuit that is in use. */
-export interface CircuitBreaker {
-  readonly state: CircuitState;
-  /** How long a call would be refused now, or null when it would be let through. */
-  refusedForMs(): number | null;
-  /** Lets a call through, whose verdict must follow, or says when to try again. */
-  enter(): { readonly settle: (end: CallEnd) => void } | { readonly retryAfterMs: number };
-}
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
-/** `now` in milliseconds, of a clock that does not go back. */
-export function createCircuitBreaker(now: () => number): CircuitBreaker {
+/** A circuit that is in use. `now` in milliseconds, of a clock that does not go back. */
+export function createCircuitBreaker(now: () => number) {
   let circuit = closedCircuit;
   let entries = 0;
   /** How many calls had entered when a loss was counted last: those tell of the same loss. */
@@ -98,14 +91,16 @@ export function createCircuitBreaker(now: () => number): CircuitBreaker {
     return "bad";
   };
   return {
-    get state() {
+    get state(): CircuitState {
       return circuit.state;
     },
-    refusedForMs() {
+    /** How long a call would be refused now, or null when it would be let through. */
+    refusedForMs(): number | null {
       const { admission } = admit(circuit, now());
       return admission.admitted ? null : admission.retryAfterMs;
     },
-    enter() {
+    /** Lets a call through, whose verdict must follow, or says when to try again. */
+    enter(): { readonly settle: (end: CallEnd) => void } | { readonly retryAfterMs: number } {
       const entered = admit(circuit, now());
       circuit = entered.circuit;
       const { admission } = entered;

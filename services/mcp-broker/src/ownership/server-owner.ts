@@ -20,7 +20,7 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 import { createLeaseStore } from "./lease-store.ts";
 import { leaseTimes } from "./lease-times.ts";
 import { createOwnerEndpoints, serveEnsure } from "./owner-endpoints.ts";
-import { createOwnerRequests, type OwnerRequests } from "./owner-requests.ts";
+import { createOwnerRequests } from "./owner-requests.ts";
 import { createRegistrySync } from "./registry-sync.ts";
 import { ServedServers } from "./served-servers.ts";
 import type { ServerEndpoints } from "./server-endpoints.ts";
@@ -36,23 +36,7 @@ export interface OwnershipSettings {
   readonly rebalanceMs: number;
 }
 
-/** The part of a broker that decides which servers are its own, and answers for those of others. */
-export interface ServerOwner {
-  readonly leases: KnownLeases;
-  /** A connection of the pool changed. */
-  readonly changed: (change: ConnectionChange, connection: ServerConnection) => void;
-  /** The registry changed; true when this broker is to report it. */
-  readonly registryChanged: (change: RegistryChange) => boolean;
-  /** All servers, for the lists. */
-  readonly views: () => readonly ServerView[];
-  readonly requests: OwnerRequests;
-  /** Owns a server that is being added before it is there; `work` adds it. */
-  claiming<T>(server: unknown, work: () => Promise<T>): Promise<T>;
-  /** Takes a share of the servers. Rejects with StoreError. */
-  start(): Promise<void>;
-  /** Hands every server over, each when its calls have ended. */
-  stop(): Promise<void>;
-}
+export type ServerOwner = ReturnType<typeof createServerOwner>;
 
 /** How long the views wait for an owner that connects a server on demand. */
 const START_ELSEWHERE_MS = 9_000;
@@ -67,11 +51,12 @@ interface OwnedParts {
   readonly report: (change: ConnectionChange, connection: ServerConnection) => void;
 }
 
+/** The part of a broker that decides which servers are its own, and answers for those of others. */
 export function createServerOwner(
   { bus, redis, log }: { bus: Bus; redis: Redis; log: Log },
   settings: OwnershipSettings,
   parts: OwnedParts,
-): ServerOwner {
+) {
   const { instance, leaseMs, ownedLimit: limit, rebalanceMs } = settings;
   const { pool, registry, service } = parts;
   const self = `${instance}:${randomBytes(6).toString("hex")}`;
@@ -94,11 +79,13 @@ export function createServerOwner(
   const followed: { stop(): void }[] = [];
   return {
     leases,
-    changed(change, connection) {
+    /** A connection of the pool changed. */
+    changed(change: ConnectionChange, connection: ServerConnection): void {
       keeper.changed(connection.entry.id);
       served.connectionChanged(change, connection);
     },
-    registryChanged(change) {
+    /** The registry changed; true when this broker is to report it. */
+    registryChanged(change: RegistryChange): boolean {
       const server = change.kind === "removed" ? change.serverId : change.server.id;
       if (pool.find(server) === null) {
         served.removed(server);
@@ -112,7 +99,8 @@ export function createServerOwner(
       hint(bus, server, "registry");
       return true;
     },
-    views: () =>
+    /** All servers, for the lists. */
+    views: (): readonly ServerView[] =>
       serverViews({
         pool,
         leases,
@@ -123,8 +111,11 @@ export function createServerOwner(
             .catch(() => undefined), // the view says what is missing
       }),
     requests,
-    claiming: (server, work) => claiming({ keeper, pool, server, work }),
-    async start() {
+    /** Owns a server that is being added before it is there; `work` adds it. */
+    claiming: <T>(server: unknown, work: () => Promise<T>): Promise<T> =>
+      claiming({ keeper, pool, server, work }),
+    /** Takes a share of the servers. Rejects with StoreError. */
+    async start(): Promise<void> {
       serveEnsure(service, { pool, leases, requests });
       const hints = follow(bus, serverHint, ({ about }, { server }) => {
         if (about === "registry") void sync();
@@ -133,7 +124,8 @@ export function createServerOwner(
       followed.push(hints, ...endInstances(bus, pool, onFault));
       await keeper.start();
     },
-    async stop() {
+    /** Hands every server over, each when its calls have ended. */
+    async stop(): Promise<void> {
       for (const subscription of followed) subscription.stop();
       served.stop();
       await keeper.stop();

@@ -2,10 +2,6 @@ import type { Redis } from "@switchyard/service/redis";
 import { listenerOf } from "@switchyard/service/redis-cluster";
 import { PINS_CHANNEL } from "./pin-store.ts";
 
-export interface PinWatch {
-  close(): void;
-}
-
 /**
  * Hears of pins that any broker wrote. Whenever a connection comes back, everything may have been
  * missed.
@@ -13,7 +9,7 @@ export interface PinWatch {
 export function watchPins(
   redis: Redis,
   hear: { onWritten(server: string): void; onGap(): void; onTrouble(error: unknown): void },
-): PinWatch {
+) {
   const own = listenerOf(redis);
   const onGap = (): void => hear.onGap();
   const onTrouble = (error: unknown): void => hear.onTrouble(error);
@@ -27,7 +23,7 @@ export function watchPins(
   // The connection for commands comes back at its own time, and reading needs that one.
   redis.on("ready", onGap);
   return {
-    close() {
+    close(): void {
       redis.off("ready", onGap);
       own.disconnect();
     },

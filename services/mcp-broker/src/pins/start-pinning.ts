@@ -12,13 +12,6 @@ import { createPinReporter } from "./pin-reporter.ts";
 import { createPinStore } from "./pin-store.ts";
 import { watchPins } from "./pin-watch.ts";
 
-export interface Pinning {
-  readonly pins: PinBook;
-  readonly pinState: PinView;
-  readonly inspect: InspectListing;
-  stop(): void;
-}
-
 /** Puts together what looks at tools when they are listed and remembers which are approved. */
 export function startPinning(options: {
   bus: Bus;
@@ -29,7 +22,7 @@ export function startPinning(options: {
   servers: () => readonly { readonly id: string; readonly refs: readonly ToolRef[] }[];
   /** The states of a server's tools may have changed. */
   onView: (server: string) => void;
-}): Pinning {
+}) {
   const { bus, redis, log, now, servers, onView } = options;
   const pins = new PinBook({
     store: createPinStore(redis),
@@ -43,21 +36,18 @@ export function startPinning(options: {
     onGap: () => pins.reloadAll(),
     onTrouble: (err) => log.warn({ err }, "changes of mcp pins not heard"),
   });
-  return {
-    pins,
-    pinState: (server, tool, pin) => pins.stateOf(server, tool, pin),
-    async inspect(config, listing, signal) {
-      const { id: server, trust } = config;
-      const identity = serverIdentity(config);
-      const neighbours = neighbourhoodOf(server, neighboursIn(servers()));
-      const approved = await pins.approvedTools(server);
-      const context = { server, identity, neighbours, approved };
-      const inspected = await inspectTools(listing, context, signal);
-      await pins.see({ server, trust, identity, tools: inspected.tools });
-      return inspected;
-    },
-    stop: () => watch.close(),
+  const pinState: PinView = (server, tool, pin) => pins.stateOf(server, tool, pin);
+  const inspect: InspectListing = async (config, listing, signal) => {
+    const { id: server, trust } = config;
+    const identity = serverIdentity(config);
+    const neighbours = neighbourhoodOf(server, neighboursIn(servers()));
+    const approved = await pins.approvedTools(server);
+    const context = { server, identity, neighbours, approved };
+    const inspected = await inspectTools(listing, context, signal);
+    await pins.see({ server, trust, identity, tools: inspected.tools });
+    return inspected;
   };
+  return { pins, pinState, inspect, stop: () => watch.close() };
 }
 
 function* neighboursIn(

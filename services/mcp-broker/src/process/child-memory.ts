@@ -2,38 +2,36 @@ import { readFile } from "node:fs/promises";
 import type { ChildRecords } from "./child-records.ts";
 import { readProcessStats } from "@switchyard/service/process/process-stat";
 
-/** The children that are running now, and what they take. */
-export interface ChildMemory {
-  /** Keeps the same records and remembers who runs. */
-  readonly records: ChildRecords;
-  /** Resident bytes of each server's process groups; empty where there is no `/proc`. */
-  measure(): Promise<ReadonlyMap<string, number>>;
-}
+export type ChildMemory = ReturnType<typeof watchChildren>;
 
-export function watchChildren(records: ChildRecords): ChildMemory {
+/** The children that are running now, and what they take. */
+export function watchChildren(records: ChildRecords) {
   /** Servers by the process that leads their group. */
   const running = new Map<number, string>();
-  return {
-    records: {
-      ...records,
-      expect(server, onTrouble) {
-        const record = records.expect(server, onTrouble);
-        let child: number | null = null;
-        return {
-          ...record,
-          onSpawned(pid) {
-            child = pid;
-            running.set(pid, server);
-            record.onSpawned(pid);
-          },
-          onGone() {
-            if (child !== null) running.delete(child);
-            record.onGone();
-          },
-        };
-      },
+  const watched: ChildRecords = {
+    ...records,
+    expect(server, onTrouble) {
+      const record = records.expect(server, onTrouble);
+      let child: number | null = null;
+      return {
+        ...record,
+        onSpawned(pid) {
+          child = pid;
+          running.set(pid, server);
+          record.onSpawned(pid);
+        },
+        onGone() {
+          if (child !== null) running.delete(child);
+          record.onGone();
+        },
+      };
     },
-    measure: () => measure(running),
+  };
+  return {
+    /** Keeps the same records and remembers who runs. */
+    records: watched,
+    /** Resident bytes of each server's process groups; empty where there is no `/proc`. */
+    measure: (): Promise<ReadonlyMap<string, number>> => measure(running),
   };
 }
 

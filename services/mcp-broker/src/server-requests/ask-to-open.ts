@@ -11,23 +11,23 @@ import {
   type AskPersonDeps,
 } from "./ask-person.ts";
 
+export type AskToOpen = ReturnType<typeof createAskToOpen>;
+
+/** A server that wants more than this opened before one call wants something else. */
+const MAX_ADDRESSES = 4;
+
 /**
  * Makes a pending question out of each address that a server wants opened before it makes a call
  * (MCP error -32042). They outlive the call, which may be sent again afterwards. None are made when
  * the policy does not allow the caller to be asked, or when nobody can be asked now.
  */
-export type AskToOpen = (
-  server: string,
-  /** As the server wrote them: a list, by the protocol. */
-  elicitations: unknown,
-  requester: Requester,
-) => Promise<readonly Question[]>;
-
-/** A server that wants more than this opened before one call wants something else. */
-const MAX_ADDRESSES = 4;
-
-export function createAskToOpen(deps: AskPersonDeps): AskToOpen {
-  return async (server, elicitations, requester) => {
+export function createAskToOpen(deps: AskPersonDeps) {
+  /** The elicitations as the server wrote them: a list, by the protocol. */
+  return async (
+    server: string,
+    elicitations: unknown,
+    requester: Requester,
+  ): Promise<readonly Question[]> => {
     if (!Array.isArray(elicitations)) return [];
     const wanted = elicitations.slice(0, MAX_ADDRESSES).flatMap(readAddress);
     if (wanted.length === 0) return [];

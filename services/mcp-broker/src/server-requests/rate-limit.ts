@@ -1,14 +1,11 @@
-/** So many a minute, whatever way they are spread over it. */
-export interface RateLimit {
-  /** Takes one of them; false when there is none left. */
-  take(): boolean;
-}
+export type RateLimit = ReturnType<typeof createRateLimit>;
 
-/** A sliding window: between any two moments a minute apart there are at most `perMinute`. */
-export function createRateLimit(perMinute: number, now: () => number): RateLimit {
+/** So many a minute, in a sliding window: between any two moments a minute apart there are at most `perMinute`. */
+export function createRateLimit(perMinute: number, now: () => number) {
   const taken: number[] = [];
   return {
-    take() {
+    /** Takes one of them; false when there is none left. */
+    take(): boolean {
       const at = now();
       while (taken.length > 0 && (taken[0] ?? at) <= at - 60_000) taken.shift();
       if (taken.length >= perMinute) return false;

@@ -21,19 +21,15 @@ export interface RequestBy {
   readonly clock: CallClock;
 }
 
+export type RequestOrigins = ReturnType<typeof createRequestOrigins>;
+
 /**
  * Remembers on whose behalf each server works, so that what it asks back is decided for those
  * principals. Over HTTP a server's question comes in the answer to a request, so its origin is
  * certain. Over stdio nothing says which request it belongs to, and every request in work counts. A server stands here as
  * its configuration object, of which each instance of a run or a session has one of its own.
  */
-export interface RequestOrigins {
-  during<T>(server: ServerConfig, by: RequestBy, work: () => Promise<T>): Promise<T>;
-  /** The origins of what a server asks in this moment; none when it works on nothing. */
-  of(server: ServerConfig): readonly RequestOrigin[];
-}
-
-export function createRequestOrigins(): RequestOrigins {
+export function createRequestOrigins() {
   const active = new WeakMap<ServerConfig, Roster<RequestOrigin>>();
   const current = new AsyncLocalStorage<{ server: ServerConfig; origin: RequestOrigin }>();
   const rosterOf = (server: ServerConfig): Roster<RequestOrigin> => {
@@ -44,7 +40,7 @@ export function createRequestOrigins(): RequestOrigins {
     return roster;
   };
   return {
-    async during(server, by, work) {
+    async during<T>(server: ServerConfig, by: RequestBy, work: () => Promise<T>): Promise<T> {
       const { origin, end } = beginOrigin(by);
       const ofServer = rosterOf(server);
       const seat = ofServer.add(origin);
@@ -55,7 +51,8 @@ export function createRequestOrigins(): RequestOrigins {
         end();
       }
     },
-    of(server) {
+    /** The origins of what a server asks in this moment; none when it works on nothing. */
+    of(server: ServerConfig): readonly RequestOrigin[] {
       const own = current.getStore();
       if (own?.server === server && !own.origin.isOver) return [own.origin];
       return active.get(server)?.values() ?? [];
