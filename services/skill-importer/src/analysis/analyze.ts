@@ -4,8 +4,8 @@ import { parseAgentFile, type ParsedAgent } from "../agents/agent-file.ts";
 import type { Finding } from "../finding.ts";
 import { scanSkill } from "../scan/scan-skill.ts";
 import { parseSkill } from "../skill/parse-skill.ts";
-import { skippedSkill, type SkillContent } from "../skill/skill-content.ts";
-import type { ParsedSkill } from "../skill/skill-file.ts";
+import type { SkillContent } from "../skill/skill-content.ts";
+import { unreadSkill, type ParsedSkill } from "../skill/skill-file.ts";
 import { NO_SETTINGS, scannerOf, type ScanSettings } from "./scan-settings.ts";
 
 /** Everything about one definition that costs time for what its files hold. Can be sent to another thread. */
@@ -55,11 +55,8 @@ export function analyze<K extends JobKind>(job: Job<K>): Analysis<K> {
 
 /** The verdict on files that nobody could read to their end. */
 export function unreadable(kind: JobKind, problem: Finding): Analysis {
-  const parsed =
-    kind === "agent"
-      ? { kind: "skipped" as const, findings: [problem] }
-      : { ...skippedSkill(problem), conformance: [] };
-  return { parsed, report: null };
+  const skipped = { kind: "skipped" as const, findings: [problem] };
+  return { parsed: kind === "agent" ? skipped : unreadSkill(problem), report: null };
 }
 
 function analyzeSkill(job: Job): Analysis<"skill"> {

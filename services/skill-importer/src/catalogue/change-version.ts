@@ -2,7 +2,6 @@ import { AgentSummary } from "@switchyard/contracts/agents";
 import type { WithheldReason } from "@switchyard/contracts/definition-store";
 import type { SkillVersion } from "@switchyard/contracts/skill-store";
 import { SkillSummary } from "@switchyard/contracts/skills";
-import type { Catalogue } from "../store/catalogue-store.ts";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,
@@ -79,8 +78,11 @@ export async function rollback(
     if (target === undefined || definition === undefined)
       throw refusals(kind).unknownVersion(name, wanted);
     const { version, verdict } = target;
-    if (verdict?.verdict === "blocked" && !isTrusted(current, kind, target, name))
-      throw refusals(kind).blocked(name, version);
+    // Somebody may have trusted it although the scanner blocks it.
+    const isTrusted = current.trust.some(
+      (one) => one.kind === kind && one.name === name && one.version === version && one.blocked,
+    );
+    if (verdict?.verdict === "blocked" && !isTrusted) throw refusals(kind).blocked(name, version);
     const plan = planCatalogue({
       current: listed,
       found: [definition.entry],
@@ -175,17 +177,4 @@ async function storedVersion(
   const summary = AgentSummary.parse(stored);
   const entry = { root: IMPORTED_ROOT, file: sent?.file ?? `agents/${name}`, summary };
   return { ...content, kind, stored, entry };
-}
-
-/** Somebody trusted this version although the scanner blocks it. */
-function isTrusted(
-  { trust: records }: Catalogue,
-  kind: Kind,
-  { version }: SkillVersion,
-  name: string,
-): boolean {
-  return records.some(
-    (record) =>
-      record.kind === kind && record.name === name && record.version === version && record.blocked,
-  );
 }

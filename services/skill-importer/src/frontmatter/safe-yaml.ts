@@ -34,9 +34,14 @@ export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
   if (simple === null) return parseYamlByLibrary(text, options);
   return {
     values: simple,
-    locate: (path) =>
-      positionOfSimpleValue(text, path, options.linesBefore ?? 0) ??
-      positionByLibrary(text, options, path),
+    locate: (path) => {
+      const position = positionOfSimpleValue(text, path, options.linesBefore ?? 0);
+      if (position !== null) return position;
+      const parsed = parseYamlByLibrary(text, options);
+      if ("problem" in parsed)
+        throw new Error("the simple reader took a text that the library refuses");
+      return parsed.locate(path);
+    },
   };
 }
 
@@ -45,18 +50,6 @@ export interface YamlOptions {
   readonly linesBefore?: number;
   /** Given: the last of equal keys counts, and each further one is reported here. */
   readonly onDuplicate?: (finding: Finding) => void;
-}
-
-/** What the library makes of a text that the simple reader took. */
-function positionByLibrary(
-  text: string,
-  options: YamlOptions,
-  path: readonly PropertyKey[],
-): Position {
-  const parsed = parseYamlByLibrary(text, options);
-  if ("problem" in parsed)
-    throw new Error("the simple reader took a text that the library refuses");
-  return parsed.locate(path);
 }
 
 export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYaml {

@@ -12,13 +12,9 @@ export function positionOfSimpleValue(
   const [key] = path;
   if (typeof key !== "string" || path.length > 1) return null;
   const start = `${key}: `;
-  const before = text.startsWith(start) ? 0 : text.indexOf(`\n${start}`) + 1;
-  if (before === 0 && !text.startsWith(start)) return null;
-  let value = before + start.length;
-  while (text[value] === " ") value += 1;
-  if (text[value] === "\n") return null;
-  let line = 1 + linesBefore;
-  for (let at = text.indexOf("\n"); at >= 0 && at < before; at = text.indexOf("\n", at + 1))
-    line += 1;
-  return { line, column: value - before + 1 };
+  const lines = text.split("\n");
+  const index = lines.findIndex((line) => line.startsWith(start));
+  const spaces = lines[index]?.slice(start.length).search(/[^ ]/) ?? -1;
+  if (spaces < 0) return null;
+  return { line: index + 1 + linesBefore, column: start.length + spaces + 1 };
 }

@@ -1,6 +1,6 @@
 import type { Indicators } from "./indicators.ts";
 import { beginningIn, type Span } from "./near.ts";
-import type { ScannedText } from "./scanned-text.ts";
+import { perText, type ScannedText } from "./scanned-text.ts";
 
 /** What is known of a destination that a text names. */
 export type DestinationKind = "known_bad" | "address" | "catch" | "paste" | "installer" | "other";
@@ -80,14 +80,9 @@ export function destinationsOf(indicators: Indicators): Destinations {
       if (destination.kind !== "other") yield { offset: match.index, destination };
     }
   };
-  const ofText = new WeakMap<ScannedText, { addresses: PlaceAt[]; bare: PlaceAt[] }>();
-  const indexed = (text: ScannedText) => {
-    const known = ofText.get(text);
-    if (known !== undefined) return known;
-    const made = { addresses: [...addressesIn(text.text)], bare: [...bareIn(text.text)] };
-    ofText.set(text, made);
-    return made;
-  };
+  const indexed = perText((text) => {
+    return { addresses: [...addressesIn(text.text)], bare: [...bareIn(text.text)] };
+  });
   return {
     of,
     in: (text, isCommand = false) =>

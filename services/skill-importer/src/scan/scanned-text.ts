@@ -80,6 +80,16 @@ export class ScannedText {
   }
 }
 
+/** What `make` makes of a text, made once for each. */
+export function perText<T>(make: (text: ScannedText) => T): (text: ScannedText) => T {
+  const known = new WeakMap<ScannedText, T>();
+  return (text) => {
+    const made = known.get(text) ?? make(text);
+    known.set(text, made);
+    return made;
+  };
+}
+
 const NO_CONTEXT: LineContext = { fence: null, isCode: false, heading: "", isComment: false };
 const FENCE = /^[ \t]{0,12}(```+|~~~+)[ \t]*([\w+#.-]{0,30})/;
 const HEADING = /^#{1,6}[ \t]+(.{1,200})/;

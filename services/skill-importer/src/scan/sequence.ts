@@ -1,5 +1,5 @@
 import { beginningIn, type Span } from "./near.ts";
-import type { ScannedText } from "./scanned-text.ts";
+import { perText, type ScannedText } from "./scanned-text.ts";
 
 /** A part of a sequence, and how far behind the part before it may begin. Its pattern captures nothing. */
 export interface Step {
@@ -20,15 +20,10 @@ export function sequence(steps: readonly Step[], not?: RegExp): Sequence {
     [...groups, ...(not === undefined ? [] : [not.source])].join("|"),
     "gi",
   );
-  const known = new WeakMap<ScannedText, { offset: number }[]>();
-  return (text, part) => {
-    let found = known.get(text);
-    if (found === undefined) {
-      found = [...completed(text.text, tokens, steps)].map((offset) => ({ offset }));
-      known.set(text, found);
-    }
-    return beginningIn(found, part).map(({ offset }) => offset);
-  };
+  const found = perText(({ text }) =>
+    Array.from(completed(text, tokens, steps), (offset) => ({ offset })),
+  );
+  return (text, part) => beginningIn(found(text), part).map(({ offset }) => offset);
 }
 
 function* completed(text: string, tokens: RegExp, steps: readonly Step[]): Generator<number> {

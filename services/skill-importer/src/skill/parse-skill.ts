@@ -1,8 +1,7 @@
-import { errorFinding, type Finding } from "../finding.ts";
+import { errorFinding } from "../finding.ts";
 import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { LEGACY_FILE, LEGACY_PROMPT, parseLegacySkill } from "./legacy-skill.ts";
-import { skippedSkill } from "./skill-content.ts";
-import { parseSkillFile, type ParsedSkill } from "./skill-file.ts";
+import { parseSkillFile, unreadSkill, type ParsedSkill } from "./skill-file.ts";
 
 /** Reads a skill in the format that its skill file is in; what lies beside it counts where the format says so. */
 export function parseSkill(
@@ -11,14 +10,10 @@ export function parseSkill(
 ): ParsedSkill {
   const content = mainFile === null ? undefined : files.get(mainFile);
   if (content === undefined) {
-    return unread(errorFinding("no_skill_file", "there is no SKILL.md; add one"));
+    return unreadSkill(errorFinding("no_skill_file", "there is no SKILL.md; add one"));
   }
-  if (content.length > MAX_FILE_BYTES) return unread(fileTooLarge(content.length));
+  if (content.length > MAX_FILE_BYTES) return unreadSkill(fileTooLarge(content.length));
   return mainFile === LEGACY_FILE
     ? parseLegacySkill(content, files.get(LEGACY_PROMPT) ?? null, directoryName)
     : parseSkillFile(content, directoryName);
-}
-
-function unread(problem: Finding): ParsedSkill {
-  return { ...skippedSkill(problem), conformance: [] };
 }

@@ -18,6 +18,11 @@ export interface ParsedSkill extends SkillOutcome {
   readonly conformance: readonly Conformance[];
 }
 
+/** Of a file that could not be read at all. */
+export function unreadSkill(problem: Finding): ParsedSkill {
+  return { ...skippedSkill(problem), conformance: [] };
+}
+
 /**
  * Reads a SKILL.md. Lenient where that is safe (unknown fields, a missing name or description, a file
  * without frontmatter). Broken YAML is repaired where it is plain what was meant, and says so; the rest
@@ -25,7 +30,7 @@ export interface ParsedSkill extends SkillOutcome {
  */
 export function parseSkillFile(bytes: Uint8Array, directoryName: string): ParsedSkill {
   const decoded = decodeLeniently(bytes);
-  if ("problem" in decoded) return { ...skippedSkill(decoded.problem), conformance: [] };
+  if ("problem" in decoded) return unreadSkill(decoded.problem);
   const { text } = decoded;
   const frontmatter = splitFrontmatter(text);
   const yaml = readYaml(frontmatter);

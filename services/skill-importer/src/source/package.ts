@@ -140,17 +140,12 @@ export function packagesIn(files: ReadonlyMap<string, Uint8Array>): Package[] {
   // The former format: outside of every skill, and of two in one another the outer one.
   const former = [...files.keys()].filter((path) => basename(path) === LEGACY_FILE);
   for (const directory of former.map((path) => dirname(path)).toSorted(shortestFirst)) {
-    if (!liesWithin(directory, skills)) skills.set(directory, []);
+    if (homeOf(directory, skills) === undefined) skills.set(directory, []);
   }
   for (const [path, bytes] of files) {
-    for (let at = dirname(path); ; at = dirname(at)) {
-      const home = skills.get(at);
-      if (home !== undefined) {
-        home.push([at === "." ? path : path.slice(at.length + 1), bytes]);
-        break;
-      }
-      if (at === ".") break;
-    }
+    const at = homeOf(dirname(path), skills);
+    if (at !== undefined)
+      skills.get(at)?.push([at === "." ? path : path.slice(at.length + 1), bytes]);
   }
   return [...skills]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -168,10 +163,11 @@ export function skillFileIn(names: { has: (name: string) => boolean }): string |
   return found ?? (names.has(LEGACY_FILE) ? LEGACY_FILE : undefined);
 }
 
-function liesWithin(directory: string, skills: ReadonlyMap<string, unknown>): boolean {
+/** The nearest skill that a directory is or lies in. */
+function homeOf(directory: string, skills: ReadonlyMap<string, unknown>): string | undefined {
   for (let at = directory; ; at = dirname(at)) {
-    if (skills.has(at)) return true;
-    if (at === ".") return false;
+    if (skills.has(at)) return at;
+    if (at === ".") return undefined;
   }
 }
 

@@ -99,13 +99,10 @@ export class VersionStore {
 
   /** Lets everything of a version go when no run can be pinned to it any more; one that nobody could use leads nowhere. */
   async retire({ what, name, version, digest, wasUsable }: Superseded): Promise<void> {
-    const record = await this.record(what, name, version);
-    const transaction = this.#redis.multi();
-    if (record !== null) {
-      const supersededAt = this.#now().toISOString();
-      const text = recordText(what, { ...record, supersededAt });
-      transaction.hset(key(what, name, "versions"), version, text);
-    }
+    const transaction = await this.#ending(
+      { kind: what, name, version },
+      this.#now().toISOString(),
+    );
     for (const part of contentKeys(what, name, version))
       transaction.expire(part, SUPERSEDED_TTL_SECONDS);
     // Who knows it by the digest of its SKILL.md finds it until another version with that digest takes its place.
@@ -118,14 +115,21 @@ export class VersionStore {
 
   /** A version that is current again stays. */
   async restore(kind: Kind, name: string, version: string): Promise<void> {
-    const record = await this.record(kind, name, version);
-    const transaction = this.#redis.multi();
-    if (record !== null) {
-      const text = recordText(kind, { ...record, supersededAt: null });
-      transaction.hset(key(kind, name, "versions"), version, text);
-    }
+    const transaction = await this.#ending({ kind, name, version }, null);
     for (const part of contentKeys(kind, name, version)) transaction.persist(part);
     answersOf(await transaction.exec());
+  }
+
+  /** A transaction that begins with when the version ends. */
+  async #ending(
+    { kind, name, version }: { kind: Kind; name: string; version: string },
+    supersededAt: string | null,
+  ) {
+    const record = await this.record(kind, name, version);
+    const transaction = this.#redis.multi();
+    if (record === null) return transaction;
+    const text = recordText(kind, { ...record, supersededAt });
+    return transaction.hset(key(kind, name, "versions"), version, text);
   }
 
   async #all(kind: Kind, name: string): Promise<SkillVersion[]> {

@@ -2,7 +2,7 @@ import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 import { codeAround, spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Destinations } from "../destinations.ts";
-import type { ScannedText } from "../scanned-text.ts";
+import { perText, type ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
 
 /** Whatever can carry data away. */
@@ -119,11 +119,10 @@ interface LineFacts {
 }
 
 /** Each line is read once, however many looks are near it. */
-const knownLines = new WeakMap<ScannedText, Map<number, LineFacts>>();
+const knownLines = perText(() => new Map<number, LineFacts>());
 
 function lineOf(text: ScannedText, index: number): LineFacts {
-  const known = knownLines.get(text) ?? new Map<number, LineFacts>();
-  knownLines.set(text, known);
+  const known = knownLines(text);
   const line = text.lineAt(index).slice(0, MAX_LINE);
   const facts = known.get(index) ?? { sends: SENDS.test(line), names: namesCredentials(line) };
   known.set(index, facts);

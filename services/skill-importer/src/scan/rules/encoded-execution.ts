@@ -1,7 +1,7 @@
 import { beginningIn, spanAround, type Span } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Destinations } from "../destinations.ts";
-import type { ScannedText } from "../scanned-text.ts";
+import { perText, type ScannedText } from "../scanned-text.ts";
 import { sequence } from "../sequence.ts";
 
 const LITERAL = /[A-Za-z0-9+/_-]{20,8000}={0,2}|(?:\\x[\da-fA-F]{2}){8,2000}/g;
@@ -81,15 +81,14 @@ interface Literal {
 
 /** The literals of parts of a text. Each is decoded once, when it is first near something that decodes. */
 function literalsOf(destinations: Destinations): (text: ScannedText, part: Span) => Literal[] {
-  const known = new WeakMap<ScannedText, Literal[]>();
   const says = (literal: string) => {
     const fetching = [...decodedTexts(literal)].filter(
       (decoded) => FETCHES.test(decoded) || destinations.in(decoded, true).some(isUntrusted),
     );
     return { fetches: fetching.length > 0, runs: fetching.some((decoded) => RUNS.test(decoded)) };
   };
-  const read = (text: ScannedText): Literal[] =>
-    Array.from(text.text.matchAll(LITERAL), ({ 0: literal, index }) => {
+  const literals = perText(({ text }) =>
+    Array.from(text.matchAll(LITERAL), ({ 0: literal, index }): Literal => {
       let said: Literal["says"] | null = null;
       return {
         offset: index,
@@ -98,12 +97,9 @@ function literalsOf(destinations: Destinations): (text: ScannedText, part: Span)
           return said;
         },
       };
-    });
-  return (text, part) => {
-    const literals = known.get(text) ?? read(text);
-    known.set(text, literals);
-    return beginningIn(literals, part);
-  };
+    }),
+  );
+  return (text, part) => beginningIn(literals(text), part);
 }
 
 function* decodedTexts(near: string, depth = 0): Generator<string> {
