@@ -10,7 +10,7 @@ import {
 import type { Redis } from "@switchyard/service/redis";
 import type { Registry } from "prom-client";
 import { handleLogins } from "./handlers/login-handlers.ts";
-import { createLoginStore, type LoginStore } from "./auth/login-store.ts";
+import { createLoginStore } from "./auth/login-store.ts";
 import type { TokenCipher } from "./auth/token-cipher.ts";
 import { createBrokerMetrics } from "./handlers/broker-metrics.ts";
 import { createCallPath } from "./calls/call-path.ts";
@@ -144,7 +144,8 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
     if (owner.registryChanged(change)) reporter.changed(change);
   });
   handleRegistry(service, { pool, registry, owner, admins });
-  serveLogins(service, settings, { pool, guard, owner, store: logins });
+  const { env } = servers;
+  handleLogins(service, { pool, guard, owner, store: logins, env, admins, now: Date.now });
   await owner.start();
   await within(FIRST_ATTEMPTS_MS, pool.start());
 
@@ -191,24 +192,5 @@ function serveBroker({ bus, log, version }: BrokerKit): Service {
     description: "Lists and calls the tools of MCP servers, each call after the policy allowed it",
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
-  });
-}
-
-function serveLogins(
-  service: Service,
-  { servers: { env }, admins }: BrokerSettings,
-  deps: { pool: ServerPool; guard: EgressGuard; owner: ServerOwner; store: LoginStore | null },
-): void {
-  const { owner, ...rest } = deps;
-  handleLogins(service, {
-    ...rest,
-    env,
-    admins,
-    now: Date.now,
-    reconnect: async (id, { by, ...limits }) => {
-      const { server } = await owner.requests.atOwner(id, { do: "connect", by }, limits);
-      if (server === null) throw new TypeError("the owner answered without the connected server");
-      return server;
-    },
   });
 }

@@ -174,6 +174,19 @@ test("an access token that ended is renewed in the middle of the work, and befor
   await broker.stop();
 });
 
+test("one may log in and out through any broker, also one that does not own the server", async () => {
+  const options = { servers: [locked("owned")], tokenKeys: randomBytes(32).toString("base64") };
+  const first = await world.startBroker({ ...options, ownership: { instance: "first" } });
+  await first.until("owned", ({ status }) => status === "error");
+  const second = await world.startBroker({ ...options, ownership: { instance: "second" } });
+  // Enough requests that each of the two brokers answers some.
+  for (let n = 0; n < 8; n += 1) {
+    await logIn("owned");
+    assert.equal((await call(world.cli, logout, { server: "owned" })).wasLoggedIn, true);
+  }
+  await Promise.all([first.stop(), second.stop()]);
+});
+
 test("two brokers that are refused at once renew a rotating refresh token once, and lose no login", async () => {
   const tokenKeys = randomBytes(32).toString("base64");
   const options = { servers: [locked("shared")], tokenKeys };

@@ -1,5 +1,5 @@
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
-import type { Service } from "@switchyard/bus/serve";
+import type { CallContext, Service } from "@switchyard/bus/serve";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import {
@@ -19,6 +19,7 @@ import {
   type ResolvedServer,
 } from "../declaration/env-references.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerOwner } from "../ownership/server-owner.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/login-flow.ts";
 import { type LoginStore } from "../auth/login-store.ts";
 import { revokeLogin } from "../auth/revoke-login.ts";
@@ -35,14 +36,7 @@ export interface LoginDeps {
   readonly admins: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly now: () => number;
-  /** Connects the server anew, wherever it is connected. */
-  reconnect(server: string, context: ReconnectContext): Promise<ServerInfo>;
-}
-
-export interface ReconnectContext {
-  readonly by: string;
-  readonly deadline: number;
-  readonly correlationId: string;
+  readonly owner: Pick<ServerOwner, "requests">;
 }
 
 const LOG_IN = "log in to MCP servers";
@@ -69,20 +63,31 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
   });
   service.handle(finishLogin, async ({ server, ...answer }, context) => {
     const flow = createLoginFlow({ store: keyed(), guard, now });
-    const { caller } = context;
     await failingAs(server, () =>
       flow.finish(target(server, context), { ...answer, iss: answer.iss }),
     );
-    return { server: await deps.reconnect(server, { ...context, by: caller }) };
+    return { server: await reconnected(deps, server, context) };
   });
   service.handle(logout, async ({ server }, context) => {
-    const caller = checkAdmin(deps.admins, context, LOG_IN);
+    checkAdmin(deps.admins, context, LOG_IN);
     deps.pool.known(server);
     const ended = await endLogin(deps, keyed(), server).catch((error: unknown) => {
       throw error instanceof StoreError ? unreachable(error) : error;
     });
-    return { server: await deps.reconnect(server, { ...context, by: caller }), ...ended };
+    return { server: await reconnected(deps, server, context), ...ended };
   });
+}
+
+/** Connects the server anew, wherever it is connected. */
+async function reconnected(
+  { owner }: LoginDeps,
+  id: string,
+  { caller: by, deadline, correlationId }: CallContext,
+): Promise<ServerInfo> {
+  const limits = { deadline, correlationId };
+  const { server } = await owner.requests.atOwner(id, { do: "connect", by }, limits);
+  if (server === null) throw new TypeError("the owner answered without the connected server");
+  return server;
 }
 
 /** Forgets the login here first: what the authorization server then does can take a while or fail. */
