@@ -3,8 +3,10 @@ import { publishEvent } from "@switchyard/bus/publish";
 import { toolsDiscovered } from "@switchyard/contracts/mcp-pins";
 import type { Log } from "@switchyard/service/log";
 import type { ConnectionChange } from "./server-connection.ts";
-import { discoveredTools, type ToolDigests } from "../catalogue/discovered-tools.ts";
 import type { ToolCatalogue } from "../catalogue/tool-catalogue.ts";
+
+/** The digests of a server's tools by canonical name. */
+type ToolDigests = ReadonlyMap<string, string>;
 
 interface Connected {
   readonly entry: { readonly id: string };
@@ -36,4 +38,14 @@ export function createDiscoveryReporter(options: {
       log.warn({ err }, "mcp event not published"),
     );
   };
+}
+
+/** What is different between two lists, in the order of the names; null when nothing is. */
+function discoveredTools(before: ToolDigests, now: ToolDigests) {
+  const names = [...now.keys()].toSorted();
+  const added = names.filter((name) => !before.has(name));
+  const changed = names.filter((name) => before.has(name) && before.get(name) !== now.get(name));
+  const removed = [...before.keys()].filter((name) => !now.has(name)).toSorted();
+  const isSame = added.length + changed.length + removed.length === 0;
+  return isSame ? null : { added, removed, changed };
 }

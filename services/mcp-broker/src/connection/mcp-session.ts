@@ -2,6 +2,7 @@ import {
   LOG_LEVEL_META_KEY,
   SdkError,
   SdkErrorCode,
+  StreamableHTTPClientTransport,
   type CallToolResult,
   type Client,
   type RequestMethod,
@@ -17,7 +18,6 @@ import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
 import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
-import { isStatelessSession } from "./stateless-session.ts";
 import { watchHealth } from "./session-health.ts";
 import { callResult } from "./call-result.ts";
 import type { RequestLane, RequestLimits } from "./request-lane.ts";
@@ -162,7 +162,7 @@ export function keepSession(
     ...read.listing,
     refreshTools: () => refresh.now(),
     ...describeServer(client),
-    isStateless: isStatelessSession(client, config),
+    isStateless: isStateless(client, config),
     ...requests(client, link.lane, (call) => health.during(call)),
     watchResources: (uris) => changes.watchResources(uris),
     async rootsChanged() {
@@ -175,6 +175,18 @@ export function keepSession(
       await link.close();
     },
   };
+}
+
+/**
+ * True when nothing at the server belongs to this one connection, so that several brokers may have
+ * one each: Streamable HTTP of 2026-07-28, or an earlier one whose server gave out no session id.
+ * A process, an event stream and a session id make a server stateful. `stateful` in the
+ * configuration overrules what was negotiated over Streamable HTTP.
+ */
+function isStateless(client: Client, { scope, stateful }: ServerConfig): boolean {
+  const { transport } = client;
+  if (scope !== "shared" || !(transport instanceof StreamableHTTPClientTransport)) return false;
+  return stateful === null ? isModern(client) || transport.sessionId === undefined : !stateful;
 }
 
 function describeServer(

@@ -4,7 +4,6 @@ import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.t
 import { createCircuitBreaker, type CircuitBreaker } from "../limits/circuit-breaker.ts";
 import type { InspectedListing } from "../catalogue/inspect-tools.ts";
 import { nextReconnect } from "./reconnect-policy.ts";
-import { serverInfo } from "./server-info.ts";
 import { takeLiveFields } from "../declaration/live-fields.ts";
 import { enabledTools } from "../declaration/enabled-tools.ts";
 import type { ServerConfig, ServerEntry } from "../declaration/server-config.ts";
@@ -153,17 +152,30 @@ export class ServerConnection {
     return isAway && this.heldBecause === null;
   }
 
+  /** What everybody may know of the server. */
   get info(): ServerInfo {
-    return serverInfo({
-      entry: this.entry,
-      status: this.#status,
-      session: this.session,
-      toolCount: this.catalogue.tools.length,
-      lastError: this.#lastError,
-      connectedAt: this.#connectedAt,
+    const { entry, session, catalogue } = this;
+    const { id, name, origin, transport, config, overridesFile = false, warnings } = entry;
+    // Connected, but not by right any more: the connection ends in a moment.
+    const isLeft = this.#status === "connected" && session === null;
+    return {
+      id,
+      name,
+      origin,
+      transport,
+      status: isLeft ? "disconnected" : this.#status,
+      toolCount: catalogue.tools.length,
+      serverVersion: session?.serverVersion ?? null,
+      protocolVersion: session?.protocolVersion ?? null,
+      lastError: isLeft ? "this broker does not own the server any more" : this.#lastError,
+      connectedAt: isLeft ? null : (this.#connectedAt?.toISOString() ?? null),
+      capabilities: session === null ? null : offered(session),
       owner: this.#ownerName,
       circuit: this.circuit.state,
-    });
+      ...(config === null ? {} : { autoConnect: config.autoConnect }),
+      ...(overridesFile ? { overridesFile } : {}),
+      ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+    };
   }
 
   /**
@@ -328,4 +340,13 @@ export class ServerConnection {
   #report(change: ConnectionChange): void {
     this.#options.onChange(change, this);
   }
+}
+
+function offered({ capabilities }: McpSession): NonNullable<ServerInfo["capabilities"]> {
+  const { tools, resources, prompts } = capabilities;
+  return {
+    tools: tools !== undefined,
+    resources: resources !== undefined,
+    prompts: prompts !== undefined,
+  };
 }

@@ -83,7 +83,9 @@ export type LeaseStore = ReturnType<typeof createLeaseStore>;
  * Rejects with StoreError.
  */
 export function createLeaseStore(redis: Redis, self: string) {
-  const ask = (commands: (string | number)[][]): Promise<unknown[]> => askAll(redis, commands);
+  /** All at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the whole question. */
+  const ask = (commands: (string | number)[][]): Promise<unknown[]> =>
+    fromRedis(Promise.all(commands.map(([name = "", ...args]) => redis.call(`${name}`, ...args))));
   const own = (script: string, { server, epoch }: HeldLease, ...more: (string | number)[]) => [
     "eval",
     script,
@@ -173,10 +175,4 @@ function presentBrokers(answer: unknown): PresentBroker[] {
     if (load.success) brokers.push({ id: fields[index] ?? "", ...load.data });
   }
   return brokers;
-}
-
-/** All at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the whole question. */
-async function askAll(redis: Redis, commands: (string | number)[][]): Promise<unknown[]> {
-  const all = commands.map(([name = "", ...args]) => redis.call(`${name}`, ...args));
-  return fromRedis(Promise.all(all));
 }

@@ -4,7 +4,7 @@ import { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { z } from "zod";
 
 /** A record by its last change; null: there is none. */
-export interface Expected {
+interface Expected {
   readonly updatedAt: string | null;
 }
 

@@ -14,7 +14,7 @@ import { adoptClientKeys } from "../declaration/client-keys.ts";
 import { makeSameConnection } from "../declaration/live-fields.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import { mergeDeclaration } from "../declaration/merge-declaration.ts";
-import { type Expected, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
+import type { RegistryRecord, RegistryStore } from "./registry-store.ts";
 import type { ServerEntry } from "../declaration/server-config.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -144,7 +144,7 @@ export class ServerRegistry {
           { server: id },
         );
       }
-      await this.#write(id, null);
+      await this.#write({ by }, id, null);
       return this.#place(entry, { by });
     });
   }
@@ -153,8 +153,8 @@ export class ServerRegistry {
   async remove(id: string, change: ChangeBy): Promise<void> {
     const { gone } = await this.#serially(async () => {
       this.#checkVersion(id, change);
-      const mark = { state: "removed", updatedAt: this.#at() } as const;
-      await this.#writeFor(change, id, this.#file.has(id) ? mark : null);
+      const mark = { state: "removed", updatedAt: this.#later(null) } as const;
+      await this.#write(change, id, this.#file.has(id) ? mark : null);
       // Not awaited here: the next change need not wait for this server's processes.
       return { gone: this.#drop(id, change) };
     });
@@ -227,7 +227,7 @@ export class ServerRegistry {
     const updatedAt = this.#later(this.updatedAt(id));
     const notes = warnings.length === 0 ? {} : { warnings: [...warnings] };
     const record = { state: "set", declaration, updatedAt, ...notes } as const;
-    await this.#writeFor(change, id, record);
+    await this.#write(change, id, record);
     return this.#place(entry, change);
   }
 
@@ -265,34 +265,19 @@ export class ServerRegistry {
     if (ifVersion !== undefined && ifVersion !== version) throw versionChanged(id, version);
   }
 
-  /** Nothing is written when the change is for a version that another broker has changed. */
-  async #writeFor(
-    { ifVersion }: ChangeBy,
-    id: string,
-    record: RegistryRecord | null,
-  ): Promise<void> {
-    const expected = ifVersion === undefined ? undefined : { updatedAt: this.updatedAt(id) };
-    if (!(await this.#write(id, record, expected))) throw await this.#overtaken(id);
-  }
-
-  /** Another broker has changed the server since this one read its record. */
-  async #overtaken(id: string): Promise<Error> {
-    this.#replace(await orUnavailable(() => this.#options.store.load()));
-    const isThere = this.#options.pool.find(id) !== null;
-    return versionChanged(id, isThere ? this.version(id) : null);
-  }
-
   /**
-   * Redis first: a change that is answered is there after a restart. False, with nothing written, when what is there is not what
-   * is `expected`.
+   * Redis first: a change that is answered is there after a restart. Nothing is written when the change is for a version that
+   * another broker has changed since this one read its record.
    */
-  async #write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean> {
-    const { store } = this.#options;
-    const isWritten = await orUnavailable(() => store.write(id, record, expected));
-    if (!isWritten) return false;
+  async #write({ ifVersion }: ChangeBy, id: string, record: RegistryRecord | null): Promise<void> {
+    const { store, pool } = this.#options;
+    const expected = ifVersion === undefined ? undefined : { updatedAt: this.updatedAt(id) };
+    if (!(await orUnavailable(() => store.write(id, record, expected)))) {
+      this.#replace(await orUnavailable(() => store.load()));
+      throw versionChanged(id, pool.find(id) === null ? null : this.version(id));
+    }
     if (record === null) this.#records.delete(id);
     else this.#records.set(id, record);
-    return true;
   }
 
   /** A mark has done its work when the file no longer names the server: naming it again is a new wish. */
@@ -302,10 +287,6 @@ export class ServerRegistry {
       .map(([id]) => id);
     await this.#options.store.forget(done);
     for (const id of done) this.#records.delete(id);
-  }
-
-  #at(): string {
-    return new Date(this.#options.now()).toISOString();
   }
 
   /** Now, or just after a change that another broker's clock or the same millisecond puts there. */

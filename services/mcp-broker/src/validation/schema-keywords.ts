@@ -30,7 +30,7 @@ export function readAssertion(keyword: string, value: unknown): ReadAssertion | 
     case "enum":
       return readEnum(value);
     case "const":
-      return readConst(value);
+      return readValues("const", "yardConst", value);
     case "multipleOf":
       return typeof value === "number" && value > 0
         ? kept({ multipleOf: value })
@@ -66,15 +66,13 @@ function readType(value: unknown): ReadAssertion {
 
 function readEnum(value: unknown): ReadAssertion {
   if (!Array.isArray(value) || value.length === 0) return wrong("is not a list of values");
-  const weight = nodesOf(value);
-  if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
-  return { keywords: valueKeyword("enum", "yardEnum", value), weight: Math.ceil(weight / 16) };
+  return readValues("enum", "yardEnum", value);
 }
 
-function readConst(value: unknown): ReadAssertion {
+function readValues(keyword: string, own: string, value: unknown): ReadAssertion {
   const weight = nodesOf(value);
   if (weight > MAX_VALUE_NODES) return wrong(`has more than ${MAX_VALUE_NODES} values`);
-  return { keywords: valueKeyword("const", "yardConst", value), weight: Math.ceil(weight / 16) };
+  return { keywords: valueKeyword(keyword, own, value), weight: Math.ceil(weight / 16) };
 }
 
 /** The compiler asks values how they compare, and trips over those that have a member named `toString` or `valueOf`. */
