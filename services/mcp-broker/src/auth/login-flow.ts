@@ -6,7 +6,9 @@ import {
   type FetchLike,
   type OAuthDiscoveryState,
 } from "@modelcontextprotocol/client";
+import type { beginLogin, finishLogin } from "@switchyard/contracts/mcp-auth";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { z } from "zod";
 import type { HttpConfig, OAuthConfig } from "../declaration/server-config.ts";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
@@ -20,25 +22,13 @@ export interface LoginTarget {
   readonly caller: string;
 }
 
-export interface BegunLogin {
-  /** Where the person goes. */
-  readonly authorizationUrl: string;
-  readonly state: string;
-  readonly expiresAt: string;
-}
-
 /** The browser came back with a state that nobody waits for, or too late. */
 export class LoginExpiredError extends Error {
   override readonly name = "LoginExpiredError";
 }
 
 /** What the browser brought back. */
-export interface LoginAnswer {
-  readonly state: string;
-  readonly code: string;
-  /** Who says to have issued the code (RFC 9207). */
-  readonly iss: string | undefined;
-}
+type LoginAnswer = Omit<z.output<typeof finishLogin.request>, "server">;
 
 const STATE_BYTES = 32;
 const CHALLENGE_TIMEOUT_MS = 15_000;
@@ -51,7 +41,10 @@ export function createLoginFlow(options: {
 }) {
   const { store, guard, now } = options;
   return {
-    async begin(target: LoginTarget, redirectUri: string): Promise<BegunLogin> {
+    async begin(
+      target: LoginTarget,
+      redirectUri: string,
+    ): Promise<z.input<typeof beginLogin.reply>> {
       const { server, launch, caller } = target;
       const state = randomBytes(STATE_BYTES).toString("base64url");
       const before = (await store.findReadable(server)) ?? Login.parse({});

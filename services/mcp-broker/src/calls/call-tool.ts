@@ -27,7 +27,7 @@ import { isShallow, jsonBytes } from "../json/json-record.ts";
 import { admitCall, checkResult } from "./call-checks.ts";
 import { outcomeReply } from "./call-reply.ts";
 import { denied, findTool } from "./find-tool.ts";
-import { createProgressTeller, type ServerProgress } from "./progress-teller.ts";
+import { createProgressTeller } from "./progress-teller.ts";
 import { resultText } from "./result-text.ts";
 import { RequestFailedError, sendRequest, serverDown, type SendDeps } from "./send-request.ts";
 
@@ -167,9 +167,9 @@ async function sendTool(
 ): Promise<CallOutcome> {
   const { connection } = member;
   const { args, progress: progressId } = request;
-  const hear = (redact: (text: string) => string): ((progress: ServerProgress) => void) | null =>
+  const hear = (redact: (text: string) => string) =>
     progressId === undefined
-      ? null
+      ? undefined
       : createProgressTeller({
           call: { server: connection.entry.id, tool: ref.tool, callId: request.callId ?? null },
           tell: (progress) =>
@@ -185,7 +185,7 @@ async function sendTool(
       async send(session, limits) {
         const tool = admitCall(connection.catalogue, { ref, pin, args });
         const startedAt = performance.now();
-        const onProgress = hear((text) => session.redact(text)) ?? undefined;
+        const onProgress = hear((text) => session.redact(text));
         const { definition } = tool.inspected;
         const own = { tool: ref.tool, args, onProgress, definition };
         const result = await session.callTool({ ...own, ...limits });

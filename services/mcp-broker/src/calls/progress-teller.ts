@@ -1,11 +1,5 @@
+import type { Progress } from "@modelcontextprotocol/client";
 import type { CallProgress } from "@switchyard/contracts/mcp-calls";
-
-/** What a server says about how far a call is. */
-export interface ServerProgress {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-}
 
 const MIN_GAP_MS = 100;
 const MAX_MESSAGE = 500;
@@ -20,7 +14,7 @@ export function createProgressTeller(options: {
   /** Takes secrets out of the server's words. */
   readonly redact: (text: string) => string;
   readonly now: () => number;
-}): (progress: ServerProgress) => void {
+}): (progress: Progress) => void {
   const { call, tell, redact, now } = options;
   let lastAt = Number.NEGATIVE_INFINITY;
   let hasToldEnd = false;

@@ -63,9 +63,7 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
   });
   service.handle(finishLogin, async ({ server, ...answer }, context) => {
     const flow = createLoginFlow({ store: keyed(), guard, now });
-    await failingAs(server, () =>
-      flow.finish(target(server, context), { ...answer, iss: answer.iss }),
-    );
+    await failingAs(server, () => flow.finish(target(server, context), answer));
     return { server: await reconnected(deps, server, context) };
   });
   service.handle(logout, async ({ server }, context) => {

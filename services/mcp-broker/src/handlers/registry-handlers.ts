@@ -13,11 +13,10 @@ import {
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
 import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
-import type { OwnerReply } from "../ownership/carry-out.ts";
+import { carryOut, type OwnerReply } from "../ownership/carry-out.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import { checkAdmin } from "./check-admin.ts";
-import { shownDeclaration } from "../declaration/shown-declaration.ts";
 
 export interface RegistryDeps {
   readonly pool: ServerPool;
@@ -51,14 +50,10 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   };
 
   service.handle(getServer, async ({ server }, context) => {
-    const member = pool.find(server);
-    if (member === null) return foundElsewhere(atOwner(server, { do: "get" }, context));
-    const { entry, info: own } = member.connection;
+    if (pool.find(server) === null) return declared(atOwner(server, { do: "get" }, context));
+    const found = await declared(carryOut(deps, server, { do: "get" }));
     const view = owner.views().find(({ entry: { id } }) => id === server);
-    const declaration = shownDeclaration(entry.declaration);
-    const updatedAt = registry.updatedAt(server);
-    const version = registry.version(server);
-    return { server: view?.info ?? own, declaration, updatedAt, version };
+    return { ...found, server: view?.info ?? found.server };
   });
   service.handle(serverLogs, async ({ server, tail }, context) => {
     const { server: info, stderr = "" } = await atOwner(server, { do: "logs" }, context);
@@ -100,7 +95,7 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   });
 }
 
-async function foundElsewhere(reply: Promise<OwnerReply>) {
+async function declared(reply: Promise<OwnerReply>) {
   const { server, declaration, updatedAt = null, version } = await reply;
   if (server === null || declaration === undefined)
     throw new TypeError("the owner answered without the server's declaration");

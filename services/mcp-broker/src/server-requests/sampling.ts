@@ -17,11 +17,6 @@ export interface SamplingDeps {
   readonly origins: RequestOrigins;
 }
 
-export interface SamplingServer {
-  readonly config: ServerConfig;
-  readonly rate: RateLimit;
-}
-
 /** What a person's refusal is in the protocol's own examples; a refusal by rule is no different to the server. */
 const REFUSED = -1;
 
@@ -31,15 +26,15 @@ const REFUSED = -1;
  */
 export async function sample(
   deps: SamplingDeps,
-  server: SamplingServer,
+  { config, rate }: { readonly config: ServerConfig; readonly rate: RateLimit },
   request: ServerRequest,
 ): Promise<Result> {
-  const { sampling: limits } = server.config;
+  const { sampling: limits } = config;
   const wanted = readSampling(request.params, limits.maxTokens);
   if ("problem" in wanted)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `sampling refused: ${wanted.problem}`);
-  const requesters = await allowedRequesters(deps, server.config, wanted);
-  if (!server.rate.take())
+  const requesters = await allowedRequesters(deps, config, wanted);
+  if (!rate.take())
     throw refused(`more than ${limits.perMinute} samplings a minute; ask again later`);
   const [first] = requesters;
   const { correlationId, traceparent } = first;
