@@ -48,6 +48,7 @@ export function carriedBus(user: string, carrier: Carrier): Bus {
       return isClosed ? "closed" : "connected";
     },
     serverVersion: "",
+    loneServer: null,
     maxPayload: Infinity,
     silentStreams: [],
     flush: () => Promise.resolve(),

@@ -45,6 +45,8 @@ export interface Bus {
   readonly carrier?: Carrier;
   readonly status: BusStatus;
   readonly serverVersion: string;
+  /** The server that the bus is connected to, under a name that is new each time it starts; null in a cluster, which outlives the start of one. */
+  readonly loneServer: string | null;
   /** Largest message the server takes, in bytes. */
   readonly maxPayload: number;
   /** Streams that do not store what is sent to them although the connection stands, such as with a full disk. */
@@ -114,6 +116,11 @@ class NatsBus implements Bus {
 
   get serverVersion(): string {
     return this.#serverVersion;
+  }
+
+  get loneServer(): string | null {
+    const { info } = this.#nc;
+    return info === undefined || info.cluster !== undefined ? null : info.server_id;
   }
 
   get maxPayload(): number {

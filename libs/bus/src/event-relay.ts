@@ -22,8 +22,9 @@ export interface EventSource<E extends RelayedEvent> {
   /** True when nothing of it is to be stored any more. */
   readonly hasFailed: boolean;
   /**
-   * True when the stream has the event already. Asked before each time that it is sent: the stream itself drops a repeat
-   * only for as long as its duplicate window lasts. May look there; rejects when the stream cannot be reached.
+   * True when the event is not to be sent, because the stream has it already or the source has pushed it anew. Asked before each time
+   * that it is sent: the stream itself drops a repeat only for as long as its duplicate window lasts. May look there; rejects
+   * when the stream cannot be reached.
    */
   isStored(event: E): boolean | Promise<boolean>;
   /** The stream has the event and all before it. */
@@ -91,6 +92,10 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     else this.#stopped(sent[failure.index], failure.error);
   }
 
+  get #server(): string | undefined {
+    return this.#connection.nc.info?.server_id;
+  }
+
   /** Sends what waits, in order. Never rejects. */
   async #pump(): Promise<void> {
     if (this.#isBusy) return;
@@ -108,6 +113,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
   /** The first that waits. */
   async #send(next: Relayed<E>): Promise<void> {
     const { contract, tokens, payload, options } = next.event;
+    const server = this.#server;
     let message: ReadyMessage;
     let isStored: boolean;
     try {
@@ -120,8 +126,8 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
       this.#stopped(next, error);
       return;
     }
-    // Something that was on its way may have come back in the meantime, and goes first.
-    if (this.#waiting[0] !== next) return;
+    // Something that was on its way may have come back in the meantime, and goes first. Another server may have less than the one that the source was sure of.
+    if (this.#waiting[0] !== next || this.#server !== server) return;
     this.#waiting.shift();
     if (isStored) return next.source.stored(next.event);
     this.#sent.push(next);

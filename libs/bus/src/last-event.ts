@@ -1,4 +1,10 @@
-import { JetStreamApiError, jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
+import {
+  JetStreamApiError,
+  jetstreamManager,
+  type MsgRequest,
+  type NextMsgRequest,
+  type StoredMsg,
+} from "@nats-io/jetstream";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
@@ -25,6 +31,12 @@ export async function lastEventPlace(bus: Bus): Promise<EventPlace> {
   }
 }
 
+/** When the oldest event that is stored was stored; null: none is. Rejects with a ServiceError. */
+export async function oldestEventTime(bus: Bus): Promise<Date | null> {
+  const found = await storedMessage(bus, { seq: 1, next_by_subj: ">" });
+  return found === null ? null : new Date(found.timestamp);
+}
+
 const NO_MESSAGE = 10_037;
 const MESSAGE_ID = "Nats-Msg-Id";
 
@@ -37,12 +49,20 @@ export async function lastMessageId(bus: Bus, subject: string): Promise<string |
   return found === null ? null : (found.header.get(MESSAGE_ID) ?? "");
 }
 
-async function lastMessage(bus: Bus, subject: string): Promise<StoredMsg | null> {
+function lastMessage(bus: Bus, subject: string): Promise<StoredMsg | null> {
+  return storedMessage(bus, { last_by_subj: subject });
+}
+
+async function storedMessage(
+  bus: Bus,
+  query: MsgRequest | NextMsgRequest,
+): Promise<StoredMsg | null> {
   const { nc, user } = connectionOf(bus);
   const name = STREAM_NAMES.events;
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    return await manager.streams.getMessage(name, { last_by_subj: subject });
+    // The server takes the other kind here, too.
+    return await manager.streams.getMessage(name, query as MsgRequest);
   } catch (error) {
     if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return null;
     throw infrastructureError(error, user, name);

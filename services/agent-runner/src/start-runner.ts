@@ -44,9 +44,11 @@ import { serveSessions } from "./sessions/serve-sessions.ts";
 import { sweepSessions } from "./sessions/session-sweeper.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
+import { openLeftRuns } from "./journal/left-runs.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { createRunWaker, type WakeRun } from "./peers/run-waker.ts";
+import { findLostEvents } from "./waits/find-lost-events.ts";
 import { startSweeper } from "./waits/start-sweeper.ts";
 import { sweep } from "./waits/sweeper.ts";
 import { createRunWorker } from "./queue/run-worker.ts";
@@ -71,7 +73,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   // Steps are done in reverse order: after the runs.
   if (audit !== null) kit.onStop("audit", () => audit.stop());
   const parts = await openParts(kit, { modelsConfig, wake, audit, stopping: stopping.signal });
-  const { controls, parked, sessions, behind, now } = parts;
+  const { controls, parked, left, sessions, behind, now } = parts;
 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
@@ -92,7 +94,11 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const sweeper = startSweeper({
     everyMs: config.YARD_RUN_SWEEP_MS,
     lease: parked,
-    rounds: [sweepRuns, () => sweepSessions(sessions, onFault)],
+    rounds: [
+      sweepRuns,
+      () => sweepSessions(sessions, onFault),
+      () => findLostEvents({ bus, left, wake, log, now }),
+    ],
     onFault,
   });
   const consumption = consume(bus, {
@@ -130,6 +136,7 @@ async function openParts(
   const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds, holder, copies });
   const controls = openRunControls(redis, wake);
   const parked = openParkedRuns(redis);
+  const left = openLeftRuns(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now });
@@ -156,7 +163,8 @@ async function openParts(
     limiter: openProviderLimiter(redis),
     ledger: openTeamLedger(redis, { book: await openBook(kit), now }),
     sessions,
-    behind: new PublishBehind({ parked, log, now }),
+    behind: new PublishBehind({ parked, left, log, now }),
+    left,
     executions: createExecutionAudit(audit),
     metrics: createRunnerMetrics(kit.metrics, config.YARD_RUNNER_SLOTS),
     turns: new FairTurns(STEPS_AT_ONCE),

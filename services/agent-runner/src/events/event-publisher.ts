@@ -9,10 +9,18 @@ export interface RelayedRunEvent extends RelayedEvent {
   readonly seq: number;
   /** Since when it waits to be sent, by a clock that does not go back. */
   readonly pushedAt: number;
+  /** How often its publisher had begun anew when it was pushed. */
+  readonly round: number;
 }
 
 /** What the runs of a process share to publish their events. */
 export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
+
+/**
+ * The events of the run behind `found` when those up to `acknowledged` were in the stream and are lost; none when they are only gone by
+ * age. Rejects when the stream or the journal cannot be read.
+ */
+export type LostBehind = (found: number, acknowledged: number) => Promise<readonly RunEvent[]>;
 
 /** For so long nothing that a runner sent can be stored twice: the stream knows the message ids. */
 const SURE_MS = eventStream.duplicateWindowMs / 2;
@@ -24,6 +32,9 @@ const PROMPT_MS = 250;
  * the facts, so a run need not wait. The message id is the event's number, so an event that two
  * runners publish is stored once while the stream remembers ids. Before anything is sent later than that, before
  * anything is sent that had to wait, and before anything is sent again, the publisher looks at what the stream has.
+ *
+ * A nats-server that is alone acknowledges events before it has written them, and may have lost some when it is started again. Then the
+ * publisher looks, too, and begins anew behind the last event that the stream still has.
  */
 export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly signal: AbortSignal;
@@ -31,6 +42,8 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly #runId: string;
   readonly #tokens: { readonly owner: string; readonly runId: string };
   readonly #lastSeq: () => Promise<number>;
+  readonly #lostBehind: LostBehind;
+  readonly #server: () => string | null;
   #pushed: number;
   #published: number;
   /** Events up to this one are in the stream, as it said when it was asked. */
@@ -40,6 +53,13 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   /** When it was known last what the stream has, by a clock that does not go back. */
   #sureAt: number;
   #lookedAt = -Infinity;
+  /** The server that had everything published so far, when it was known last. */
+  #sureOf: string | null;
+  #round = 0;
+  /** What is pushed while the journal is read for what the stream lost. */
+  #held: RunEvent[] | null = null;
+  /** The look that is under way. */
+  #looking: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
   #drained: PromiseWithResolvers<void> | null = null;
 
@@ -53,6 +73,9 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     isNew: boolean;
     /** Asks for the number of the last event of the run in the stream. */
     lastSeq: () => Promise<number>;
+    lostBehind: LostBehind;
+    /** The server, under a name that is new each time it starts; null for a cluster, which loses nothing. */
+    server: () => string | null;
     signal: AbortSignal;
   }) {
     this.signal = options.signal;
@@ -60,6 +83,9 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     this.#runId = options.runId;
     this.#tokens = runTokens(options.runId, options.requester);
     this.#lastSeq = options.lastSeq;
+    this.#lostBehind = options.lostBehind;
+    this.#server = options.server;
+    this.#sureOf = options.isNew ? options.server() : null;
     this.#sureAt = options.isNew ? performance.now() : -Infinity;
     this.#pushed = options.published;
     this.#published = options.published;
@@ -76,10 +102,14 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
 
   /** True when everything pushed is in the stream. */
   get isDrained(): boolean {
-    return this.#published >= this.#pushed;
+    return this.#held === null && this.#published >= this.#pushed;
   }
 
   push(events: readonly RunEvent[]): void {
+    if (this.#held !== null) {
+      this.#held.push(...events);
+      return;
+    }
     const next = events.filter(({ seq }) => seq > this.#pushed);
     this.#pushed = next.at(-1)?.seq ?? this.#pushed;
     this.#relay.push(
@@ -96,23 +126,72 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     await this.#drained.promise;
   }
 
-  isStored({ seq, pushedAt }: RelayedRunEvent): boolean | Promise<boolean> {
-    const now = performance.now();
-    const isPrompt = now - Math.max(pushedAt, this.#lookedAt) < PROMPT_MS;
-    const isSure = isPrompt && seq > this.#sent && now - this.#sureAt < SURE_MS;
-    this.#sent = seq;
-    return isSure ? seq <= this.#found : this.#look(seq);
+  /**
+   * Looks whether a server that was started since the last look still has what was acknowledged, and publishes what it has lost. Rejects
+   * when it cannot be reached.
+   */
+  async verify(): Promise<void> {
+    if (this.#published > 0 && this.#sureOf !== this.#server()) await this.#look();
   }
 
-  async #look(seq: number): Promise<boolean> {
-    const askedAt = performance.now();
-    this.#found = await this.#lastSeq();
-    this.#sureAt = askedAt;
-    this.#lookedAt = askedAt;
+  isStored(event: RelayedRunEvent): boolean | Promise<boolean> {
+    const { seq, pushedAt } = event;
+    const now = performance.now();
+    const isPrompt = now - Math.max(pushedAt, this.#lookedAt) < PROMPT_MS;
+    const isSure =
+      isPrompt &&
+      seq > this.#sent &&
+      now - this.#sureAt < SURE_MS &&
+      this.#sureOf === this.#server();
+    if (!isSure) return this.#look().then(() => this.#isStored(event));
+    return this.#isStored(event);
+  }
+
+  #isStored({ seq, round }: RelayedRunEvent): boolean {
+    // It was pushed anew, behind those that the stream had lost.
+    if (round !== this.#round) return true;
+    this.#sent = seq;
     return seq <= this.#found;
   }
 
-  stored({ seq }: RelayedRunEvent): void {
+  #look(): Promise<void> {
+    this.#looking ??= this.#lookNow().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookNow(): Promise<void> {
+    const askedAt = performance.now();
+    const server = this.#server();
+    this.#found = await this.#lastSeq();
+    if (server !== null && this.#found < this.#published) await this.#beginAnew();
+    this.#sureAt = askedAt;
+    this.#lookedAt = askedAt;
+    this.#sureOf = server;
+  }
+
+  /** Pushes what the stream has lost, and all behind it, once more. */
+  async #beginAnew(): Promise<void> {
+    const pushed: RunEvent[] = [];
+    this.#held = pushed;
+    try {
+      const lost = await this.#lostBehind(this.#found, this.#published);
+      if (lost.length > 0) {
+        this.#round += 1;
+        this.#pushed = this.#found;
+        this.#published = this.#found;
+        this.#sent = this.#found;
+        pushed.unshift(...lost);
+      }
+    } finally {
+      this.#held = null;
+      this.push(pushed);
+    }
+  }
+
+  stored({ seq, round }: RelayedRunEvent): void {
+    if (round !== this.#round) return;
     this.#published = Math.max(this.#published, seq);
     if (seq > this.#found) this.#sureAt = performance.now();
     if (seq < this.#pushed) return;
@@ -130,6 +209,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     const runId = this.#runId;
     const options = { messageId: messageIdOf(runId, seq), correlationId: runId };
     const pushedAt = performance.now();
-    return { contract, seq, pushedAt, payload, tokens: this.#tokens, options };
+    const round = this.#round;
+    return { contract, seq, pushedAt, round, payload, tokens: this.#tokens, options };
   }
 }

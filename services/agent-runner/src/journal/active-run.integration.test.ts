@@ -216,6 +216,8 @@ async function openRun() {
     published: Number.MAX_SAFE_INTEGER,
     isNew: false,
     lastSeq: () => Promise.resolve(0),
+    lostBehind: () => Promise.resolve([]),
+    server: () => null,
     signal,
   });
   const state = startOf(started);

@@ -149,6 +149,11 @@ export class ActiveRun {
     await this.#store.markPublished(this.hold, this.#publisher.published);
   }
 
+  /** Publishes what the stream has lost of the run's events, see {@link EventPublisher.verify}. */
+  verifyEvents(): Promise<void> {
+    return this.#publisher.verify();
+  }
+
   async #writeWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
       let together: readonly Recording[] = this.#waiting.splice(0, MAX_TOGETHER);

@@ -20,4 +20,12 @@ export class ActiveRuns {
       ?.lookForNews()
       .catch(() => {});
   }
+
+  /** For a run that publishes nothing for a while. A failure costs nothing: it is looked again with the next renewal, and before the next event. */
+  async verifyEvents(runId: string): Promise<void> {
+    await this.#runs
+      .get(runId)
+      ?.verifyEvents()
+      .catch(() => {});
+  }
 }

@@ -72,6 +72,7 @@ export class RunAttempt {
     const { store, active } = this.#options;
     const answer = await store.renew(this.#hold);
     if (answer === "cancelled") await active.lookForNews(this.#hold.runId);
+    if (answer !== "lost") await active.verifyEvents(this.#hold.runId);
     this.#isLost = answer === "lost";
     return !this.#isLost;
   }

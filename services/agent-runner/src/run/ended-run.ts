@@ -1,19 +1,19 @@
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRun } from "../journal/active-run.ts";
-import { EventPublisher } from "../events/event-publisher.ts";
-import { lastSeqOf } from "../events/last-seq.ts";
 import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import { eventsOf } from "../core/run-events.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import { FenceLost } from "../journal/run-store.ts";
+import { publisherOf } from "./publisher-of.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { tellOthersOfEnd } from "../children/after-end.ts";
 import { followEnd } from "../sessions/follow-end.ts";
 import { settleInSession } from "../sessions/enter-session.ts";
 
 type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
+type EventParts = Pick<RunnerParts, "bus" | "relay" | "store" | "left" | "now">;
 
 /**
  * Does what is missing for a run that has ended or was let go: its runner may have died before the last
@@ -21,28 +21,17 @@ type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
  */
 export async function finishEnd(
   { hold, published, signal }: { hold: Hold; published: number; signal: AbortSignal },
-  parts: EndParts & Pick<RunnerParts, "bus" | "relay" | "store">,
+  parts: EndParts & EventParts,
 ): Promise<void> {
-  const { bus, relay, store } = parts;
+  const { store, left, now } = parts;
   const { runId } = hold;
   const entries = await store.load(runId);
   const state = replay(entries);
   await parts.index.add(runId, state.started.at);
   await spreadEnd(state, hold, parts);
-  const events = eventsOf(entries);
-  if (published >= events.length) return;
-  const { requester } = state.started;
-  const lastSeq = (): Promise<number> => lastSeqOf(bus, state.started);
-  const publisher = new EventPublisher({
-    relay,
-    runId,
-    requester,
-    published,
-    isNew: false,
-    lastSeq,
-    signal,
-  });
-  publisher.push(events);
+  const publisher = publisherOf({ started: state.started, published, isNew: false, signal }, parts);
+  publisher.push(eventsOf(entries));
+  await Promise.all([left.add(runId, now()), publisher.verify()]);
   await publisher.drain();
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);
 }

@@ -1,6 +1,7 @@
 import type { Log } from "@switchyard/service/log";
 import { PUBLISH_MS } from "../core/look-at.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
+import type { LeftRuns } from "../journal/left-runs.ts";
 import type { NextLook, ParkedRuns } from "../journal/parked-runs.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import type { LinkedSignal } from "../signals/linked-signal.ts";
@@ -17,6 +18,7 @@ const STRIKE_MS = 250;
  */
 export class PublishBehind {
   readonly #parked: Pick<ParkedRuns, "lookAgain" | "strike">;
+  readonly #left: Pick<LeftRuns, "add">;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #open = new Map<Promise<void>, LinkedSignal>();
@@ -25,19 +27,27 @@ export class PublishBehind {
 
   constructor(options: {
     parked: Pick<ParkedRuns, "lookAgain" | "strike">;
+    left: Pick<LeftRuns, "add">;
     log: Log;
     now: () => number;
   }) {
     this.#parked = options.parked;
+    this.#left = options.left;
     this.#log = options.log;
     this.#now = options.now;
   }
 
   /** Makes the run known to the sweeper, which knows a run that waits already. From here on the message may be acknowledged. */
   async announce(run: ActiveRun): Promise<NextLook | null> {
-    if (run.state.waiting !== null || run.isPublished || this.#open.size >= MAX_BEHIND) return null;
-    const look = { runId: run.hold.runId, atMs: this.#now() + PUBLISH_MS };
-    await this.#parked.lookAgain(look.runId, look.atMs);
+    const { runId } = run.hold;
+    const nowMs = this.#now();
+    const noted = this.#left.add(runId, nowMs);
+    if (run.state.waiting !== null || run.isPublished || this.#open.size >= MAX_BEHIND) {
+      await noted;
+      return null;
+    }
+    const look = { runId, atMs: nowMs + PUBLISH_MS };
+    await Promise.all([noted, this.#parked.lookAgain(runId, look.atMs)]);
     return look;
   }
 

@@ -4,6 +4,7 @@ import type { DriverParts } from "../context/run-context.ts";
 import type { RunEventRelay } from "../events/event-publisher.ts";
 import type { ActiveRuns } from "../journal/active-runs.ts";
 import type { KeptCommands } from "../journal/kept-commands.ts";
+import type { LeftRuns } from "../journal/left-runs.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
@@ -23,6 +24,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly index: RunIndex;
   readonly sessions: SessionParts;
   readonly behind: PublishBehind;
+  readonly left: LeftRuns;
   readonly runtimes: RuntimeHosts;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */

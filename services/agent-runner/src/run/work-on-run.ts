@@ -3,8 +3,6 @@ import { publishLive } from "@switchyard/bus/publish";
 import { inSpan } from "@switchyard/bus/tracing";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
-import { EventPublisher } from "../events/event-publisher.ts";
-import { lastSeqOf } from "../events/last-seq.ts";
 import { eventsOf } from "../core/run-events.ts";
 import { agentSpan } from "../telemetry/gen-ai-spans.ts";
 import { isForeign } from "../core/entry-traits.ts";
@@ -14,6 +12,7 @@ import type { RunState } from "../core/run-state.ts";
 import type { ClaimResult } from "../journal/run-claim.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { ActiveRun } from "../journal/active-run.ts";
+import { publisherOf } from "./publisher-of.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { reportEnd, spreadEnd } from "./ended-run.ts";
 import type { RunToken } from "../context/grant-token.ts";
@@ -116,24 +115,15 @@ function openRun(
     readonly isNew: boolean;
     readonly lifetime: LinkedSignal;
   },
-  { bus, relay, store, now }: RunnerParts,
+  parts: RunnerParts,
 ): ActiveRun {
   const { claimed, entries, isNew, lifetime } = opened;
   const { signal } = lifetime;
   const { hold, published } = claimed;
   const state = replay(entries);
-  const { runId, requester } = state.started;
-  const lastSeq = (): Promise<number> => lastSeqOf(bus, state.started);
-  const publisher = new EventPublisher({
-    relay,
-    runId,
-    requester,
-    published,
-    isNew,
-    lastSeq,
-    signal,
-  });
+  const publisher = publisherOf({ started: state.started, published, isNew, signal }, parts);
   publisher.push(eventsOf(entries));
+  const { store, now } = parts;
   return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort, now });
 }
 
