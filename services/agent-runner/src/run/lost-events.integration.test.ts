@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { answerQuestion } from "@switchyard/contracts/run-waits";
+import { eventStream } from "@switchyard/contracts/streams";
+import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+
+const dataDir = await testDirectory();
+const copy = await testDirectory();
+let nats = await testNats({ dataDir, asProgram: true });
+const redis = await testRedis();
+const lab = await startLab({ nats, redis });
+const { peers } = lab;
+
+const events = join(dataDir, "jetstream", "jetstream", "$G", "streams", eventStream.name);
+const held = Promise.withResolvers<string>();
+const reached = Promise.withResolvers<void>();
+peers.tools.set("count", () => "counted");
+peers.tools.set("hold", () => {
+  reached.resolve();
+  return held.promise;
+});
+const calling = (tool: string) => [{ calls: [{ tool: labTool(tool), with: {} }] }];
+const asking = [{ calls: [{ tool: "ask_user", with: { question: "?" } }] }];
+peers.agents.set("quick", agent("quick", { plan: { steps: calling("count"), answer: "done" } }));
+peers.agents.set("holding", agent("holding", { plan: { steps: calling("hold"), answer: "done" } }));
+peers.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
+
+/** Starts nats-server again with the events that it had when the copy was made, or with those that it has. */
+async function restart({ losing }: { readonly losing: boolean }): Promise<void> {
+  await nats.stop();
+  if (losing) {
+    await rm(events, { recursive: true });
+    await cp(copy, events, { recursive: true });
+  } else {
+    await cp(events, copy, { recursive: true });
+  }
+  nats = await testNats({ dataDir, port: nats.port, asProgram: true });
+  await until(async () => lab.bus.status === "connected");
+}
+
+async function assertGapless(runId: string, last: string): Promise<void> {
+  const found = await lab.eventsUntil(runId, last);
+  assert.deepEqual(
+    sequenceOf(found),
+    found.map((_, index) => index + 1),
+  );
+}
+
+test("what nats-server lost of the events of runs that have ended, wait and are in work is published again, in order [run-goal-8]", async () => {
+  const runner = await lab.runner();
+  await lab.command("quick", { runId: "before", input: "x" });
+  await lab.eventsUntil("before", "finished");
+  await restart({ losing: false });
+  await lab.command("quick", { runId: "ended", input: "x" });
+  await lab.command("asking", { runId: "waiting", input: "x" });
+  await lab.command("holding", { runId: "working", input: "x" });
+  await reached.promise;
+  await lab.eventsUntil("ended", "finished");
+  await lab.eventsUntil("waiting", "waiting");
+  await lab.eventsUntil("working", "tool-requested");
+
+  await restart({ losing: true });
+  await Promise.all([
+    assertGapless("ended", "finished"),
+    assertGapless("waiting", "waiting"),
+    assertGapless("working", "tool-requested"),
+  ]);
+  assert.equal(
+    (await runner.logged("nats-server lost events of runs, which are published again"))["runs"],
+    2,
+  );
+
+  held.resolve("held");
+  const callId = "cli~waiting:1:0";
+  await call(lab.bus, answerQuestion, { runId: "waiting", callId, answer: "yes" });
+  await assertGapless("working", "finished");
+  await assertGapless("waiting", "finished");
+  await assertGapless("before", "finished");
+  assert.equal(await lab.stored("yard.evt.run.cli.before.finished"), 1, "it was not lost");
+  assert.equal(await lab.stored("yard.evt.run.cli.ended.finished"), 1);
+});
