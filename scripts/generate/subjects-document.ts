@@ -3,7 +3,7 @@ import { commandsOf } from "@switchyard/contracts/command-streams";
 import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { contractsByOwner } from "@switchyard/contracts/registry";
-import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { allConsumers, allStreams, type StreamDefinition } from "@switchyard/contracts/streams";
 import {
   adminUser,
   auditorUser,
@@ -114,7 +114,7 @@ function rightsOf(user: BusUser): string[] {
 function streamTable(): string {
   const rows = [...allStreams, commandsOf("{team}")].map((stream) => [
     code(stream.name),
-    stream.subjects.map(code).join(" "),
+    [...stream.subjects.map(code), ...takenOver(stream)].join(" "),
     stream.retention,
     `${stream.maxAgeMs / DAY_MS} days, ${bytes(stream.maxBytes)}`,
     stream.discard === "new" ? "refuses" : "forgets the oldest",
@@ -127,6 +127,13 @@ function streamTable(): string {
     ["stream", "subjects", "retention", "keeps", "when full", "durable consumers"],
     rows,
   );
+}
+
+/** What a stream has from others as a whole; the queue's sources are the same subjects again, or timers. */
+function takenOver({ sources = [] }: StreamDefinition): string[] {
+  return sources
+    .filter(({ from }) => from === ">")
+    .map(({ stream }) => `and all of ${code(stream)}`);
 }
 
 function bucketTable(): string {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { isRetryable, ServiceError } from "@switchyard/contracts/errors";
 import { runFailed } from "@switchyard/contracts/run-events";
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventStream, factStream } from "@switchyard/contracts/streams";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
@@ -109,9 +109,9 @@ async function inStream(runId: string): Promise<number[]> {
   return seqs;
 }
 
-async function changeStream(change: object): Promise<void> {
+async function changeStream(change: object, { name } = eventStream): Promise<void> {
   const manager = await jetstreamManager(connectionOf(bus).nc, { checkAPI: false });
-  await manager.streams.update(eventStream.name, change);
+  await manager.streams.update(name, change);
 }
 
 test("sends nothing that the stream has already, and keeps the order of the others", async () => {
@@ -168,7 +168,8 @@ test("ends the source of an event that cannot be sent, and no other", async () =
 });
 
 test("stores nothing behind an event that the stream refuses", async () => {
-  await changeStream({ max_msg_size: 4_000 });
+  for (const stream of [factStream, eventStream])
+    await changeStream({ max_msg_size: 4_000 }, stream);
   const large = new Noting("large", 4);
   const small = new Noting("small", 4);
   relay.push(small, [numbered("small", 1), numbered("small", 2)]);

@@ -180,9 +180,9 @@ test("a large event arrives whole", async () => {
 
 test("an event that nobody declared, or that is not valid JSON, is told without a contract", async () => {
   const { nc } = connectionOf(bus);
-  await nc.request("yard.evt.run.cli.r8.exploded", "{}", { timeout: 5_000 });
-  await nc.request("yard.evt.run.cli.r8.failed", "{oops", { timeout: 5_000 });
-  const events = await read({ filters: ["yard.evt.run.cli.r8.>"] });
+  await nc.request("yard.evt.session.cli.r8.exploded", "{}", { timeout: 5_000 });
+  await nc.request("yard.evt.session.cli.r8.ended", "{oops", { timeout: 5_000 });
+  const events = await read({ filters: ["yard.evt.session.cli.r8.>"], stopAtEnd: false }, 2);
   assert.deepEqual(
     events.map(({ contract, payload }) => [contract, payload]),
     [

@@ -5,15 +5,18 @@ import {
   type NextMsgRequest,
   type StoredMsg,
 } from "@nats-io/jetstream";
-import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
+import { STREAM_NAMES, streamTaking } from "@switchyard/contracts/stream-names";
 import type { Bus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
 import type { EventPlace } from "./event-place.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 
-/** The payload of the last stored event of a subject, as JSON text; null when nothing is stored. Rejects with a ServiceError. */
+/**
+ * The payload of the last event of a subject that readers have, as JSON text; null when there is none. An event that no journal
+ * stands for is there some milliseconds after its publisher was told so. Rejects with a ServiceError.
+ */
 export async function lastEventText(bus: Bus, subject: string): Promise<string | null> {
-  const found = await lastMessage(bus, subject);
+  const found = await lastMessage(bus, STREAM_NAMES.events, subject);
   return found === null ? null : new TextDecoder().decode(found.data);
 }
 
@@ -33,7 +36,7 @@ export async function lastEventPlace(bus: Bus): Promise<EventPlace> {
 
 /** When the oldest event that is stored was stored; null: none is. Rejects with a ServiceError. */
 export async function oldestEventTime(bus: Bus): Promise<Date | null> {
-  const found = await storedMessage(bus, { seq: 1, next_by_subj: ">" });
+  const found = await storedMessage(bus, STREAM_NAMES.events, { seq: 1, next_by_subj: ">" });
   return found === null ? null : new Date(found.timestamp);
 }
 
@@ -42,29 +45,33 @@ const MESSAGE_ID = "Nats-Msg-Id";
 
 /**
  * The message id of the last stored event of a subject, which may have wildcards; "" when it has none, null when nothing is
- * stored. The stream's leader answers, so it knows of everything that was acknowledged. Rejects with a ServiceError.
+ * stored. The leader of the stream that takes the subject answers, so it knows of everything that was acknowledged; what is
+ * there no longer is among all events. Rejects with a ServiceError.
  */
 export async function lastMessageId(bus: Bus, subject: string): Promise<string | null> {
-  const found = await lastMessage(bus, subject);
+  const taking = streamTaking(subject) ?? STREAM_NAMES.events;
+  const found =
+    (await lastMessage(bus, taking, subject)) ??
+    (taking === STREAM_NAMES.events ? null : await lastMessage(bus, STREAM_NAMES.events, subject));
   return found === null ? null : (found.header.get(MESSAGE_ID) ?? "");
 }
 
-function lastMessage(bus: Bus, subject: string): Promise<StoredMsg | null> {
-  return storedMessage(bus, { last_by_subj: subject });
+function lastMessage(bus: Bus, stream: string, subject: string): Promise<StoredMsg | null> {
+  return storedMessage(bus, stream, { last_by_subj: subject });
 }
 
 async function storedMessage(
   bus: Bus,
+  stream: string,
   query: MsgRequest | NextMsgRequest,
 ): Promise<StoredMsg | null> {
   const { nc, user } = connectionOf(bus);
-  const name = STREAM_NAMES.events;
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     // The server takes the other kind here, too.
-    return await manager.streams.getMessage(name, query as MsgRequest);
+    return await manager.streams.getMessage(stream, query as MsgRequest);
   } catch (error) {
     if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return null;
-    throw infrastructureError(error, user, name);
+    throw infrastructureError(error, user, stream);
   }
 }

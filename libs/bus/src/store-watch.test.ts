@@ -4,7 +4,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { StoreWatch } from "./store-watch.ts";
 
 const EVENT = "yard.evt.run.cli.r1.started";
-const OTHER_EVENT = "yard.evt.session.cli.s1.ended";
+const OTHER_EVENT = "yard.evt.run.cli.r2.finished";
 const COMMAND = "yard.cmd.me.run.start.demo";
 
 function watchAt() {

@@ -3,6 +3,7 @@ import {
   DeliverPolicy,
   DiscardPolicy,
   jetstreamManager,
+  PersistMode,
   ReplayPolicy,
   RetentionPolicy,
   StorageType,
@@ -23,6 +24,7 @@ import {
   type StreamDefinition,
   type StreamSource,
 } from "@switchyard/contracts/streams";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { z } from "zod";
 import { commandQueueFor, commandsOf } from "@switchyard/contracts/command-streams";
 import { OWN_PERMISSIONS } from "@switchyard/contracts/nats-permissions";
@@ -86,7 +88,6 @@ export async function ensureStreams(
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const result: EnsuredStreams = { created: [], updated: [], left: [] };
   const wanted = streamsFor(await clientsOf(nc, user), options.auditBytes);
-  const queue = wanted.at(-1) ?? { name: "" };
   const found = new Map<string, StreamInfo>();
   for (const { name } of wanted) {
     const info = await named(user, name, () =>
@@ -95,7 +96,12 @@ export async function ensureStreams(
     if (info !== null) found.set(name, info);
   }
   const usual = Math.max(1, ...[...found.values()].map(({ config }) => config.num_replicas));
-  await named(user, queue.name, () => narrow(manager, queue, found.get(queue.name)));
+  for (const { config } of found.values()) checkCopies(config, options.replicas);
+  for (const config of wanted) {
+    const current = found.get(config.name);
+    if (current !== undefined)
+      await named(user, config.name, () => narrow(manager, config, current));
+  }
   for (const config of wanted) {
     const current = found.get(config.name) ?? null;
     const num_replicas = options.replicas ?? current?.config.num_replicas ?? usual;
@@ -143,17 +149,39 @@ export async function ensureAudit(bus: Bus, options: StreamOptions = {}): Promis
   return result;
 }
 
+/** nats-server writes before it acknowledges in a stream with copies, and changes that in no stream. Throws a ServiceError. */
+function checkCopies({ name, persist_mode }: StreamConfig, replicas = 1): void {
+  if (persist_mode !== PersistMode.Async || replicas === 1) return;
+  throw new ServiceError(
+    "invalid_request",
+    `${name} acknowledges before it writes (persist_mode async), which nats-server can change in no stream and permits with one copy only: for ${replicas} copies it has to be made anew, see "From one server to three" in docs/operations.md`,
+  );
+}
+
 /**
- * Older versions had everybody's commands in one stream. No two streams may take the same subjects, so it gives up those of the
- * clients before their streams are made; what it holds it keeps.
+ * Older versions had everybody's commands in one stream, and all events in another. No two streams may take the same subjects, so each
+ * gives up what it is not to take before others are made or changed; what it holds it keeps.
  */
 async function narrow(
   manager: JetStreamManager,
   { name, subjects = [] }: WantedStream,
-  current: StreamInfo | undefined,
+  { config }: StreamInfo,
 ): Promise<void> {
-  if (current === undefined || !differs({ subjects }, current.config)) return;
-  await manager.streams.update(name, { subjects });
+  if (name === auditStream.name) return;
+  const kept = subjects.filter((subject) => config.subjects.some((held) => covers(held, subject)));
+  if (kept.length > 0 && !config.subjects.every((subject) => kept.includes(subject)))
+    await manager.streams.update(name, { subjects: kept });
+}
+
+/** True when every subject of the second, which may have wildcards, is one of the first. */
+function covers(wider: string, subject: string): boolean {
+  const parts = subject.split(".");
+  const wide = wider.split(".");
+  if (wide.at(-1) !== ">" && wide.length !== parts.length) return false;
+  return wide.every((part, index) => {
+    if (part === ">") return parts.length > index;
+    return part === parts[index] || (part === "*" && parts[index] !== ">");
+  });
 }
 
 async function ensureStream(
@@ -162,7 +190,7 @@ async function ensureStream(
   result: EnsuredStreams,
 ): Promise<void> {
   if (current === null) {
-    await manager.streams.add(config);
+    await manager.streams.add({ ...config, ...persistenceOf(config) });
     result.created.push(config.name);
   } else if (differs(wantedOf(config, current), current.config)) {
     if (config.name === auditStream.name) {
@@ -172,6 +200,14 @@ async function ensureStream(
     await manager.streams.update(config.name, wantedOf(config, current));
     result.updated.push(config.name);
   }
+}
+
+/** How a new stream writes. It is no part of what streams are compared with: one that is there keeps what it has. */
+function persistenceOf({ name, num_replicas = 1 }: WantedStream): Partial<StreamConfig> {
+  const isBehind = allStreams.some(
+    (stream) => stream.name === name && stream.writesBehind === true,
+  );
+  return isBehind && num_replicas === 1 ? { persist_mode: PersistMode.Async } : {};
 }
 
 /**
@@ -265,11 +301,12 @@ function renamingOf({ subjects, strays, storedAs }: StreamDefinition): Partial<S
 }
 
 /**
- * The commands of a client are deleted when they are worked off, so what is in their stream is to be done. The queue reads it
- * from its beginning where it does not know how far it was: without that, the server begins at the time of the queue's last message
- * (`trySetupSourceConsumer` in its stream.go), and a command from before that would never be taken.
+ * The commands of a client are deleted when they are worked off, so what is in their stream is to be done; and of events all are to be read. The
+ * queue reads it from its beginning where it does not know how far it was: without that, the server begins at the time of the queue's last
+ * message (`trySetupSourceConsumer` in its stream.go), and a message from before that would never be taken.
  */
 function sourceOf({ stream, from, to }: StreamSource): StreamSourceConfig {
+  if (from === ">") return { name: stream, opt_start_seq: 1 };
   if (from === to) return { name: stream, opt_start_seq: 1, filter_subject: from };
   return { name: stream, subject_transforms: [{ src: from, dest: to }] };
 }

@@ -17,6 +17,8 @@ import {
   allStreams,
   auditStream,
   eventStream,
+  eventSubjects,
+  factStream,
   type ObjectStoreDefinition,
 } from "./streams.ts";
 import { timerSubject } from "./timer-subjects.ts";
@@ -56,7 +58,8 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   for (const subject of user.sends) publish.add(subject);
   if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);
-  if (user.looksUpEvents) publish.add(`$JS.API.STREAM.MSG.GET.${eventStream.name}`);
+  if (user.looksUpEvents)
+    for (const { name } of [factStream, eventStream]) publish.add(`$JS.API.STREAM.MSG.GET.${name}`);
   if (user.readsQueues) addQueueReading(publish);
   if (user.readsAudit) addAuditReading(publish);
   // To know when there is room only for those who did not fill it.
@@ -123,8 +126,8 @@ function addEventReading(user: BusUser, publish: Set<string>, subscribe: Set<str
 
 /** For who runs the installation: consumers of any name and filter, and a look at the stream. */
 function addAllEvents(publish: Set<string>, subscribe: Set<string>): void {
-  const { name, subjects } = eventStream;
-  for (const subject of subjects) subscribe.add(subject);
+  const { name } = eventStream;
+  for (const subject of eventSubjects) subscribe.add(subject);
   subscribe.add("yard.live.>");
   publish.add(`$JS.API.CONSUMER.CREATE.${name}`);
   publish.add(`$JS.API.CONSUMER.CREATE.${name}.>`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { publishedAs } from "./reserved-subjects.ts";
 import { test } from "node:test";
 import { z } from "zod";
-import { filterOf, subjectOf, tokensOf } from "./define.ts";
+import { filterOf, subjectOf, tokensOf, type Contract } from "./define.ts";
 import { allContracts, eventOfSubject, isCommand, isEvent, isRpc } from "./registry.ts";
 import { runEvents, runStarted } from "./run-events.ts";
 import { startRun } from "./runs.ts";
@@ -12,6 +12,7 @@ import {
   auditStream,
   commandStream,
   eventStream,
+  factStream,
   runCommands,
 } from "./streams.ts";
 
@@ -59,7 +60,7 @@ test("keeps every command and every event in a stream, and in one only", () => {
     const homes = allStreams.filter((stream) =>
       stream.subjects.some((subject) => isWithin(filter, subject)),
     );
-    const home = contract.name.startsWith("audit.") ? auditStream : eventStream;
+    const home = contract.name.startsWith("audit.") ? auditStream : eventHome(contract);
     assert.deepEqual(
       homes.map((stream) => stream.name),
       [isCommand(contract) ? commandStream.name : home.name],
@@ -67,6 +68,31 @@ test("keeps every command and every event in a stream, and in one only", () => {
     );
   }
 });
+
+test("every event that no journal of a run could tell again is written before it is acknowledged, and read with the others", () => {
+  const direct = runEvents.filter((event) => eventHome(event) === eventStream);
+  const facts = runEvents.filter((event) => eventHome(event) === factStream);
+  assert.deepEqual(facts.map(({ name }) => name).toSorted(), [
+    "run.merged",
+    "run.queued",
+    "run.rejected",
+  ]);
+  assert.equal(direct.length, runEvents.length - 3);
+  assert.deepEqual(
+    allStreams.filter(({ writesBehind }) => writesBehind === true),
+    [eventStream],
+  );
+  assert.deepEqual(
+    eventStream.sources?.map(({ stream }) => stream),
+    [factStream.name],
+  );
+});
+
+/** The events of a run's journal are numbered; who has no number has no journal. */
+function eventHome({ name, payload }: Contract & { readonly payload: z.ZodType }) {
+  const isNumbered = payload instanceof z.ZodObject && "seq" in payload.shape;
+  return name.startsWith("run.") && isNumbered ? eventStream : factStream;
+}
 
 test("hands every command to exactly one consumer: a work queue forgets what nobody takes", () => {
   for (const contract of allContracts.filter(isCommand)) {

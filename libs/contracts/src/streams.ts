@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { filterOf, type Event } from "./define.ts";
 import { allContracts, isCommand, isEvent } from "./registry.ts";
 import { publishedAs } from "./reserved-subjects.ts";
 import { beginRun } from "./run-commands.ts";
@@ -27,6 +29,11 @@ export interface StreamDefinition {
   readonly schedules?: boolean;
   /** True: many messages can be stored in one go and in their order, without an answer to each. */
   readonly takesBatches?: boolean;
+  /**
+   * True: with one copy it is acknowledged before it is written, so the last messages are gone when the server dies. For what can
+   * be made again. A stream keeps what it was created with.
+   */
+  readonly writesBehind?: boolean;
   /** True: nobody can delete from it, and it is compressed, because it is kept for long. */
   readonly isAppendOnly?: boolean;
   readonly sources?: readonly StreamSource[];
@@ -39,7 +46,7 @@ export interface StreamDefinition {
   readonly storedAs?: string;
 }
 
-/** Takes over the messages of another stream below `from`, renamed to `to`. */
+/** Takes over the messages of another stream below `from`, renamed to `to`: of all subjects when that is `>`. */
 export interface StreamSource {
   readonly stream: string;
   readonly from: string;
@@ -105,7 +112,7 @@ export const timerStream: StreamDefinition = {
 export const commandStream: StreamDefinition = {
   name: STREAM_NAMES.commands,
   description: "Commands waiting for a worker",
-  subjects: nouns("command").map((noun) => `yard.cmd.*.${noun}.>`),
+  subjects: commandNouns().map((noun) => `yard.cmd.*.${noun}.>`),
   retention: "workqueue",
   maxAgeMs: 30 * DAY,
   maxBytes: 1 * GIB,
@@ -118,19 +125,47 @@ export const commandStream: StreamDefinition = {
   strays: "yard.cmd.runner.run.>",
 };
 
+/** Every event but the audit's, as readers of the event stream ask for them. */
+export const eventSubjects: readonly string[] = eventNouns().map((noun) => `yard.evt.${noun}.>`);
+
+/** For how long a publish of an event may be repeated. */
+const EVENT_WINDOW_MS = 2 * MINUTE;
+const EVENT_BYTES = 1 * MIB;
+
+/**
+ * The way into the event stream for what no journal could tell again: written before it is acknowledged. Nobody reads here.
+ * The server takes over what comes, also what the event stream lost when the server died.
+ */
+export const factStream: StreamDefinition = {
+  name: STREAM_NAMES.facts,
+  description: "Events without a journal, on their way into the event stream",
+  subjects: eventNouns().flatMap((noun) => factsOf(noun)),
+  retention: "limits",
+  maxAgeMs: 1 * DAY,
+  maxBytes: 256 * MIB,
+  // The server adds a header to what it takes over. One message that did not fit with it would hold up all behind it.
+  maxMessageBytes: EVENT_BYTES - 4 * KIB,
+  duplicateWindowMs: EVENT_WINDOW_MS,
+  discard: "old",
+};
+
+/** What anybody reads: all events. Directly it takes those of the journals of runs, which the runners make again when they are lost. */
 export const eventStream: StreamDefinition = {
   name: STREAM_NAMES.events,
   description: "Facts, in the order they happened",
-  subjects: nouns("event")
-    .filter((noun) => noun !== AUDIT)
-    .map((noun) => `yard.evt.${noun}.>`),
+  subjects: events()
+    .filter(isInJournal)
+    .map((event) => filterOf(event))
+    .toSorted(),
   retention: "limits",
   maxAgeMs: 30 * DAY,
   maxBytes: 4 * GIB,
-  maxMessageBytes: 1 * MIB,
-  duplicateWindowMs: 2 * MINUTE,
+  maxMessageBytes: EVENT_BYTES,
+  duplicateWindowMs: EVENT_WINDOW_MS,
   discard: "old",
   takesBatches: true,
+  writesBehind: true,
+  sources: [{ stream: factStream.name, from: ">", to: ">" }],
 };
 
 /**
@@ -182,6 +217,7 @@ export const approvalCommands: ConsumerDefinition = {
 export const allStreams: readonly StreamDefinition[] = [
   timerStream,
   commandStream,
+  factStream,
   eventStream,
   auditStream,
 ];
@@ -192,8 +228,35 @@ function runCommandNames(): string[] {
   return names.filter((name) => name.startsWith("run.")).toSorted();
 }
 
-function nouns(kind: "command" | "event"): string[] {
-  const contracts =
-    kind === "command" ? allContracts.filter(isCommand) : allContracts.filter(isEvent);
-  return [...new Set(contracts.map((contract) => contract.name.split(".")[0] ?? ""))].toSorted();
+function commandNouns(): string[] {
+  return [...new Set(allContracts.filter(isCommand).map(nounOf))].toSorted();
+}
+
+function events(): Event[] {
+  return allContracts.filter(isEvent).filter((event) => nounOf(event) !== AUDIT);
+}
+
+function eventNouns(): string[] {
+  return [...new Set(events().map(nounOf))].toSorted();
+}
+
+function nounOf({ name }: { readonly name: string }): string {
+  return name.split(".")[0] ?? "";
+}
+
+/** The events of a noun that stand in no journal; one subject for all of them where none does. */
+function factsOf(noun: string): string[] {
+  const ofNoun = events().filter((event) => nounOf(event) === noun);
+  if (!ofNoun.some(isInJournal)) return [`yard.evt.${noun}.>`];
+  return ofNoun
+    .filter((event) => !isInJournal(event))
+    .map((event) => filterOf(event))
+    .toSorted();
+}
+
+/** A run's journal stands for the events of the run that are numbered, and for no others. */
+function isInJournal(event: Event): boolean {
+  return (
+    nounOf(event) === "run" && event.payload instanceof z.ZodObject && "seq" in event.payload.shape
+  );
 }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventStream, factStream } from "@switchyard/contracts/streams";
 import { connect } from "nats";
 
 const WINDOW_MS = 200;
 
 /**
- * Lets the stream of events remember message ids for a moment only, and waits until it has forgotten those of before: as
+ * Lets the streams of events remember message ids for a moment only, and waits until they have forgotten those of before: as
  * when minutes have gone by.
  */
 export async function shortWindow(nats: {
@@ -14,8 +14,10 @@ export async function shortWindow(nats: {
   const plain = await connect({ servers: nats.url });
   const manager = await plain.jetstreamManager();
   const setTo = async (ms: number): Promise<void> => {
-    const { config } = await manager.streams.info(eventStream.name);
-    await manager.streams.update(eventStream.name, { ...config, duplicate_window: ms * 1e6 });
+    for (const { name } of [factStream, eventStream]) {
+      const { config } = await manager.streams.info(name);
+      await manager.streams.update(name, { ...config, duplicate_window: ms * 1e6 });
+    }
   };
   await setTo(WINDOW_MS);
   await delay(3 * WINDOW_MS);

@@ -1,4 +1,4 @@
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventStream, factStream } from "@switchyard/contracts/streams";
 import { connect, nanos, nkeyAuthenticator } from "nats";
 
 /** Has NATS remember the ids of events for less time, so that a repeat may come later than that. */
@@ -11,7 +11,8 @@ export async function shortenWindow(
   const connection = await connect({ servers, authenticator, inboxPrefix: "_INBOX_admin" });
   try {
     const manager = await connection.jetstreamManager({ checkAPI: false });
-    await manager.streams.update(eventStream.name, { duplicate_window: nanos(windowMs) });
+    for (const { name } of [factStream, eventStream])
+      await manager.streams.update(name, { duplicate_window: nanos(windowMs) });
   } finally {
     await connection.close();
   }

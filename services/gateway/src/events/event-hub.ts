@@ -4,7 +4,7 @@ import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { follow } from "@switchyard/bus/follow";
 import { runLive } from "@switchyard/contracts/run-events";
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventSubjects } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 
 /** Hears what is stored from now on, in order and without gaps. */
@@ -151,7 +151,7 @@ function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
           opened.resolve();
         };
         for await (const event of readEvents(bus, {
-          filters: eventStream.subjects,
+          filters: eventSubjects,
           from,
           signal,
           onOpen,

@@ -6,7 +6,7 @@ import { listApprovals } from "@switchyard/contracts/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";
 import { getRun } from "@switchyard/contracts/runs";
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventSubjects } from "@switchyard/contracts/streams";
 import { hasRole, refusalOf } from "@switchyard/contracts/user-roles";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
@@ -254,7 +254,7 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
   if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
   // As over NATS: the installation's own command line hears everybody's.
   const hearsAll = caller === "cli" && roles.includes("admin");
-  if (hearsAll && noun === undefined) return [...eventStream.subjects];
+  if (hearsAll && noun === undefined) return [...eventSubjects];
   const wanted = noun === undefined ? [...nounsWithOwner] : [noun];
   const heard = wanted.filter((one) => hearsAll || nounsWithOwner.has(one));
   if (heard.length === 0)

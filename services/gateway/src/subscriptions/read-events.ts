@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { placeOf } from "@switchyard/bus/event-place";
 import { readEvents, type ReadEventsOptions, type StoredEvent } from "@switchyard/bus/events";
 import { lastEventText } from "@switchyard/bus/last-event";
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventSubjects } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { deliveriesOf } from "./match-events.ts";
 import type { EventCursor, SubscriptionStore } from "./subscription-store.ts";
@@ -77,7 +77,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventCursor): E
   const read = async (): Promise<void> => {
     try {
       const from = behind(cursor);
-      const filters = eventStream.subjects;
+      const filters = eventSubjects;
       for await (const event of readEvents(bus, { filters, from, signal })) {
         waiting.push(event);
         if (waiting.length >= BATCH) await flush();
