@@ -222,6 +222,19 @@ test("nats-server goes on with new facts when its note of how far it has taken o
   await publish([11]);
   readAfterLoss = await factsRead(bus);
   assert.equal(readAfterLoss.at(-1), 11);
+  await nats.stop();
+  await rm(messages, { recursive: true });
+  await cp(before, messages, { recursive: true });
+  await restart();
+  await until(() => bus.status === "connected");
+  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [], left: [] });
+  await until(async () => (await factsRead(bus)).length > 5);
+  await publish([12]);
+  assert.deepEqual(
+    await factsRead(bus),
+    upTo(12),
+    "where streams are ensured before, all are read",
+  );
 });
 
 test("open: the facts before that are read, too", { expectFailure: AHEAD }, () => {

@@ -199,7 +199,20 @@ async function ensureStream(
     }
     await manager.streams.update(config.name, wantedOf(config, current));
     result.updated.push(config.name);
+  } else if (current.config.persist_mode === PersistMode.Async) {
+    await resumeSources(manager, current.config);
   }
+}
+
+/**
+ * nats-server 2.15 notes every two minutes how far a stream has taken over from its sources (`writeSourcesState` in its filestore.go), and may
+ * lose what it took over into a stream that writes behind. With sources that it does not know it looks into the stream instead. That finds all
+ * that is missing as long as nothing was taken over since: this is done before services start.
+ */
+async function resumeSources(manager: JetStreamManager, config: StreamConfig): Promise<void> {
+  if (config.sources === undefined) return;
+  await manager.streams.update(config.name, { ...config, sources: [] });
+  await manager.streams.update(config.name, config);
 }
 
 /** How a new stream writes. It is no part of what streams are compared with: one that is there keeps what it has. */
