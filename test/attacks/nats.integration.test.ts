@@ -202,6 +202,15 @@ test("no stored bytes come back to a subject of the attacker's choice: nobody ma
   }
 });
 
+test("nobody reads events on their way: who may not read all events has none of these, and only who publishes them looks up its own", async () => {
+  for (const { name, looksUpEvents } of users) {
+    const reads = ["STREAM.MSG.GET.YARD_FACTS", "CONSUMER.MSG.NEXT.YARD_FACTS.mine"];
+    const subjects = reads.map((read) => `$JS.API.${read}`);
+    const permitted = looksUpEvents ? subjects.slice(0, 1) : [];
+    assert.deepEqual(await letThrough(busOf(name), subjects), permitted, name);
+  }
+});
+
 /** The messages of the audit's stream, as the auditor reads them. */
 async function storedAudit(): Promise<StoredAudit[]> {
   const { first: sequence, last: upTo } = await auditBounds(busOf("auditor"));
@@ -257,16 +266,18 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
   const admits = (name: string) =>
     users.some((user) => user.name === name && user.administersStreams);
   for (const { name } of users.filter((user) => !admits(user.name))) {
-    const made = ["MINE", "YARD_AUDIT", "YARD_EVENTS"].flatMap((stream) =>
+    const made = ["MINE", "YARD_AUDIT", "YARD_FACTS", "YARD_EVENTS"].flatMap((stream) =>
       ["CREATE", "UPDATE", "RESTORE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
     );
-    const consumers = ["YARD_AUDIT", ...buckets.map(bucketStream)].flatMap((stream) => [
-      `$JS.API.CONSUMER.CREATE.${stream}`,
-      `$JS.API.CONSUMER.CREATE.${stream}.mine`,
-      `$JS.API.CONSUMER.CREATE.${stream}.mine.${subject}`,
-      `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.mine`,
-      `$JS.API.CONSUMER.MSG.NEXT.${stream}.mine`,
-    ]);
+    const consumers = ["YARD_AUDIT", "YARD_FACTS", ...buckets.map(bucketStream)].flatMap(
+      (stream) => [
+        `$JS.API.CONSUMER.CREATE.${stream}`,
+        `$JS.API.CONSUMER.CREATE.${stream}.mine`,
+        `$JS.API.CONSUMER.CREATE.${stream}.mine.${subject}`,
+        `$JS.API.CONSUMER.DURABLE.CREATE.${stream}.mine`,
+        `$JS.API.CONSUMER.MSG.NEXT.${stream}.mine`,
+      ],
+    );
     assert.deepEqual(await letThrough(busOf(name), [...made, ...consumers]), [], name);
   }
   // The admin shapes our streams, and makes none beside them.

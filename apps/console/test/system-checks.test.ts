@@ -33,7 +33,11 @@ test("what is not known yet is no check", () => assert.deepEqual(checksOf(NOTHIN
 test("a system in order needs nothing to be done", () => {
   const checks = checksOf({
     ...NOTHING,
-    system: { services, streams: [stream(100)], readers: 1 },
+    system: {
+      services,
+      streams: [stream(100), { ...stream(1_000), name: "YARD_FACTS" }],
+      readers: 1,
+    },
     store: { problem: null },
     servers: { servers: [] },
     stops: { stops: [] },

@@ -29,8 +29,15 @@ const [runner, teamA, teamB] = await Promise.all(
 
 const ofA = `yard.evt.run.${TEAM_A}.secret-name.started`;
 const ofB = `yard.evt.run.${TEAM_B}.mine.started`;
-for (const subject of [ofA, ofB])
+/** It comes into the event stream from another one, whose subject it has. */
+const factOfB = `yard.evt.run.${TEAM_B}.mine.rejected`;
+for (const subject of [ofA, ofB, factOfB])
   await connectionOf(runner).nc.request(subject, JSON.stringify({ subject }));
+
+await until(async () => {
+  const { state } = await api(admin, "STREAM.INFO.YARD_EVENTS");
+  return state?.messages === 3;
+});
 
 interface ApiAnswer {
   readonly error?: { readonly code: number; readonly err_code: number };
@@ -61,7 +68,7 @@ async function makeConsumer(name: string, config: object, more: object = {}): Pr
 
 test("team-b makes a consumer of its own events, and reads those alone", async () => {
   const kept = { durable_name: MINE, ack_policy: "explicit" };
-  assert.equal((await makeConsumer(MINE, kept)).num_pending, 1);
+  assert.equal((await makeConsumer(MINE, kept)).num_pending, 2);
   const subjects: string[] = [];
   const filters = [OWN];
   for await (const { subject } of readEvents(teamB, {
@@ -70,7 +77,7 @@ test("team-b makes a consumer of its own events, and reads those alone", async (
     stopAtEnd: true,
   }))
     subjects.push(subject);
-  assert.deepEqual(subjects, [ofB]);
+  assert.deepEqual(subjects, [ofB, factOfB]);
 });
 
 const filters: Record<string, object> = {
@@ -89,7 +96,7 @@ for (const [what, config] of Object.entries(filters))
     assert.ok(answer.error, JSON.stringify(answer));
   });
 
-for (const stream of ["YARD_AUDIT", "YARD_COMMANDS", `OBJ_YARD_PAYLOADS_${TEAM_A}`])
+for (const stream of ["YARD_AUDIT", "YARD_COMMANDS", "YARD_FACTS", `OBJ_YARD_PAYLOADS_${TEAM_A}`])
   test(`team-b makes no consumer of ${stream} by naming it in the body`, async () => {
     assert.ok((await makeConsumer(OTHER, {}, { stream_name: stream })).error);
   });
@@ -97,13 +104,15 @@ for (const stream of ["YARD_AUDIT", "YARD_COMMANDS", `OBJ_YARD_PAYLOADS_${TEAM_A
 const AUDITED = "yard.evt.audit.policy.decision";
 const targets: Record<string, string> = {
   "the event stream": `yard.evt.run.${TEAM_A}.secret-name.finished`,
+  "the events on their way": `yard.evt.session.${TEAM_A}.x.ended`,
+  "the events on their way, as its own": factOfB,
   "the command queue": `yard.cmd.${TEAM_A}.run.start.demo`,
   "the audit": AUDITED,
   "the timers": `yard.timer.set.${TEAM_A}.run.resume.x`,
   "the payloads": `$O.YARD_PAYLOADS_${TEAM_A}.C.x.0`,
 };
 async function stored(): Promise<Record<string, number>> {
-  const streams = ["YARD_EVENTS", commandStream.name, "YARD_AUDIT", "YARD_TIMERS"];
+  const streams = ["YARD_EVENTS", "YARD_FACTS", commandStream.name, "YARD_AUDIT", "YARD_TIMERS"];
   const all = [...streams, commandsOf(TEAM_A).name, `OBJ_YARD_PAYLOADS_${TEAM_A}`];
   const counts = all.map(async (stream): Promise<[string, number]> => {
     const { state } = await api(admin, `STREAM.INFO.${stream}`);

@@ -1,5 +1,6 @@
 import type { Reply } from "@switchyard/client/client";
 import type { Problem } from "@switchyard/client/problem-error";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
 import { bytesText } from "../core/format.ts";
 
@@ -68,12 +69,13 @@ function versionsCheck({ services }: Reply<"GET /system">): Check {
       );
 }
 
-/** A stream that is nearly full soon refuses what is sent. */
+/** A stream that is nearly full soon refuses what is sent, or forgets what somebody has yet to read; what passes through has been read. */
 const NEARLY_FULL = 0.8;
 
 function streamsCheck({ streams }: Reply<"GET /system">): Check {
   const full = streams.filter(
-    ({ bytes, maxBytes }) => maxBytes > 0 && bytes > NEARLY_FULL * maxBytes,
+    ({ name, bytes, maxBytes }) =>
+      name !== STREAM_NAMES.facts && maxBytes > 0 && bytes > NEARLY_FULL * maxBytes,
   );
   const said = full.map(
     ({ name, bytes, maxBytes }) => `${name} has ${bytesText(bytes)} of ${bytesText(maxBytes)}`,
