@@ -172,7 +172,8 @@ export class FastIngest implements Expirable {
     const answer: Answer | null = text === null ? null : (parseObject(text) ?? {});
     const { type, seq: lastStored = 0, count, error } = answer ?? {};
     // A batch's beginning is acknowledged at once, also by a server that cannot write to its disk.
-    if (type !== "ack" || lastStored > batch.stored)
+    if (answer === null) this.#connection.stores.absent(subject);
+    else if (type !== "ack" || lastStored > batch.stored)
       this.#connection.stores.answered(batch.subjects[0] ?? "");
     if (answer === null) return this.#end(batch, seq, streamMissing(subject));
     if (type === "ack") this.#advance(batch, lastStored);

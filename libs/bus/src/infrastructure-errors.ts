@@ -99,7 +99,7 @@ export function tooLarge(subject: string, limitBytes: number): ServiceError {
 export function streamMissing(subject: string): ServiceError {
   return new ServiceError(
     "no_responders",
-    `no stream stores ${subject}: create the streams with \`yard streams ensure\``,
+    `no stream stores ${subject}: create the streams with \`yard streams ensure\`; where they are there nats-server has turned JetStream off, as it does when its disk is full (docs/operations.md says what to do)`,
   );
 }
 

@@ -87,10 +87,20 @@ test("takes a refusal for an answer and a timeout for none", async () => {
   const { watch } = watchAt();
   const fail = (code: string) =>
     watch.watch(EVENT, () => Promise.reject(new ServiceError(code, "no")));
-  await assert.rejects(fail("no_responders"), { code: "no_responders" });
+  await assert.rejects(fail("forbidden"), { code: "forbidden" });
   assert.deepEqual(watch.silent(), []);
   await assert.rejects(fail("timeout"), { code: "timeout" });
   assert.deepEqual(watch.silent(), ["YARD_EVENTS"]);
   assert.equal(await watch.watch(EVENT, () => Promise.resolve("stored")), "stored");
   assert.deepEqual(watch.silent(), []);
+});
+
+test("a stream that is not there, as when JetStream is off, stores nothing, and is tried each time, since the answer comes at once", async () => {
+  const { watch, heard } = watchAt();
+  const absent = () =>
+    watch.watch(EVENT, () => Promise.reject(new ServiceError("no_responders", "no")));
+  for (const _ of [1, 2, 3]) await assert.rejects(absent(), { code: "no_responders" });
+  assert.deepEqual(watch.silent(), ["YARD_EVENTS"]);
+  await watch.watch(EVENT, () => Promise.resolve("stored"));
+  assert.deepEqual(heard, ["YARD_EVENTS false", "YARD_EVENTS true"]);
 });

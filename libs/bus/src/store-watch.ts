@@ -39,7 +39,9 @@ export class StoreWatch {
       this.answered(subject);
       return answer;
     } catch (error) {
-      if (error instanceof ServiceError && error.code === "timeout") this.unanswered(subject);
+      const code = error instanceof ServiceError ? error.code : null;
+      if (code === "timeout") this.unanswered(subject);
+      else if (code === "no_responders") this.absent(subject);
       else this.answered(subject);
       throw error;
     }
@@ -63,10 +65,22 @@ export class StoreWatch {
 
   /** No answer came in time. */
   unanswered(subject: string): void {
+    this.#failed(subject, PAUSE_MS);
+  }
+
+  /**
+   * The server answered at once that nobody takes it: there is no such stream, or JetStream is off, which nats-server turns off itself
+   * when its disk is full while a stream takes over from another one. That costs no time, so the next attempt may be made at once.
+   */
+  absent(subject: string): void {
+    this.#failed(subject, 0);
+  }
+
+  #failed(subject: string, pauseMs: number): void {
     const stream = streamOf(subject);
     const isNews = !this.#silences.has(stream);
     const now = this.#now();
-    this.#silences.set(stream, { nextAt: isNews ? now : now + PAUSE_MS, triedAt: now });
+    this.#silences.set(stream, { nextAt: isNews ? now : now + pauseMs, triedAt: now });
     if (isNews) this.#onChange(stream, false);
   }
 

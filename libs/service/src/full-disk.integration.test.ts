@@ -41,11 +41,12 @@ test(
     const startedAt = performance.now();
     const codes = await Promise.all([store(), store()]);
     const tookMs = performance.now() - startedAt;
-    assert.deepEqual(codes, ["overloaded", "overloaded"]);
+    for (const code of codes)
+      assert.ok(code === "overloaded" || code === "no_responders", `${code}`);
     assert.ok(tookMs < 4_000, `${tookMs} ms is the timeout of a publish`);
     const { status, text } = await health();
     assert.equal(status, 503);
-    assert.match(text, /"streams":"NATS is connected and stores nothing in YARD_EVENTS: make room/);
+    assert.match(text, /"streams":"NATS is connected and stores nothing in YARD_FACTS: make room/);
     await pending;
     await silent;
 
@@ -71,7 +72,8 @@ async function untilRefused(store: () => Promise<string | null>): Promise<void> 
   for (let attempt = 1; attempt <= 50; attempt += 1) {
     const code = await store();
     if (code === null) continue;
-    assert.equal(code, "timeout");
+    // The server does not answer, or turns JetStream off when it finds out while one stream takes over from another one.
+    assert.ok(code === "timeout" || code === "no_responders", code);
     return;
   }
   assert.fail("the disk took 50 messages although it is full");
