@@ -12,7 +12,7 @@ import { warmUp } from "../lib/measure.ts";
 import type { Stage } from "../lib/stage.ts";
 
 /**
- * Events into YARD_EVENTS with `persist_mode: async`, which acknowledges before the write, against the stream as it is, each on
+ * Events into YARD_EVENTS with `persist_mode: async`, which acknowledges before the write, against the same stream without it, each on
  * a server of its own: one by one, as most services publish them, and behind each other, as the runner does.
  */
 export async function benchEvents(bench: Bench): Promise<Report> {

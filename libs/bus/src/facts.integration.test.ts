@@ -20,6 +20,8 @@ import { testBus } from "./test-bus.ts";
 
 // Events without a journal come through a stream of their own, which writes before it acknowledges.
 
+/** A cluster with much to do answers late. */
+const PATIENT = { timeout: 20_000 };
 const AT = new Date(0).toISOString();
 
 /** An event of no run: the refusal of a command. */
@@ -215,7 +217,11 @@ async function remakeFromBackup(
 ): Promise<void> {
   const { nc } = connectionOf(bus);
   const ask = async (verb: string, body: object): Promise<Backup> => {
-    const answer = await nc.request(`$JS.API.STREAM.${verb}.${name}`, JSON.stringify(body));
+    const answer = await nc.request(
+      `$JS.API.STREAM.${verb}.${name}`,
+      JSON.stringify(body),
+      PATIENT,
+    );
     const told = answer.json<Backup>();
     assert.equal(told.error, undefined, verb);
     return told;
@@ -237,7 +243,7 @@ async function remakeFromBackup(
   await meanwhile();
   const { persist_mode: _, ...kept } = config;
   const restored = await ask("RESTORE", { config: { ...kept, num_replicas: 2 }, state });
-  for (const chunk of [...chunks, ""]) await nc.request(restored.deliver_subject, chunk);
+  for (const chunk of [...chunks, ""]) await nc.request(restored.deliver_subject, chunk, PATIENT);
 }
 
 interface Backup {
