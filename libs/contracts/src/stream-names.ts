@@ -20,22 +20,15 @@ export function ownerOfCommands(stream: string): string | null {
   return OWN_COMMANDS.exec(stream)?.[1] ?? null;
 }
 
-const OF_RUNS = "yard.evt.run.";
-/** The events of runs that stand in no journal. `streams.ts` knows them from the contracts; they are here for who does not load these, and a test compares both. */
-const RUN_FACTS = new Set(["merged", "queued", "rejected"]);
-
 const BY_PREFIX: readonly (readonly [prefix: string, stream: string])[] = [
   ["yard.timer.", STREAM_NAMES.timers],
   ["yard.cmd.", STREAM_NAMES.commands],
+  ["yard.evt.run.", STREAM_NAMES.events],
   ["yard.evt.", STREAM_NAMES.facts],
   [publishedAs("yard.evt.audit."), STREAM_NAMES.audit],
 ];
 
 /** The stream that stores what is published under a subject; null for a subject that none of them takes. */
 export function streamTaking(subject: string): string | null {
-  if (subject.startsWith(OF_RUNS)) {
-    const isFact = RUN_FACTS.has(subject.slice(subject.lastIndexOf(".") + 1));
-    return isFact ? STREAM_NAMES.facts : STREAM_NAMES.events;
-  }
   return BY_PREFIX.find(([prefix]) => subject.startsWith(prefix))?.[1] ?? null;
 }

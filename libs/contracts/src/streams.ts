@@ -1,5 +1,3 @@
-import { z } from "zod";
-import { filterOf, type Event } from "./define.ts";
 import { allContracts, isCommand, isEvent } from "./registry.ts";
 import { publishedAs } from "./reserved-subjects.ts";
 import { beginRun } from "./run-commands.ts";
@@ -128,18 +126,20 @@ export const commandStream: StreamDefinition = {
 /** Every event but the audit's, as readers of the event stream ask for them. */
 export const eventSubjects: readonly string[] = eventNouns().map((noun) => `yard.evt.${noun}.>`);
 
+/** Runners can make these again: of the events that stand in no journal they keep a copy for as long as nats-server may lose them. */
+const OF_RUNS = "yard.evt.run.>";
 /** For how long a publish of an event may be repeated. */
 const EVENT_WINDOW_MS = 2 * MINUTE;
 const EVENT_BYTES = 1 * MIB;
 
 /**
- * The way into the event stream for what no journal could tell again: written before it is acknowledged. Nobody reads here.
+ * The way into the event stream for what nobody could tell again: written before it is acknowledged. Nobody reads here.
  * The server takes over what comes, also what the event stream lost when the server died.
  */
 export const factStream: StreamDefinition = {
   name: STREAM_NAMES.facts,
-  description: "Events without a journal, on their way into the event stream",
-  subjects: eventNouns().flatMap((noun) => factsOf(noun)),
+  description: "Events but those of runs, on their way into the event stream",
+  subjects: eventSubjects.filter((subject) => subject !== OF_RUNS),
   retention: "limits",
   maxAgeMs: 1 * DAY,
   maxBytes: 256 * MIB,
@@ -149,14 +149,11 @@ export const factStream: StreamDefinition = {
   discard: "old",
 };
 
-/** What anybody reads: all events. Directly it takes those of the journals of runs, which the runners make again when they are lost. */
+/** What anybody reads: all events. Directly it takes those of runs, which the runners publish again when they are lost. */
 export const eventStream: StreamDefinition = {
   name: STREAM_NAMES.events,
   description: "Facts, in the order they happened",
-  subjects: events()
-    .filter(isInJournal)
-    .map((event) => filterOf(event))
-    .toSorted(),
+  subjects: eventSubjects.filter((subject) => subject === OF_RUNS),
   retention: "limits",
   maxAgeMs: 30 * DAY,
   maxBytes: 4 * GIB,
@@ -232,31 +229,11 @@ function commandNouns(): string[] {
   return [...new Set(allContracts.filter(isCommand).map(nounOf))].toSorted();
 }
 
-function events(): Event[] {
-  return allContracts.filter(isEvent).filter((event) => nounOf(event) !== AUDIT);
-}
-
 function eventNouns(): string[] {
-  return [...new Set(events().map(nounOf))].toSorted();
+  const nouns = allContracts.filter(isEvent).map(nounOf);
+  return [...new Set(nouns)].filter((noun) => noun !== AUDIT).toSorted();
 }
 
 function nounOf({ name }: { readonly name: string }): string {
   return name.split(".")[0] ?? "";
-}
-
-/** The events of a noun that stand in no journal; one subject for all of them where none does. */
-function factsOf(noun: string): string[] {
-  const ofNoun = events().filter((event) => nounOf(event) === noun);
-  if (!ofNoun.some(isInJournal)) return [`yard.evt.${noun}.>`];
-  return ofNoun
-    .filter((event) => !isInJournal(event))
-    .map((event) => filterOf(event))
-    .toSorted();
-}
-
-/** A run's journal stands for the events of the run that are numbered, and for no others. */
-function isInJournal(event: Event): boolean {
-  return (
-    nounOf(event) === "run" && event.payload instanceof z.ZodObject && "seq" in event.payload.shape
-  );
 }

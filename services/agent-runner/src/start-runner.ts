@@ -44,9 +44,9 @@ import { serveSessions } from "./sessions/serve-sessions.ts";
 import { sweepSessions } from "./sessions/session-sweeper.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
-import { openLeftRuns } from "./journal/left-runs.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
+import { openUnwritten } from "./journal/unwritten.ts";
 import { createRunWaker, type WakeRun } from "./peers/run-waker.ts";
 import { findLostEvents } from "./waits/find-lost-events.ts";
 import { startSweeper } from "./waits/start-sweeper.ts";
@@ -73,7 +73,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   // Steps are done in reverse order: after the runs.
   if (audit !== null) kit.onStop("audit", () => audit.stop());
   const parts = await openParts(kit, { modelsConfig, wake, audit, stopping: stopping.signal });
-  const { controls, parked, left, sessions, behind, now } = parts;
+  const { controls, parked, unwritten, sessions, behind, now } = parts;
 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
@@ -97,7 +97,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     rounds: [
       sweepRuns,
       () => sweepSessions(sessions, onFault),
-      () => findLostEvents({ bus, left, wake, log, now }),
+      () => findLostEvents({ bus, unwritten, wake, log, now }),
     ],
     onFault,
   });
@@ -136,7 +136,7 @@ async function openParts(
   const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds, holder, copies });
   const controls = openRunControls(redis, wake);
   const parked = openParkedRuns(redis);
-  const left = openLeftRuns(redis);
+  const unwritten = openUnwritten(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now });
@@ -163,8 +163,8 @@ async function openParts(
     limiter: openProviderLimiter(redis),
     ledger: openTeamLedger(redis, { book: await openBook(kit), now }),
     sessions,
-    behind: new PublishBehind({ parked, left, log, now }),
-    left,
+    behind: new PublishBehind({ parked, unwritten, log, now }),
+    unwritten,
     executions: createExecutionAudit(audit),
     metrics: createRunnerMetrics(kit.metrics, config.YARD_RUNNER_SLOTS),
     turns: new FairTurns(STEPS_AT_ONCE),

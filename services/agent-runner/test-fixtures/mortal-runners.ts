@@ -37,7 +37,7 @@ import { Suspended } from "../src/signals/interruption.ts";
 import { openRunControls, type RunControls } from "../src/journal/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";
 import type { SessionParts } from "../src/sessions/session-parts.ts";
-import { openLeftRuns } from "../src/journal/left-runs.ts";
+import { openUnwritten } from "../src/journal/unwritten.ts";
 import { openParkedRuns } from "../src/journal/parked-runs.ts";
 import { PublishBehind } from "../src/run/publish-behind.ts";
 import type { Lab } from "./runner-lab.ts";
@@ -146,7 +146,7 @@ function newWorker(
   const controls = dying(openRunControls(redis), pass);
   const sessions = kit.sessions();
   const parked = dying(openParkedRuns(redis), pass);
-  const left = dying(openLeftRuns(redis), pass);
+  const unwritten = dying(openUnwritten(redis), pass);
   return createRunWorker({
     bus,
     relay,
@@ -156,8 +156,8 @@ function newWorker(
     controls,
     models,
     parked,
-    behind: new PublishBehind({ parked, left, log, now }),
-    left,
+    behind: new PublishBehind({ parked, unwritten, log, now }),
+    unwritten,
     letters: openDeadLetters(redis),
     kept: dying(openKeptCommands(redis), pass),
     active: new ActiveRuns(),

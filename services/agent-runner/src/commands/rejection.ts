@@ -1,11 +1,10 @@
-import type { Bus } from "@switchyard/bus/connect";
 import { lastMessageId } from "@switchyard/bus/last-event";
-import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { runRejected } from "@switchyard/contracts/run-events";
 import { shownText } from "../core/event-facts.ts";
+import { publishNoted, type NotedParts } from "../journal/publish-noted.ts";
 import { RUNNER } from "../journal/run-names.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 
@@ -16,15 +15,14 @@ const MAX_PROBLEMS = 20;
  * message id is the command's place in its stream, so a repeat after a crash is stored once, however late it comes.
  */
 export async function publishRejection(
-  bus: Bus,
   message: MessageFacts,
   facts: {
     readonly rejection: Rejection;
     readonly runId: string | null;
-    readonly now: number;
     /** True when an earlier delivery of the command may have said it. */
     readonly isRepeat: boolean;
   },
+  parts: NotedParts,
 ): Promise<{ readonly runId: string; readonly caller: string; readonly subject: string }> {
   const { subject, caller, streamSequence, messageId, publishedAt, redrivenAt } = message;
   const { code, problems } = facts.rejection;
@@ -44,15 +42,15 @@ export async function publishRejection(
     problems: problems.slice(0, MAX_PROBLEMS).map((problem) => shownText(problem, 1_024)),
     streamSequence,
     messageId: messageId === null ? null : shownText(messageId, 256),
-    at: new Date(facts.now).toISOString(),
+    at: new Date(parts.now()).toISOString(),
   };
   const told = `rejected:${caller}:${streamSequence}:${publishedAt.getTime()}`;
   const eventId = redrivenAt === undefined ? told : `${told}:${redrivenAt}`;
   const isSaid =
-    facts.isRepeat && (await lastMessageId(bus, subjectOf(runRejected, tokens))) === eventId;
+    facts.isRepeat && (await lastMessageId(parts.bus, subjectOf(runRejected, tokens))) === eventId;
   if (!isSaid) {
-    const options = { messageId: eventId, correlationId: runId };
-    await publishEvent(bus, runRejected, tokens, payload, options);
+    const ids = { messageId: eventId, correlationId: runId };
+    await publishNoted({ contract: runRejected, tokens, payload, ...ids }, parts);
   }
   return { runId, caller, subject };
 }

@@ -19,10 +19,11 @@ interface Refused {
 export async function reject(
   { message, runId, isRepeat }: Refused,
   rejection: Rejection,
-  { bus, metrics, log, now }: RunnerParts,
+  parts: RunnerParts,
 ): Promise<Outcome> {
+  const { metrics, log } = parts;
   const { code } = rejection;
-  const said = await publishRejection(bus, message, { rejection, runId, now: now(), isRepeat });
+  const said = await publishRejection(message, { rejection, runId, isRepeat }, parts);
   metrics.rejected.inc({ code });
   log.warn(
     { runId: said.runId, caller: said.caller, code, subject: said.subject },

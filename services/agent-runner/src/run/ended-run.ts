@@ -13,7 +13,7 @@ import { followEnd } from "../sessions/follow-end.ts";
 import { settleInSession } from "../sessions/enter-session.ts";
 
 type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
-type EventParts = Pick<RunnerParts, "bus" | "relay" | "store" | "left" | "now">;
+type EventParts = Pick<RunnerParts, "bus" | "relay" | "store" | "unwritten" | "now">;
 
 /**
  * Does what is missing for a run that has ended or was let go: its runner may have died before the last
@@ -23,7 +23,7 @@ export async function finishEnd(
   { hold, published, signal }: { hold: Hold; published: number; signal: AbortSignal },
   parts: EndParts & EventParts,
 ): Promise<void> {
-  const { store, left, now } = parts;
+  const { store, unwritten, now } = parts;
   const { runId } = hold;
   const entries = await store.load(runId);
   const state = replay(entries);
@@ -31,7 +31,7 @@ export async function finishEnd(
   await spreadEnd(state, hold, parts);
   const publisher = publisherOf({ started: state.started, published, isNew: false, signal }, parts);
   publisher.push(eventsOf(entries));
-  await Promise.all([left.add(runId, now()), publisher.verify()]);
+  await Promise.all([unwritten.addRun(runId, now()), publisher.verify()]);
   await publisher.drain();
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);
 }

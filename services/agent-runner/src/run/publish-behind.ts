@@ -1,9 +1,9 @@
 import type { Log } from "@switchyard/service/log";
 import { PUBLISH_MS } from "../core/look-at.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
-import type { LeftRuns } from "../journal/left-runs.ts";
 import type { NextLook, ParkedRuns } from "../journal/parked-runs.ts";
 import { FenceLost } from "../journal/run-store.ts";
+import type { Unwritten } from "../journal/unwritten.ts";
 import type { LinkedSignal } from "../signals/linked-signal.ts";
 
 /** When more runs than this have events on their way, a run waits for its own, and its runner takes no other. */
@@ -18,7 +18,7 @@ const STRIKE_MS = 250;
  */
 export class PublishBehind {
   readonly #parked: Pick<ParkedRuns, "lookAgain" | "strike">;
-  readonly #left: Pick<LeftRuns, "add">;
+  readonly #unwritten: Pick<Unwritten, "addRun">;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #open = new Map<Promise<void>, LinkedSignal>();
@@ -27,12 +27,12 @@ export class PublishBehind {
 
   constructor(options: {
     parked: Pick<ParkedRuns, "lookAgain" | "strike">;
-    left: Pick<LeftRuns, "add">;
+    unwritten: Pick<Unwritten, "addRun">;
     log: Log;
     now: () => number;
   }) {
     this.#parked = options.parked;
-    this.#left = options.left;
+    this.#unwritten = options.unwritten;
     this.#log = options.log;
     this.#now = options.now;
   }
@@ -41,7 +41,7 @@ export class PublishBehind {
   async announce(run: ActiveRun): Promise<NextLook | null> {
     const { runId } = run.hold;
     const nowMs = this.#now();
-    const noted = this.#left.add(runId, nowMs);
+    const noted = this.#unwritten.addRun(runId, nowMs);
     if (run.state.waiting !== null || run.isPublished || this.#open.size >= MAX_BEHIND) {
       await noted;
       return null;

@@ -4,10 +4,10 @@ import type { DriverParts } from "../context/run-context.ts";
 import type { RunEventRelay } from "../events/event-publisher.ts";
 import type { ActiveRuns } from "../journal/active-runs.ts";
 import type { KeptCommands } from "../journal/kept-commands.ts";
-import type { LeftRuns } from "../journal/left-runs.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
+import type { Unwritten } from "../journal/unwritten.ts";
 import type { PublishBehind } from "./publish-behind.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import type { SessionParts } from "../sessions/session-parts.ts";
@@ -24,7 +24,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly index: RunIndex;
   readonly sessions: SessionParts;
   readonly behind: PublishBehind;
-  readonly left: LeftRuns;
+  readonly unwritten: Unwritten;
   readonly runtimes: RuntimeHosts;
   readonly log: Log;
   /** Picks without progress after which a run has failed. */

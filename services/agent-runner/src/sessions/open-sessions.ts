@@ -5,6 +5,7 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { stateKey } from "../journal/run-keys.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../journal/run-controls.ts";
+import { openUnwritten } from "../journal/unwritten.ts";
 import { FACTS, factsIn } from "../core/look-at.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { openSessionIndex } from "./session-index.ts";
@@ -45,6 +46,7 @@ export function openSessions(
       status: (runId) => fromRedis(redis.hget(stateKey(runId), "status")),
       digest: (runId) => fromRedis(redis.hget(stateKey(runId), "digest")),
     },
+    unwritten: openUnwritten(redis),
     limits: { maxQueued, maxPerOwner, idleMs },
     contextBytes,
     now,

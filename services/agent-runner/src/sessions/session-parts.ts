@@ -1,13 +1,15 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { lastMessageId } from "@switchyard/bus/last-event";
-import { publishCommand, publishEvent } from "@switchyard/bus/publish";
+import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { CallerName, ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { isOutage } from "../peers/peers.ts";
+import { publishNoted } from "../journal/publish-noted.ts";
 import type { RunControls } from "../journal/run-controls.ts";
+import type { Unwritten } from "../journal/unwritten.ts";
 import type { RunFacts } from "../core/look-at.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
 import type { IndexEntry, SessionIndex } from "./session-index.ts";
@@ -32,6 +34,7 @@ export interface SessionParts {
   readonly index: SessionIndex;
   readonly controls: RunControls;
   readonly runs: KnownRuns;
+  readonly unwritten: Pick<Unwritten, "addEvent">;
   readonly limits: SessionLimits;
   /** What of a history a run is given. */
   readonly contextBytes: number;
@@ -61,14 +64,7 @@ export async function flush(
       if (contract === undefined) throw new TypeError(`no event of a session is called ${event}`);
       const tokens = tokensOf(token, { event, payload, owner: session?.owner ?? null });
       if (isLate && (await isStored(bus, subjectOf<string>(contract, tokens), messageId))) continue;
-      await publishEvent<typeof contract>(
-        bus,
-        contract,
-        // Each of the contracts is of a run or of a session, and its own name says which.
-        tokens as { owner: string; runId: string; sessionId: string },
-        payload as never, // it was made for this contract, and is checked against it here
-        { messageId, correlationId: token },
-      );
+      await publishNoted({ contract, tokens, payload, messageId, correlationId: token }, parts);
     }
   } catch (err) {
     if (!isOutage(err)) throw err;

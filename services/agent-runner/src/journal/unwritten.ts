@@ -1,0 +1,89 @@
+import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
+import { z } from "zod";
+import { stateKey } from "./run-keys.ts";
+
+/**
+ * What a nats-server that is alone may not have written yet, since it acknowledges events of runs before: the runs that were let go
+ * lately, whose journals have their events, and the lately published events that stand in no journal.
+ */
+export interface Unwritten {
+  /** Notes that a run is let go, with all its events acknowledged or on their way. */
+  addRun(runId: string, atMs: number): Promise<void>;
+  /** Notes an event that is about to be published. */
+  addEvent(event: UnwrittenEvent, atMs: number): Promise<void>;
+  /** All runs that were added and not forgotten, some at a time; those that are kept no longer are left out. */
+  runs(): AsyncGenerator<UnwrittenRun[]>;
+  /** In the order of their times. */
+  events(): Promise<UnwrittenEvent[]>;
+  forgetUntil(ms: number): Promise<void>;
+  /** The server that all was compared with last; null: with none. */
+  comparedWith(): Promise<string | null>;
+  setCompared(server: string): Promise<void>;
+}
+
+export interface UnwrittenRun {
+  readonly runId: string;
+  readonly requester: string;
+  /** Events up to this one were acknowledged. */
+  readonly published: number;
+}
+
+const UnwrittenEvent = z.strictObject({
+  subject: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+  messageId: z.string(),
+  correlationId: z.string(),
+});
+export type UnwrittenEvent = z.output<typeof UnwrittenEvent>;
+
+const AT_ONCE = 64;
+/** Whoever sends commands that are refused cannot fill Redis: of more, the latest are kept. */
+const MAX_EVENTS = 10_000;
+const RUNS_KEY = "yard:runs:left";
+const EVENTS_KEY = "yard:runs:events";
+const COMPARED_KEY = "yard:runs:compared";
+
+export function openUnwritten(redis: Redis): Unwritten {
+  const read = async (runId: string): Promise<UnwrittenRun[]> => {
+    const [requester, published] = await fromRedis(
+      redis.hmget(stateKey(runId), "requester", "published"),
+    );
+    return requester ? [{ runId, requester, published: Number(published) }] : [];
+  };
+  return {
+    async addRun(runId, atMs) {
+      await fromRedis(redis.zadd(RUNS_KEY, atMs, runId));
+    },
+
+    async addEvent(event, atMs) {
+      await fromRedis(redis.zadd(EVENTS_KEY, atMs, JSON.stringify(event)));
+      await fromRedis(redis.zremrangebyrank(EVENTS_KEY, 0, -MAX_EVENTS - 1));
+    },
+
+    async *runs() {
+      for (let from = 0; ; from += AT_ONCE) {
+        const last = from + AT_ONCE - 1;
+        const runIds = await fromRedis(redis.zrange(RUNS_KEY, String(from), String(last)));
+        if (runIds.length === 0) return;
+        yield (await Promise.all(runIds.map(read))).flat();
+      }
+    },
+
+    async events() {
+      const rows = await fromRedis(redis.zrange(EVENTS_KEY, "0", "-1"));
+      return rows.map((row) => UnwrittenEvent.parse(JSON.parse(row)));
+    },
+
+    async forgetUntil(ms) {
+      for (const key of [RUNS_KEY, EVENTS_KEY])
+        await fromRedis(redis.zremrangebyscore(key, "-inf", String(ms)));
+    },
+
+    comparedWith: () => fromRedis(redis.get(COMPARED_KEY)),
+
+    async setCompared(server) {
+      await fromRedis(redis.set(COMPARED_KEY, server));
+    },
+  };
+}
