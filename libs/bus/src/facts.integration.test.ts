@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { runFailed, runRejected } from "@switchyard/contracts/run-events";
+import { runFailed } from "@switchyard/contracts/run-events";
+import { sessionEnded } from "@switchyard/contracts/session-events";
 import { eventStream, eventSubjects, factStream } from "@switchyard/contracts/streams";
 import { testNatsCluster } from "@switchyard/local-servers/test-cluster";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
@@ -24,19 +25,20 @@ import { testBus } from "./test-bus.ts";
 const PATIENT = { timeout: 20_000 };
 const AT = new Date(0).toISOString();
 
-/** An event of no run: the refusal of a command. */
-function fact(bus: Bus, number: number, subject = "yard.cmd.cli.run.start.x"): Promise<Published> {
-  const runId = `refused-${number}`;
-  const about = { subject, caller: "cli", code: "unknown_agent", message: "there is none" };
+function idOf(number: number): string {
+  return `ses-${String(number).padStart(26, "0")}-1`;
+}
+
+/** An event of no run. */
+function fact(bus: Bus, number: number): Promise<Published> {
+  const sessionId = idOf(number);
   const payload = {
-    runId,
-    ...about,
-    problems: [],
-    streamSequence: number,
-    messageId: null,
-    at: AT,
+    ...{ sessionId, owner: "cli", key: "agent:one:main", seq: number, at: AT },
+    reason: "idle" as const,
   };
-  return publishEvent(bus, runRejected, { owner: "cli", runId }, payload, { messageId: runId });
+  return publishEvent(bus, sessionEnded, { owner: "cli", sessionId }, payload, {
+    messageId: sessionId,
+  });
 }
 
 /** An event of a run's journal. */
@@ -53,9 +55,9 @@ function upTo(count: number): number[] {
 
 /** What readers have of the facts, in their order. */
 async function factsRead(bus: Bus): Promise<number[]> {
-  const events = await read(bus, ["yard.evt.run.*.*.rejected"]);
+  const events = await read(bus, ["yard.evt.session.*.*.ended"]);
   // fact() put it there
-  return events.map(({ payload }) => (payload as { streamSequence: number }).streamSequence);
+  return events.map(({ payload }) => (payload as { seq: number }).seq);
 }
 
 async function read(bus: Bus, filters: readonly string[]): Promise<StoredEvent[]> {
@@ -84,24 +86,24 @@ test("what no journal stands for is acknowledged by the stream that writes befor
   await until(async () => (await factsRead(bus)).length > 0);
   const subjects = (await read(bus, eventSubjects)).map(({ subject }) => subject);
   assert.deepEqual(subjects.toSorted(), [
-    "yard.evt.run.cli.refused-1.rejected",
     "yard.evt.run.cli.run.failed",
+    `yard.evt.session.cli.${idOf(1)}.ended`,
   ]);
 });
 
 test("a publisher that asks for what it has just published finds it, and finds what only readers still have", async () => {
   const bus = await testBus(await testNats(), "admin");
   await ensureStreams(bus);
-  const subjectOf = (number: number) => `yard.evt.run.cli.refused-${number}.rejected`;
+  const subjectOf = (number: number) => `yard.evt.session.cli.${idOf(number)}.ended`;
   for (const number of upTo(20)) {
     assert.equal(await lastMessageId(bus, subjectOf(number)), null);
     await fact(bus, number);
-    assert.equal(await lastMessageId(bus, subjectOf(number)), `refused-${number}`);
+    assert.equal(await lastMessageId(bus, subjectOf(number)), idOf(number));
   }
   await until(async () => (await factsRead(bus)).length === 20);
   const manager = await jetstreamManager(connectionOf(bus).nc, { checkAPI: false });
   await manager.streams.purge(factStream.name); // as when a day has gone by
-  assert.equal(await lastMessageId(bus, subjectOf(20)), "refused-20");
+  assert.equal(await lastMessageId(bus, subjectOf(20)), idOf(20));
 });
 
 test("the largest message that comes in holds up none behind it: with what the server adds it still fits", async () => {
@@ -109,7 +111,7 @@ test("the largest message that comes in holds up none behind it: with what the s
   await ensureStreams(bus);
   const { nc } = connectionOf(bus);
   const store = async (sizeBytes: number): Promise<boolean> => {
-    const subject = `yard.evt.session.cli.${"s".repeat(100)}.ended`;
+    const subject = `yard.evt.session.cli.${"s".repeat(100)}.reset`;
     const { error } = (await nc.request(subject, "x".repeat(sizeBytes))).json<{
       error?: unknown;
     }>();
@@ -169,7 +171,7 @@ test("all events of an older version came into one stream: it keeps what it hold
   await until(async () => (await factsRead(bus)).length === 2);
   assert.deepEqual(await factsRead(bus), [1, 2]);
   assert.equal((await read(bus, eventSubjects)).length, 4);
-  assert.equal(await lastMessageId(bus, "yard.evt.run.cli.refused-1.rejected"), "refused-1");
+  assert.equal(await lastMessageId(bus, `yard.evt.session.cli.${idOf(1)}.ended`), idOf(1));
 });
 
 test("a stream that acknowledges before it writes gets no copies: the refusal says what to do, nothing was changed, and a backup of it loses none", async () => {

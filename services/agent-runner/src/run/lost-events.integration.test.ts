@@ -52,7 +52,7 @@ async function assertGapless(runId: string, last: string): Promise<void> {
   );
 }
 
-test("what nats-server lost of the events of runs that have ended, wait and are in work is published again, in order [run-goal-8]", async () => {
+test("what nats-server lost of the events of runs that have ended, wait, are in work and were refused is published again, in order [run-goal-8]", async () => {
   const runner = await lab.runner();
   await lab.command("quick", { runId: "before", input: "x" });
   await lab.eventsUntil("before", "finished");
@@ -64,15 +64,18 @@ test("what nats-server lost of the events of runs that have ended, wait and are 
   await lab.eventsUntil("ended", "finished");
   await lab.eventsUntil("waiting", "waiting");
   await lab.eventsUntil("working", "tool-requested");
+  await lab.command("nobody", { runId: "refused", input: "x" });
+  await lab.eventsUntil("refused", "rejected");
 
   await restart({ losing: true });
   await Promise.all([
     assertGapless("ended", "finished"),
     assertGapless("waiting", "waiting"),
     assertGapless("working", "tool-requested"),
+    lab.eventsUntil("refused", "rejected"),
   ]);
   assert.equal(
-    (await runner.logged("nats-server lost events of runs, which are published again"))["runs"],
+    (await runner.logged("nats-server lost events of runs, which are published again"))["count"],
     2,
   );
 
@@ -84,4 +87,5 @@ test("what nats-server lost of the events of runs that have ended, wait and are 
   await assertGapless("before", "finished");
   assert.equal(await lab.stored("yard.evt.run.cli.before.finished"), 1, "it was not lost");
   assert.equal(await lab.stored("yard.evt.run.cli.ended.finished"), 1);
+  assert.equal(await lab.stored("yard.evt.run.cli.refused.rejected"), 1);
 });

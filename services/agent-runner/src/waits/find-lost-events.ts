@@ -37,7 +37,7 @@ export async function findLostEvents({
       lost += woken.filter(Boolean).length;
     }
     if (lost > 0)
-      log.warn({ runs: lost }, "nats-server lost events of runs, which are published again");
+      log.warn({ count: lost }, "nats-server lost events of runs, which are published again");
     const events = Map.groupBy(await unwritten.events(), ({ subject }) => subject);
     for (const [subject, told] of events) await publishLost(subject, told, bus);
     await unwritten.setCompared(server);
