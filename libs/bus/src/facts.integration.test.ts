@@ -33,7 +33,11 @@ function idOf(number: number): string {
 function fact(bus: Bus, number: number): Promise<Published> {
   const sessionId = idOf(number);
   const payload = {
-    ...{ sessionId, owner: "cli", key: "agent:one:main", seq: number, at: AT },
+    sessionId,
+    owner: "cli",
+    key: "agent:one:main",
+    seq: number,
+    at: AT,
     reason: "idle" as const,
   };
   return publishEvent(bus, sessionEnded, { owner: "cli", sessionId }, payload, {
