@@ -27,10 +27,10 @@ export async function findLostEvents({
   readonly log: Log;
   readonly now: () => number;
 }): Promise<void> {
+  if (bus.status !== "connected") return;
   const server = bus.loneServer;
-  if (server === null || bus.status !== "connected") return;
   const nowMs = now();
-  if ((await unwritten.comparedWith()) !== server) {
+  if (server !== null && (await unwritten.comparedWith()) !== server) {
     let lost = 0;
     for await (const runs of unwritten.runs()) {
       const woken = await Promise.all(runs.map((run) => wakeIfLost(run, bus, wake)));
