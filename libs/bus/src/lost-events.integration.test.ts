@@ -217,6 +217,7 @@ test("a reading with other filters than before goes on behind an event that they
 test("several filters of which one begins long after the place miss nothing of the others", async () => {
   const [old, late, gone] = [newRun(), newRun(), newRun()];
   await publish(old, 1);
+  // A reading that goes on by a time begins a second before it: this event is to be older than that.
   await delay(1_200);
   await publish(gone, 1);
   const place = await lastPlace(gone);
