@@ -33,7 +33,7 @@ export async function shopServer() {
     }));
     return server;
   });
-  const shop = await switchableServer(modernAnswer([], handler));
+  const shop = await switchableServer(modernAnswer([], { handler }));
   return {
     url: shop.url,
     describe(text: string): void {

@@ -1,16 +1,22 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import {
   Client as ClientV2,
   StreamableHTTPClientTransport as TransportV2,
+  type CallToolResult,
 } from "@modelcontextprotocol/client";
+import { StdioClientTransport as StdioTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
 
 const world = await startProtocolsWorld();
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const { url, token } = world;
 const headersOf = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 const clientInfo = { name: "test", version: "1.0.0" };
@@ -209,6 +215,46 @@ test("what comes soon is answered as JSON, and what takes its time over a stream
   const [, told = "{}"] = /^data: (.*)$/m.exec(await late.text()) ?? [];
   assert.equal((JSON.parse(told) as { id?: string }).id, "c-1");
   await client.close();
+});
+
+test("a result with blocks that clients refuse reaches them at /mcp and from yard mcp serve: the tool has run", async () => {
+  const args = [fileOf("../../services/mcp-broker/test-fixtures/parrot-server.ts")];
+  await world.send("/mcp/servers", { id: "parrot", command: process.execPath, args });
+  const content = [
+    { type: "text", text: "done", annotations: null, _meta: null },
+    { type: "image", data: "aGk=" },
+    { type: "hologram", at: 3 },
+  ];
+  const line = JSON.stringify({ jsonrpc: "2.0", id: "$id", result: { content, _meta: null } });
+  const lines = [line.replace('"$id"', "$id")];
+  const serve = new ClientV2(clientInfo);
+  await serve.connect(
+    new StdioTransport({
+      command: process.execPath,
+      args: [fileOf("../../apps/cli/src/main.ts"), "mcp", "serve", "--tools", "all"],
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        SWITCHYARD_GATEWAY_URL: url,
+        SWITCHYARD_GATEWAY_TOKEN: token,
+        SWITCHYARD_SESSION_KEY: "desk",
+        SWITCHYARD_SIDE_EFFECTS_FILE: join(await testDirectory(), "effects.ndjson"),
+      },
+    }),
+  );
+  for (const client of [(await connectV1()).client, (await connectV2()).client, serve]) {
+    const call = { name: "mcp__parrot__say", arguments: { lines } };
+    // The two SDKs have types of their own for the same result.
+    const result = await until(
+      async () => (await client.callTool(call)) as CallToolResult,
+      ({ isError }) => isError !== true,
+    );
+    assert.deepEqual(result.content, [
+      { type: "text", text: "done" },
+      { type: "image", data: "aGk=", mimeType: "application/octet-stream" },
+      { type: "text", text: '{"type":"hologram","at":3}' },
+    ]);
+    await client.close();
+  }
 });
 
 test("without a credential a client is told where to look for one (RFC 9728)", async () => {

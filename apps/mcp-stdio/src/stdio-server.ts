@@ -6,6 +6,7 @@ import {
   type CallToolResult,
   type Tool,
 } from "@modelcontextprotocol/server";
+import { knownContent } from "@switchyard/contracts/content-blocks";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { recordSideEffect } from "@switchyard/service/side-effects";
 import {
@@ -203,11 +204,12 @@ function shownTool({ name, description, inputSchema }: Tool): Tool {
 
 function resultOf({ content, structuredContent, isError }: CallReply): CallToolResult {
   return {
-    content,
+    // A result that clients refuse would be a call that they make again.
+    content: knownContent(content),
     ...(typeof structuredContent === "object" &&
       structuredContent !== null && { structuredContent }),
     ...(isError && { isError }),
-  } as CallToolResult; // blocks are those of the tool, which its provider has checked
+  } as CallToolResult; // its blocks are of the protocol's types
 }
 
 function errorResult(text: string): CallToolResult {

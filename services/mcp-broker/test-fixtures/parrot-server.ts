@@ -1,10 +1,15 @@
 // A stdio server whose tool `say` writes the lines that it is told, `$id` standing for the call's own id. With the
-// argument `drips` its list, read again, has no end: a page each 100 ms.
+// argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it speaks 2026-07-28 alone.
 
 import { createInterface } from "node:readline";
 
 const answer = (id: unknown, result: object): void =>
   void process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+
+const refuse = (id: unknown, method: string): void => {
+  const error = { code: -32_601, message: `no ${method} here` };
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, error })}\n`);
+};
 
 /** Answers with something that is nested as deeply as the number at the end of a name. */
 function deep(id: unknown, name: string, result: (nested: string) => string): void {
@@ -15,13 +20,23 @@ function deep(id: unknown, name: string, result: (nested: string) => string): vo
 
 const tools = [{ name: "say", inputSchema: { type: "object" } }];
 const drips = process.argv[2] === "drips";
+const isModern = process.argv[2] === "modern";
+const complete = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
 let pages = 0;
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined || method === undefined) return undefined;
   switch (method) {
+    case "server/discover":
+      if (!isModern) return refuse(id, method);
+      return answer(id, {
+        ...complete,
+        supportedVersions: ["2026-07-28"],
+        capabilities: { tools: {} },
+      });
     case "initialize":
+      if (isModern) return refuse(id, method);
       return answer(id, {
         protocolVersion: "2025-06-18",
         capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
@@ -29,7 +44,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       });
     case "tools/list":
       pages += 1;
-      if (!drips || pages === 1) return answer(id, { tools });
+      if (!drips || pages === 1) return answer(id, { ...(isModern && complete), tools });
       return void setTimeout(() => answer(id, { tools: [], nextCursor: String(pages) }), 100);
     case "resources/read":
       return deep(

@@ -1,7 +1,12 @@
 // An HTTP server of the test's own process that notes what it is asked and changes what it is.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after } from "node:test";
@@ -49,14 +54,23 @@ const modern = createMcpHandler(() => {
   return server;
 });
 
+export interface ModernOptions {
+  readonly handler?: Pick<typeof modern, "fetch">;
+  /** Written as it is: the SDK would refuse to send what has not the form of the protocol. */
+  readonly callResult?: object | null;
+}
+
 /** Speaks 2026-07-28 through SDK v2. */
 export function modernAnswer(
   asked: string[],
-  handler: Pick<typeof modern, "fetch"> = modern,
+  { handler = modern, callResult = null }: ModernOptions = {},
 ): Answer {
   return async (request, response) => {
     const body = await text(request);
-    asked.push(methodOf(request, body));
+    const method = methodOf(request, body);
+    asked.push(method);
+    if (method === "tools/call" && callResult !== null)
+      return answerJson(response, body, { resultType: "complete", ...callResult });
     const reply = await handler.fetch(
       new Request(`http://127.0.0.1${request.url}`, {
         method: request.method ?? "GET",
@@ -71,7 +85,7 @@ export function modernAnswer(
 }
 
 /** Speaks 2025-06-18 and refuses everything newer, as a server of that time does. */
-export function legacyAnswer(asked: string[]): Answer {
+export function legacyAnswer(asked: string[], callResult: object = {}): Answer {
   return async (request, response) => {
     const body = await text(request);
     const method = methodOf(request, body);
@@ -81,6 +95,7 @@ export function legacyAnswer(asked: string[]): Answer {
       return response.writeHead(request.method === "POST" ? 400 : 405).end();
     const { id } = JSON.parse(body) as { id?: unknown };
     if (id === undefined) return response.writeHead(202).end();
+    if (method === "tools/call") return answerJson(response, body, callResult);
     const result =
       method === "initialize"
         ? {
@@ -89,9 +104,14 @@ export function legacyAnswer(asked: string[]): Answer {
             serverInfo: { name: "switched", version: "1" },
           }
         : { tools: [{ name: "echo", inputSchema: { type: "object" } }] };
-    response.writeHead(200, { "content-type": "application/json" });
-    return response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    return answerJson(response, body, result);
   };
+}
+
+function answerJson(response: ServerResponse, body: string, result: object): void {
+  const { id } = JSON.parse(body) as { id?: unknown };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
 }
 
 function methodOf(request: IncomingMessage, body: string): string {

@@ -8,8 +8,9 @@ import {
   listApprovals,
 } from "@switchyard/contracts/approvals";
 import { ApprovalRequired } from "@switchyard/contracts/approval-record";
+import { knownContent } from "@switchyard/contracts/content-blocks";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool, type ContentBlock } from "@switchyard/contracts/mcp";
 import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-calls";
 import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
@@ -196,15 +197,17 @@ function resultOf(
   server: string | null,
 ): CallToolResult {
   const { structuredContent, isError: failed } = reply;
-  const content = reply.content.map((block) =>
-    server !== null && block.type === "resource_link" && "uri" in block
-      ? { ...block, uri: addressOf(server, String(block.uri)) }
-      : block,
-  );
+  // A result that clients refuse would be a call that they make again.
+  const content = knownContent(reply.content).map((block) => addressed(block, server));
   return {
     content,
     ...(typeof structuredContent === "object" &&
       structuredContent !== null && { structuredContent }),
     ...(failed && { isError: true }),
-  } as CallToolResult; // blocks are the server's own, which the broker has checked
+  } as CallToolResult; // its blocks are of the protocol's types
+}
+
+function addressed(block: ContentBlock, server: string | null): ContentBlock {
+  if (server === null || block.type !== "resource_link") return block;
+  return { ...block, uri: addressOf(server, String(block["uri"])) };
 }

@@ -1,4 +1,3 @@
-import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract } from "@switchyard/contracts/mcp";
@@ -23,6 +22,7 @@ import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import { lineLength } from "../connection/request-lane.ts";
+import type { ToolResult } from "../normalise/tool-result.ts";
 import { isShallow, jsonBytes } from "../json/json-record.ts";
 import { admitCall, checkResult } from "./call-checks.ts";
 import { outcomeReply } from "./call-reply.ts";
@@ -229,7 +229,7 @@ function lost(
 }
 
 function toOutcome(
-  result: CallToolResult,
+  result: ToolResult,
   { durationMs, config }: { durationMs: number; config: ServerConfig | null },
 ): CallOutcome {
   const { content, structuredContent, isError = false } = result;
@@ -240,7 +240,7 @@ function toOutcome(
     if (bytes > limitBytes) return { kind: "too_large", bytes, limitBytes };
   }
   const whole = {
-    content,
+    content: [...content],
     isError,
     ...(structuredContent === undefined ? {} : { structuredContent }),
   };
@@ -253,7 +253,7 @@ const MOST_BYTES = 8;
 const SHALLOW = 100;
 
 /** The line that a result came in says that it is small enough, without writing it once more. */
-function isSurelySmall(result: CallToolResult, limitBytes: number): boolean {
+function isSurelySmall(result: ToolResult, limitBytes: number): boolean {
   const length = lineLength(result);
   if (length === null || length * MOST_BYTES > limitBytes) return false;
   return isShallow(result.content, SHALLOW) && isShallow(result.structuredContent, SHALLOW);

@@ -29,7 +29,7 @@ test("a malformed tool of a 2026-07-28 server over HTTP is left out and named, a
     return server;
   });
   const server = await switchableServer(() => undefined);
-  server.answer = modernAnswer(server.asked, handler);
+  server.answer = modernAnswer(server.asked, { handler });
   const broker = await world.startBroker({ servers: [{ id: "sloppy", url: server.url }] });
   const info = await broker.until("sloppy", ({ status }) => status === "connected");
   assert.equal(info.protocolVersion, "2026-07-28");

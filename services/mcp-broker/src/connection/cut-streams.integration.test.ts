@@ -34,7 +34,7 @@ function callOf(session: TestSession, tool: string, signal = new AbortController
 /** The words of an answer. */
 async function wordsOf(session: TestSession, tool: string): Promise<string> {
   const [first] = (await callOf(session, tool).result).content;
-  return first?.type === "text" ? first.text : "";
+  return first?.type === "text" ? String(first["text"]) : "";
 }
 
 const isLost = (error: unknown): boolean =>

@@ -175,3 +175,55 @@ test("http falls back to SSE exactly at 400, 404 and 405, and remembers it [A5, 
     assert.equal(gets.length > 0, [400, 404, 405].includes(status), String(status));
   }
 });
+
+test("a result that the SDK refuses reaches the caller with each transport and protocol: the tool has run", async () => {
+  const callResult = {
+    content: [
+      { type: "text", text: "done", annotations: null, _meta: null },
+      { type: "image", data: "aGk=" },
+      { type: "hologram", at: 3 },
+      { type: "text" },
+    ],
+    isError: null,
+  };
+  const line = JSON.stringify({ jsonrpc: "2.0", id: "$id", result: callResult });
+  const parrot = (...args: string[]) => ({
+    command: process.execPath,
+    args: [fixture("parrot-server.ts"), ...args],
+    lines: [line.replace('"$id"', "$id")],
+  });
+  const [newer, older] = [await switchableServer(() => {}), await switchableServer(() => {})];
+  newer.answer = modernAnswer(newer.asked, { callResult });
+  older.answer = legacyAnswer(older.asked, callResult);
+  for (const [id, { lines = [], ...declared }, version] of [
+    ["stdio-2025", parrot(), "2025-06-18"],
+    ["stdio-2026", parrot("modern"), "2026-07-28"],
+    ["http-2025", { url: older.url }, "2025-06-18"],
+    ["http-2026", { url: newer.url }, "2026-07-28"],
+  ] as [string, { lines?: string[] }, string][]) {
+    const session = await world.open({ id, ...declared });
+    assert.equal(session.protocolVersion, version, id);
+    const tool = session.tools[0]?.name ?? "";
+    const signal = new AbortController().signal;
+    const call = { tool, args: { lines }, timeoutMs: 10_000, signal };
+    const { content, isError } = await session.callTool(call);
+    assert.deepEqual(
+      [content, isError],
+      [
+        [
+          { type: "text", text: "done" },
+          { type: "image", data: "aGk=", mimeType: "application/octet-stream" },
+          { type: "hologram", at: 3 },
+          { type: "text", text: '{"type":"text"}' },
+        ],
+        false,
+      ],
+      id,
+    );
+    await session.callTool(call);
+    // Once for the connection, and not for each call.
+    const about = session.troubles.filter((trouble) => trouble.includes("/content/0/annotations"));
+    assert.equal(about.length, 1, id);
+    await session.close();
+  }
+});

@@ -19,7 +19,7 @@ async function textOf(
   const { content } = await session.callTool({ tool, args, timeoutMs: 10_000, signal });
   const [first] = content;
   assert.equal(first?.type, "text");
-  return first?.type === "text" ? first.text : "";
+  return first?.type === "text" ? String(first["text"]) : "";
 }
 
 /** Lists, calls, and hears the progress of a call. */

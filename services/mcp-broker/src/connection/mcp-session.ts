@@ -1,9 +1,6 @@
 import {
   LOG_LEVEL_META_KEY,
-  SdkError,
-  SdkErrorCode,
   StreamableHTTPClientTransport,
-  type CallToolResult,
   type Client,
   type RequestMethod,
   type RequestOptions,
@@ -11,15 +8,18 @@ import {
   type Tool,
 } from "@modelcontextprotocol/client";
 import { inSpan, type SpanFacts } from "@switchyard/bus/tracing";
+import type { ContentFinding } from "@switchyard/contracts/content-blocks";
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
 import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
 import { watchHealth } from "./session-health.ts";
-import { callResult } from "./call-result.ts";
+import { normalToolResult, type ToolResult } from "../normalise/tool-result.ts";
+import { anyResult, uncarriedResult } from "./carried-result.ts";
 import type { RequestLane, RequestLimits } from "./request-lane.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
@@ -38,7 +38,7 @@ export interface McpSession {
   /** What the server tells a model about how to use it. */
   readonly instructions: string | null;
   /** Rejects with what the SDK throws; see `call-failure.ts`. */
-  callTool(call: ToolCall): Promise<CallToolResult>;
+  callTool(call: ToolCall): Promise<ToolResult>;
   /** Any other request of the specification, answered with its whole result; rejects as `callTool` does. */
   request(request: SessionRequest): Promise<Readonly<Record<string, unknown>>>;
   /**
@@ -163,7 +163,10 @@ export function keepSession(
     refreshTools: () => refresh.now(),
     ...describeServer(client),
     isStateless: isStateless(client, config),
-    ...requests(client, link.lane, (call) => health.during(call)),
+    ...requests(client, link.lane, {
+      during: (call) => health.during(call),
+      onFindings: findingReporter((problem) => events.onTrouble(show(problem))),
+    }),
     watchResources: (uris) => changes.watchResources(uris),
     async rootsChanged() {
       if (!isModern(client)) await client.sendRootsListChanged();
@@ -204,7 +207,13 @@ function describeServer(
 function requests(
   client: Client,
   lane: RequestLane | null,
-  during: <T>(call: () => Promise<T>) => Promise<T>,
+  {
+    during,
+    onFindings,
+  }: {
+    readonly during: <T>(call: () => Promise<T>) => Promise<T>;
+    readonly onFindings: (tool: string, findings: readonly ContentFinding[]) => void;
+  },
 ): Pick<McpSession, "callTool" | "request" | "wantLogs"> {
   let level: LogLevel | null = null;
   // A server that traces, too, goes on with the trace: https://modelcontextprotocol.io/community/seps/414
@@ -213,6 +222,20 @@ function requests(
     const logged = { [LOG_LEVEL_META_KEY]: level };
     return { _meta: traceparent === undefined ? logged : { ...logged, traceparent } };
   };
+  const send = async (
+    params: { readonly name: string; readonly arguments: Record<string, unknown> },
+    definition: ToolCall["definition"],
+    limits: RequestLimits,
+  ): Promise<JsonRecord> => {
+    const options = requestOptions(limits);
+    // Only the SDK's own method puts arguments into headers, which only 2026-07-28 knows.
+    if (isModern(client))
+      return during(() => client.callTool(params, { ...options, ...definitionOption(definition) }));
+    const method = "tools/call";
+    if (lane === null) return during(() => client.request({ method, params }, anyResult, options));
+    const result = await lane.request({ method, params, ...limits });
+    return isRecord(result) ? result : {}; // the transport passes objects alone
+  };
   return {
     wantLogs(wanted) {
       if (!isModern(client)) return false;
@@ -220,19 +243,13 @@ function requests(
       return true;
     },
     callTool: ({ tool, args, definition, ...options }) =>
-      inSpan(callSpan(tool), ({ traceparent }) => {
+      inSpan(callSpan(tool), async ({ traceparent }) => {
         const params = { name: tool, arguments: { ...args }, ...metaOf(traceparent) };
-        // Only the SDK's own method puts arguments into headers, which only 2026-07-28 knows.
-        if (isModern(client))
-          return during(() =>
-            client.callTool(params, {
-              ...requestOptions(options),
-              ...definitionOption(definition),
-            }),
-          );
-        if (lane !== null) return callOnLane(lane, params, options);
-        const request = { method: "tools/call", params };
-        return during(() => client.request(request, callResult, requestOptions(options)));
+        const { result, findings } = normalToolResult(
+          uncarriedResult(await send(params, definition, options)),
+        );
+        onFindings(tool, findings);
+        return result;
       }),
     request: ({ method, params = {}, ...options }) =>
       during(() =>
@@ -241,18 +258,22 @@ function requests(
   };
 }
 
-async function callOnLane(
-  lane: RequestLane,
-  params: Readonly<Record<string, unknown>>,
-  limits: RequestLimits,
-): Promise<CallToolResult> {
-  const method = "tools/call";
-  const read = callResult["~standard"].validate(await lane.request({ method, params, ...limits }));
-  // It answers at once; the type allows schemas that do not.
-  const checked = read instanceof Promise ? await read : read;
-  if (checked.issues === undefined) return checked.value;
-  const [issue] = checked.issues;
-  throw new SdkError(SdkErrorCode.InvalidResult, `Invalid result for ${method}: ${issue?.message}`);
+/** So many different findings of one connection are reported; a server may make up a new one in each result. */
+const MAX_FINDINGS = 100;
+
+/** Reports each finding about a tool's results once for the connection. */
+function findingReporter(
+  report: (problem: string) => void,
+): (tool: string, findings: readonly ContentFinding[]) => void {
+  const reported = new Set<string>();
+  return (tool, findings) => {
+    for (const { pointer, problem } of findings) {
+      const text = `result of tool ${tool}, ${pointer}: ${problem}`;
+      if (reported.has(text) || reported.size >= MAX_FINDINGS) continue;
+      reported.add(text);
+      report(text);
+    }
+  };
 }
 
 /** Named after https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/ */

@@ -6,8 +6,10 @@ import {
   SdkErrorCode,
   serializeMessage,
   type JSONRPCMessage,
+  type RequestId,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { carriedResult } from "./carried-result.ts";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { MessageLines } from "./message-lines.ts";
 import { RequestLane } from "./request-lane.ts";
@@ -43,6 +45,7 @@ export interface StdioTransportOptions extends Program {
 }
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
+const CANCELLED = "notifications/cancelled";
 const DEFAULT_GRACE_MS = 2_000;
 /** What a server may leave unread on its stdin. All of it is kept in memory meanwhile. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -64,6 +67,8 @@ export class StdioTransport implements Transport {
   readonly #ignored = new TailBuffer(IGNORED_BYTES);
   readonly #brake = createMessageBrake();
   readonly #stderrBrake = createMessageBrake();
+  /** Tool calls under way: their results are not for the SDK's schemas. */
+  readonly #calls = new Set<RequestId>();
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
   #isGathering = false;
@@ -130,7 +135,7 @@ export class StdioTransport implements Transport {
       this.#breakOff(reason);
       return Promise.reject(new SdkError(SdkErrorCode.NotConnected, reason));
     }
-    if ("method" in message && "id" in message) this.#brake.expect();
+    this.#noteSent(message);
     this.#gather(stdin);
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
@@ -249,11 +254,27 @@ export class StdioTransport implements Transport {
   #pass(message: JSONRPCMessage, length: number): void {
     try {
       const answer = wellFormedAnswer(message);
-      if (!this.lane.take(answer, length)) this.onmessage?.(answer);
+      if (!this.lane.take(answer, length)) this.onmessage?.(this.#carried(answer));
     } catch (error) {
       this.#ignoredLines += 1;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  #noteSent(message: JSONRPCMessage): void {
+    if ("method" in message && "id" in message) this.#brake.expect();
+    if (!("method" in message)) return;
+    const { method, params } = message;
+    if ("id" in message && method === "tools/call") this.#calls.add(message.id);
+    // What is not an id is not in the set.
+    if (method === CANCELLED) this.#calls.delete(params?.["requestId"] as RequestId);
+  }
+
+  /** The answer to a tool call of the protocol layer, which makes those of 2026-07-28. */
+  #carried(message: JSONRPCMessage): JSONRPCMessage {
+    if ("method" in message || message.id === undefined || !this.#calls.delete(message.id))
+      return message;
+    return "result" in message ? { ...message, result: carriedResult(message.result) } : message;
   }
 
   /** Reports the end first and ends the process after: nobody waits for a server that hangs. */

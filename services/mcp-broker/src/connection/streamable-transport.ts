@@ -15,6 +15,7 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
+import { carriedResult } from "./carried-result.ts";
 
 /** A server may ask to be polled at once, again and again. */
 const MIN_RESUME_MS = 100;
@@ -25,6 +26,7 @@ const MAX_RESUME_MS = 2 ** 31 - 1;
 const ACCEPTED = 202;
 
 interface OpenRequest {
+  readonly method: string;
   /** Nothing is waited for any more. */
   settle(): void;
   /** Ends its stream, and the attempts to resume it. */
@@ -112,7 +114,8 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     // 2026-07-28 cancels by ending the stream itself; before it the stream would stay open.
     const signal = options.requestSignal ?? own.signal;
     signal.addEventListener("abort", () => resolve(), { once: true });
-    this.#open.set(request.id, { settle: resolve, giveUp: () => own.abort() });
+    const { id, method } = request;
+    this.#open.set(id, { method, settle: resolve, giveUp: () => own.abort() });
     const post: Post = { status: 0, isStream: false };
     try {
       await posting.run(post, () =>
@@ -126,13 +129,17 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
       if (!post.isStream || post.status === ACCEPTED) reject(unanswered(post.status));
       await promise;
     } finally {
-      this.#open.delete(request.id);
+      this.#open.delete(id);
     }
   }
 
   #hear(message: JSONRPCMessage): void {
     if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
-    if (message.id !== undefined) this.#open.get(message.id)?.settle();
+    const request = message.id === undefined ? undefined : this.#open.get(message.id);
+    // The protocol layer looks at the same message after this.
+    if (request?.method === "tools/call" && "result" in message)
+      message.result = carriedResult(message.result);
+    request?.settle();
   }
 
   /** The end of a stream is told in the same turn as the error that ended it. */

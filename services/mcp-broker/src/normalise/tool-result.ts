@@ -1,0 +1,67 @@
+import {
+  cleanContent,
+  type CleanContent,
+  type ContentFinding,
+} from "@switchyard/contracts/content-blocks";
+import type { JsonRecord } from "../json/json-record.ts";
+
+/** What a tool answered, in the form that MCP prescribes. */
+export interface ToolResult {
+  readonly content: CleanContent["content"];
+  /** Missing: the tool has none. */
+  readonly structuredContent?: unknown;
+  /** Missing: false. */
+  readonly isError?: boolean;
+}
+
+export interface NormalResult {
+  /** The object that came in when nothing had to be changed. */
+  readonly result: ToolResult;
+  readonly findings: readonly ContentFinding[];
+}
+
+/**
+ * The result of `tools/call` from what a server answered. The tool has run by then, so an answer is never refused for its form:
+ * a caller that got an error would run the tool again. `null` in the place of an optional member is dropped, and `content` is
+ * repaired block by block.
+ */
+export function normalToolResult(raw: JsonRecord): NormalResult {
+  const { structuredContent, isError, _meta: meta } = raw;
+  const { content, findings: ofContent } = contentOf(raw);
+  const findings = [...ofContent];
+  const isFlag = isError === undefined || typeof isError === "boolean";
+  const failed = isFlag ? isError : isTruthy(isError);
+  if (!isFlag)
+    findings.push({ pointer: "/isError", problem: `it is not a boolean; read as ${failed}` });
+  if (meta === null) findings.push({ pointer: "/_meta", problem: "it is null; left out" });
+  if (structuredContent === null)
+    findings.push({ pointer: "/structuredContent", problem: "it is null; left out" });
+  if (findings.length === 0 && content === raw["content"])
+    return { result: raw as unknown as ToolResult, findings }; // each member was looked at
+  const result = {
+    content,
+    ...(structuredContent !== null && structuredContent !== undefined && { structuredContent }),
+    ...(failed !== undefined && { isError: failed }),
+  };
+  return { result, findings };
+}
+
+/** A failure must not become a success because a server wrote 1 or "true". */
+function isTruthy(value: unknown): boolean {
+  return Boolean(value) && value !== "false" && value !== "0";
+}
+
+/** Servers of 2024-10-07 answer with `toolResult`, which may be anything. */
+function contentOf({ content, toolResult }: JsonRecord): CleanContent {
+  if (content !== undefined || toolResult === undefined) return cleanContent(content);
+  const text = typeof toolResult === "string" ? toolResult : jsonText(toolResult);
+  return { content: [{ type: "text", text }], findings: [] };
+}
+
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return "[nested too deeply to be passed on]";
+  }
+}
