@@ -204,7 +204,8 @@ const email: Provider = {
     ];
     const parsed = await simpleParser(mail.join("\r\n"));
     const facts = { ownAddress: "yard@example.org", authservId: undefined, uidKey: "1.7" };
-    return emailMessage(parsed, facts);
+    const read = emailMessage(parsed, facts);
+    return "message" in read ? read.message : null;
   },
 };
 

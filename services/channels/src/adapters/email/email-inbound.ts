@@ -26,8 +26,12 @@ interface Reading {
   readonly kit: AdapterKit;
   readonly config: EmailConfig;
   readonly sink: InboundSink;
-  /** The subject of a thread, for the answer. */
-  onSubject(this: void, thread: string, subject: string): void;
+  /** The subject of a sender's thread, for the answer. */
+  onSubject(
+    this: void,
+    thread: { readonly sender: string; readonly threadId: string },
+    subject: string,
+  ): void;
 }
 
 /** One IMAP connection: new mail from the cursor on, each stored before the cursor moves behind it. */
@@ -137,15 +141,17 @@ async function take(
   if (mail === undefined) return; // removed meanwhile
   const { simpleParser } = await import("mailparser");
   const parsed = await simpleParser(mail, { skipImageLinks: true });
-  const message = emailMessage(parsed, {
+  const read = emailMessage(parsed, {
     ownAddress: config.address,
     authservId: config.authservId,
     uidKey: `${uidValidity}.${uid}`,
   });
-  if (message === null)
-    return kit.log.info({ uid }, "mail is not answered: automatic, our own, or not authenticated");
-  if (parsed.subject) onSubject(message.threadId ?? message.messageId, parsed.subject);
-  await sink.accept(message);
+  if ("ignored" in read) return kit.log.info({ uid, reason: read.ignored }, "mail is not answered");
+  const { message } = read;
+  const outcome = await sink.accept(message);
+  const { threadId = message.messageId, sender } = message;
+  if (parsed.subject && outcome !== "ignored")
+    onSubject({ sender: sender.id, threadId }, parsed.subject);
 }
 
 function nothing(): void {}

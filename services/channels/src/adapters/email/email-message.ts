@@ -1,7 +1,14 @@
 import type { Attachment, ParsedMail } from "mailparser";
+import { ProviderId } from "@switchyard/contracts/channel-address";
 import type { IncomingMessage } from "../adapter.ts";
+import { problemOfProof, senderOf } from "./mail-sender.ts";
 
-/** What of a mail is a message for an agent: null for automatic mail, which would be answered for ever, and for forged one. */
+export type ReadMail =
+  | { readonly message: IncomingMessage }
+  /** Why it is no message for an agent. */
+  | { readonly ignored: string };
+
+/** What of a mail is a message for an agent. Automatic mail is not, which would be answered for ever, and neither is forged mail. */
 export function emailMessage(
   mail: ParsedMail,
   {
@@ -9,29 +16,46 @@ export function emailMessage(
     authservId,
     uidKey,
   }: { ownAddress: string; authservId: string | undefined; uidKey: string },
-): IncomingMessage | null {
-  const from = mail.from?.value[0];
-  const sender = from?.address?.toLowerCase();
-  if (sender === undefined || sender === ownAddress.toLowerCase() || isAutomatic(mail, sender))
-    return null;
-  if (authservId !== undefined && !isGenuine(mail, authservId)) return null;
-  const messageId = mail.messageId ?? `<${uidKey}@without-message-id>`;
-  const references = [mail.references ?? []].flat();
-  const first = references[0] ?? mail.inReplyTo;
+): ReadMail {
+  const sender = senderOf(mail.headerLines);
+  if (sender === null || !isProviderId(sender.address))
+    return { ignored: "From is not exactly one address" };
+  const { address, domain } = sender;
+  if (address === ownAddress.toLowerCase()) return { ignored: "it is our own" };
+  if (isAutomatic(mail, address)) return { ignored: "it is automatic" };
+  const problem =
+    authservId === undefined ? null : problemOfProof(mail.headerLines, { authservId, domain });
+  if (problem !== null) return { ignored: `not authenticated: ${problem}` };
+  const name = nameOf(mail);
+  const messageId = [mail.messageId].find(isProviderId) ?? `<${uidKey}@without-message-id>`;
+  const inReplyTo = [mail.inReplyTo].find(isProviderId);
+  const first = [...[mail.references ?? []].flat(), inReplyTo].find(isProviderId);
   const body = withoutQuotes(mail.text ?? "");
-  return {
-    target: { kind: "user", id: sender },
+  const message = {
+    target: { kind: "user", id: address },
     threadId: first ?? messageId,
     messageId,
-    dedupeKey: messageId,
-    sender: { id: sender, ...(from?.name && { name: from.name }) },
+    // Anybody can write any Message-ID: nobody's mail may be taken for a repeat of another sender's.
+    dedupeKey: JSON.stringify([address, messageId]),
+    sender: { id: address, ...(name !== "" && { name }) },
     // The subject says what a conversation is about; later it only repeats itself.
     text: first === undefined && mail.subject ? `${mail.subject}\n\n${body}` : body,
     attachments: mail.attachments.filter((file) => !file.related).map(attachmentOf),
-    ...(mail.inReplyTo !== undefined && { replyToMessageId: mail.inReplyTo }),
+    ...(inReplyTo !== undefined && { replyToMessageId: inReplyTo }),
     mentionsAccount: true,
     writtenAt: mail.date ?? new Date(),
-  };
+  } satisfies IncomingMessage;
+  return { message };
+}
+
+/** Beside the one address; a header that is read in another way than ours has no name. */
+function nameOf({ from }: ParsedMail): string {
+  const [only, ...more] = from?.value ?? [];
+  return more.length === 0 ? (only?.name ?? "") : "";
+}
+
+function isProviderId(id: string | undefined): id is string {
+  return ProviderId.safeParse(id).success;
 }
 
 function attachmentOf(file: Attachment) {
@@ -48,16 +72,6 @@ function isAutomatic(mail: ParsedMail, sender: string): boolean {
     return true;
   if (header(mail, "return-path") === "<>") return true;
   return /^(mailer-daemon|postmaster|no-?reply|do-?not-?reply)[@+]/.test(sender);
-}
-
-/** The topmost result is of the server that received the mail; those below it may have been written by the sender. */
-function isGenuine(mail: ParsedMail, authservId: string): boolean {
-  const line = mail.headerLines.find(({ key }) => key === "authentication-results")?.line ?? "";
-  const [name = "", ...results] = line.slice(line.indexOf(":") + 1).split(";");
-  return (
-    name.trim().split(/\s/)[0]?.toLowerCase() === authservId.toLowerCase() &&
-    results.some((result) => /^dmarc\s*=\s*pass\b/i.test(result.trim()))
-  );
 }
 
 function header(mail: ParsedMail, name: string): string {

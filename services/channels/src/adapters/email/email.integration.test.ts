@@ -148,7 +148,10 @@ suite("email", () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.push({ "Message-ID": "<a@x.test>", Subject: "Tea" }, "When?");
-    await sink.texts(1);
+    // Nobody names the thread of somebody else.
+    const meddling = { From: "mal@x.test", References: "<a@x.test>", Subject: "Re: Pay at once" };
+    server.push(meddling, "Hello");
+    await sink.texts(2);
     const file = { name: "a.txt", mimeType: "text/plain", bytes: Buffer.from("abc"), sha256: "" };
     const sent = await adapter.send(
       outgoing("email", "ada@example.test", {

@@ -47,9 +47,13 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
   const subjects = new Map<string, string>();
   let done: Promise<void> | undefined;
 
-  function remember(thread: string, subject: string): void {
-    subjects.delete(thread);
-    subjects.set(thread, subject);
+  function remember(
+    { sender, threadId }: { readonly sender: string; readonly threadId: string },
+    subject: string,
+  ): void {
+    const key = subjectKey(sender, threadId);
+    subjects.delete(key);
+    subjects.set(key, subject);
     const [oldest] = subjects.keys();
     if (subjects.size > MAX_SUBJECTS && oldest !== undefined) subjects.delete(oldest);
   }
@@ -57,7 +61,7 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
   function subjectOf({ address, text }: OutgoingMessage): string {
     if (address.threadId === undefined)
       return (text.trim().split("\n")[0] ?? "").slice(0, 100) || "Message";
-    const subject = subjects.get(address.threadId) ?? "your message";
+    const subject = subjects.get(subjectKey(address.target.id, address.threadId)) ?? "your message";
     return /^re:/i.test(subject) ? subject : `Re: ${subject}`;
   }
 
@@ -120,6 +124,11 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
       await done;
     },
   };
+}
+
+/** By sender and thread: anybody can name the messages of another's thread. */
+function subjectKey(sender: string, threadId: string): string {
+  return `${sender} ${threadId}`;
 }
 
 /** The same for each attempt at the same mail, so a mail that came twice is seen as one by programs that look. */
