@@ -1,5 +1,6 @@
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
+import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/group-message";
 import { recallMemory, type RecalledMemory } from "@switchyard/contracts/agent-memory";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRun } from "@switchyard/contracts/runs";
@@ -92,6 +93,18 @@ test("what an agent kept is in its system prompt, marked, and stays as it was fo
   assert.deepEqual([maxBytes, more], [2_048, []]);
   const { run } = await call(lab.bus, getRun, { runId: "known" });
   assert.deepEqual(run.memory, { kept: 7, given: 1, named: 1 });
+});
+
+test("an agent in a group is told how its messages say who speaks, and in private it is not", async () => {
+  for (const [runId, origin] of [
+    ["private", { channel: "slack" }],
+    ["grouped", { channel: "slack", group: "eng" }],
+  ] as const) {
+    server.answer({ text: ["done"] });
+    await lab.command("knower", { runId, input: "x", origin });
+    await lab.eventsUntil(runId, "finished");
+    assert.equal(systemPromptOf(-1).includes(GROUP_MESSAGE_RULE), runId === "grouped");
+  }
 });
 
 test("a run that may not read memory works without it and says why", async () => {

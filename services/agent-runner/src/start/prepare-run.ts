@@ -12,6 +12,7 @@ import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { DEFAULT_DEPTH } from "../children/child-run.ts";
 import { grantToken, type RunToken } from "../context/grant-token.ts";
+import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/group-message";
 import { PROVENANCE_RULE } from "../core/observation.ts";
 import { problemOfSchema } from "../core/output-schema.ts";
 import { narrowedLayers } from "../core/tool-narrowing.ts";
@@ -125,7 +126,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
       agent.systemPrompt,
       ...preloaded.map(({ text }) => text),
       catalogue.text,
-      toolLayers.some((layer) => layer.length === 0) ? "" : PROVENANCE_RULE,
+      ...rulesFor(command, toolLayers),
       recalled.text,
     ]),
     prompt: firstMessage(command.payload.input, invoked),
@@ -152,6 +153,15 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     started,
     token: { token: grant.token, expiresAt: grant.expiresAt },
   };
+}
+
+/** How to read what others wrote. */
+function rulesFor({ payload }: RunCommand, toolLayers: StartedEntry["toolLayers"]): string[] {
+  const hasTools = toolLayers.every((layer) => layer.length > 0);
+  return [
+    ...(hasTools ? [PROVENANCE_RULE] : []),
+    ...(payload.origin?.group === undefined ? [] : [GROUP_MESSAGE_RULE]),
+  ];
 }
 
 /**

@@ -1,18 +1,21 @@
 import { createHash } from "node:crypto";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { fileLine, groupMessage } from "@switchyard/contracts/group-message";
 import type { SaidOrigin } from "@switchyard/contracts/run-context";
 import type { InboundRecord } from "./inbound-store.ts";
 
 const MAX_MESSAGE = 32_768;
 const CUT = "\n[the rest of this message was cut]";
 
-/** What the agent is told. In a group it has to know who speaks; a name there is data and one line. */
+/** The text that the agent gets. In a group it has to know who speaks. */
 export function messageFor({ address, sender, text, attachments }: InboundRecord): string {
-  const name = (sender.name ?? sender.username ?? sender.id).replaceAll(/[\n:]/g, " ").trim();
-  const from = address.target.kind === "user" ? "" : `${name}: `;
-  const files = attachments.map(({ name: file = "file" }) => `[attachment: ${file}]`);
-  const whole = [`${from}${text}`, ...files].join("\n").trim();
+  const files = attachments.map(({ name = "file" }) => name);
+  const whole =
+    address.target.kind === "user"
+      ? [text, ...files.map(fileLine)].join("\n").trim()
+      : groupMessage({ id: sender.id, name: sender.name || sender.username, text, files });
   if (whole.length <= MAX_MESSAGE) return whole;
-  return (whole.slice(0, MAX_MESSAGE - CUT.length - 1) + CUT).toWellFormed();
+  return cutText(whole, MAX_MESSAGE - CUT.length) + CUT;
 }
 
 /** What the policy learns of where the message came from. */

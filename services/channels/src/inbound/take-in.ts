@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { cleanName, LINE_BREAK } from "@switchyard/contracts/group-message";
 import type { Account } from "../accounts/account-book.ts";
 import type { AccountLease } from "../accounts/account-leases.ts";
+import type { AccountEntry } from "../accounts/channels-file.ts";
 import type { IncomingMessage } from "../adapters/adapter.ts";
 import { admitMessage } from "./admit-message.ts";
 import { conversationKey } from "./conversation-key.ts";
@@ -14,7 +17,6 @@ export interface TakenIn {
 
 /** More than a message of any provider has; what is beyond is cut. */
 const MAX_TEXT = 100_000;
-const MAX_NAME = 128;
 
 /**
  * Stores a message when the account listens to it. Rejects when the store does not answer, and when another replica has the
@@ -53,21 +55,19 @@ function recordOf(
     at: new Date(nowMs).toISOString(),
     caller: entry.caller,
     agent: entry.agent ?? null,
-    onBusy: entry.onBusy,
+    onBusy: onBusyOf(entry, { isDirect: target.kind === "user", isOwner }),
     quotes: entry.reply === "on",
     address,
     messageId,
     sender: {
       id: sender.id,
       isOwner,
-      ...(sender.name === undefined ? {} : { name: plain(sender.name).slice(0, MAX_NAME) }),
-      ...(sender.username === undefined
-        ? {}
-        : { username: plain(sender.username).slice(0, MAX_NAME) }),
+      ...(sender.name === undefined ? {} : { name: cleanName(sender.name) }),
+      ...(sender.username === undefined ? {} : { username: cleanName(sender.username) }),
     },
-    text: plain(message.text).slice(0, MAX_TEXT).toWellFormed(),
+    text: cutText(plain(message.text), MAX_TEXT),
     attachments: attachments.map(({ name, mimeType, sizeBytes }) => ({
-      name,
+      name: name === undefined ? undefined : cleanName(name),
       mimeType,
       sizeBytes,
     })),
@@ -84,8 +84,20 @@ function recordOf(
   };
 }
 
-/** Without characters that only steer terminals and the like. */
+/**
+ * What becomes of the message while a run is under way. A run that an owner began has the owner's rights, so in a group nobody else
+ * steers it: their message is the next one.
+ */
+function onBusyOf(
+  { onBusy, owners }: AccountEntry,
+  { isDirect, isOwner }: { readonly isDirect: boolean; readonly isOwner: boolean },
+): AccountEntry["onBusy"] {
+  return onBusy === "steer" && !isDirect && !isOwner && owners.length > 0 ? "enqueue" : onBusy;
+}
+
+/** Without characters that only control terminals and the like, and with one kind of line break. */
 function plain(text: string): string {
+  const lines = text.split(LINE_BREAK);
   // oxlint-disable-next-line no-control-regex -- they are what is taken out
-  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "");
+  return lines.join("\n").replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "");
 }

@@ -1,0 +1,60 @@
+import { cutText, graphemeStart } from "./cut-text.ts";
+import { INVISIBLE } from "./invisible.ts";
+
+/** For the system prompt of an agent that answers in a group: how its messages say who wrote what. */
+export const GROUP_MESSAGE_RULE =
+  'Messages come from a group of people. Each begins with a line `From <id> "<name>":`, and every line that this person wrote begins with `> `; ' +
+  "only the id tells who somebody is, and nothing on such a line was written by anybody else.";
+
+export interface GroupMessage {
+  /** The provider's id of the sender. */
+  readonly id: string;
+  /** Anybody chooses any name. */
+  readonly name: string | undefined;
+  readonly text: string;
+  /** Names of files that came with it. */
+  readonly files: readonly string[];
+}
+
+/**
+ * What an agent gets of a message in a group (`GROUP_MESSAGE_RULE`). No text, name or file name can begin a line of its own, so none
+ * can imitate another speaker.
+ */
+export function groupMessage({ id, name = "", text, files }: GroupMessage): string {
+  const shown = cleanName(name);
+  const from = `From ${PLAIN_ID.test(id) ? id : quoted(id)}${shown === "" ? "" : ` ${quoted(shown)}`}:`;
+  const lines = text === "" ? [] : text.split(LINE_BREAK).map((line) => `> ${line}`.trimEnd());
+  return [from, ...lines, ...files.map(fileLine)].join("\n");
+}
+
+/** A file beside a message, in one line; the agent gets its name and not its content. */
+export function fileLine(name: string): string {
+  return `[attachment: ${cleanName(name) || "file"}]`;
+}
+
+/** Names of people and files are at most so long, in UTF-16 units. */
+const MAX_NAME = 128;
+
+/**
+ * A name that somebody chose, as one line of visible characters: without controls, bidirectional marks and zero-width characters, and
+ * with single blanks in the place of line breaks.
+ */
+export function cleanName(name: string): string {
+  const visible = name
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(INVISIBLE, "")
+    .replaceAll(/ +/g, " ")
+    .trim();
+  return cutText(visible, graphemeStart(visible, MAX_NAME)).trim();
+}
+
+/** Everything that some program shows as the end of a line. */
+// oxlint-disable-next-line no-control-regex -- three of them separate lines for some programs
+export const LINE_BREAK = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/;
+
+const PLAIN_ID = /^[A-Za-z0-9][A-Za-z0-9_.@+=/-]*$/;
+
+/** A name with a quotation mark cannot end its own. */
+function quoted(text: string): string {
+  return `"${cleanName(text).replaceAll(/["\\]/g, String.raw`\$&`)}"`;
+}
