@@ -2,6 +2,7 @@ import type { REST } from "@discordjs/rest";
 import type { Address } from "@switchyard/contracts/channel-address";
 import { z } from "zod";
 import { type AdapterCall, ChannelError } from "../adapter.ts";
+import { LinkPreviews } from "../link-previews.ts";
 import { discordError } from "./discord-error.ts";
 
 const REQUEST_MS = 30_000;
@@ -10,6 +11,7 @@ export const DiscordConfig = z.strictObject({
   /** Of the application's page Bot. */
   token: z.string().min(16),
   api: z.url().default("https://discord.com/api"),
+  linkPreviews: LinkPreviews,
 });
 export type DiscordConfig = z.infer<typeof DiscordConfig>;
 

@@ -19,10 +19,11 @@ suite("discord", () => {
   let stop: AbortController;
   const lines: string[][] = [];
 
-  const open = () => {
+  const open = (more: object = {}) => {
     const kit = adapterKit("discord", cursor);
     lines.push(kit.lines);
-    return discord.create(discord.config.parse({ token: server.token, api: server.api }), kit);
+    const { token, api } = server;
+    return discord.create(discord.config.parse({ token, api, ...more }), kit);
   };
   beforeEach(async () => {
     server = await startDiscordServer();
@@ -146,7 +147,7 @@ suite("discord", () => {
     const fields = server.calls[0]?.fields;
     assert.ok(String(fields?.["nonce"]).length <= 25);
     assert.deepEqual(fields?.["allowed_mentions"], { parse: ["users"], replied_user: true });
-    assert.equal(fields?.["flags"], 4096);
+    assert.equal(fields?.["flags"], 4096 + 4, "silent, and without previews");
 
     const file = { name: "a.txt", mimeType: "text/plain", bytes: Buffer.from("abc"), sha256: "" };
     await adapter.send(
@@ -166,6 +167,11 @@ suite("discord", () => {
       adapterCall(20_000, "b".repeat(32)),
     );
     assert.equal(server.calls.at(-1)?.path, "channels/742/messages");
+    assert.equal(server.calls.at(-1)?.fields["flags"], 4);
+    const showing = open({ linkPreviews: true });
+    await showing.send(outgoing("discord", "100"), adapterCall(20_000, "c".repeat(32)));
+    assert.equal(server.calls.at(-1)?.fields["flags"], undefined);
+    await showing.close();
     await assert.rejects(adapter.send(outgoing("discord", "general"), adapterCall()), {
       code: "invalid_target",
     });

@@ -12,6 +12,8 @@ import { discordClient, DiscordConfig, snowflake } from "./discord-client.ts";
 import { discordProblem } from "./discord-error.ts";
 import { discordInbound } from "./discord-inbound.ts";
 
+/** https://docs.discord.com/developers/resources/message#message-object-message-flags */
+const SUPPRESS_EMBEDS = 1 << 2;
 const SUPPRESS_NOTIFICATIONS = 1 << 12;
 
 const capabilities: Capabilities = {
@@ -56,6 +58,8 @@ function create(config: DiscordConfig, kit: AdapterKit): ChannelAdapter {
 
     async send({ address, text, attachments, replyToMessageId, silent }, call) {
       const channel = await channelOf(address, call);
+      const flags =
+        (silent ? SUPPRESS_NOTIFICATIONS : 0) + (config.linkPreviews ? 0 : SUPPRESS_EMBEDS);
       const body = {
         ...(text !== "" && { content: text }),
         // At most 25 characters: 128 bits to the base of 36.
@@ -69,7 +73,7 @@ function create(config: DiscordConfig, kit: AdapterKit): ChannelAdapter {
             fail_if_not_exists: false,
           },
         }),
-        ...(silent && { flags: SUPPRESS_NOTIFICATIONS }),
+        ...(flags > 0 && { flags }),
       };
       const files = attachments.map((file) => ({
         name: file.name,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { LinkPreviews } from "../link-previews.ts";
 
 export const SlackConfig = z.strictObject({
   /** xoxb-…, of the page "OAuth & Permissions". */
@@ -11,5 +12,6 @@ export const SlackConfig = z.strictObject({
   /** For the Events API over HTTP, instead of socket mode. */
   signingSecret: z.string().min(16).optional(),
   apiUrl: z.url().default("https://slack.com/api/"),
+  linkPreviews: LinkPreviews,
 });
 export type SlackConfig = z.infer<typeof SlackConfig>;

@@ -28,6 +28,8 @@ export function readSlackHook(
   } catch {
     return { answer: { status: 400, body: "The body is not valid JSON.\n" } };
   }
+  if (typeof payload !== "object" || payload === null)
+    return { answer: { status: 400, body: "The body is not a JSON object.\n" } };
   const { type, challenge } = payload as { type?: unknown; challenge?: unknown };
   if (type === "url_verification" && typeof challenge === "string")
     return { answer: { status: 200, contentType: "text/plain", body: challenge } };

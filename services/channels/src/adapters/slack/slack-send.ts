@@ -9,7 +9,10 @@ const LOOK_BACK_SECONDS = 3_600;
 const EVENT_TYPE = "switchyard_message";
 
 /** Messages that go out carry their key as metadata, by which they are found again. */
-export function slackSending({ ask, channelOf, history }: SlackClient, now: () => number) {
+export function slackSending(
+  { ask, channelOf, history }: SlackClient,
+  { linkPreviews, now }: { readonly linkPreviews: boolean; readonly now: () => number },
+) {
   return {
     async send({ address, text, attachments, replyToMessageId }, call) {
       const channel = await channelOf(address, call);
@@ -21,6 +24,8 @@ export function slackSending({ ask, channelOf, history }: SlackClient, now: () =
           channel,
           text: slackText(text),
           metadata,
+          unfurl_links: linkPreviews,
+          unfurl_media: linkPreviews,
           ...inThread,
         });
         return String(sent["ts"]);

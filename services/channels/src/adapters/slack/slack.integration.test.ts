@@ -141,6 +141,10 @@ suite("slack", () => {
       answers.map((answer) => answer?.status),
       [200, 200, 200, 401, 401, 401],
     );
+    for (const rubbish of ["null", "5", '"x"', "{", "", "\uffff"])
+      assert.equal((await adapter.receive?.(signed(rubbish), sink))?.status, 400, rubbish);
+    for (const nothing of ["[]", "{}", '{"event":null}', '{"event":{"type":5}}'])
+      assert.equal((await adapter.receive?.(signed(nothing), sink))?.status, 200, nothing);
     assert.equal(answers[0]?.body, "c-1");
     assert.deepEqual(await sink.texts(1), ["by HTTP"]);
     assert.equal(sink.messages.length, 1);
@@ -156,6 +160,12 @@ suite("slack", () => {
       adapterCall(),
     );
     assert.equal(sent.messageIds.length, 1);
+    const { fields = {} } = server.calls.at(-1) ?? {};
+    assert.deepEqual(
+      [fields["unfurl_links"], fields["unfurl_media"]].map(String),
+      ["false", "false"],
+      "a preview would fetch what a text links to",
+    );
     await adapter.send(outgoing("slack", "C1", { replyToMessageId: "1699.1" }), adapterCall());
     const toPerson = outgoing("slack", "U1");
     await adapter.send(

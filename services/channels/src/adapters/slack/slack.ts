@@ -75,7 +75,7 @@ function create(config: SlackConfig, kit: AdapterKit): ChannelAdapter {
       },
     }),
 
-    ...slackSending(client, kit.now),
+    ...slackSending(client, { linkPreviews: config.linkPreviews, now: kit.now }),
     ...slackActions(client),
 
     async check() {

@@ -20,8 +20,10 @@ suite("telegram", () => {
   let stop: AbortController;
   const kit = adapterKit("telegram");
 
-  const open = () =>
-    telegram.create(telegram.config.parse({ token: server.token, apiRoot: server.apiRoot }), kit);
+  const open = (more: object = {}) => {
+    const { token, apiRoot } = server;
+    return telegram.create(telegram.config.parse({ token, apiRoot, ...more }), kit);
+  };
   beforeEach(async () => {
     server = await startTelegramServer();
     adapter = open();
@@ -159,6 +161,7 @@ suite("telegram", () => {
     assert.equal(plain?.["text"], "plain *text*");
     assert.equal(plain?.["parse_mode"], undefined);
     assert.equal(plain?.["disable_notification"], true);
+    assert.deepEqual(plain?.["link_preview_options"], { is_disabled: true });
     assert.equal(reply?.["message_thread_id"], 5);
     assert.deepEqual(reply?.["reply_parameters"], {
       message_id: 7,
@@ -166,6 +169,10 @@ suite("telegram", () => {
     });
     assert.equal(first?.["caption"], "see");
     assert.equal(second?.["caption"], undefined);
+    const showing = open({ linkPreviews: true });
+    await showing.send(outgoing("telegram", "42"), adapterCall());
+    assert.equal(server.calls.at(-1)?.fields["link_preview_options"], undefined);
+    await showing.close();
   });
 
   test("reacts, deletes, pins and finds targets", async () => {

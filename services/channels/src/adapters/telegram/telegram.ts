@@ -7,6 +7,7 @@ import {
   ChannelError,
   type OutgoingMessage,
 } from "../adapter.ts";
+import { LinkPreviews } from "../link-previews.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { sendParts } from "../send-parts.ts";
 import { type AskTelegram, numberOf, telegramActions } from "./telegram-actions.ts";
@@ -21,6 +22,7 @@ const TelegramConfig = z.strictObject({
   token: z.string().regex(/^\d+:[\w-]+$/, "must be a token of @BotFather, such as 123456:ABC…"),
   /** For a Bot API server of one's own. */
   apiRoot: z.url().default("https://api.telegram.org"),
+  linkPreviews: LinkPreviews,
 });
 type TelegramConfig = z.infer<typeof TelegramConfig>;
 
@@ -113,7 +115,7 @@ function create(config: TelegramConfig): ChannelAdapter {
     },
 
     async send(message, { signal }) {
-      const parts = partsOf(message);
+      const parts = partsOf(message, config);
       const ids = await sendParts(
         parts.map(
           (part) => () => ask(signal, async (bot, at) => String((await part(bot, at)).message_id)),
@@ -138,13 +140,10 @@ function create(config: TelegramConfig): ChannelAdapter {
 type Part = (bot: Api, signal: never) => Promise<{ message_id: number }>;
 
 /** The requests that a message takes: its text, and one for each file; a short text is the caption of the first. */
-function partsOf({
-  address,
-  text,
-  attachments,
-  replyToMessageId,
-  silent,
-}: OutgoingMessage): Part[] {
+function partsOf(
+  { address, text, attachments, replyToMessageId, silent }: OutgoingMessage,
+  { linkPreviews }: Pick<TelegramConfig, "linkPreviews">,
+): Part[] {
   const chat = address.target.id;
   const common = {
     ...(address.threadId !== undefined && {
@@ -158,6 +157,8 @@ function partsOf({
     }),
     ...(silent && { disable_notification: true }),
   };
+  // Captions have no previews.
+  const preview = linkPreviews ? {} : { link_preview_options: { is_disabled: true } };
   const isCaption = attachments.length > 0 && text.length <= MAX_CAPTION;
   const files = attachments.map((file, index): Part => async (bot, signal) => {
     const { InputFile } = await import("grammy");
@@ -171,5 +172,5 @@ function partsOf({
   });
   return isCaption
     ? files
-    : [(bot, signal) => bot.sendMessage(chat, text, common, signal), ...files];
+    : [(bot, signal) => bot.sendMessage(chat, text, { ...common, ...preview }, signal), ...files];
 }
