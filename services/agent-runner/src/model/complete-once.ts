@@ -66,6 +66,7 @@ async function completeOnce(
       callIdOf: (index) => `call-${index}`,
       idleTimeoutMs,
       signal,
+      startsInReasoning: models.factsOf(name).startsInReasoning ?? false,
       onDelta: () => undefined,
     });
     used = answer.usage.inputTokens + answer.usage.outputTokens;

@@ -9,7 +9,8 @@ import {
   textChunks,
   toolCallChunks,
 } from "../../test-fixtures/chat-server.ts";
-import { callModel, type ModelAnswer, type ModelRequest } from "./model-call.ts";
+import { callModel } from "./model-call.ts";
+import type { ModelAnswer, ModelRequest } from "./model-request.ts";
 import { ModelFailure } from "./model-failure.ts";
 import { createModelRegistry, ModelUnusable } from "./model-registry.ts";
 import { parseModels } from "./models-file.ts";

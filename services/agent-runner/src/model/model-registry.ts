@@ -56,6 +56,8 @@ export interface ModelFacts {
   readonly price: ModelPrice | null;
   /** Models to ask in its place while it cannot be reached. */
   readonly fallbacks: readonly string[];
+  /** Whether the model's text begins inside of its reasoning; null: its first answer of a run shows it. */
+  readonly startsInReasoning: boolean | null;
   /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
   readonly isRuntime: boolean;
 }
@@ -112,6 +114,7 @@ export function createModelRegistry(
         contextWindow: settings?.contextWindow ?? null,
         price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
         fallbacks: settings?.fallbacks ?? [],
+        startsInReasoning: settings?.startsInReasoning ?? null,
         isRuntime: config.providers[name.slice(0, name.indexOf("/"))]?.type === "runtime",
       };
     },

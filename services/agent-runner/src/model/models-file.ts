@@ -60,6 +60,8 @@ export const ModelSettings = z.strictObject({
   /** Tokens that its window holds. */
   contextWindow: z.int().min(1_024).max(100_000_000).optional(),
   price: ModelPrice.optional(),
+  /** True when its chat template writes the opening tag of its reasoning, so that its text has the closing tag alone. */
+  startsInReasoning: z.boolean().optional(),
   /** Models to ask in its place, in this order, while it cannot be reached. */
   fallbacks: z.array(ModelName).max(8).default([]),
 });

@@ -18,7 +18,8 @@ import { OBSERVATION_BYTES } from "../core/observation.ts";
 import { cutWithNote } from "../core/cut-text.ts";
 import { conversationOf } from "../core/conversation.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
-import { callModel, type ModelAnswer, type ModelRequest } from "../model/model-call.ts";
+import { callModel } from "../model/model-call.ts";
+import type { ModelAnswer, ModelRequest } from "../model/model-request.ts";
 import { ModelFailure, retryDelay } from "../model/model-failure.ts";
 import { costOf, type Spent } from "../core/model-price.ts";
 import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
@@ -64,6 +65,8 @@ export class ModelCaller {
   readonly #context: AskContext;
   readonly #listener: AskListener;
   readonly #opened = new Map<string, LanguageModelV4>();
+  /** Models of this run that began inside of their reasoning, which the models file does not say of them. */
+  readonly #unopened = new Set<string>();
 
   constructor(context: AskContext, listener: AskListener) {
     this.#context = context;
@@ -187,7 +190,7 @@ export class ModelCaller {
     const model = await this.#open(name, started);
     const scope = await models.scopeOf(name);
     const estimate = scope === null ? 0 : tokensOf(question) + ANSWER_TOKENS;
-    const { price } = models.factsOf(name);
+    const { price, startsInReasoning } = models.factsOf(name);
     for (let attempt = 1; ; attempt += 1) {
       const taken = scope === null ? 0 : await this.#permit(scope, estimate, { isLast });
       let broken: Usage | null = null;
@@ -198,6 +201,11 @@ export class ModelCaller {
           idleTimeoutMs: modelIdleTimeoutMs,
           signal,
           onBrokenOff: (usage) => (broken = usage),
+          startsInReasoning: startsInReasoning ?? this.#unopened.has(name),
+          onUnopenedReasoning: () => {
+            this.#unopened.add(name);
+            question.onReset();
+          },
           ...(models.factsOf(name).isRuntime
             ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }
             : providerOptionsFor(name, question)),
@@ -265,7 +273,13 @@ export class ModelCaller {
 
 type Question = Omit<
   ModelRequest,
-  "model" | "idleTimeoutMs" | "signal" | "onBrokenOff" | "providerOptions"
+  | "model"
+  | "idleTimeoutMs"
+  | "signal"
+  | "onBrokenOff"
+  | "providerOptions"
+  | "startsInReasoning"
+  | "onUnopenedReasoning"
 > & {
   readonly onReset: () => void;
   readonly scripted: SharedV4ProviderOptions[string];

@@ -1,6 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { subscribeLive } from "@switchyard/bus/events";
 import { runLive } from "@switchyard/contracts/run-events";
+import { getRecording } from "@switchyard/contracts/run-recordings";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
@@ -22,7 +23,14 @@ const { peers } = lab;
 const server = await startChatServer();
 const models = join(directory, "models.json");
 const local = { type: "openai-compatible", baseURL: server.baseURL };
-await writeFile(models, JSON.stringify({ default: "local/m", providers: { local } }));
+await writeFile(
+  models,
+  JSON.stringify({
+    default: "local/m",
+    providers: { local },
+    models: { "local/thinks": { startsInReasoning: true } },
+  }),
+);
 await lab.runner({ YARD_MODELS_FILE: models });
 peers.agents.set("odd", agent("odd", { model: "local/m" }));
 peers.tools.set("wipe", () => "wiped");
@@ -99,6 +107,61 @@ test("refuses at once what is nested too deeply, and a copy under the new run's 
   await lab.publish("yard.cmd.cli.run.fork.huge", '{"newRunId":"copy","fromStep":0}');
   const [copy] = await lab.eventsUntil("copy", "rejected");
   assert.equal(copy?.payload["code"], "invalid_command");
+});
+
+const SECRET = "secret plan";
+const REASONED: Readonly<Record<string, readonly string[]>> = {
+  closed: [`<think>\n${SECRET}\n</think>\n\nThe answer`],
+  pieces: ["<th", "ink", ">secret", " plan</", "thi", "nk>\nThe", " answer"],
+  attributes: [`< think depth="2" >${SECRET}</ think >The answer`],
+  unopened: [`${SECRET}…\n</thi`, "nk>\n\nThe answer"],
+  nested: [`<think>a <think>${SECRET}</think> b</think>The answer`],
+  unclosed: [`<think>${SECRET}`, " without end"],
+  said: ["The answer: write `<think>` and </think> around it."],
+};
+for (const [how, pieces] of Object.entries(REASONED))
+  test(`no face has the reasoning in a model's text: ${how}`, async () => {
+    const said: { delta: string; kind?: string | undefined }[] = [];
+    const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: how }, (told) =>
+      said.push(told),
+    );
+    server.answer({ chunks: textChunks(...pieces) });
+    await lab.command("odd", { runId: how, input: "x" });
+    const events = await lab.eventsUntil(how, "finished");
+    live.stop();
+    const output = how === "unclosed" ? "" : how === "said" ? pieces.join("") : "The answer";
+    assert.equal(events.at(-1)?.payload["output"], output);
+    assert.doesNotMatch(JSON.stringify(events), /secret/);
+    // What was told live before a closing tag without an opening one is void.
+    const from = said.findLastIndex(({ kind }) => kind === "reset-step") + 1;
+    assert.equal(
+      said
+        .slice(from)
+        .map(({ delta }) => delta)
+        .join(""),
+      output,
+    );
+    if (how !== "unopened") assert.equal(from, 0);
+    // The journal keeps it for the model.
+    const { run } = await call(lab.bus, getRecording, { runId: `cli~${how}` });
+    assert.equal(JSON.stringify(run).includes("secret"), how !== "said");
+  });
+
+test("a model whose template opens its reasoning is not told live before it is closed", async () => {
+  const said: string[] = [];
+  const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: "template" }, ({ delta }) =>
+    said.push(delta),
+  );
+  peers.agents.set(
+    "template",
+    agent("template", { model: "local/thinks", tools: [labTool("wipe")] }),
+  );
+  server.answer({ chunks: textChunks(SECRET, "\n</think>\n", "The answer") });
+  await lab.command("template", { runId: "template", input: "x" });
+  const events = await lab.eventsUntil("template", "finished");
+  live.stop();
+  assert.equal(events.at(-1)?.payload["output"], "The answer");
+  assert.equal(said.join(""), "The answer");
 });
 
 /** A run whose model answers so. */

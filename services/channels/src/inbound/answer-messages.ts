@@ -187,7 +187,7 @@ export class AnswerMessages {
     if (status === "pending") return null;
     if (status === "error")
       return { ...record, state: "answering", answer: failureText(failure?.code ?? "internal") };
-    const text = withoutThoughts(output ?? "");
+    const text = (output ?? "").trim();
     const isSaid = text !== "" && (await this.#parts.said(runId, record.address, text));
     return { ...record, state: "answering", answer: text === "" || isSaid ? null : text };
   }
@@ -239,9 +239,4 @@ const PASSING = new Set(["timeout", "deadline_exceeded", "store_unavailable", "i
 function failureText(code: string): string {
   const shown = /^[a-z_]{1,40}$/.test(code) ? code : "internal";
   return `Sorry, this message could not be answered (${shown}).`;
-}
-
-/** Models may write down what they think; nobody is to be sent that. */
-function withoutThoughts(text: string): string {
-  return text.replaceAll(/<think(?:ing)?>[^]*?<\/think(?:ing)?>/g, "").trim();
 }

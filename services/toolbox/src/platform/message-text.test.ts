@@ -2,8 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messageText } from "./message-text.ts";
 
-test("what a model thought is not sent, and its line breaks are line breaks", () => {
+test("what a model thought before a message is not sent, and its line breaks are line breaks", () => {
   assert.equal(messageText("<think>hm\nno</think>one\\ntwo"), "one\ntwo");
-  assert.equal(messageText("a <Reasoning>x</Reasoning>b"), "a b");
-  assert.equal(messageText("<think>not closed"), "<think>not closed");
+  assert.equal(messageText("hm\\n</think>\\n\\none"), "one");
+  assert.equal(messageText("<think>not closed"), "");
+});
+
+test("a message about such tags keeps them", () => {
+  const text = "Models write <think>, and <reasoning>x</reasoning>.";
+  assert.equal(messageText(text), text);
 });

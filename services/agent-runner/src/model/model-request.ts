@@ -1,0 +1,41 @@
+import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { Usage } from "@switchyard/contracts/runs";
+import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { ModelMessage } from "ai";
+import type { AnswerPart, FinishReason } from "../core/answer-part.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
+
+export interface ModelRequest {
+  readonly model: LanguageModelV4;
+  readonly instructions: string;
+  readonly messages: ModelMessage[];
+  readonly tools: readonly OfferedTool[];
+  readonly temperature: number | null;
+  /** Missing: the provider's own. */
+  readonly thinking?: ThinkingLevel | undefined;
+  readonly limits?: { readonly maxOutputTokens: number; readonly stopSequences: string[] };
+  /** Makes the id of the n-th tool call of this answer. */
+  readonly callIdOf: (index: number) => string;
+  /** A provider that is silent for so long is given up, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  readonly signal: AbortSignal;
+  /** More of the answer's text, without reasoning. */
+  readonly onDelta: (text: string) => void;
+  /** The model's template opens its reasoning, so its text begins inside of it. Missing: false. */
+  readonly startsInReasoning?: boolean;
+  /** The text given to `onDelta` so far was reasoning, as a closing tag without an opening one shows; the answer follows. */
+  readonly onUnopenedReasoning?: () => void;
+  /** Hears what an answer has used that began and did not end: as the provider says, else estimated. */
+  readonly onBrokenOff?: (usage: Usage) => void;
+  /** What a provider is told beside the prompt, by the provider's name. */
+  readonly providerOptions?: SharedV4ProviderOptions;
+}
+
+export interface ModelAnswer {
+  readonly content: AnswerPart[];
+  readonly usage: Usage;
+  readonly finishReason: FinishReason;
+  readonly servedModel: string;
+  /** What a runtime says that it cost, in US dollars; missing: its price says it. */
+  readonly saidCostUsd?: number;
+}
