@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { textCutProblem, type Expression } from "./text-cuts.ts";
 import { declaredFloors, floorName, upwardImport } from "./layout.ts";
 
 // Rules of this repository for oxlint. The types are the part of its plugin interface that is used here.
@@ -56,4 +57,16 @@ const layout = {
   },
 };
 
-export default { meta: { name: "switchyard" }, rules: { layout } };
+/** Texts are cut in one place, by whole characters. */
+const textCuts = {
+  create(context: Context) {
+    return {
+      CallExpression(node: Expression & Node) {
+        const message = textCutProblem(node);
+        if (message !== null) context.report({ node, message });
+      },
+    };
+  },
+};
+
+export default { meta: { name: "switchyard" }, rules: { layout, "text-cuts": textCuts } };

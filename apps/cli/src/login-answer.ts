@@ -1,3 +1,4 @@
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import { CliError } from "./cli-error.ts";
 import { printableLine } from "./printable.ts";
 
@@ -18,7 +19,10 @@ export function loginAnswer(url: URL, state: string): LoginAnswer {
   }
   const error = given.get("error");
   if (error !== null)
-    throw new CliError("denied", `the login was refused: ${printableLine(error).slice(0, 100)}`);
+    throw new CliError(
+      "denied",
+      `the login was refused: ${cutForReader(printableLine(error), 100)}`,
+    );
   const code = given.get("code");
   if (code === null) throw new CliError("usage", "the address has no code");
   const iss = given.get("iss");

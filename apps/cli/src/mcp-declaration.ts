@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { serverIdOf } from "@switchyard/contracts/ids";
 import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { JsonTextError, parseLenientJson } from "@switchyard/service/lenient-json";
@@ -75,7 +76,7 @@ function identityOf(name: string): { id: string; name?: string } {
     throw new CliError("usage", `no id can be made of the name ${JSON.stringify(name)}`, {
       hint: "name the server with 1-24 characters of a-z 0-9 -",
     });
-  return id === name ? { id } : { id, name: name.slice(0, 200) };
+  return id === name ? { id } : { id, name: cutText(name, 200) };
 }
 
 function parsed(text: string): Record<string, unknown> {

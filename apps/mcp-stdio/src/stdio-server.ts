@@ -7,6 +7,7 @@ import {
   type Tool,
 } from "@modelcontextprotocol/server";
 import { knownContent } from "@switchyard/contracts/content-blocks";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { recordSideEffect } from "@switchyard/service/side-effects";
 import {
@@ -217,7 +218,7 @@ function errorResult(text: string): CallToolResult {
 }
 
 function unknownTool(name: string): ProtocolError {
-  const text = `there is no tool ${name.slice(0, 100)} for you: tools/list has those that you may call`;
+  const text = `there is no tool ${cutText(name, 100)} for you: tools/list has those that you may call`;
   return new ProtocolError(ProtocolErrorCode.InvalidParams, text);
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import type { VerifiedCallers } from "./verified-caller.ts";
@@ -124,7 +125,7 @@ export class ActiveDelivery implements Work {
       case "left":
         return;
       case "drop":
-        return this.#confirm(`+TERM ${outcome.reason.replaceAll(/[\r\n]/g, " ").slice(0, 500)}`);
+        return this.#confirm(`+TERM ${cutText(outcome.reason.replaceAll(/[\r\n]/g, " "), 500)}`);
       case "retry":
         return this.#giveBack(outcome.delayMs);
       default:

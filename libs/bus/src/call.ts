@@ -1,4 +1,5 @@
 import { type Msg } from "@nats-io/transport-node";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { subjectOf, type Rpc, type Tokens } from "@switchyard/contracts/define";
 import { isStandardCode, ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
@@ -168,7 +169,7 @@ function failureOf(contract: Rpc, subject: string, failure: Failure): ServiceErr
     });
   }
   if (isStandardCode(code)) return new ServiceError(code, message, { data: failure.data });
-  return invalidReply(subject, [`code: ${code.slice(0, 64)} is not declared by ${contract.name}`]);
+  return invalidReply(subject, [`code: ${cutText(code, 64)} is not declared by ${contract.name}`]);
 }
 
 function invalidReply(subject: string, problems: string[]): ServiceError {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MsgHdrsImpl, type Msg, type MsgHdrs } from "@nats-io/transport-node";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { newTraceparent } from "./trace-context.ts";
@@ -79,7 +80,8 @@ function valueIn(block: string, name: string): string | undefined {
 
 /** The correlation id of a received message; a message without one starts its own. */
 export function correlationIdOf(message: Pick<Msg, "headers">): string {
-  return headerOf(message, HEADERS.correlationId)?.slice(0, MAX_CORRELATION_ID) ?? randomUUID();
+  const given = headerOf(message, HEADERS.correlationId);
+  return given === undefined ? randomUUID() : cutText(given, MAX_CORRELATION_ID);
 }
 
 /** A header block that is ready to be sent: the client library's own headers take longer than all our JSON. */

@@ -1,4 +1,5 @@
 import type { Msg, Subscription } from "@nats-io/transport-node";
+import { cutText } from "@switchyard/contracts/cut-text";
 import {
   filterOf,
   TOKEN_RULE,
@@ -288,8 +289,8 @@ export class RpcEndpoint implements Endpoint {
     const headers: Record<string, string> = {};
     if (!outcome.ok) {
       this.#errors += 1;
-      this.#lastError = `${outcome.failure.code}: ${outcome.failure.message}`.slice(0, 300);
-      headers[HEADERS.serviceError] = outcome.failure.message.slice(0, 300);
+      this.#lastError = cutText(`${outcome.failure.code}: ${outcome.failure.message}`, 300);
+      headers[HEADERS.serviceError] = cutText(outcome.failure.message, 300);
       headers[HEADERS.serviceErrorCode] = String(numericCode(outcome.failure.code));
     }
     const isClaimed = this.#connection.claims.isNeededFor(body);

@@ -21,10 +21,10 @@ export function unsampledTraceparent(): string {
 }
 
 /**
- * A new span in the trace of `parent`, with its flags. A parent that is missing or that is not a
+ * A new span in the trace of `traceparent`, with its flags. One that is missing or that is not a
  * valid `traceparent` starts a new trace, as the specification asks.
  */
-export function childTraceparent(parent: string | undefined): string {
-  if (parent === undefined || !isTraceparent(parent)) return newTraceparent();
-  return `${parent.slice(0, 36)}${randomHex(15)}1${parent.slice(52)}`;
+export function childTraceparent(traceparent: string | undefined): string {
+  if (traceparent === undefined || !isTraceparent(traceparent)) return newTraceparent();
+  return `${traceparent.slice(0, 36)}${randomHex(15)}1${traceparent.slice(52)}`;
 }

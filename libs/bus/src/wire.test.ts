@@ -21,6 +21,18 @@ test("a value survives the way over the wire", () => {
   );
 });
 
+test("half of a character is neither sent nor received", () => {
+  const half = { "a\ud83d": ["\udc00 b", "😀"] };
+  const whole = { "a\ufffd": ["\ufffd b", "😀"] };
+  assert.deepEqual(JSON.parse(encodeJson(half)), whole);
+  assert.deepEqual(decodeReply(encodeValue(half)), { ok: true, value: whole });
+  const failure = { code: "x", message: "a\ud83d", data: half };
+  assert.ok(!encodeFailure(failure).includes("ud83d"));
+  // As clients in other languages write it, with the halves of whole pairs as escapes.
+  const text = String.raw`{"a\ud83d":["\udc00 b","\ud83d\ude00"]}`;
+  assert.deepEqual(parseJson(text), { ok: true, value: whole });
+});
+
 test("a failure survives the way over the wire", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.jsonValue(), (code, message, value) => {

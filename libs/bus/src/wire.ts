@@ -1,4 +1,6 @@
+import { toJson, wellFormedJson } from "@switchyard/contracts/well-formed";
 import type { z } from "zod";
+import { cutText } from "@switchyard/contracts/cut-text";
 
 /** What stands in the body of a reply. */
 export type Reply =
@@ -20,20 +22,18 @@ const MAX_PROBLEM_LENGTH = 500;
 
 /** JSON of a request or an event. `undefined` has no JSON and becomes `null`. */
 export function encodeJson(value: unknown): string {
-  // JSON.stringify answers undefined for undefined and for functions, whatever its type says.
-  const text = JSON.stringify(value) as string | undefined;
-  return text ?? "null";
+  return toJson(value) ?? "null";
 }
 
 /** The body of a reply that succeeded. What has no JSON is left out, and read as `undefined`. */
 export function encodeValue(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined;
+  const text = toJson(value) as string | undefined;
   return text === undefined ? '{"ok":true}' : `{"ok":true,"value":${text}}`;
 }
 
 /** The body of a reply that failed; `data` is always there for clients in other languages, if need be as null. */
 export function encodeFailure(failure: Failure): string {
-  return JSON.stringify({
+  return encodeJson({
     ok: false,
     code: failure.code,
     message: failure.message,
@@ -58,11 +58,11 @@ export function parseObject(text: string): Readonly<Record<string, unknown>> | n
   return parsed.value as Readonly<Record<string, unknown>> | null; // what an object of JSON is
 }
 
-/** Parses JSON without throwing; `problem` names the place and never quotes the text. */
+/** Parses JSON without throwing; texts become well-formed. `problem` names the place and never quotes the text. */
 export function parseJson(text: string): Parsed {
   if (text === "") return { ok: false, problem: "the body is empty, JSON is expected" };
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, value: JSON.parse(wellFormedJson(text)) };
   } catch (error) {
     const position = /position (\d+)/.exec(String(error))?.[1];
     const where = position === undefined ? "" : ` at position ${position}`;
@@ -77,7 +77,7 @@ export function parseJson(text: string): Parsed {
 export function problemsOf(error: z.core.$ZodError): string[] {
   return error.issues.slice(0, MAX_PROBLEMS).map((issue) => {
     const path = issue.path.length === 0 ? "(root)" : issue.path.map(String).join(".");
-    return `${path}: ${issue.message}`.slice(0, MAX_PROBLEM_LENGTH);
+    return cutText(`${path}: ${issue.message}`, MAX_PROBLEM_LENGTH);
   });
 }
 

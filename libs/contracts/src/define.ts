@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { cutText } from "./cut-text.ts";
 import type { UserRole } from "./user-roles.ts";
 
 /**
@@ -222,7 +223,7 @@ function checkToken(part: string, value: string | undefined): string {
   if (value === undefined) throw new TypeError(`subject token ${part} is missing`);
   if (!SAFE_TOKEN.test(value)) {
     throw new TypeError(
-      `subject token ${part} ${TOKEN_RULE}, got ${JSON.stringify(value.slice(0, 80))}`,
+      `subject token ${part} ${TOKEN_RULE}, got ${JSON.stringify(cutText(value, 80))}`,
     );
   }
   return value;

@@ -1,3 +1,5 @@
+import { cutText } from "./cut-text.ts";
+
 /**
  * The known name that a misspelt one is probably meant to be, or null when none is near: at most two
  * edits, and not more than half of its length. Case and separators do not count.
@@ -19,7 +21,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 const MAX_COMPARED = 64;
 
 function fold(name: string): string {
-  return name.slice(0, MAX_COMPARED).toLowerCase().replaceAll(/[-_ ]/g, "");
+  return cutText(name, MAX_COMPARED).toLowerCase().replaceAll(/[-_ ]/g, "");
 }
 
 /** Levenshtein's distance, one row at a time. */

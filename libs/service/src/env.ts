@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { z } from "zod";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { readRedisUrl } from "./redis-url.ts";
 import { redactText } from "./redact.ts";
 import { StartError } from "./start-error.ts";
@@ -156,7 +157,7 @@ function problemOf(issue: z.core.$ZodIssue, given: Record<string, string>): EnvP
   return {
     name,
     rule: redactText(issue.message),
-    value: redactText(value).slice(0, SHOWN_LENGTH),
+    value: cutText(redactText(value), SHOWN_LENGTH),
   };
 }
 

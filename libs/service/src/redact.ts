@@ -1,3 +1,5 @@
+import { cutText } from "@switchyard/contracts/cut-text";
+
 /**
  * Two nets against secrets in logs. Fields are caught by the name of their key at any depth, and
  * text by the shape of the secret itself, because a secret also travels inside messages and URLs.
@@ -161,7 +163,7 @@ function isPlain(value: unknown): boolean {
 
 function shorten(text: string): string {
   // Redacted before the cut, so that no half of a secret stays at the end.
-  const clean = redactText(text.slice(0, 4 * MAX_STRING));
+  const clean = redactText(cutText(text, 4 * MAX_STRING));
   if (clean.length <= MAX_STRING) return clean;
-  return `${clean.slice(0, MAX_STRING)} [${text.length} characters in all]`;
+  return `${cutText(clean, MAX_STRING)} [${text.length} characters in all]`;
 }

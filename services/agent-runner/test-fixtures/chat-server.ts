@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { after } from "node:test";
+import { refusalOf } from "./strict-body.ts";
 
 /** One answer of the server: a status, or the chunks of an OpenAI chat completion stream. */
 export type ChatAnswer =
@@ -29,8 +30,11 @@ export async function startChatServer(): Promise<ChatServer> {
   const authorizations: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     void (async () => {
-      requests.push(JSON.parse(await bodyOf(request)) as Record<string, unknown>);
+      const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
+      requests.push(body);
       authorizations.push(request.headers.authorization);
+      const error = refusalOf(body);
+      if (error !== null) return respond(response, { status: 400, error });
       const answer = answers.shift() ?? { status: 500, error: "no answer is prepared" };
       if ("from" in answer) await answer.from;
       respond(response, answer);

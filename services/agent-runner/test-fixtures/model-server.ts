@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { after } from "node:test";
 import { chunksOf, errorChunk, type Protocol } from "./model-protocols.ts";
+import { refusalOf } from "./strict-body.ts";
 
 /** What the server says to one request, whichever protocol it came in. */
 export interface ScriptedAnswer {
@@ -64,6 +65,8 @@ export async function startModelServer(host = "127.0.0.1"): Promise<ModelServer>
       const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
       if (protocol === null) return refuse(response, { status: 404, message: "no such path" });
       requests.push({ protocol, body, authorization: request.headers.authorization });
+      const message = refusalOf(body);
+      if (message !== null) return refuse(response, { status: 400, message });
       const answer = answers.shift() ?? (await thinking(body));
       if ("status" in answer) return refuse(response, answer);
       respond(response, protocol, answer);

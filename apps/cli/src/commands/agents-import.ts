@@ -10,6 +10,7 @@ import {
   type AgentImportCounts,
   type ImportedAgent,
 } from "@switchyard/contracts/agent-store";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { Diagnostic } from "@switchyard/contracts/skills";
 import { readGitOrigin } from "@switchyard/service/git-origin";
 import { findBus, withBus } from "../bus-session.ts";
@@ -163,7 +164,7 @@ async function sendFiles(
   const duplicateOf = firstNames();
   for (const batch of batches(files)) {
     // One after the other, so that of two files with one name it is always the first that counts.
-    const part = { label: label.slice(0, 1_024), git, importId, ...sending, files: batch };
+    const part = { label: cutText(label, 1_024), git, importId, ...sending, files: batch };
     for (const agent of (await upload(part)).agents) {
       const why = sending.dryRun ? duplicateOf(agent) : null;
       agents.push(why === null ? agent : skippedAgent(agent, why));

@@ -2,6 +2,7 @@ import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-
 import type { Bus } from "@switchyard/bus/connect";
 import type { AuditFact } from "@switchyard/contracts/audit";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { AccessKind } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { AUDITOR_USER } from "@switchyard/contracts/user-names";
@@ -108,7 +109,7 @@ export function recordText(fact: AuditFact): string {
 function valuesText(args: Readonly<Record<string, unknown>> | undefined): string {
   if (args === undefined) return "";
   const text = JSON.stringify(args);
-  return text.length <= SHOWN_VALUES ? ` ${text}` : ` ${text.slice(0, SHOWN_VALUES)}…`;
+  return ` ${cutForReader(text, SHOWN_VALUES + 1)}`;
 }
 
 const SHOWN_VALUES = 200;

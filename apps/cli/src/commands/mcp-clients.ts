@@ -3,6 +3,7 @@ import { copyFile, mkdir, realpath, rename, stat, writeFile } from "node:fs/prom
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { client as clientOf } from "@switchyard/bus/call";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { serverIdOf } from "@switchyard/contracts/ids";
 import { addServer } from "@switchyard/contracts/mcp-servers";
 import { findBus, withBus } from "../bus-session.ts";
@@ -102,7 +103,7 @@ async function added(servers: readonly DeclaredServer[]): Promise<Result[]> {
       else if (id === null)
         results.push({ name, outcome: "failed", reason: "no id can be made of its name" });
       else {
-        const whole = { ...declaration, id, ...(id === name ? {} : { name: name.slice(0, 200) }) };
+        const whole = { ...declaration, id, ...(id === name ? {} : { name: cutText(name, 200) }) };
         const result = await api.addServer({ server: whole }).then(
           (): Result => ({ name, outcome: "added", reason: id === name ? null : `as ${id}` }),
           (error: unknown): Result => ({

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type {
   ImportCounts,
@@ -139,7 +140,7 @@ async function send(
   const leftOut = new Map(batch.map(({ skill, leftOut: files }) => [skill.directory, files]));
   try {
     const reply = await importer.uploadSkills({
-      label: label.slice(0, 1_024),
+      label: cutText(label, 1_024),
       git,
       dryRun,
       importId,

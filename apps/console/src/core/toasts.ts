@@ -14,7 +14,8 @@ let made = 0;
 /** Says how something went. What went wrong stays until it is closed. */
 export function toast(given: Toast): void {
   const id = (made += 1);
-  toasts.value = [...toasts.value.slice(-3), { ...given, id }];
+  const { value: shown } = toasts;
+  toasts.value = [...shown.slice(-3), { ...given, id }];
   if (given.tone === "good") setTimeout(() => dropToast(id), GOOD_MS);
 }
 

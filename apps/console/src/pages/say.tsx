@@ -1,4 +1,5 @@
 import type { AgentSummary, Session, SkillSummary } from "@switchyard/client/operations";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { namingLines, readTypedLine, SESSION_COMMANDS } from "@switchyard/contracts/typed-line";
 import { useState } from "preact/hooks";
 import { numberText } from "../core/format.ts";
@@ -93,7 +94,7 @@ export function Say({ sessionKey, session, onSaid }: Props) {
   const attach = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
     const whole = await file.text();
-    const content = whole.slice(0, MOST_FILE_CHARACTERS);
+    const content = cutText(whole, MOST_FILE_CHARACTERS);
     if (content.length < whole.length)
       refuse(`Of ${file.name} the first ${numberText(MOST_FILE_CHARACTERS)} characters are here.`);
     setText(`${text}\n\n${file.name}:\n\`\`\`\n${content}\n\`\`\`\n`);

@@ -1,5 +1,6 @@
 import type { RunDetail } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import { count, shortRunId } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
@@ -194,5 +195,5 @@ function Raw({ story }: { story: StorySoFar }) {
 function titleOf({ input }: RunDetail): string {
   const text = typeof input === "string" ? input : JSON.stringify(input);
   const line = text.split("\n", 1)[0] ?? "";
-  return line.length > 90 ? `${line.slice(0, 90)}…` : line;
+  return cutForReader(line, 90);
 }

@@ -1,4 +1,5 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { redactFields, redactText } from "../redact.ts";
 
 type Args = Readonly<Record<string, unknown>>;
@@ -19,7 +20,7 @@ const MAX_VALUE_CHARS = 16 * 1024;
 export function auditedArguments(args: Args): AuditedArguments {
   const argKeys = Object.keys(args)
     .slice(0, MAX_KEYS)
-    .map((key) => (SHORT_WORD.test(key) ? key : redactText(key).slice(0, MAX_KEY_CHARS)));
+    .map((key) => (SHORT_WORD.test(key) ? key : cutText(redactText(key), MAX_KEY_CHARS)));
   return { argsDigest: canonicalDigest(args), argKeys };
 }
 

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
+import { cutText } from "@switchyard/contracts/cut-text";
 
 /** What a process in a bubblewrap sandbox reaches, beside a file system that it can only read. */
 export interface Sandbox {
@@ -92,7 +93,7 @@ async function probe(named: string | undefined, path: string): Promise<string> {
     return program;
   } catch (error) {
     const stderr =
-      error instanceof Error && "stderr" in error ? String(error.stderr).trim().slice(0, 500) : "";
+      error instanceof Error && "stderr" in error ? cutText(String(error.stderr).trim(), 500) : "";
     throw new SandboxError(
       `sandbox "bubblewrap" cannot be used: ${program} does not work here (${stderr || String(error)}); it needs user namespaces, which containers and some kernels refuse`,
       { cause: error },

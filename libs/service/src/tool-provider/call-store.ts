@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
+import { toJson } from "@switchyard/contracts/well-formed";
 import { fromRedis } from "../store-error.ts";
 import type { Redis } from "../redis.ts";
 import { clusterOf } from "../redis-cluster.ts";
@@ -266,7 +267,7 @@ async function replace(
 }
 
 function textOf(record: CallRecord): string {
-  return JSON.stringify(record);
+  return toJson(record);
 }
 
 function cancelledText(owners: readonly string[]): string {

@@ -1,7 +1,7 @@
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { EntryOf, WithoutTime } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";
-import { cutWithNote } from "./cut-text.ts";
+import { cutWithNote } from "./cut-with-note.ts";
 import type { ToolNarrowing } from "./tool-narrowing.ts";
 
 /** The most of one result that is kept; a model sees a part of it at a time. */

@@ -9,15 +9,15 @@ import { conversationOf } from "./conversation.ts";
 import { compactionPoint, transcriptOf } from "./compaction.ts";
 
 /** A run of so many answers with one call each, whose result has so many characters. */
-function runOf(turns: number, size: number): RunState {
+function runOf(turns: number, size: number, character = "x"): RunState {
   let state = startOf(startedEntry({ prompt: "Count the files." }));
   for (let step = 1; step <= turns; step += 1) {
-    for (const entry of turnOf(step, size)) state = applyEntry(state, entry);
+    for (const entry of turnOf(step, size, character)) state = applyEntry(state, entry);
   }
   return state;
 }
 
-function turnOf(step: number, size: number): JournalEntry[] {
+function turnOf(step: number, size: number, character: string): JournalEntry[] {
   const callId = `r1:${step}:0`;
   const { at } = startedEntry();
   return [
@@ -37,7 +37,7 @@ function turnOf(step: number, size: number): JournalEntry[] {
       kind: "tool-completed",
       at,
       callId,
-      text: "x".repeat(size),
+      text: character.repeat(size),
       textBytes: size,
       isError: false,
       decision: null,
@@ -88,6 +88,16 @@ test("gives the summary the task, the summary before and a record that fits", ()
   assert.match(record, /\[the beginning is left out\]/);
   assert.match(record, /call mcp__lab__ls \{"step":25\}/);
   assert.doesNotMatch(record, /"step":26/);
+});
+
+test("a record of emoji is cut between characters, wherever its limits lie", () => {
+  for (const windowTokens of [1_000, 1_001, 1_002, 1_003])
+    for (const prefix of ["", "a"]) {
+      const state = runOf(10, 3_000, `${prefix}😀`);
+      const record = transcriptOf(state, { upTo: 9, windowTokens });
+      assert.match(record, /the beginning is left out/);
+      assert.ok(record.isWellFormed() && !record.includes("\ufffd"), `${windowTokens}`);
+    }
 });
 
 test("a compacted conversation still has a result for every call", () => {

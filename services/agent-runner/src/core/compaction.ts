@@ -1,3 +1,4 @@
+import { cutText, cutTextStart } from "@switchyard/contracts/cut-text";
 import type { RunState } from "./run-state.ts";
 import { conversationOf, messagesFrom } from "./conversation.ts";
 
@@ -53,7 +54,7 @@ export function transcriptOf(
   const record = lines.join("\n");
   // The latest matters most.
   const shown =
-    record.length <= room ? record : `[the beginning is left out]\n${record.slice(-room)}`;
+    record.length <= room ? record : `[the beginning is left out]\n${cutTextStart(record, room)}`;
   return `${head}${earlier}The record:\n${shown}`;
 }
 
@@ -76,7 +77,7 @@ function linesOf({ role, content }: Message): string[] {
 }
 
 function cut(text: string): string {
-  return text.length <= MAX_PART_CHARS ? text : `${text.slice(0, MAX_PART_CHARS)} [cut]`;
+  return text.length <= MAX_PART_CHARS ? text : `${cutText(text, MAX_PART_CHARS)} [cut]`;
 }
 
 function lengthOf(messages: readonly Message[]): number {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { wellFormedJson } from "@switchyard/contracts/well-formed";
 import { JournalEntry } from "./journal-entry.ts";
 import { JournalCorrupt } from "./run-state.ts";
 
@@ -21,8 +22,9 @@ const ESCAPE = "\0";
 
 export function encodeEntry(entry: JournalEntry): EncodedEntry {
   const blobs = new Map<string, string>();
-  const json = JSON.stringify(entry, (_key, value: unknown) => {
-    if (typeof value !== "string") return value;
+  const json = JSON.stringify(entry, (_key, item: unknown) => {
+    if (typeof item !== "string") return item;
+    const value = item.toWellFormed();
     if (value.length * 3 > BLOB_BYTES && Buffer.byteLength(value) > BLOB_BYTES) {
       const sha = createHash("sha256").update(value).digest("hex");
       blobs.set(sha, value);
@@ -54,7 +56,8 @@ export function decodeEntry(json: string, blobs: ReadonlyMap<string, string>): J
 
 function valueOf(json: string, blobs: ReadonlyMap<string, string>): unknown {
   try {
-    return JSON.parse(json, (_key, item: unknown) => {
+    // Entries of before may have half a character, which providers would refuse with each request.
+    return JSON.parse(wellFormedJson(json), (_key, item: unknown) => {
       if (typeof item !== "string" || !item.startsWith(ESCAPE)) return item;
       if (!item.startsWith(REFERENCE)) return item.slice(ESCAPE.length);
       const text = blobs.get(item.slice(REFERENCE.length));

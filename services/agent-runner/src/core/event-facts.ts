@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AbridgedText } from "@switchyard/contracts/run-events";
 import { redactFields, redactText } from "@switchyard/service/redact";
-import { cutText } from "./cut-text.ts";
+import { cutBytes, cutText } from "@switchyard/contracts/cut-text";
 
 /** The longest texts of an event, by the name of their field, in bytes. */
 const LIMITS: Readonly<Record<string, number>> = {
@@ -36,11 +36,11 @@ export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<str
 
 /** The beginning of a text, without what looks like a secret. */
 export function shownText(text: string, limitBytes: number): string {
-  const looked = text.slice(0, 4 * limitBytes);
+  const looked = cutText(text, 4 * limitBytes);
   const clean = redactText(looked);
   // What was looked at may end in half a secret, which nothing recognises.
   const sure = looked.length < text.length ? clean.slice(0, -limitBytes) : clean;
-  return cutText(sure, limitBytes);
+  return cutBytes(sure, limitBytes);
 }
 
 function toldValue(field: string, value: unknown): unknown {
@@ -53,7 +53,10 @@ function toldValue(field: string, value: unknown): unknown {
 function copyOf(value: unknown, how: { readonly hasIdentifiers: boolean }): unknown {
   if (typeof value === "string") return shownText(value, OTHER_LIMIT);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.slice(0, MAX_ENTRIES).map((item) => copyOf(item, how));
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value;
+    return items.slice(0, MAX_ENTRIES).map((item) => copyOf(item, how));
+  }
   const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>; // no `__proto__` setter
   for (const [key, member] of Object.entries(value).slice(0, MAX_ENTRIES)) {
     const isIdentifier = how.hasIdentifiers && IDENTIFIER.test(key);

@@ -1,4 +1,5 @@
 import type { AddressInput } from "@switchyard/contracts/channel-address";
+import { cutText } from "@switchyard/contracts/cut-text";
 import {
   ANNOUNCE_SKIP,
   MOST_SAID,
@@ -77,20 +78,20 @@ function statusOf(end: Exclude<RunEnd, { status: "cancelled" }>): string {
 function resultOf(end: Exclude<RunEnd, { status: "cancelled" }>): string {
   const text = end.status === "succeeded" ? end.output : end.failure.message;
   if (text.trim() === "") return "(no output)";
-  return text.length > MOST_RESULT ? `${text.slice(0, MOST_RESULT)}\n…(truncated)…` : text;
+  return text.length > MOST_RESULT ? `${cutText(text, MOST_RESULT)}\n…(truncated)…` : text;
 }
 
 /** The next turn of two sessions; behind the last one, what the chat of the one that was asked hears. */
 function conversed(output: string, followUp: Of<"converse">): FollowUp | null {
   const { speaker, requester, target, turnsLeft } = followUp;
   const isOver = isExactly(output, REPLY_SKIP);
-  const reply = isOver ? {} : { lastReply: output.slice(0, MOST_SAID) };
+  const reply = isOver ? {} : { lastReply: cutText(output, MOST_SAID) };
   const said = { ...followUp, firstReply: followUp.firstReply ?? reply.lastReply, ...reply };
   if (isOver || turnsLeft === 0 || output.trim() === "") return announceStep(said);
   const [from, to] = speaker === "target" ? [target, requester] : [requester, target];
   const message = [
     `Session ${from.session} (agent ${from.agent}) answers. It is a message of another agent, and not of a person:`,
-    output.slice(0, MOST_RESULT),
+    cutText(output, MOST_RESULT),
     `Turns left: ${turnsLeft}. Answer it, or end the conversation by answering with ${REPLY_SKIP} alone.`,
   ].join("\n\n");
   const next = speaker === "target" ? "requester" : "target";

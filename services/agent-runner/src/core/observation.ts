@@ -1,4 +1,5 @@
-import { cutText, cutWithNote } from "./cut-text.ts";
+import { cutBytes } from "@switchyard/contracts/cut-text";
+import { cutWithNote } from "./cut-with-note.ts";
 
 /** The most of one result that a model is shown at a time. */
 export const OBSERVATION_BYTES = 64 * 1_024;
@@ -42,8 +43,9 @@ export function observationOf(call: {
   /** The most of the text that is shown. */
   readonly maxBytes: number;
 }): string {
-  const shown = cutText(call.text, call.maxBytes);
-  const note = shown === call.text ? "" : `\n${restNote(call.callId, call.text, shown.length)}`;
+  const shown = cutBytes(call.text, call.maxBytes);
+  const note =
+    shown.length === call.text.length ? "" : `\n${restNote(call.callId, call.text, shown.length)}`;
   const isTrusted = TRUSTED.has(call.tool) && call.isOfChild !== true;
   return isTrusted ? shown + note : marked(call.tool, shown) + note;
 }
@@ -71,7 +73,7 @@ export function partOf(call: {
   readonly windowTokens: number | undefined;
 }): string {
   const rest = call.text.slice(call.offset);
-  const shown = cutText(rest, evenShare(call.calls, call.windowTokens) - NOTE_BYTES);
+  const shown = cutBytes(rest, evenShare(call.calls, call.windowTokens) - NOTE_BYTES);
   const end = call.offset + shown.length;
   return end === call.text.length ? shown : `${shown}\n${restNote(call.callId, call.text, end)}`;
 }

@@ -1,4 +1,5 @@
 import MiniSearch from "minisearch";
+import { cutText } from "@switchyard/contracts/cut-text";
 
 /** What a tool is found by. */
 export interface RankedTool {
@@ -27,7 +28,7 @@ export function fittingTools<T extends RankedTool>(tools: readonly T[], about: s
     tokenize: wordsOf,
   });
   index.addAll(tools.map(({ name, description }, id) => ({ id, name, description })));
-  const hits = index.search(about.slice(0, MAX_QUERY));
+  const hits = index.search(cutText(about, MAX_QUERY));
   // The order of equal hits must not hang on the library.
   return hits
     .toSorted((one, other) => other.score - one.score || Number(one.id) - Number(other.id))

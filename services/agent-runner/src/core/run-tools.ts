@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { shownBytesOf } from "./conversation.ts";
 import type { CallState, RunState, Turn } from "./run-state.ts";
 import { FINAL_ANSWER, finalAnswerTool, takeFinalAnswer } from "./final-answer.ts";
@@ -100,7 +101,7 @@ function findTools(callId: string, input: unknown, hidden: readonly OfferedTool[
   const read = FindToolsInput.safeParse(input);
   if (!read.success) return badArguments(callId, FIND_TOOLS, read.error);
   const found = fittingTools(hidden, read.data.query).slice(0, MAX_FOUND);
-  const lines = found.map(({ name, description }) => `${name}: ${description.slice(0, 500)}`);
+  const lines = found.map(({ name, description }) => `${name}: ${cutText(description, 500)}`);
   const text = found.length === 0 ? "no tool fits; use other words" : lines.join("\n");
   return answered(callId, { text, isError: false, found: found.map(({ name }) => name) });
 }

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { redactText } from "@switchyard/service/redact";
 
 /** Of one step; what comes later is in the journal. In characters. */
@@ -72,7 +73,7 @@ export class LiveText {
     if (text === "") return;
     this.#sentChars += text.length;
     if (this.#sentChars > MAX_SENT_CHARS)
-      return this.#stop(text.slice(0, MAX_SENT_CHARS - this.#sentChars));
+      return this.#stop(cutText(text, text.length - (this.#sentChars - MAX_SENT_CHARS)));
     this.#tell(this.#step, text);
   }
 

@@ -1,6 +1,7 @@
 import type { Usage } from "@switchyard/contracts/runs";
 import { ReasoningSplitter, type ReasoningSegment } from "@switchyard/contracts/split-reasoning";
 import type { LanguageModelStreamPart, LanguageModelUsage } from "ai";
+import { wellFormedJson } from "@switchyard/contracts/well-formed";
 import type { AnswerPart, FinishReason } from "../core/answer-part.ts";
 import { isNestedTooDeeply, MAX_NESTING } from "../core/nesting.ts";
 import { tokensOf, tokensOfChars } from "./estimate-tokens.ts";
@@ -194,9 +195,13 @@ function wholeNumber(value: number | undefined): number {
   return Math.min(Math.round(value), MAX_TOKENS);
 }
 
-/** The arguments as they came; in place of what is nested too deeply, a text, which no tool accepts. */
+/** The arguments as they came, without halves of characters; in place of what is nested too deeply, a text, which no tool accepts. */
 function storable(input: unknown): unknown {
-  return isNestedTooDeeply(input) ? `(nested deeper than ${MAX_NESTING} levels)` : input;
+  if (isNestedTooDeeply(input)) return `(nested deeper than ${MAX_NESTING} levels)`;
+  const json = JSON.stringify(input) as string | undefined;
+  if (json === undefined) return input;
+  const clean = wellFormedJson(json);
+  return clean === json ? input : JSON.parse(clean);
 }
 
 function finishReasonOf(reason: string): FinishReason {

@@ -1,5 +1,6 @@
 import { APICallError } from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { RuntimeFailure } from "../runtime/runtime-failure.ts";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
 
@@ -90,5 +91,5 @@ function readRetryable(error: unknown): boolean | null {
 
 function shortMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.slice(0, MAX_MESSAGE);
+  return cutText(message, MAX_MESSAGE);
 }

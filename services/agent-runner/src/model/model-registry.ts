@@ -6,6 +6,7 @@ import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
 import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
+import { wellFormedJson } from "@switchyard/contracts/well-formed";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
@@ -243,6 +244,7 @@ async function openModel(
   const options = {
     ...(choice.apiKey === null ? {} : { apiKey: choice.apiKey }),
     ...(settings.baseURL === undefined ? {} : { baseURL: settings.baseURL }),
+    fetch: wellFormedFetch,
   };
   switch (settings.type) {
     case "anthropic": {
@@ -271,6 +273,10 @@ async function openModel(
       return settings satisfies never;
   }
 }
+
+/** Providers refuse a request with half of a character (400), and with it each later one that repeats the text. */
+const wellFormedFetch: typeof fetch = (url, init) =>
+  fetch(url, typeof init?.body === "string" ? { ...init, body: wellFormedJson(init.body) } : init);
 
 function unknownModel(name: string, config: ModelsConfig): ModelUnusable {
   const known = ["scripted", ...Object.keys(config.providers)].join(", ");

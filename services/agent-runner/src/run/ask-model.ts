@@ -1,4 +1,5 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { Usage } from "@switchyard/contracts/runs";
@@ -15,7 +16,7 @@ import {
   transcriptOf,
 } from "../core/compaction.ts";
 import { OBSERVATION_BYTES } from "../core/observation.ts";
-import { cutWithNote } from "../core/cut-text.ts";
+import { cutWithNote } from "../core/cut-with-note.ts";
 import { conversationOf } from "../core/conversation.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
@@ -173,7 +174,7 @@ export class ModelCaller {
         };
       } catch (error) {
         if (isLast || !isReplaceable(error)) throw error;
-        passedOver.push({ model: name, message: error.message.slice(0, 500) });
+        passedOver.push({ model: name, message: cutText(error.message, 500) });
         question.onReset();
       }
     }

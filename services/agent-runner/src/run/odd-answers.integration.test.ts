@@ -1,13 +1,16 @@
 import { call } from "@switchyard/bus/call";
 import { subscribeLive } from "@switchyard/bus/events";
 import { runLive } from "@switchyard/contracts/run-events";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
+import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRecording } from "@switchyard/contracts/run-recordings";
 import { getRun } from "@switchyard/contracts/runs";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import {
   chunk,
   startChatServer,
@@ -16,6 +19,7 @@ import {
 } from "../../test-fixtures/chat-server.ts";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { journalKey } from "../journal/run-keys.ts";
 
 const directory = await testDirectory();
 const lab = await startLab();
@@ -34,6 +38,10 @@ await writeFile(
 await lab.runner({ YARD_MODELS_FILE: models });
 peers.agents.set("odd", agent("odd", { model: "local/m" }));
 peers.tools.set("wipe", () => "wiped");
+
+const log = createLog({ service: "test", level: "silent" });
+const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
+after(() => redis.disconnect());
 
 const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 
@@ -162,6 +170,49 @@ test("a model whose template opens its reasoning is not told live before it is c
   live.stop();
   assert.equal(events.at(-1)?.payload["output"], "The answer");
   assert.equal(said.join(""), "The answer");
+});
+
+test("half of a character in an input, a stream, arguments or a result ends no run, and none that follows in its session", async () => {
+  peers.tools.set("say", () => `emoji \ud83d${"😀".repeat(40_000)}`);
+  peers.agents.set(
+    "talker",
+    agent("talker", { model: "local/m", contextWindow: 4_096, tools: [labTool("say")] }),
+  );
+  const args = String.raw`{"text":"\ud83d","a\udc00":1}`;
+  const say = toolCallChunks({ id: "call_1", name: labTool("say"), args });
+  server.answer(
+    { chunks: say },
+    { chunks: textChunks("a \ud83d", "\ude00 b", " \ud83d") },
+    { chunks: textChunks("again") },
+  );
+  const before = server.requests.length;
+  const start = (runId: string) =>
+    lab.publish(
+      "yard.cmd.cli.run.start.talker",
+      String.raw`{"runId":"${runId}","session":"halves","input":"hi \ud83d"}`,
+    );
+  await start("halves-1");
+  const events = await lab.eventsUntil("halves-1", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "a 😀 b \ufffd");
+  await start("halves-2");
+  const more = await lab.eventsUntil("halves-2", "finished");
+  assert.equal(more.at(-1)?.payload["output"], "again");
+  assert.equal(server.requests.length - before, 3, "none was refused and made again");
+  assert.doesNotMatch(JSON.stringify([events, more]), /\\ud[89a-f]/);
+});
+
+test("a journal of before that has half of a character is repaired when it is read", async () => {
+  const ask = { id: "q", name: "ask_user", args: '{"question":"which?"}' };
+  server.answer({ chunks: toolCallChunks(ask) }, { chunks: textChunks("done") });
+  await lab.command("odd", { runId: "old-journal", input: "hi HALF" });
+  await lab.eventsUntil("old-journal", "waiting");
+  const key = journalKey("cli~old-journal");
+  const [first = ""] = await redis.lrange(key, 0, 0);
+  await redis.lset(key, 0, first.replaceAll("HALF", String.raw`\ud83d`));
+  const answer = { runId: "old-journal", callId: "cli~old-journal:1:0", answer: "this" };
+  await call(lab.bus, answerQuestion, answer);
+  const events = await lab.eventsUntil("old-journal", "finished");
+  assert.equal(events.at(-1)?.payload["output"], "done");
 });
 
 /** A run whose model answers so. */

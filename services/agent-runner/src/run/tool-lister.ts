@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { isError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
 import type { RunState } from "../core/run-state.ts";
@@ -120,5 +121,5 @@ async function abortOf(signal: AbortSignal): Promise<never> {
 
 /** What decides which tools are shown when there are too many. */
 function aboutOf({ agent, roles = [], instructions, prompt }: StartedEntry): string {
-  return [agent, ...roles, prompt.slice(0, 2_000), instructions.slice(0, 1_000)].join("\n");
+  return [agent, ...roles, cutText(prompt, 2_000), cutText(instructions, 1_000)].join("\n");
 }

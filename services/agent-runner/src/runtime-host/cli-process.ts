@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { cutTextStart } from "@switchyard/contracts/cut-text";
 import { endGroup } from "@switchyard/service/process/process-group";
 import { sandboxed } from "@switchyard/service/process/sandbox";
 import type { HostStart } from "./host-protocol.ts";
@@ -45,7 +46,7 @@ export async function startCli(
   });
   let said = "";
   child.stderr.setEncoding("utf8");
-  child.stderr.on("data", (text: string) => (said = (said + text).slice(-KEPT_CHARS)));
+  child.stderr.on("data", (text: string) => (said = cutTextStart(said + text, KEPT_CHARS)));
   child.stdin.on("error", () => {}); // its end says it
   await once(child, "spawn").catch((error: unknown) => {
     throw new Error(

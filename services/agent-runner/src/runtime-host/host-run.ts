@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { driveAcp } from "./acp-driver.ts";
 import { driveClaude } from "./claude-driver.ts";
 import { driveCodex } from "./codex-driver.ts";
@@ -53,7 +54,7 @@ export function hostRun(
   const done = work().catch((error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
     const isRetryable = error instanceof DriverError && error.isRetryable;
-    tell({ type: "failed", message: message.slice(0, 2_000), isRetryable });
+    tell({ type: "failed", message: cutText(message, 2_000), isRetryable });
   });
   return {
     take: ({ results, tools }) => door?.take(results, tools),

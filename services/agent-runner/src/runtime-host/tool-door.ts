@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { CallBook, resultOf } from "./call-book.ts";
 import type { HostEvent, HostResults, HostTool, KnownResult } from "./host-protocol.ts";
 
@@ -138,5 +139,5 @@ function namesOf(tools: readonly HostTool[]): Map<string, HostTool> {
 function shortName(name: string): string {
   if (name.length <= MAX_NAME) return name;
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  return `${name.slice(0, MAX_NAME - 9)}_${digest}`;
+  return `${cutText(name, MAX_NAME - 9)}_${digest}`;
 }

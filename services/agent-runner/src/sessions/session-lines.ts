@@ -1,7 +1,7 @@
 import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
 import type { RunState } from "../core/run-state.ts";
-import { cutText } from "../core/cut-text.ts";
+import { cutBytes } from "@switchyard/contracts/cut-text";
 import type { Told } from "./transitions.ts";
 
 /** Of one line of the history; what follows is cut off. */
@@ -41,7 +41,7 @@ export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
 
 /** The first part of how a run ended, without credentials. */
 export function previewOf(state: RunState): string {
-  return cutText(redactText(endOf(state)), 1_024);
+  return cutBytes(redactText(endOf(state)), 1_024);
 }
 
 function line(
@@ -59,10 +59,10 @@ export function keptText(
 ): Pick<SessionMessage, "text" | "truncated" | "redacted"> {
   // Before the cut, so that no half of a secret stays at the end.
   const clean = redactText(text);
-  const cut = cutText(clean, limit);
+  const cut = cutBytes(clean, limit);
   const isCut = cut.length < clean.length;
   return {
-    text: isCut ? cut + CUT_MARK : clean,
+    text: isCut ? cut + CUT_MARK : cut,
     ...(isCut ? { truncated: true } : {}),
     ...(clean === text ? {} : { redacted: true }),
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { toJson } from "@switchyard/contracts/well-formed";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { SessionMessage } from "@switchyard/contracts/sessions";
@@ -74,15 +75,15 @@ export function openSessionStore(
     const [answer] = await run("yardSessionWrite", keysOf(slot), [
       rev,
       randomUUID(),
-      isOver ? "" : JSON.stringify(record),
+      isOver ? "" : toJson(record),
       forgets || record.session === null ? 1 : 0,
       limits.maxMessages,
       limits.maxBytes,
       keep?.runId ?? "",
-      keep === undefined ? "" : JSON.stringify(keep),
+      keep === undefined ? "" : toJson(keep),
       gone.length,
       ...gone,
-      ...lines.map((line) => JSON.stringify(line)),
+      ...lines.map((line) => toJson(line)),
     ]);
     return answer === "ok";
   };

@@ -1,4 +1,5 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { isError } from "@switchyard/contracts/errors";
 import { grantRun } from "@switchyard/contracts/policy-grants";
@@ -214,7 +215,7 @@ function dutiesOf({
 /** What the run is about decides which skills are left out first when there are too many. */
 function catalogueRequest({ payload, skillsOff = [] }: RunCommand, agent: AgentDefinition) {
   const { input } = payload;
-  const about = (typeof input === "string" ? input : JSON.stringify(input)).slice(0, MAX_ABOUT);
+  const about = cutText(typeof input === "string" ? input : JSON.stringify(input), MAX_ABOUT);
   const { contextWindow } = agent;
   return {
     about,

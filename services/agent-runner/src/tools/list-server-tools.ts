@@ -6,7 +6,7 @@ import type { UnavailableServer } from "@switchyard/contracts/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Peers } from "../peers/peers.ts";
 import { pause } from "../signals/interruption.ts";
-import { cutText } from "../core/cut-text.ts";
+import { cutBytes } from "@switchyard/contracts/cut-text";
 
 type Layers = readonly (readonly string[])[];
 
@@ -77,7 +77,7 @@ function missingOf(
       return named === "by name" || (named === "with all" && status !== "disconnected");
     })
     .slice(0, MAX_REASONS)
-    .map(({ server, error }) => ({ server, reason: cutText(error, MAX_REASON_BYTES) }));
+    .map(({ server, error }) => ({ server, reason: cutBytes(error, MAX_REASON_BYTES) }));
 }
 
 /** Whether the run may use tools of a server at all, and if so, whether one of its patterns means this server. */

@@ -1,7 +1,7 @@
 import type { CallState, ChildState } from "../core/run-state.ts";
 import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
 import type { Resolution, Wait } from "../core/wait.ts";
-import { cutWithNote } from "../core/cut-text.ts";
+import { cutWithNote } from "../core/cut-with-note.ts";
 import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 
 /** What a call that has waited came to, when that needs nobody else. */

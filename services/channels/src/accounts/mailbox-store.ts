@@ -68,8 +68,8 @@ export function createMailbox(redis: Redis): Mailbox {
 }
 
 function keyOf({ channel, accountId, target }: Address): string {
-  const place = createHash("sha256").update(`${target.kind}:${target.id}`).digest("hex");
-  return `yard:{channels}:mailbox:${channel}:${accountId}:${place.slice(0, 32)}`;
+  const digest = createHash("sha256").update(`${target.kind}:${target.id}`).digest("hex");
+  return `yard:{channels}:mailbox:${channel}:${accountId}:${digest.slice(0, 32)}`;
 }
 
 function readStored(messageId: string, stored: string): StoredMessage {

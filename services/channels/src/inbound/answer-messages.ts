@@ -3,14 +3,14 @@ import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { MAX_EVENT_TEXT, messageReceived } from "@switchyard/contracts/channel-events";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
 import type { Log } from "@switchyard/service/log";
 import type { AccountBook } from "../accounts/account-book.ts";
-import { cutText } from "../outbound/cut-text.ts";
+import { messagePieces } from "../outbound/message-pieces.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
-import { shortened } from "../outbound/tell-outcome.ts";
 import type { InboundRecord, InboundStore } from "./inbound-store.ts";
 import { messageFor, originFor } from "./message-for-agent.ts";
 
@@ -140,7 +140,7 @@ export class AnswerMessages {
         address,
         messageId,
         sender,
-        text: shortened(text),
+        text: cutText(text, MAX_EVENT_TEXT),
         truncated: text.length > MAX_EVENT_TEXT,
         attachments,
         ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
@@ -210,7 +210,7 @@ export class AnswerMessages {
         at: new Date(now()).toISOString(),
         address,
         text: answer,
-        pieces: cutText(answer, maxTextLength),
+        pieces: messagePieces(answer, maxTextLength),
         attachments: [],
         ...(quoted === undefined ? {} : { replyToMessageId: quoted }),
         silent: false,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Address } from "@switchyard/contracts/channel-address";
+import { cutText } from "@switchyard/contracts/cut-text";
 
 const MAX_LENGTH = 128;
 const DIGEST_LENGTH = 24;
@@ -17,7 +18,7 @@ export function conversationKey(
   const thread = threadId === undefined ? "" : `:thread:${partOf(threadId)}`;
   const key = `agent:${agent}:${channel}:${account}${place}:${partOf(target.id)}${thread}`;
   if (key.length <= MAX_LENGTH) return key;
-  return `${key.slice(0, MAX_LENGTH - DIGEST_LENGTH - 1)}#${digestOf(key)}`;
+  return `${cutText(key, MAX_LENGTH - DIGEST_LENGTH - 1)}#${digestOf(key)}`;
 }
 
 /** A plain id stays readable; anything else can be no other id's digest, because those begin with `#`. */

@@ -2,6 +2,7 @@ import { Address } from "@switchyard/contracts/channel-address";
 import { InboundId, Sender } from "@switchyard/contracts/channel-events";
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
+import { toJson } from "@switchyard/contracts/well-formed";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -102,7 +103,7 @@ export interface InboundStore {
 
 export function createInboundStore(redis: Redis): InboundStore {
   const write = async (record: InboundRecord): Promise<void> => {
-    await fromRedis(redis.set(recordKey(record.inboundId), JSON.stringify(record), "PX", KEEP_MS));
+    await fromRedis(redis.set(recordKey(record.inboundId), toJson(record), "PX", KEEP_MS));
   };
   return {
     async add(record, lease, isLast) {
@@ -117,12 +118,12 @@ export function createInboundStore(redis: Redis): InboundStore {
         leaseKey(`${address.channel}/${address.accountId}`),
         lastKey(record.caller),
         inboundId,
-        JSON.stringify(record),
+        toJson(record),
         conversation,
         KEEP_MS,
         lease?.owner ?? "",
         lease?.epoch ?? "",
-        isLast ? JSON.stringify({ address, senderId: record.sender.id } satisfies LastChat) : "",
+        isLast ? toJson({ address, senderId: record.sender.id } satisfies LastChat) : "",
       );
       return (await fromRedis(answer)) as "stored" | "known" | "lost"; // what the script returns
     },

@@ -1,10 +1,10 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { MAX_MESSAGE_TEXT } from "@switchyard/contracts/channels";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { noteInSession } from "@switchyard/contracts/session-delivery";
 import type { AccountBook } from "../accounts/account-book.ts";
 import type { SendRecord } from "../outbound/send-record.ts";
-import { shortened } from "../outbound/tell-outcome.ts";
 import { conversationKey } from "./conversation-key.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -37,7 +37,7 @@ export async function noteSent(
       agent,
       sendId,
       at: sentAt ?? at,
-      text: shortened([text, ...files].join("\n").trim(), MAX_MESSAGE_TEXT),
+      text: cutText([text, ...files].join("\n").trim(), MAX_MESSAGE_TEXT),
       ...(tool !== null && { tool }),
       ...(runId !== null && { runId }),
       ...(sessionKey !== null && { from: sessionKey }),

@@ -8,7 +8,7 @@ import type { Account } from "../accounts/account-book.ts";
 import { findAccount, isForeignChat } from "../accounts/find-account.ts";
 import type { AccountBook } from "../accounts/account-book.ts";
 import { AttachmentError, loadAttachments, type AttachmentLimits } from "./attachments.ts";
-import { cutText } from "./cut-text.ts";
+import { messagePieces } from "./message-pieces.ts";
 import type { Outbox } from "./outbox.ts";
 import type { SendRecord } from "./send-record.ts";
 
@@ -67,7 +67,7 @@ export async function sendMessage(
     caller,
     address,
     degraded,
-    pieces: cutText(request.text, capabilities.maxTextLength),
+    pieces: messagePieces(request.text, capabilities.maxTextLength),
     holder: parts.holder,
     nowMs: parts.now(),
     patientUntil: untilMs,

@@ -1,3 +1,4 @@
+import { toJson } from "@switchyard/contracts/well-formed";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { SendRecord, type StoredSend } from "./send-record.ts";
@@ -51,7 +52,7 @@ export function createSendStore(redis: Redis): SendStore {
   return {
     async create(record, lookMs) {
       const { sendId } = record;
-      const json = JSON.stringify(record);
+      const json = toJson(record);
       const made = redis.eval(CREATE, 2, keyOf(sendId), OPEN, sendId, json, lookMs);
       return stored(await fromRedis(made));
     },
@@ -66,7 +67,7 @@ export function createSendStore(redis: Redis): SendStore {
         keyOf(sendId),
         OPEN,
         sendId,
-        JSON.stringify(record),
+        toJson(record),
         lookMs ?? -1,
         revision,
         KEEP_MS,

@@ -6,6 +6,7 @@ import {
   messageSent,
   messageUnconfirmed,
 } from "@switchyard/contracts/channel-events";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { SendRecord } from "./send-record.ts";
 
 /** Stores the event about the end of a send. The same end again is dropped for a while; later it may come twice. */
@@ -16,7 +17,7 @@ export async function tellOutcome(bus: Bus, record: SendRecord, now: Date): Prom
     at: now.toISOString(),
     by: owner,
     address,
-    text: shortened(text),
+    text: cutText(text, MAX_EVENT_TEXT),
     truncated: text.length > MAX_EVENT_TEXT,
     // What follows may be a signature that opens it.
     mediaUrl: attachments[0]?.source.split("?", 1)[0] ?? null,
@@ -35,11 +36,4 @@ export async function tellOutcome(bus: Bus, record: SendRecord, now: Date): Prom
   };
   const contract = record.state === "unknown" ? messageUnconfirmed : messageFailed;
   await publishEvent(bus, contract, tokens, { ...payload, ...why }, options);
-}
-
-/** Without half a character at its end. */
-export function shortened(text: string, limit = MAX_EVENT_TEXT): string {
-  if (text.length <= limit) return text;
-  const last = text.charCodeAt(limit - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? limit - 1 : limit);
 }

@@ -23,6 +23,7 @@ import {
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import { publishCommand } from "@switchyard/bus/publish";
 import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId, RunId } from "@switchyard/contracts/ids";
 import { steerRun } from "@switchyard/contracts/run-commands";
@@ -227,7 +228,7 @@ export class RunHandler implements A2ARequestHandler {
     for (const { approvalId: id, approve, reason } of decisions) {
       if (!waits.some(({ approvalId }) => approvalId === id))
         throw new RequestMalformedError({
-          message: `the task does not wait for ${id.slice(0, 64)}`,
+          message: `the task does not wait for ${cutText(id, 64)}`,
         });
       const why = reason === undefined || reason === "" ? {} : { reason };
       await this.#requester.ask(approve ? approveCall : denyCall, { id, ...why });

@@ -90,9 +90,9 @@ export function agentMessage(
     approvalId === undefined ? [] : [dataPart({ approvalId, tool })],
   );
   // The id depends on the content alone, so that every reader sees the same one.
-  const about = digestOf(JSON.stringify([text, waits.map(({ callId }) => callId)]));
+  const digest = digestOf(JSON.stringify([text, waits.map(({ callId }) => callId)]));
   return {
-    messageId: `${task.id}-${about.slice(0, 16)}`,
+    messageId: `${task.id}-${digest.slice(0, 16)}`,
     contextId: task.contextId,
     taskId: task.id,
     role: Role.ROLE_AGENT,

@@ -1,4 +1,5 @@
 import type { Bus } from "@switchyard/bus/connect";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fillTemplate, fillValue, TemplateError } from "@switchyard/contracts/pointer-template";
 import { RunInput } from "@switchyard/contracts/runs";
@@ -75,7 +76,7 @@ function whyIgnored({ form, events }: Hook, event: string | null, body: unknown)
   const action = form === "github" ? fieldOf(body, "action") : undefined;
   const whole = typeof action === "string" ? `${event}.${action}` : event;
   if (whole !== null && events.has(whole)) return null;
-  return `the hook does not want the event ${whole?.slice(0, LABEL_LENGTH) ?? "without a type"}`;
+  return `the hook does not want the event ${whole === null ? "without a type" : cutText(whole, LABEL_LENGTH)}`;
 }
 
 function fieldOf(value: unknown, name: string): unknown {
@@ -122,7 +123,7 @@ async function start(
       labels: {
         hook: name,
         delivery,
-        ...(event !== null && { event: event.slice(0, LABEL_LENGTH) }),
+        ...(event !== null && { event: cutText(event, LABEL_LENGTH) }),
       },
       via: "hook",
     });

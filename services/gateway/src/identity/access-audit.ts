@@ -1,4 +1,5 @@
 import type { AuditFact } from "@switchyard/contracts/audit";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
 import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Context } from "hono";
@@ -50,7 +51,7 @@ export function createAccessAudit(
     const fact: AccessFact = {
       kind: "access",
       caller: who?.caller ?? null,
-      credential: who?.credential.slice(0, 200) ?? null,
+      credential: who === null ? null : cutText(who.credential, 200),
       address: addressOf(c).slice(0, 64),
       requestId: c.get("requestId"),
       ...facts,

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
@@ -69,7 +70,7 @@ export async function countingGuesses<T>(
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "bad_credential") throw error;
     await limitAddress(c, parts, { what: "guess", limit: BAD_SIGN_INS });
-    const operation = `${c.req.method} ${c.req.path}`.slice(0, 128);
+    const operation = cutText(`${c.req.method} ${c.req.path}`, 128);
     parts.access.refused(c, null, { operation, status: 401, code: "bad_credential" });
     throw unauthenticated(error.message);
   }

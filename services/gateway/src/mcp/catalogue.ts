@@ -1,4 +1,5 @@
 import { listAgents } from "@switchyard/contracts/agents";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import * as features from "@switchyard/contracts/mcp-features";
@@ -215,7 +216,7 @@ function partsOf(uri: string): { server: string; own: string } {
 function serverOfPrompt(name: string): { server: string; own: string } {
   const [, server, own] = /^([a-z0-9][a-z0-9-]{0,23})__(.+)$/s.exec(name) ?? [];
   if (server === undefined || own === undefined)
-    throw new ServiceError("invalid_request", `there is no prompt ${name.slice(0, 100)}`);
+    throw new ServiceError("invalid_request", `there is no prompt ${cutText(name, 100)}`);
   return { server, own };
 }
 

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import {
   ProtocolError,
@@ -33,7 +34,7 @@ export function errorResult(code: string, message: string): CallToolResult {
 }
 
 export function unknownTool(name: string): ProtocolError {
-  const text = `there is no tool ${name.slice(0, 100)} for you: tools/list has those that you may call`;
+  const text = `there is no tool ${cutText(name, 100)} for you: tools/list has those that you may call`;
   return new ProtocolError(ProtocolErrorCode.InvalidParams, text);
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
@@ -178,7 +179,7 @@ async function goOn(
       const { approval_request_id: id, approve, reason } = ApprovalAnswer.parse(item);
       const why = typeof reason === "string" && reason !== "" ? { reason } : {};
       if (!waits.some(({ approvalId }) => approvalId === id))
-        throw invalid("input", `the previous response does not wait for ${id.slice(0, 100)}`);
+        throw invalid("input", `the previous response does not wait for ${cutText(id, 100)}`);
       await requester.ask(approve ? approveCall : denyCall, { id, ...why });
     }
     if (approvals.length === 0 && question !== undefined) {
@@ -274,7 +275,7 @@ function factsOf({ id, runId, from, asked }: Named, run: RunDetail | null): Resp
 }
 
 function unknownResponse(id: string): Problem {
-  const detail = `there is no response ${id.slice(0, 100)}`;
+  const detail = `there is no response ${cutText(id, 100)}`;
   return new Problem({ status: 404, code: "unknown_response", detail });
 }
 

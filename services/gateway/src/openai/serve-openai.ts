@@ -1,4 +1,5 @@
 import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { startRun } from "@switchyard/contracts/runs";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
@@ -64,7 +65,7 @@ async function getModel(c: Context<GatewayEnv>, requester: Requester): Promise<R
   const name = c.req.param("id") ?? "";
   const { agents } = await requester.ask(listAgents, {});
   if (!agents.some((agent) => agent.name === name))
-    throw noModel(new Error(`there is no agent ${name.slice(0, 100)}`));
+    throw noModel(new Error(`there is no agent ${cutText(name, 100)}`));
   return c.json(modelOf(name));
 }
 

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { isSubjectToken, TOKEN_RULE } from "@switchyard/contracts/define";
 import { Problem } from "../problems/problem.ts";
 import { versionIn } from "./entity-tag.ts";
@@ -50,7 +51,7 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   if (known.length > 0)
     throw invalid(
       contract.name,
-      known.map((name) => `${name.slice(0, 100)}: is not known here`),
+      known.map((name) => `${cutText(name, 100)}: is not known here`),
     );
   const version = given.ifMatch === undefined ? undefined : versionFor(route, shape, given.ifMatch);
   if (version !== undefined) values[VERSION_FIELD] = version;

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { Log } from "@switchyard/service/log";
 import * as client from "openid-client";
 import { Problem } from "../problems/problem.ts";
@@ -99,7 +100,7 @@ function problemOf(error: unknown, log: Log): Problem {
     error instanceof client.ResponseBodyError
   ) {
     const why = error.error_description ?? error.error;
-    return refused(`the provider refused the sign-in: ${why.slice(0, 300)}`);
+    return refused(`the provider refused the sign-in: ${cutText(why, 300)}`);
   }
   log.warn({ err: error }, "sign-in at the provider failed");
   if (error instanceof client.ClientError && error.code !== undefined && !isAway(error.code))

@@ -1,5 +1,6 @@
 import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { signedWebhookHeaders } from "@switchyard/service/standard-webhook";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
@@ -37,7 +38,7 @@ export async function sendWebhook(
     return { outcome: status === 410 ? "gone" : "failed", error };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    return { outcome: "failed", error: text.slice(0, 500) };
+    return { outcome: "failed", error: cutText(text, 500) };
   }
 }
 

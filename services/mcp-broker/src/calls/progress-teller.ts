@@ -1,4 +1,5 @@
 import type { Progress } from "@modelcontextprotocol/client";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { CallProgress } from "@switchyard/contracts/mcp-calls";
 
 const MIN_GAP_MS = 100;
@@ -29,7 +30,7 @@ export function createProgressTeller(options: {
       ...call,
       progress,
       total: total ?? null,
-      message: message === undefined ? null : redact(message).slice(0, MAX_MESSAGE),
+      message: message === undefined ? null : cutText(redact(message), MAX_MESSAGE),
       at: new Date(at).toISOString(),
     });
   };

@@ -1,3 +1,5 @@
+import { cutText } from "@switchyard/contracts/cut-text";
+
 /** `    at connect (/app/index.js:3:9)`: the line above such lines says what happened. */
 const STACK_FRAME = /^\s+at .+(?::\d+(?::\d+)?\)?|<anonymous>\)?)\s*$/;
 /** What `npx` says before anything of the server. */
@@ -27,7 +29,7 @@ export function lastWords(text: string, maxLength: number): string {
 /** The beginning of a text, cut between two words. */
 export function firstWords(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  const start = text.slice(0, maxLength - CUT.length);
+  const start = cutText(text, maxLength - CUT.length);
   const words = start.replace(/\s+\S*$/, "");
   return `${words === "" ? start : words}${CUT}`;
 }

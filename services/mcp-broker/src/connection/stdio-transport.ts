@@ -9,6 +9,7 @@ import {
   type RequestId,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { carriedResult } from "./carried-result.ts";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { MessageLines } from "./message-lines.ts";
@@ -245,7 +246,7 @@ export class StdioTransport implements Transport {
     if (message !== null) this.#pass(message, line.length);
     else if (line.trim() !== "") {
       this.#ignoredLines += 1;
-      this.#ignored.push(Buffer.from(`${line.slice(0, IGNORED_BYTES)}\n`));
+      this.#ignored.push(Buffer.from(`${cutText(line, IGNORED_BYTES)}\n`));
     }
     return message;
   }

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { serverIdOf } from "@switchyard/contracts/ids";
 import { JsonTextError, parseLenientJson } from "@switchyard/service/lenient-json";
 import { StartError } from "@switchyard/service/start-error";
@@ -114,7 +115,7 @@ function clientEntry(name: string, value: unknown): RawEntry {
   if (id === null || id === name || "id" in value)
     return { key: name, value: { id: name, ...value } };
   const warnings = [`${JSON.stringify(name)} has the id ${id} here`];
-  return { key: id, value: { id, name: name.slice(0, 200), ...value }, warnings };
+  return { key: id, value: { id, name: cutText(name, 200), ...value }, warnings };
 }
 
 function parseJson(text: string, fileName: string): unknown {
@@ -138,6 +139,6 @@ function idOf(value: unknown): string | null {
 function freeId(id: string, taken: ReadonlySet<string>): string {
   if (!taken.has(id)) return id;
   let n = 2;
-  while (taken.has(`${id.slice(0, 20)}-${n}`)) n += 1;
-  return `${id.slice(0, 20)}-${n}`;
+  while (taken.has(`${cutText(id, 20)}-${n}`)) n += 1;
+  return `${cutText(id, 20)}-${n}`;
 }

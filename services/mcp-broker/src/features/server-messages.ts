@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { LogLevel, type ServerMessage } from "@switchyard/contracts/mcp-features";
 
 export type ServerMessages = ReturnType<typeof createServerMessages>;
@@ -38,8 +39,8 @@ export function createServerMessages(options: {
         at: new Date(at).toISOString(),
         level: parsed.data,
         // Redacted before the cut: half of a value would not be found.
-        logger: typeof logger === "string" ? redact(logger).slice(0, MAX_LOGGER) : null,
-        text: redact(text).slice(0, MAX_TEXT),
+        logger: typeof logger === "string" ? cutText(redact(logger), MAX_LOGGER) : null,
+        text: cutText(redact(text), MAX_TEXT),
       };
       kept.push(message);
       if (kept.length > KEPT) kept.shift();

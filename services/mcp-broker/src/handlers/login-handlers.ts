@@ -1,5 +1,6 @@
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { CallContext, Service } from "@switchyard/bus/serve";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import {
@@ -171,5 +172,5 @@ function reasonOf(error: Error): string {
   // What it received is the attacker's text when this is an attack.
   if (error instanceof IssuerMismatchError)
     return `the authorization server is not the one that was asked (issuer of the ${error.kind})`;
-  return errorText(error).slice(0, MAX_REASON);
+  return cutText(errorText(error), MAX_REASON);
 }

@@ -1,4 +1,5 @@
 import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprotocol/client";
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
@@ -181,5 +182,5 @@ function invalid(problem: string): ProtocolError {
 }
 
 function cut(text: string): string {
-  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1)}…`;
+  return cutForReader(text, MAX_MESSAGE);
 }

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import {
   type AnswerContent,
   QuestionField,
@@ -16,7 +17,7 @@ export function readForm(schema: unknown): { form: QuestionForm } | { problem: s
   for (const [name, field] of Object.entries(properties)) {
     if (!QuestionField.safeParse(field).success)
       return {
-        problem: `the field ${JSON.stringify(name.slice(0, 64))} is of no kind that a form can have`,
+        problem: `the field ${JSON.stringify(cutText(name, 64))} is of no kind that a form can have`,
       };
   }
   const unknown = required.find((name) => !Object.hasOwn(properties, name));
@@ -32,7 +33,7 @@ export function readForm(schema: unknown): { form: QuestionForm } | { problem: s
 export function contentProblems(form: QuestionForm, content: AnswerContent): string[] {
   const unknown = Object.keys(content)
     .filter((name) => !Object.hasOwn(form.fields, name))
-    .map((name) => `${JSON.stringify(name.slice(0, 64))} is not a field of this question`);
+    .map((name) => `${JSON.stringify(cutText(name, 64))} is not a field of this question`);
   const wrong = Object.entries(form.fields).flatMap(([name, field]) => {
     const value = Object.hasOwn(content, name) ? content[name] : undefined;
     if (value === undefined) return form.required.includes(name) ? [`${name} is required`] : [];

@@ -1,4 +1,5 @@
 import { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
+import { toJson } from "@switchyard/contracts/well-formed";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -35,7 +36,7 @@ export function createQuestionStore(redis: Redis) {
       await allFromRedis(
         redis
           .multi()
-          .hset(KEY, stored.question.id, JSON.stringify(stored))
+          .hset(KEY, stored.question.id, toJson(stored))
           .expire(KEY, KEPT_SECONDS)
           .exec(),
       );
@@ -46,13 +47,13 @@ export function createQuestionStore(redis: Redis) {
     },
     /** Puts an ended question in the place of the pending one; returns what stands there then. */
     async end(stored: StoredQuestion): Promise<StoredQuestion | null> {
-      const text = JSON.stringify(stored);
+      const text = toJson(stored);
       const result = await fromRedis(redis.eval(END, 1, KEY, stored.question.id, text));
       return parsed(typeof result === "string" ? result : null);
     },
     /** Takes the content of an answer out. */
     async forgetContent({ question, holder }: StoredQuestion): Promise<void> {
-      await fromRedis(redis.hset(KEY, question.id, JSON.stringify({ question, holder })));
+      await fromRedis(redis.hset(KEY, question.id, toJson({ question, holder })));
     },
     async all(): Promise<StoredQuestion[]> {
       const texts = await fromRedis(redis.hvals(KEY));

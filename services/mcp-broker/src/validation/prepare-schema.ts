@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { compileLinearRegex } from "./linear-regex.ts";
@@ -237,7 +238,7 @@ class Preparation {
 
   #note(where: string, text: string): void {
     if (this.notes.length < SCHEMA_LIMITS.notes)
-      this.notes.push({ where: where.slice(0, 300), text });
+      this.notes.push({ where: cutText(where, 300), text });
   }
 }
 
@@ -262,5 +263,5 @@ function hasReference(schema: JsonRecord): boolean {
 }
 
 function shortToken(name: string): string {
-  return pointerToken(name).slice(0, 100);
+  return cutText(pointerToken(name), 100);
 }

@@ -1,3 +1,4 @@
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import type { Decision } from "@switchyard/contracts/policy";
@@ -170,6 +171,6 @@ const MAX_SHOWN = 200;
 
 function shown({ kind, tool }: FeatureCall): string {
   if (kind !== "resource" && kind !== "prompt") return `${kind} by MCP server ${tool.server}`;
-  const name = tool.tool.length <= MAX_SHOWN ? tool.tool : `${tool.tool.slice(0, MAX_SHOWN - 1)}…`;
+  const name = cutForReader(tool.tool, MAX_SHOWN);
   return `${kind} ${name} of MCP server ${tool.server}`;
 }

@@ -1,4 +1,5 @@
 /* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import { type Decision } from "@switchyard/contracts/policy";
 import {
   MAX_CONSIDERED_RULES,
@@ -125,5 +126,5 @@ function listed(texts: readonly string[] | null): string {
 }
 
 function short(text: string): string {
-  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1)}…`;
+  return cutForReader(text, MAX_TEXT);
 }

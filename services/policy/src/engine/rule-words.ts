@@ -1,3 +1,4 @@
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { PolicyRule } from "@switchyard/contracts/policy-bundles";
 import { MAX_RULE_WORDS } from "@switchyard/contracts/policy-bundles";
 import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
@@ -83,5 +84,5 @@ function either(globs: readonly string[]): string {
 }
 
 function cut(text: string): string {
-  return text.length <= MAX_RULE_WORDS ? text : `${text.slice(0, MAX_RULE_WORDS - 1)}…`;
+  return cutForReader(text, MAX_RULE_WORDS);
 }

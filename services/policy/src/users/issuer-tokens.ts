@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { CallerName } from "@switchyard/contracts/ids";
 import type { UserRole } from "@switchyard/contracts/user-roles";
 import { StoreError } from "@switchyard/service/store-error";
@@ -86,7 +87,7 @@ function identityOf(payload: JWTPayload, issuer: Issuer): SignedIn {
   return {
     caller: parsed.data,
     roles: [...all],
-    credential: `oidc:${payload.sub ?? ""}`.slice(0, 200),
+    credential: cutText(`oidc:${payload.sub ?? ""}`, 200),
     expiresAt: (payload.exp ?? 0) * 1_000,
   };
 }

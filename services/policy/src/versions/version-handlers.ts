@@ -1,4 +1,5 @@
 import type { Handler } from "@switchyard/bus/serve";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { changedMessage } from "@switchyard/contracts/if-version";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -119,8 +120,8 @@ export function createVersionHandlers(parts: {
   };
 }
 
-function refusalOf({ refusal }: PolicyFile): string[] | null {
-  return refusal?.slice(0, MAX_REFUSED_LINES).map((line) => line.slice(0, 2_000)) ?? null;
+function refusalOf({ refusal: lines }: PolicyFile): string[] | null {
+  return lines?.slice(0, MAX_REFUSED_LINES).map((line) => cutText(line, 2_000)) ?? null;
 }
 
 async function orRefused<T>(store: VersionStore, work: () => Promise<T>): Promise<T> {

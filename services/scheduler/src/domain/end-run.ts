@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { DeliveryStatus, ScheduleRun } from "@switchyard/contracts/schedules";
 import type { z } from "zod";
 import {
@@ -153,7 +154,7 @@ function entryOf(
     status,
     dueAtMs: run.dueAtMs,
     ...(error !== undefined && { error }),
-    ...(end.output !== undefined && { summary: end.output.slice(0, SUMMARY_CHARS) }),
+    ...(end.output !== undefined && { summary: cutText(end.output, SUMMARY_CHARS) }),
     delivered: delivered.status === "delivered",
     deliveryStatus: delivered.status,
     ...(delivered.error !== undefined && { deliveryError: delivered.error }),

@@ -6,6 +6,7 @@ import {
   type AddressInput,
 } from "@switchyard/contracts/channel-address";
 import { lastAddress, sendChannelMessage } from "@switchyard/contracts/channels";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";
 import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
@@ -80,7 +81,7 @@ export async function findLastAddress(
 
 /** The answer; of a failure the code alone, because a chat may have more readers than the owner. */
 function announcement({ name }: ScheduleJob, { status, output = "", error = "" }: RunEnd): string {
-  if (status === "ok") return output.trim().slice(0, MOST_CHARS);
+  if (status === "ok") return cutText(output.trim(), MOST_CHARS);
   const code = /^[a-z_]+(?=: )/.exec(error)?.[0];
   return `The job "${name}" failed${code === undefined ? "" : ` (${code})`}.`;
 }

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 
 /** The largest of 62,000 public skills is 9.6 KB; the YAML parser's cost grows with this. */
@@ -103,7 +104,7 @@ function misplaced(text: string): { findings: Finding[]; unread?: string } {
     return { findings: [notRecognised(message, 1)], unread: ODD_FENCE.exec(text)?.[0] ?? first };
   }
   const head = text.split("\n", LOOKED_AT_LINES).join("\n");
-  const code = CODE_BLOCK.exec(text.slice(0, MAX_FRONTMATTER_BYTES))?.[2];
+  const code = CODE_BLOCK.exec(cutText(text, MAX_FRONTMATTER_BYTES))?.[2];
   if (code !== undefined && A_FIELD.test(code)) {
     const message =
       "the fields stand in a code block, so the whole file is the body; begin the file with a line --- in place of the block's";

@@ -1,4 +1,5 @@
 import { commandLimit, commandPattern } from "@switchyard/contracts/command-limit";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { infoFinding, warningFinding, type Finding, type Position } from "../finding.ts";
@@ -58,7 +59,7 @@ export function toolRemarks(words: readonly string[], position: () => Position):
       return warningFinding("limited_tool", message, at);
     }),
     ...unknown.map((name) => {
-      const message = `allowed-tools: no tool here is called ${JSON.stringify(name.slice(0, 80))}, so it allows nothing; MCP tools are written mcp__server__tool`;
+      const message = `allowed-tools: no tool here is called ${JSON.stringify(cutText(name, 80))}, so it allows nothing; MCP tools are written mcp__server__tool`;
       return infoFinding("unknown_tool", message, at);
     }),
   ];

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
 import type { Skill } from "@switchyard/contracts/skills";
 import { warningFinding, type Finding, type Position } from "../finding.ts";
@@ -155,7 +156,7 @@ function readFields(reader: FieldReader) {
 function readInvocation(reader: FieldReader): Pick<Skill, "triggers" | "dispatch"> {
   const triggers = (["when-to-use", "triggers", "tags", "keywords"] as const)
     .flatMap((name) => reader.read(name))
-    .map((phrase) => phrase.slice(0, MAX_TRIGGER_LENGTH).toWellFormed())
+    .map((phrase) => cutText(phrase, MAX_TRIGGER_LENGTH))
     .filter((phrase) => phrase !== "");
   const isDispatched = reader.read("command-dispatch")?.toLowerCase() === "tool";
   const tool = isDispatched ? reader.read("command-tool") : null;

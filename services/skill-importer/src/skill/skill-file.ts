@@ -1,4 +1,5 @@
 import { digestOf } from "@switchyard/contracts/canonical-json";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { Conformance } from "@switchyard/contracts/skills";
 import type { Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
@@ -161,7 +162,7 @@ function withExcerpts(findings: readonly Finding[], text: string): readonly Find
   const lines = text.split("\n", last);
   return findings.map((finding) => {
     const excerpt = finding.line === null ? "" : (lines[finding.line - 1] ?? "").trim();
-    return excerpt === "" ? finding : { ...finding, excerpt: excerpt.slice(0, MAX_EXCERPT) };
+    return excerpt === "" ? finding : { ...finding, excerpt: cutText(excerpt, MAX_EXCERPT) };
   });
 }
 

@@ -4,6 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
 import { createTarDecoder } from "modern-tar";
 import { fromBufferPromise, getFileNameLowLevel, type Entry } from "yauzl";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { warningFinding, type Finding } from "../finding.ts";
 import type { Package } from "./package.ts";
 import { foldedPath, pathProblemOf } from "./safe-path.ts";
@@ -257,7 +258,7 @@ function pathOf(name: string): string {
 function refuseUnsafe(path: string, name: string): void {
   const problem = pathProblemOf(path);
   if (problem === null) return;
-  const shown = JSON.stringify(name.slice(0, 200));
+  const shown = JSON.stringify(cutText(name, 200));
   throw new ArchiveError(
     problem,
     `the archive names a file ${shown}; nothing of it was used`,

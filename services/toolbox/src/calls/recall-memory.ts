@@ -36,10 +36,11 @@ export async function recallMemory(
   try {
     const list = await readAs(deps, {}, call.requester, (scope) => deps.memory.names(scope));
     if ("refused" in list) return { memories: [], kept: 0, refused: list.refused };
-    const names = list.value.slice(0, MAX_RECALLED);
-    const read = await Promise.all(names.map((name) => readOne(deps, name, call.requester)));
+    const { value: names } = list;
+    const recalled = names.slice(0, MAX_RECALLED);
+    const read = await Promise.all(recalled.map((name) => readOne(deps, name, call.requester)));
     const there = read.filter((memory) => memory !== null);
-    return { memories: fitMemories(there, maxBytes), kept: list.value.length, refused: null };
+    return { memories: fitMemories(there, maxBytes), kept: names.length, refused: null };
   } catch (error) {
     throw replyOf(error);
   } finally {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { realpath } from "node:fs/promises";
+import { cutText } from "@switchyard/contracts/cut-text";
 import {
   findBubblewrap,
   type BubblewrapSearch,
@@ -130,7 +131,7 @@ async function openSandbox(options: SandboxOptions): Promise<CommandSandbox> {
   const { exitCode, stderr } = await tryOut(sandbox, "(:)");
   if (exitCode === 0) return { ...sandbox, kernelCounts: false };
   throw new SandboxError(
-    `sandbox "bubblewrap" cannot be used: ${program} does not work here with limits (${stderr.trim().slice(0, 500)}); it needs bubblewrap 0.7 or newer`,
+    `sandbox "bubblewrap" cannot be used: ${program} does not work here with limits (${cutText(stderr.trim(), 500)}); it needs bubblewrap 0.7 or newer`,
   );
 }
 

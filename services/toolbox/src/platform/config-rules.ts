@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ModelName } from "@switchyard/contracts/ids";
 import { BusyPolicy } from "@switchyard/contracts/session-key";
 import { z } from "zod";
@@ -104,7 +105,7 @@ function modelProblem(name: string, path: readonly string[], config: Json): stri
   if (path[0] === "agents" && valueAt(config, [...path.slice(0, 2), "runtime"]) !== undefined)
     return null;
   if (valueAt(config, ["models", "providers", provider]) !== undefined) return null;
-  return `there is no provider "${provider.slice(0, 64)}" under models.providers`;
+  return `there is no provider "${cutText(provider, 64)}" under models.providers`;
 }
 
 /** JSON Schema of what can be changed, by its path; of one path or all below it where one is named. */
@@ -144,5 +145,5 @@ function named(changes: readonly ConfigChange[]): string {
 }
 
 function pathText(path: readonly string[]): string {
-  return path.map((name) => name.slice(0, 64)).join(".");
+  return path.map((name) => cutText(name, 64)).join(".");
 }

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import {
   addSchedule,
   DeliveryStatus,
@@ -171,6 +172,6 @@ function parsedAs<T extends z.ZodType>(schema: T, value: unknown, what: string):
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues
     .slice(0, 5)
-    .map(({ path, message }) => `${[what, ...path].join(".")}: ${message}`.slice(0, 300));
+    .map(({ path, message }) => cutText(`${[what, ...path].join(".")}: ${message}`, 300));
   throw new ToolError(problems.join("; "));
 }

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { RESTARTS, type Restartable } from "@switchyard/contracts/restarts";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
@@ -81,7 +82,7 @@ function getTool(files: ConfigFiles): Tool {
       const { hash, config: all } = await files.read();
       const config = key === undefined || key === "" ? all : valueOfKey(all, key);
       if (config === undefined)
-        throw new ToolError(`config path not found: ${String(key).slice(0, 200)}`);
+        throw new ToolError(`config path not found: ${cutText(String(key), 200)}`);
       const raw = JSON.stringify(config, null, 2);
       if (raw.length > MAX_SHOWN)
         throw new ToolError(

@@ -1,3 +1,4 @@
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { JobPayload } from "@switchyard/contracts/schedules";
 import { sessionHistory, type SessionMessage } from "@switchyard/contracts/sessions";
 import type { ToolContext } from "../tool.ts";
@@ -37,7 +38,7 @@ export function recentLines(messages: readonly Pick<SessionMessage, "role" | "te
     const speaker = SPEAKER[role];
     const said = text.replaceAll(/\s+/g, " ").trim();
     if (speaker === undefined || said === "") continue;
-    const cut = said.length > MESSAGE_CHARS ? `${said.slice(0, MESSAGE_CHARS - 1)}…` : said;
+    const cut = cutForReader(said, MESSAGE_CHARS);
     const line = `- ${speaker}: ${cut}`;
     if (line.length > left) break;
     left -= line.length;

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { MOST_SAID, type RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { SessionKey } from "@switchyard/contracts/session-key";
 import { sendToSession } from "@switchyard/contracts/sessions";
@@ -138,7 +139,7 @@ async function followUpOf(
     target: { session: key, agent },
     speaker: "target",
     turnsLeft,
-    question: message.slice(0, MOST_SAID),
+    question: cutText(message, MOST_SAID),
     ...(chat !== null && { chat }),
   };
 }

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { answerThreadJob } from "@switchyard/service/thread-job";
 import { compile } from "html-to-text";
 
@@ -31,7 +32,7 @@ export interface HtmlAnswer {
 
 answerThreadJob((html: string): HtmlAnswer => {
   try {
-    return { text: toText(html).slice(0, MAX_TEXT_LENGTH) };
+    return { text: cutText(toText(html), MAX_TEXT_LENGTH) };
   } catch (error) {
     // Too many nested calls, or a text that is too long for this platform.
     if (error instanceof RangeError) return { text: null };

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Capabilities } from "@switchyard/contracts/channel-address";
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import {
   type AdapterDefinition,
   type AdapterKit,
@@ -60,7 +61,7 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
 
   function subjectOf({ address, text }: OutgoingMessage): string {
     if (address.threadId === undefined)
-      return (text.trim().split("\n")[0] ?? "").slice(0, 100) || "Message";
+      return cutForReader(text.trim().split("\n")[0] ?? "", 100) || "Message";
     const subject = subjects.get(subjectKey(address.target.id, address.threadId)) ?? "your message";
     return /^re:/i.test(subject) ? subject : `Re: ${subject}`;
   }

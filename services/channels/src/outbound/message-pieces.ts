@@ -1,3 +1,5 @@
+import { cutText, graphemeStart } from "@switchyard/contracts/cut-text";
+
 /** Where a text is cut rather than elsewhere, the best place first. */
 const SEAMS = ["\n\n", "\n", ". ", " "];
 /** A piece is at least so full before a worse place is taken. */
@@ -6,10 +8,10 @@ const FENCE = /^[ \t]{0,3}(```+|~~~+)[^\n]*$/gm;
 
 /**
  * Cuts a text to pieces of at most `limit` UTF-16 units: at the end of a paragraph, a line, a sentence or a word where
- * one is near, never inside of a character. A fenced block of code that has to be cut is closed and opened again. An empty text is
+ * one is near, never inside of a character as people see it. A fenced block of code that has to be cut is closed and opened again. An empty text is
  * one empty piece.
  */
-export function cutText(text: string, limit: number): string[] {
+export function messagePieces(text: string, limit: number): string[] {
   const pieces: string[] = [];
   let rest = text;
   while (rest.length > limit) {
@@ -43,14 +45,12 @@ function seamOf(text: string, limit: number): number {
     const found = text.lastIndexOf(seam, room - seam.length);
     if (found >= least) return found + seam.length;
   }
-  // Never between the halves of a character.
-  const code = text.charCodeAt(room - 1);
-  return code >= 0xd800 && code <= 0xdbff ? room - 1 : room;
+  return graphemeStart(text, room);
 }
 
 /** Leaves room for the end of a fence when the cut may lie inside of one. */
 function roomOf(text: string, limit: number): number {
-  const fence = openFence(text.slice(0, limit));
+  const fence = openFence(cutText(text, limit));
   return fence === null ? limit : Math.max(2, limit - fence.mark.length - 1);
 }
 
