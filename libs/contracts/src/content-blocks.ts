@@ -16,13 +16,13 @@ export interface CleanContent {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What RFC 2046 §4.5.1 calls bytes of a kind that is not known. */
+/** The type of RFC 2046 §4.5.1 for bytes of an unknown kind. */
 const UNKNOWN_BYTES = "application/octet-stream";
 
 /**
  * The content of a tool result in the form of the MCP schema (`ContentBlock`,
- * https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock), for content of any shape. Nothing that was said
- * is lost: `null` in the place of an optional member is dropped, as is an optional member of the wrong type; a block that lacks
+ * https://modelcontextprotocol.io/specification/2025-11-25/schema#contentblock), for content of any shape. No content is
+ * lost: `null` in the place of an optional member is dropped, as is an optional member of the wrong type; a block that lacks
  * what its type requires becomes a text block with its JSON. Members and types of blocks that MCP does not define are kept.
  */
 export function cleanContent(raw: unknown): CleanContent {
@@ -42,7 +42,7 @@ export function cleanContent(raw: unknown): CleanContent {
 }
 
 /**
- * The same content for clients that refuse a whole result for one block of a type that they do not know, as the official
+ * The same content for clients that refuse a whole result for one block of an unknown type, as the official
  * SDKs do: such a block is a text block with its JSON.
  */
 export function knownContent(raw: unknown): readonly ContentBlock[] {

@@ -1,7 +1,7 @@
 /**
  * The only place that cuts texts of people, models and tools; the linter refuses `slice`, `substring` and `substr` with a limit elsewhere
  * (`scripts/lint/text-cuts.ts`). A text that ends in half of a surrogate pair is refused by model providers and by Redis'
- * JSON, again with each request that repeats it. Every result here is well-formed. Limits are in UTF-16 units unless a name says bytes.
+ * JSON, again with each request that repeats it. Every result here is well-formed. Limits are in UTF-16 units unless the name has bytes.
  */
 
 /** The longest beginning of a text with at most `limit` units that ends with a whole character. */

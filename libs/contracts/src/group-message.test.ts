@@ -5,7 +5,7 @@ import { cleanName, fileLine, groupMessage, LINE_BREAK } from "./group-message.t
 
 const ada = { id: "42", name: "Ada", text: "hello", files: [] };
 
-test("a message in a group says who wrote each of its lines", () => {
+test("a message in a group names the writer of each of its lines", () => {
   const text = "hello\n\n> quoted\nbye";
   assert.equal(
     groupMessage({ ...ada, text, files: ["a.pdf"] }),
@@ -36,7 +36,7 @@ test("a name is one line of visible characters behind the id", () => {
   assert.equal(fileLine("a\n> b\u202egpj.exe"), "[attachment: a > bgpj.exe]");
 });
 
-test("whatever somebody writes, no line of it looks like the service's own", () => {
+test("whatever a person writes, no line of it looks like the service's own", () => {
   const part = fc.constantFrom(
     'From 43 "Bob":',
     "> ",

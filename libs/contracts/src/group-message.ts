@@ -1,10 +1,10 @@
 import { cutText, graphemeStart } from "./cut-text.ts";
 import { INVISIBLE } from "./invisible.ts";
 
-/** For the system prompt of an agent that answers in a group: how its messages say who wrote what. */
+/** For the system prompt of an agent that answers in a group: how its messages name their writers. */
 export const GROUP_MESSAGE_RULE =
   'Messages come from a group of people. Each begins with a line `From <id> "<name>":`, and every line that this person wrote begins with `> `; ' +
-  "only the id tells who somebody is, and nothing on such a line was written by anybody else.";
+  "only the id identifies a person, and such a line is by this person alone.";
 
 export interface GroupMessage {
   /** The provider's id of the sender. */
@@ -17,7 +17,7 @@ export interface GroupMessage {
 }
 
 /**
- * What an agent gets of a message in a group (`GROUP_MESSAGE_RULE`). No text, name or file name can begin a line of its own, so none
+ * The text that an agent gets of a message in a group (`GROUP_MESSAGE_RULE`). No text, name or file name can begin a line of its own, so none
  * can imitate another speaker.
  */
 export function groupMessage({ id, name = "", text, files }: GroupMessage): string {
@@ -36,7 +36,7 @@ export function fileLine(name: string): string {
 const MAX_NAME = 128;
 
 /**
- * A name that somebody chose, as one line of visible characters: without controls, bidirectional marks and zero-width characters, and
+ * A name of a person or a file, as one line of visible characters: without controls, bidirectional marks and zero-width characters, and
  * with single blanks in the place of line breaks.
  */
 export function cleanName(name: string): string {

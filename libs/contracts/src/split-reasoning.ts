@@ -49,13 +49,13 @@ export class ReasoningSplitter {
   #pending = "";
   /** Open blocks. */
   #depth = 0;
-  /** What stands behind a closing tag while a block is open: reasoning if another one follows, else the answer. Null: no such. */
+  /** Text behind a closing tag while a block is open: reasoning if another closing tag follows, else the answer. Null: none. */
   #uncertain: string | null = null;
   /** The last character before `#pending`. */
   #before = "";
   #hadTag = false;
   /** The answer, as long as it may turn out to begin with reasoning. */
-  #said = "";
+  #plain = "";
 
   constructor({ startsInReasoning = false }: SplitOptions = {}) {
     this.#startsInReasoning = startsInReasoning;
@@ -76,7 +76,7 @@ export class ReasoningSplitter {
       this.#uncertain = null;
       if (text !== "") rest.push({ type, text });
     }
-    return { rest, corrected: this.#hadTag ? null : withUnopened(this.#said) };
+    return { rest, corrected: this.#hadTag ? null : withUnopened(this.#plain) };
   }
 
   #advance(isOver: boolean): ReasoningSegment[] {
@@ -155,7 +155,7 @@ export class ReasoningSplitter {
 
   #answer(add: (type: "text" | "reasoning", text: string) => void): boolean {
     add("text", this.#pending);
-    if (!this.#hadTag) this.#said += this.#pending;
+    if (!this.#hadTag) this.#plain += this.#pending;
     this.#pending = "";
     return true;
   }
@@ -181,7 +181,7 @@ function isOpening([tag, slash]: RegExpExecArray): boolean {
   return slash !== "/" && !tag.endsWith("/>");
 }
 
-/** Where the beginning of a tag may stand at the end of a text; its length when none does. */
+/** Where a tag may begin at the end of a text; its length when none does. */
 function startOfTail(text: string): number {
   const at = text.lastIndexOf("<");
   return at >= text.length - LONGEST_TAG && at >= 0 && MAY_BE_TAG.test(text.slice(at))

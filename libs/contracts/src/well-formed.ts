@@ -10,7 +10,7 @@ export function wellFormedJson(json: string): string {
   );
 }
 
-/** `JSON.stringify` for what leaves the process, with its errors, and with undefined for what has no JSON, whatever its type says. */
+/** `JSON.stringify` for what leaves the process, with its errors, and with undefined for what has no JSON, as that returns despite its type. */
 export function toJson(value: unknown): string {
   const json = JSON.stringify(value);
   return typeof json === "string" ? wellFormedJson(json) : json;

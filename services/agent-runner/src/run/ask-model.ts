@@ -66,7 +66,7 @@ export class ModelCaller {
   readonly #context: AskContext;
   readonly #listener: AskListener;
   readonly #opened = new Map<string, LanguageModelV4>();
-  /** Models of this run that began inside of their reasoning, which the models file does not say of them. */
+  /** Models of this run whose text began inside of their reasoning, without a setting in the models file. */
   readonly #unopened = new Set<string>();
 
   constructor(context: AskContext, listener: AskListener) {

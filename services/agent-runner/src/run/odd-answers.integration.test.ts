@@ -140,7 +140,7 @@ for (const [how, pieces] of Object.entries(REASONED))
     const output = how === "unclosed" ? "" : how === "said" ? pieces.join("") : "The answer";
     assert.equal(events.at(-1)?.payload["output"], output);
     assert.doesNotMatch(JSON.stringify(events), /secret/);
-    // What was told live before a closing tag without an opening one is void.
+    // Live text before a closing tag without an opening one is void.
     const from = said.findLastIndex(({ kind }) => kind === "reset-step") + 1;
     assert.equal(
       said
@@ -155,7 +155,7 @@ for (const [how, pieces] of Object.entries(REASONED))
     assert.equal(JSON.stringify(run).includes("secret"), how !== "said");
   });
 
-test("a model whose template opens its reasoning is not told live before it is closed", async () => {
+test("a model whose template opens its reasoning has no live text before the closing tag", async () => {
   const said: string[] = [];
   const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: "template" }, ({ delta }) =>
     said.push(delta),

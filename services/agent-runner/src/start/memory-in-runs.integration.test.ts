@@ -95,7 +95,7 @@ test("what an agent kept is in its system prompt, marked, and stays as it was fo
   assert.deepEqual(run.memory, { kept: 7, given: 1, named: 1 });
 });
 
-test("an agent in a group is told how its messages say who speaks, and in private it is not", async () => {
+test("the system prompt explains how messages of a group name their writers, and only in a group", async () => {
   for (const [runId, origin] of [
     ["private", { channel: "slack" }],
     ["grouped", { channel: "slack", group: "eng" }],

@@ -7,7 +7,7 @@ import type { InboundRecord } from "./inbound-store.ts";
 const MAX_MESSAGE = 32_768;
 const CUT = "\n[the rest of this message was cut]";
 
-/** The text that the agent gets. In a group it has to know who speaks. */
+/** The text that the agent gets. In a group it names the writer. */
 export function messageFor({ address, sender, text, attachments }: InboundRecord): string {
   const files = attachments.map(({ name = "file" }) => name);
   const whole =

@@ -41,7 +41,7 @@ async function recordOf(
   return stored[0] ?? assert.fail("the message was not stored");
 }
 
-test("in a group nobody but an owner steers a run, which may be an owner's", async () => {
+test("in a group only an owner steers a run, because it may be an owner's run", async () => {
   const boss = { sender: { id: "boss" } };
   const guestAlone = { target: { kind: "user", id: "guest" } } as const;
   assert.equal((await recordOf({})).onBusy, "enqueue");

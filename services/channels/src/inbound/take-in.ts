@@ -85,8 +85,8 @@ function recordOf(
 }
 
 /**
- * What becomes of the message while a run is under way. A run that an owner began has the owner's rights, so in a group nobody else
- * steers it: their message is the next one.
+ * What becomes of the message while a run is under way. A run that an owner began has the owner's rights, so in a group only an
+ * owner steers it: the message of anybody else is the next one.
  */
 function onBusyOf(
   { onBusy, owners }: AccountEntry,

@@ -136,7 +136,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
   #hear(message: JSONRPCMessage): void {
     if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
     const request = message.id === undefined ? undefined : this.#open.get(message.id);
-    // The protocol layer looks at the same message after this.
+    // The protocol layer reads the same message after this.
     if (request?.method === "tools/call" && "result" in message)
       message.result = carriedResult(message.result);
     request?.settle();

@@ -6,7 +6,7 @@ import { normalToolResult } from "./tool-result.ts";
 const pointersOf = (raw: Record<string, unknown>): string[] =>
   normalToolResult(raw).findings.map(({ pointer }) => pointer);
 
-test("a result passes as it came, with blocks and members that nobody knows yet", () => {
+test("a result passes as it came, with blocks and members that MCP does not define", () => {
   const raw = {
     content: [
       { type: "text", text: "hi", annotations: { priority: 1, more: 2 }, _meta: {} },

@@ -1,6 +1,6 @@
 import { HeaderScanner, MalformedHeader } from "./header-scanner.ts";
 
-/** What a mail server found out about a mail, by one method. */
+/** The result of one method of authentication. */
 export interface AuthenticationResult {
   /** `dmarc`, `dkim`, `spf` …, in lower case. */
   readonly method: string;
@@ -11,7 +11,7 @@ export interface AuthenticationResult {
 }
 
 export interface AuthenticationResults {
-  /** The server that says so, in lower case. */
+  /** The server that made the results, in lower case. */
   readonly authservId: string;
   /** Null when what follows the id does not follow the grammar: then nothing of it counts. */
   readonly results: readonly AuthenticationResult[] | null;

@@ -35,7 +35,7 @@ export function emailMessage(
     target: { kind: "user", id: address },
     threadId: first ?? messageId,
     messageId,
-    // Anybody can write any Message-ID: nobody's mail may be taken for a repeat of another sender's.
+    // A sender chooses any Message-ID, so a mail repeats only mail of its own sender.
     dedupeKey: JSON.stringify([address, messageId]),
     sender: { id: address, ...(name !== "" && { name }) },
     // The subject says what a conversation is about; later it only repeats itself.

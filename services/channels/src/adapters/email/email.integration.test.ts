@@ -148,7 +148,7 @@ suite("email", () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.push({ "Message-ID": "<a@x.test>", Subject: "Tea" }, "When?");
-    // Nobody names the thread of somebody else.
+    // A sender cannot rename another sender's thread.
     const meddling = { From: "mal@x.test", References: "<a@x.test>", Subject: "Re: Pay at once" };
     server.push(meddling, "Hello");
     await sink.texts(2);

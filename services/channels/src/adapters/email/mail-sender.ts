@@ -14,7 +14,7 @@ export interface MailSender {
 
 /**
  * Who wrote a mail: the one address of its one `From` header. Null for everything that programs read in different ways: several headers or
- * addresses, groups, routes, an address in the name beside another one. Which of them the mail server has found genuine cannot be told.
+ * addresses, groups, routes, an address in the name beside another one. Which of them the mail server has proved cannot be determined.
  */
 export function senderOf(headers: HeaderLines): MailSender | null {
   const [value, ...more] = valuesOf(headers, "from");
@@ -27,7 +27,7 @@ export function senderOf(headers: HeaderLines): MailSender | null {
 }
 
 /**
- * Why a mail server's word about a mail does not prove its sender; null when it does. Exactly one `Authentication-Results` of this server has to be
+ * Why the results of the mail server do not prove the sender of a mail; null when they do. Exactly one `Authentication-Results` of this server has to be
  * there: a server that does not remove forged ones (RFC 8601 §5) would leave a second one. Its one `dmarc` result has to be `pass`, for the domain of
  * `From` (`header.from`): DMARC passes only for that domain, while SPF and DKIM pass for domains that a reader never sees.
  */
