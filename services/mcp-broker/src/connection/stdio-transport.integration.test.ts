@@ -4,7 +4,9 @@ import { Client, type JSONRPCMessage } from "@modelcontextprotocol/client";
 import { fixture } from "../../test-fixtures/test-broker.ts";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { until } from "@switchyard/local-servers/until";
+import { normalToolResult } from "../normalise/tool-result.ts";
 import { SpawnError } from "../process/child-program.ts";
+import { uncarriedResult } from "./carried-result.ts";
 import { StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 const GRACE_MS = 300;
@@ -43,10 +45,9 @@ test("a child sees the variables that it is given and nothing else [A23, AR8]", 
   const transport = transportOf([fixture("fixture-server.ts")], { env: { DECLARED: "yes" } });
   const client = new Client({ name: "test", version: "0" });
   await client.connect(transport);
-  const result = await client.callTool({ name: "environment", arguments: {} });
-  const [block] = result.content;
-  assert.equal(block?.type, "text");
-  assert.deepEqual(JSON.parse(block.text), { DECLARED: "yes" });
+  const carried = await client.callTool({ name: "environment", arguments: {} });
+  const { result } = normalToolResult(uncarriedResult(carried));
+  assert.deepEqual(JSON.parse(String(result.content[0]?.["text"])), { DECLARED: "yes" });
   await client.close();
 });
 
