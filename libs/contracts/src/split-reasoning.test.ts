@@ -82,6 +82,18 @@ const SEPARATED: readonly (readonly [
     "The answer",
   ],
   ["a closing tag at the end", "secret plan</think>", "secret plan", ""],
+  [
+    "a closing tag right before the answer",
+    "secret plan</think>The answer",
+    "secret plan",
+    "The answer",
+  ],
+  [
+    "a closing tag at the beginning of a line",
+    "secret plan\n</think> The answer",
+    "secret plan",
+    "The answer",
+  ],
   ["a closing tag, and a block behind it", "a</think>\n<think>b</think>\nanswer", "a", "answer"],
 ];
 for (const [how, text, reasoning, answer] of SEPARATED)
@@ -98,6 +110,7 @@ const KEPT: readonly string[] = [
   "```\n<think>\nplan\n</think>\n```\nThat is how it looks.",
   "```html\nplan\n</think>\n```",
   "The tag </think> closes it.",
+  "It is closed by </think>, and (</think>) too: </think>.",
   "In a line of code: `x </think>\n",
   "answer <think>late</think> more",
   "<thinker>x</thinker>",

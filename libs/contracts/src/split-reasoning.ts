@@ -36,7 +36,8 @@ export function answerIn(text: string): string {
  * Separates reasoning from the answer where a model writes both into one text, in pieces of any size. Reasoning is:
  * - a block `<think>…</think>` at the beginning, white space aside, and each block that follows it directly. The tag may be `thinking`, `thought` or
  *   `reasoning`, have a prefix (`seed:think`), attributes and blanks, in upper or lower case. A block without an end is reasoning to the end;
- * - everything before a closing tag at the end of a line, when no opening tag and no code is around it.
+ * - everything before a closing tag that begins or ends a line or is directly followed by a word, when no opening tag is before it and no code
+ *   is around it.
  *
  * Blocks may be nested. After more opening than closing tags the answer begins behind the last closing one: a template may have written an opening tag
  * that the model wrote again. A tag in quotation marks or backticks is a word. Behind the beginning of the answer no tag has a
@@ -198,7 +199,7 @@ function withUnopened(text: string): readonly ReasoningSegment[] | null {
     if (QUOTES.has(text[tag.index - 1] ?? "") || isInCode(text, tag.index)) continue;
     if (tag[1] !== "/") return null;
     const end = tag.index + tag[0].length;
-    if (!/^[ \t]*(?:\r?\n|$)/.test(text.slice(end, end + 200))) continue;
+    if (!isSeparator(text, { start: tag.index, end })) continue;
     const reasoning = text.slice(0, tag.index).trim();
     const answer = answerIn(text.slice(end).trimStart());
     return [
@@ -207,6 +208,14 @@ function withUnopened(text: string): readonly ReasoningSegment[] | null {
     ];
   }
   return null;
+}
+
+/** A tag within a sentence has blanks or punctuation around it; one that ends reasoning begins or ends a line, or the answer follows directly. */
+function isSeparator(text: string, { start, end }: { start: number; end: number }): boolean {
+  const startsLine = /(?:^|\n)[ \t]*$/.test(text.slice(Math.max(0, start - 200), start));
+  return (
+    startsLine || /^(?:[ \t]*(?:\r?\n|$)|[^\s.,;:!?)\]}'"`…])/.test(text.slice(end, end + 200))
+  );
 }
 
 /** Inside of a fenced block, or between backticks in one line. */
