@@ -435,7 +435,7 @@ test("messages to another chat are refused or marked as tools.json says, and one
   assert.deepEqual((await saidTo(client, "user:lee")).at(-1), "[from loopback] psst");
   const toBoth = {
     targets: ["user:kim", "user:lee", "user:max"],
-    message: "to <think>x</think>all",
+    message: "<think>x</think>to all",
   };
   const { json: broadcast } = await callOf(client, "message_broadcast", toBoth);
   const { results } = broadcast["payload"] as { results: Json[] };
