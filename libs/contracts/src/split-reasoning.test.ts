@@ -147,6 +147,20 @@ test("where the template opens the block, nothing is an answer before it is clos
   ]);
 });
 
+test("a splitter knows whether a text began inside of reasoning", () => {
+  const startedInside = (text: string, options: SplitOptions = {}) => {
+    const splitter = new ReasoningSplitter(options);
+    splitter.push(text);
+    splitter.end();
+    return splitter.startedInReasoning;
+  };
+  for (const options of [{}, { startsInReasoning: true }]) {
+    assert.equal(startedInside("plan\n</think>\nanswer", options), true);
+    assert.equal(startedInside("<think>plan</think>answer", options), false);
+    assert.equal(startedInside("answer", options), false);
+  }
+});
+
 test("an answer is passed on as it comes, and half a character waits for its other half", () => {
   const splitter = new ReasoningSplitter();
   assert.deepEqual(splitter.push("a\ud83d"), [{ type: "text", text: "a" }]);

@@ -55,11 +55,18 @@ export class ReasoningSplitter {
   /** The last character before `#pending`. */
   #before = "";
   #hadTag = false;
+  #isAssumed = false;
+  #startedInReasoning = false;
   /** The answer, as long as it may turn out to begin with reasoning. */
   #plain = "";
 
   constructor({ startsInReasoning = false }: SplitOptions = {}) {
     this.#startsInReasoning = startsInReasoning;
+  }
+
+  /** True once a closing tag has shown that the text began inside of reasoning that no tag opened. */
+  get startedInReasoning(): boolean {
+    return this.#startedInReasoning;
   }
 
   /** Takes more of the text and returns what is certain of it by now. */
@@ -77,7 +84,9 @@ export class ReasoningSplitter {
       this.#uncertain = null;
       if (text !== "") rest.push({ type, text });
     }
-    return { rest, corrected: this.#hadTag ? null : withUnopened(this.#plain) };
+    const corrected = this.#hadTag ? null : withUnopened(this.#plain);
+    this.#startedInReasoning ||= corrected !== null;
+    return { rest, corrected };
   }
 
   #advance(isOver: boolean): ReasoningSegment[] {
@@ -114,6 +123,7 @@ export class ReasoningSplitter {
     if (this.#startsInReasoning && !this.#hadTag && text !== "") {
       this.#enter();
       this.#uncertain = "";
+      this.#isAssumed = true;
       return false;
     }
     this.#mode = "text";
@@ -147,6 +157,7 @@ export class ReasoningSplitter {
     this.#before = ">";
     if (isOpening(tag)) this.#depth += 1;
     if (tag[1] !== "/") return false;
+    this.#startedInReasoning ||= this.#isAssumed;
     if (this.#uncertain !== null) add("reasoning", this.#uncertain);
     this.#depth -= 1;
     this.#uncertain = this.#depth === 0 ? null : "";

@@ -27,6 +27,7 @@ export class AnswerCollector {
   #calls = 0;
   /** Characters that the model has written, in whatever. */
   #written = 0;
+  #startedInReasoning: boolean | null = null;
   #servedModel: string;
   #end: Pick<ModelAnswer, "usage" | "finishReason" | "saidCostUsd"> | null = null;
 
@@ -76,7 +77,8 @@ export class AnswerCollector {
     for (const block of this.#texts.values()) this.#endText(block, { isCut });
     const parts = this.#content.flatMap((part) => ("splitter" in part ? partsOf(part) : [part]));
     const content = parts.filter((part) => part.type !== "text" || part.text !== "");
-    return { content, ...this.#end, servedModel: this.#servedModel };
+    const startedInReasoning = this.#startedInReasoning;
+    return { content, ...this.#end, servedModel: this.#servedModel, startedInReasoning };
   }
 
   /** Null while nothing of an answer has come: then the provider has most likely not begun one. */
@@ -113,10 +115,14 @@ export class AnswerCollector {
 
   #endText(block: TextBlock, how: { readonly isCut: boolean }): void {
     const { rest, corrected } = block.splitter.end(how);
-    if (corrected === null) return this.#take(block, rest);
-    block.parts = [];
-    this.#request.onUnopenedReasoning?.();
-    this.#take(block, corrected);
+    if (corrected !== null) {
+      block.parts = [];
+      this.#request.onTextVoid?.();
+    }
+    this.#take(block, corrected ?? rest);
+    if (block.parts.length > 0)
+      this.#startedInReasoning =
+        this.#startedInReasoning === true || block.splitter.startedInReasoning;
   }
 
   #take(block: TextBlock, segments: readonly ReasoningSegment[]): void {

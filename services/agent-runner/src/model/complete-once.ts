@@ -66,7 +66,7 @@ async function completeOnce(
       callIdOf: (index) => `call-${index}`,
       idleTimeoutMs,
       signal,
-      startsInReasoning: models.factsOf(name).startsInReasoning ?? false,
+      startsInReasoning: models.factsOf(name).startsInReasoning,
       onDelta: () => undefined,
     });
     used = answer.usage.inputTokens + answer.usage.outputTokens;

@@ -7,6 +7,7 @@ import type { Plan } from "@switchyard/contracts/plan";
 import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
 import { wellFormedJson } from "@switchyard/contracts/well-formed";
+import type { ModelAnswer } from "./model-request.ts";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
@@ -48,6 +49,11 @@ export interface ModelRegistry {
   ): Promise<LanguageModelV4>;
   /** What the file says of a model. */
   factsOf(name: string): ModelFacts;
+  /**
+   * Notes how the text of an answer began. The last answer counts, so a caller who makes a model write a closing tag delays the live text of one
+   * more answer and not of all.
+   */
+  noteAnswer(name: string, answer: Pick<ModelAnswer, "startedInReasoning">): void;
   /** Whose limits a model falls under; null for one that is not a provider's. Rejects with ModelUnusable. */
   scopeOf(name: string): Promise<ProviderScope | null>;
 }
@@ -57,8 +63,8 @@ export interface ModelFacts {
   readonly price: ModelPrice | null;
   /** Models to ask in its place while it cannot be reached. */
   readonly fallbacks: readonly string[];
-  /** Whether the model's text begins inside of its reasoning; null: its first answer of a run shows it. */
-  readonly startsInReasoning: boolean | null;
+  /** Whether the model's text begins inside of its reasoning: by the file, else as its last answer did. */
+  readonly startsInReasoning: boolean;
   /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
   readonly isRuntime: boolean;
 }
@@ -71,6 +77,7 @@ export function createModelRegistry(
 ): ModelRegistry {
   // The SDK prints warnings to the console, which here is the JSON log.
   globalThis.AI_SDK_LOG_WARNINGS = false;
+  const unopened = new Set<string>();
   return {
     defaultModel: config.default,
     providers: async () => [
@@ -115,9 +122,16 @@ export function createModelRegistry(
         contextWindow: settings?.contextWindow ?? null,
         price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
         fallbacks: settings?.fallbacks ?? [],
-        startsInReasoning: settings?.startsInReasoning ?? null,
+        startsInReasoning: settings?.startsInReasoning ?? unopened.has(name),
         isRuntime: config.providers[name.slice(0, name.indexOf("/"))]?.type === "runtime",
       };
+    },
+    noteAnswer(name, { startedInReasoning }) {
+      // Plans and recordings of all agents have the same name.
+      if (startedInReasoning === null || isBuiltIn(name)) return;
+      if (unopened.size >= MAX_NOTED) unopened.clear();
+      if (startedInReasoning) unopened.add(name);
+      else unopened.delete(name);
     },
     async scopeOf(name) {
       if (isBuiltIn(name)) return null;
@@ -135,6 +149,9 @@ export function createModelRegistry(
     },
   };
 }
+
+/** An agent may name any model of a provider. */
+const MAX_NOTED = 1_000;
 
 const FREE: ModelPrice = { input: 0, output: 0 };
 

@@ -24,7 +24,7 @@ export interface ModelRequest {
   /** The model's template opens its reasoning, so its text begins inside of it. Missing: false. */
   readonly startsInReasoning?: boolean;
   /** The text given to `onDelta` so far was reasoning, as a closing tag without an opening one shows; the answer follows. */
-  readonly onUnopenedReasoning?: () => void;
+  readonly onTextVoid?: () => void;
   /** Hears what an answer has used that began and did not end: as the provider says, else estimated. */
   readonly onBrokenOff?: (usage: Usage) => void;
   /** What a provider is told beside the prompt, by the provider's name. */
@@ -36,6 +36,8 @@ export interface ModelAnswer {
   readonly usage: Usage;
   readonly finishReason: FinishReason;
   readonly servedModel: string;
+  /** Whether the text began inside of reasoning that no tag opened; null without a text. */
+  readonly startedInReasoning: boolean | null;
   /** What a runtime says that it cost, in US dollars; missing: its price says it. */
   readonly saidCostUsd?: number;
 }

@@ -45,7 +45,7 @@ export interface PassedOver {
   readonly message: string;
 }
 
-export interface StepAnswer extends ModelAnswer {
+export interface StepAnswer extends Omit<ModelAnswer, "startedInReasoning"> {
   /** The model that was asked, by its name in the configuration. */
   readonly model: string;
   /** In US dollars; null when its price is not known. */
@@ -66,8 +66,6 @@ export class ModelCaller {
   readonly #context: AskContext;
   readonly #listener: AskListener;
   readonly #opened = new Map<string, LanguageModelV4>();
-  /** Models of this run whose text began inside of their reasoning, without a setting in the models file. */
-  readonly #unopened = new Set<string>();
 
   constructor(context: AskContext, listener: AskListener) {
     this.#context = context;
@@ -163,7 +161,7 @@ export class ModelCaller {
       const isLast = index === candidates.length - 1;
       try {
         const answer = await this.#askOne(started, { name, isLast }, question);
-        const { saidCostUsd, ...said } = answer;
+        const { saidCostUsd, startedInReasoning: _, ...said } = answer;
         const costUsd =
           saidCostUsd ?? costOf(answer.usage, this.#context.models.factsOf(name).price);
         return {
@@ -202,15 +200,13 @@ export class ModelCaller {
           idleTimeoutMs: modelIdleTimeoutMs,
           signal,
           onBrokenOff: (usage) => (broken = usage),
-          startsInReasoning: startsInReasoning ?? this.#unopened.has(name),
-          onUnopenedReasoning: () => {
-            this.#unopened.add(name);
-            question.onReset();
-          },
+          startsInReasoning,
+          onTextVoid: question.onReset,
           ...(models.factsOf(name).isRuntime
             ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }
             : providerOptionsFor(name, question)),
         });
+        models.noteAnswer(name, answer);
         if (scope !== null) {
           const { inputTokens, outputTokens } = answer.usage;
           await limiter.settle(scope, taken, inputTokens + outputTokens);
@@ -280,7 +276,7 @@ type Question = Omit<
   | "onBrokenOff"
   | "providerOptions"
   | "startsInReasoning"
-  | "onUnopenedReasoning"
+  | "onTextVoid"
 > & {
   readonly onReset: () => void;
   readonly scripted: SharedV4ProviderOptions[string];

@@ -155,21 +155,31 @@ for (const [how, pieces] of Object.entries(REASONED))
     assert.equal(JSON.stringify(run).includes("secret"), how !== "said");
   });
 
-test("a model whose template opens its reasoning has no live text before the closing tag", async () => {
-  const said: string[] = [];
-  const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: "template" }, ({ delta }) =>
-    said.push(delta),
-  );
-  peers.agents.set(
-    "template",
-    agent("template", { model: "local/thinks", tools: [labTool("wipe")] }),
-  );
+/** The live text of a run with such an agent, whose model answers with a closing tag alone. */
+async function liveTextOf(runId: string, name: string): Promise<string> {
+  let text = "";
+  const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId }, ({ delta }) => {
+    text += delta;
+  });
   server.answer({ chunks: textChunks(SECRET, "\n</think>\n", "The answer") });
-  await lab.command("template", { runId: "template", input: "x" });
-  const events = await lab.eventsUntil("template", "finished");
+  await lab.command(name, { runId, input: "x" });
+  const events = await lab.eventsUntil(runId, "finished");
   live.stop();
   assert.equal(events.at(-1)?.payload["output"], "The answer");
-  assert.equal(said.join(""), "The answer");
+  return text;
+}
+
+test("a model whose template opens its reasoning has no live text before the closing tag: by the models file, or after the first answer", async () => {
+  peers.agents.set("template", agent("template", { model: "local/thinks" }));
+  peers.agents.set("learnt", agent("learnt", { model: "local/learnt" }));
+  assert.equal(await liveTextOf("template", "template"), "The answer");
+  assert.match(await liveTextOf("first", "learnt"), /secret/);
+  assert.equal(await liveTextOf("second", "learnt"), "The answer");
+  // A plain answer shows that the model has another template, or none.
+  server.answer({ chunks: textChunks("plain") });
+  await lab.command("learnt", { runId: "plain", input: "x" });
+  await lab.eventsUntil("plain", "finished");
+  assert.match(await liveTextOf("third", "learnt"), /secret/);
 });
 
 test("half of a character in an input, a stream, arguments or a result ends no run, and none that follows in its session", async () => {
