@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Msg } from "@nats-io/transport-node";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { isAckSubject, readAckSubject } from "./delivery.ts";
@@ -10,6 +11,14 @@ import { PullLoop } from "./pull-loop.ts";
 /** Where a reading begins: behind what is stored now, at a sequence, or behind an event that its reader had. */
 export type ReadingStart = "now" | { readonly sequence: number } | { readonly after: EventPlace };
 
+export interface Reading {
+  readonly filters: readonly string[];
+  /** The reading ends behind what is stored when it begins. */
+  readonly toEnd: boolean;
+  /** After so long without an event or the end, a reading to the end fails. */
+  readonly stalledMs?: number;
+}
+
 /** As it goes on: `since` is a place whose event the stream does not have, and only its time says what came later. */
 type GoingOn = Exclude<ReadingStart, "now"> | { readonly since: EventPlace };
 
@@ -18,13 +27,13 @@ export interface DeliveredEvent {
   readonly message: Msg;
   readonly sequence: number;
   readonly storedAtMs: number;
-  /** True when it is the last of those that were stored when the reading began. */
-  readonly isLastAtStart: boolean;
 }
 
 /** Messages that are asked for ahead of the reader. */
 const READ_AHEAD = 100;
 const PAUSE_MS = { first: 250, most: 5_000 };
+/** A reading to the end that gets neither an event nor the end for so long fails. */
+const STALLED_MS = 30_000;
 /** Servers of a cluster may differ by that much: who began by a time begins so much earlier, and what its reader had is left out. */
 const CLOCKS_MS = 1_000;
 
@@ -33,6 +42,9 @@ const CLOCKS_MS = 1_000;
  * lost, the consumer is made anew behind what has arrived. Its first delivery is to be the last event that has arrived: when it is
  * another one, the stream has lost its end and gives numbers again, or that event is gone by its age. Then it goes on by the time of
  * that event, since whatever is stored after a loss is stored later. What was lost after it had arrived, and is published again, arrives again.
+ *
+ * A reading to the end ends where the server says that nothing is left. It counts nothing: after a crash or a full disk nats-server may
+ * report more pending messages than it has.
  */
 export class EventReading implements ConnectionListener {
   readonly #connection: Connection;
@@ -45,8 +57,10 @@ export class EventReading implements ConnectionListener {
   #expected: EventPlace | null;
   /** The delivery of the consumer that comes next. */
   #nextDelivery = 1;
-  /** Events of those that were stored at the start that have not arrived. */
-  #left: number;
+  /** A reading to the end leaves out what is stored after this time, by the server's clock; null for a reading without an end. */
+  readonly #endsAtMs: number | null;
+  readonly #stalledMs: number;
+  #isAtEnd = false;
   #waiting: (() => void) | null = null;
   #isRestarting = false;
   #isClosed = false;
@@ -54,49 +68,63 @@ export class EventReading implements ConnectionListener {
   /** Rejects with a ServiceError, as {@link makeEventConsumer} does. */
   static async open(
     connection: Connection,
-    filters: readonly string[],
+    reading: Reading,
     start: ReadingStart,
   ): Promise<EventReading> {
+    const { filters } = reading;
     if (start !== "now")
-      return new EventReading(connection, filters, await begin(connection, filters, start));
+      return new EventReading(connection, reading, await begin(connection, filters, start));
     const consumer = await makeEventConsumer(connection, filters, start);
     // Its first event may get a number that is given again.
-    return new EventReading(connection, filters, { consumer, goOn: { since: consumer.begin } });
+    return new EventReading(connection, reading, { consumer, goOn: { since: consumer.begin } });
   }
 
   private constructor(
     connection: Connection,
-    filters: readonly string[],
+    { filters, toEnd, stalledMs = STALLED_MS }: Reading,
     { consumer, goOn }: Begun,
   ) {
     this.#connection = connection;
     this.#filters = filters;
+    this.#stalledMs = stalledMs;
+    this.#endsAtMs = toEnd ? consumer.begin.storedAtMs + CLOCKS_MS : null;
     this.#consumer = consumer;
     this.#goOn = goOn;
     this.#expected = "after" in goOn ? goOn.after : null;
-    this.#left = consumer.pending;
     this.#pulls = this.#pull();
     connection.listeners.add(this);
   }
 
-  /** True when nothing that was stored at the start is still to come. */
-  get isAtEnd(): boolean {
-    return this.#left === 0 && this.#arrived.length === 0;
-  }
-
-  /** Null when the reading is closed, and when `stopAtEnd` is true and the end was reached. */
-  async next(stopAtEnd: boolean): Promise<DeliveredEvent | null> {
-    for (;;) {
-      if (this.#isClosed || (stopAtEnd && this.isAtEnd)) return null;
-      const event = this.#arrived.shift();
-      if (event !== undefined) {
-        if (this.#arrived.length === READ_AHEAD / 2) this.#pulls.slotFreed();
-        return event;
+  /**
+   * Null when the reading is closed and, for a reading to the end, behind the last event. Rejects with a ServiceError `timeout`
+   * when a reading to the end stalls.
+   */
+  async next(): Promise<DeliveredEvent | null> {
+    const stall = { isOver: false };
+    const timer =
+      this.#endsAtMs === null || this.#arrived.length > 0
+        ? undefined
+        : setTimeout(() => {
+            stall.isOver = true;
+            this.#wake();
+          }, this.#stalledMs);
+    try {
+      for (;;) {
+        if (this.#isClosed) return null;
+        const event = this.#arrived.shift();
+        if (event !== undefined) {
+          if (this.#arrived.length === READ_AHEAD / 2) this.#pulls.slotFreed();
+          return event;
+        }
+        if (this.#isAtEnd) return null;
+        if (stall.isOver) throw stalled(this.#stalledMs);
+        this.#pulls.slotFreed();
+        await new Promise<void>((resolve) => {
+          this.#waiting = resolve;
+        });
       }
-      this.#pulls.slotFreed();
-      await new Promise<void>((resolve) => {
-        this.#waiting = resolve;
-      });
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -132,14 +160,34 @@ export class EventReading implements ConnectionListener {
       },
       // Most often the consumer is gone: the reader took nothing for a while, or the server was started anew.
       onTrouble: () => void this.#restart(),
+      ...(this.#endsAtMs === null
+        ? {}
+        : {
+            onEnd: () => {
+              if (pulls === this.#pulls) this.#reachEnd();
+            },
+          }),
     });
     return pulls;
+  }
+
+  #reachEnd(): void {
+    if (this.#isRestarting) return;
+    if (this.#expected !== null) return this.#goOnSince(this.#expected);
+    this.#isAtEnd = true;
+    this.#wake();
+  }
+
+  /** The event at this position, which the consumer was to deliver first, is not in the stream any more. */
+  #goOnSince(lost: EventPlace): void {
+    this.#goOn = { since: lost };
+    void this.#restart();
   }
 
   #take(message: Msg): void {
     const { reply = "" } = message;
     if (this.#isRestarting || !isAckSubject(reply)) return;
-    const { streamSequence, consumerSequence, publishedAtMs, pending } = readAckSubject(reply);
+    const { streamSequence, consumerSequence, publishedAtMs } = readAckSubject(reply);
     if (consumerSequence !== this.#nextDelivery) {
       void this.#restart();
       return;
@@ -148,17 +196,11 @@ export class EventReading implements ConnectionListener {
     const place = { sequence: streamSequence, storedAtMs: publishedAtMs };
     const expected = this.#expected;
     this.#expected = null;
-    if (expected !== null && !isSame(expected, place)) {
-      this.#goOn = { since: expected };
-      void this.#restart();
-      return;
-    }
-    const wasLeft = this.#left > 0;
-    this.#left = Math.min(Math.max(0, this.#left - 1), pending);
-    const isLastAtStart = wasLeft && this.#left === 0;
-    if (expected === null && !this.#isKnown(place)) {
+    if (expected !== null && !isSame(expected, place)) return this.#goOnSince(expected);
+    if (this.#endsAtMs !== null && publishedAtMs > this.#endsAtMs) this.#isAtEnd = true;
+    if (!this.#isAtEnd && expected === null && !this.#isKnown(place)) {
       this.#goOn = { after: place };
-      this.#arrived.push({ message, ...place, isLastAtStart });
+      this.#arrived.push({ message, ...place });
     }
     this.#wake();
   }
@@ -169,7 +211,7 @@ export class EventReading implements ConnectionListener {
 
   /** Tries until there is a consumer again, or nobody reads any more. */
   async #restart(): Promise<void> {
-    if (this.#isRestarting || this.#isClosed) return;
+    if (this.#isRestarting || this.#isClosed || this.#isAtEnd) return;
     this.#isRestarting = true;
     void this.#pulls.stop();
     const old = this.#consumer.name;
@@ -193,7 +235,6 @@ export class EventReading implements ConnectionListener {
       this.#goOn = goOn;
       this.#expected = "after" in goOn ? goOn.after : null;
       this.#nextDelivery = 1;
-      this.#left = leftOf(this.#left, { consumer, goOn });
       this.#pulls = this.#pull();
       this.#wake();
       return true;
@@ -238,16 +279,15 @@ async function beginByTime(
   return { consumer, goOn: { since } };
 }
 
-/** What is left of the events that were stored at the start, with what the consumer delivers of those that have arrived. */
-function leftOf(before: number, { consumer, goOn }: Begun): number {
-  if ("since" in goOn) return consumer.pending;
-  return Math.min("after" in goOn ? before + 1 : before, consumer.pending);
-}
-
 function isSame(a: EventPlace, b: EventPlace): boolean {
   return a.sequence === b.sequence && a.storedAtMs === b.storedAtMs;
 }
 
 function nextPause(pauseMs: number): number {
   return Math.min(2 * pauseMs, PAUSE_MS.most);
+}
+
+function stalled(ms: number): ServiceError {
+  const message = `stream ${STREAM_NAMES.events} delivered neither an event nor its end for ${ms / 1_000} s; read it again, and look at nats-server if that repeats`;
+  return new ServiceError("timeout", message);
 }

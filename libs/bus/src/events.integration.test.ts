@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { after, test } from "node:test";
 import { AckPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { event } from "@switchyard/contracts/define";
 import { runFailed, runLive, runRejected } from "@switchyard/contracts/run-events";
@@ -8,6 +9,7 @@ import { sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { z } from "zod";
 import { connectionOf } from "./connection.ts";
+import { EventReading } from "./event-reading.ts";
 import { readEvents, subscribeLive, type ReadEventsOptions, type StoredEvent } from "./events.ts";
 import { publishCommand, publishEvent, publishLive } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
@@ -66,6 +68,56 @@ test("a missing stream is told on both sides", () => {
 test("an empty stream ends a reading that stops at its end", async () => {
   assert.deepEqual(await read({}), []);
 });
+
+test("a reading to the end ends although the server reports more pending events than it has", async () => {
+  for (const seq of [1, 2]) await publish("counted-twice", seq);
+  const reader = await testBus({ url: `nats://127.0.0.1:${await miscountingProxy()}` }, "watcher");
+  const signal = AbortSignal.timeout(20_000);
+  const seqs: number[] = [];
+  const filters = ["yard.evt.run.cli.counted-twice.>"];
+  const options = { filters, from: "beginning", stopAtEnd: true, signal } as const;
+  for await (const stored of readEvents(reader, options)) seqs.push(seqOf(stored));
+  assert.deepEqual([seqs, signal.aborted], [[1, 2], false]);
+});
+
+test("a reading to the end fails when the server delivers neither an event nor the end", async () => {
+  const denied = '{ publish: { allow: [">"], deny: ["$JS.API.CONSUMER.MSG.NEXT.>"] } }';
+  const authorization = `authorization { users: [{ user: a, password: a, permissions: ${denied} }] }\nno_auth_user: a\n`;
+  const mute = await testBus(await testNats({ authorization }), "admin");
+  await ensureStreams(mute);
+  const reading = { filters: ["yard.evt.run.>"], toEnd: true, stalledMs: 200 };
+  const stalled = await EventReading.open(connectionOf(mute), reading, { sequence: 1 });
+  await assert.rejects(stalled.next(), { code: "timeout", message: /YARD_EVENTS/ });
+  await stalled.close();
+});
+
+/**
+ * A proxy of nats-server whose counts of pending messages are one too high, as they are after some full disks and crashes. Each digit is
+ * replaced by another one, so that no length changes.
+ */
+async function miscountingProxy(): Promise<number> {
+  const oneMore = (_: string, before: string, digit: string): string =>
+    `${before}${Number(digit) + 1}`;
+  const proxy = createServer((incoming) => {
+    const outgoing = connect(Number(new URL(nats.url).port), "127.0.0.1");
+    incoming.pipe(outgoing);
+    outgoing.on("data", (chunk) => {
+      const text = chunk
+        .toString("latin1")
+        .replace(/("num_pending":)([0-8])(?=\D)/g, oneMore)
+        .replace(/(\$JS\.ACK\.\S+\.)([0-8])(?= )/g, oneMore);
+      incoming.write(text, "latin1");
+    });
+    for (const [one, other] of [
+      [incoming, outgoing],
+      [outgoing, incoming],
+    ] as const)
+      one.on("error", () => other.destroy()).on("close", () => other.destroy());
+  }).listen(0, "127.0.0.1");
+  after(() => proxy.close());
+  await new Promise((resolve) => proxy.once("listening", resolve));
+  return (proxy.address() as AddressInfo).port; // it listens on TCP
+}
 
 test("stored events are read in order with what belongs to them", async () => {
   for (const seq of [1, 2, 3]) await publish("r1", seq);

@@ -7,7 +7,12 @@ import { ClaimError } from "./claim-check.ts";
 import type { Bus } from "./connect.ts";
 import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import type { EventPlace } from "./event-place.ts";
-import { EventReading, type DeliveredEvent, type ReadingStart } from "./event-reading.ts";
+import {
+  EventReading,
+  type DeliveredEvent,
+  type Reading,
+  type ReadingStart,
+} from "./event-reading.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { subscribe } from "./subscription.ts";
 import { parseJson } from "./wire.ts";
@@ -45,7 +50,8 @@ export interface ReadEventsOptions {
  * Reads stored events in order, each once, and then waits for new ones. A reading survives
  * connection losses, and a stream that lost its end in a crash or was restored: it goes on with everything that is stored from then on.
  * Of what the reader had and the stream lost, it gets what is published again a second time. A user that may read its own events only has 32 readings at a time, in all its processes.
- * Rejects with a ServiceError when the stream is missing or may not be read, with `overloaded` when there are too many.
+ * Rejects with a ServiceError when the stream is missing or may not be read, with `overloaded` when there are too many. With `stopAtEnd` also with
+ * `timeout`, when the server delivers neither an event nor the end for 30 s.
  */
 export async function* readEvents(
   bus: Bus,
@@ -60,7 +66,7 @@ export async function* readEvents(
   if (isAborted(signal)) return;
   // It loads every contract, which a process that reads no events need not wait for.
   const { eventOfSubject } = await import("@switchyard/contracts/registry");
-  const reading = await open(connection, filters, startOf(options.from));
+  const reading = await open(connection, { filters, toEnd: stopAtEnd }, startOf(options.from));
   const end = (): void => void reading.close();
   const receiver: Receiver = { stop: () => reading.close(), closed: end };
   connection.receivers.add(receiver);
@@ -69,10 +75,10 @@ export async function* readEvents(
     if (isAborted(signal)) return;
     options.onOpen?.();
     for (;;) {
-      const event = await reading.next(stopAtEnd);
+      const event = await reading.next();
       if (event === null) return;
       yield await storedEvent(connection, event, eventOfSubject);
-      if (isAborted(signal) || (stopAtEnd && event.isLastAtStart)) return;
+      if (isAborted(signal)) return;
     }
   } finally {
     signal?.removeEventListener("abort", end);
@@ -104,11 +110,11 @@ export function subscribeLive<L extends Live>(
 
 async function open(
   connection: Connection,
-  filters: readonly string[],
+  reading: Reading,
   start: ReadingStart,
 ): Promise<EventReading> {
   try {
-    return await EventReading.open(connection, filters, start);
+    return await EventReading.open(connection, reading, start);
   } catch (error) {
     throw infrastructureError(error, connection.user, `stream ${STREAM_NAMES.events}`);
   }

@@ -12,6 +12,11 @@ interface PullLoopOptions {
   readonly onMessage: (message: Msg) => void;
   /** The consumer cannot be pulled from, and the loop tries on. Told once per outage. */
   readonly onTrouble: (error: unknown) => void;
+  /**
+   * Set for a loop that pulls only what is stored: called once, when the server answers that nothing is left, behind the last message.
+   * The loop sends no request after that.
+   */
+  readonly onEnd?: () => void;
 }
 
 /** One pull request that the server holds. */
@@ -110,7 +115,10 @@ export class PullLoop implements ConnectionListener {
     this.#pulls += 1;
     const id = `${this.#inbox}.${this.#pulls}`;
     this.#pull = { id, remaining: batch, lastSign: performance.now() };
-    const request = { batch, expires: nanos(PULL_EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
+    const request =
+      this.#options.onEnd === undefined
+        ? { batch, expires: nanos(PULL_EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) }
+        : { batch, no_wait: true };
     this.#connection.nc.publish(this.#apiSubject, JSON.stringify(request), { reply: id });
   }
 
@@ -142,14 +150,26 @@ export class PullLoop implements ConnectionListener {
         this.#works();
         return;
       case 404: // no messages
+        this.#works();
+        this.#pull = null;
+        if (this.#options.onEnd === undefined) this.#next();
+        else this.#end(this.#options.onEnd);
+        return;
       case 408: // expired
+        // A request without `expires` gets it while the server still holds an earlier one, which was given up here.
+        if (this.#options.onEnd !== undefined) break;
         this.#works();
         this.#pull = null;
         this.#next();
         return;
       default:
-        this.#refused(this.#refusal(code, message.headers?.description ?? ""));
     }
+    this.#refused(this.#refusal(code, message.headers?.description ?? ""));
+  }
+
+  #end(onEnd: () => void): void {
+    this.close();
+    onEnd();
   }
 
   #refusal(code: number, description: string): ServiceError {
