@@ -40,6 +40,12 @@ export async function oldestEventTime(bus: Bus): Promise<Date | null> {
   return found === null ? null : new Date(found.timestamp);
 }
 
+/** When the newest event that is stored was stored, by the server's clock; null: none is. Rejects with a ServiceError. */
+export async function newestEventTime(bus: Bus): Promise<Date | null> {
+  const found = await lastMessage(bus, STREAM_NAMES.events, ">");
+  return found === null ? null : new Date(found.timestamp);
+}
+
 const NO_MESSAGE = 10_037;
 const MESSAGE_ID = "Nats-Msg-Id";
 

@@ -142,10 +142,15 @@ export class ActiveRun {
     return this.#publisher.isDrained;
   }
 
-  /** Resolves when every event of the run so far is in the stream and the journal knows it. */
-  async settle(): Promise<void> {
+  /** Resolves when the stream has acknowledged every event of the run so far. */
+  async drainEvents(): Promise<void> {
     await this.#tail;
     await this.#publisher.drain();
+  }
+
+  /** Resolves when every event of the run so far is in the stream and the journal knows it. */
+  async settle(): Promise<void> {
+    await this.drainEvents();
     await this.#store.markPublished(this.hold, this.#publisher.published);
   }
 

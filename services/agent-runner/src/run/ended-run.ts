@@ -31,8 +31,10 @@ export async function finishEnd(
   await spreadEnd(state, hold, parts);
   const publisher = publisherOf({ started: state.started, published, isNew: false, signal }, parts);
   publisher.push(eventsOf(entries));
-  await Promise.all([unwritten.addRun(runId, now()), publisher.verify()]);
+  await publisher.verify();
   await publisher.drain();
+  // Before the journal says that all are published: else a process that dies in between leaves nothing that names the run.
+  await unwritten.addRun(runId, now());
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);
 }
 

@@ -1,14 +1,20 @@
 import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
+import { publishEvent } from "@switchyard/bus/publish";
+import { runRejected } from "@switchyard/contracts/run-events";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { eventStream } from "@switchyard/contracts/streams";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { openUnwritten } from "../journal/unwritten.ts";
+import { findLostEvents } from "../waits/find-lost-events.ts";
 
 const dataDir = await testDirectory();
 const copy = await testDirectory();
@@ -51,6 +57,23 @@ async function assertGapless(runId: string, last: string): Promise<void> {
     found.map((_, index) => index + 1),
   );
 }
+
+test("forgets what nats-server may lose only behind an event that the stream stored three minutes later, however long its disk is full", async () => {
+  const log = createLog({ service: "test", level: "silent" });
+  const client = await connectRedis({ url: (await testRedis()).url, name: "test", log });
+  after(() => client.disconnect());
+  const unwritten = openUnwritten(client);
+  const nowMs = Date.now();
+  await unwritten.addRun("cli~written", nowMs - 200_000);
+  await unwritten.addRun("cli~in-memory", nowMs);
+  const refusal = { code: "x", message: "x", problems: [], messageId: null, streamSequence: 1 };
+  const at = new Date(nowMs).toISOString();
+  const facts = { runId: "cli~any", subject: "x", caller: "cli", at, ...refusal };
+  await publishEvent(lab.bus, runRejected, { owner: "cli", runId: "any" }, facts);
+  const wake = () => Promise.resolve(true);
+  await findLostEvents({ bus: lab.bus, unwritten, wake, log, now: () => nowMs + 600_000 });
+  assert.deepEqual(await client.zrange("yard:runs:left", "0", "-1"), ["cli~in-memory"]);
+});
 
 test("what nats-server lost of the events of runs that have ended, wait, are in work and were refused is published again, in order [run-goal-8]", async () => {
   const runner = await lab.runner();

@@ -8,6 +8,8 @@ import type { LinkedSignal } from "../signals/linked-signal.ts";
 
 /** When more runs than this have events on their way, a run waits for its own, and its runner takes no other. */
 const MAX_BEHIND = 1_000;
+/** Events that are acknowledged so much later than their run was let go were held up. */
+const LATE_MS = 1_000;
 /** Runs are struck off the sweeper's list together. */
 const STRIKE_MS = 250;
 
@@ -54,7 +56,7 @@ export class PublishBehind {
   /** Takes a run over with its lifetime, which ends when its events are in the stream. Waits for that when too many are on their way. */
   async follow(run: ActiveRun, lifetime: LinkedSignal, look: NextLook | null): Promise<void> {
     lifetime.release();
-    const settled = this.#settle(run, look);
+    const settled = this.#settle(run, look, this.#now());
     const closed = settled.finally(() => {
       this.#open.delete(closed);
       lifetime.abort(new Error("the run is left"));
@@ -77,9 +79,13 @@ export class PublishBehind {
   }
 
   /** Never rejects. */
-  async #settle(run: ActiveRun, look: NextLook | null): Promise<void> {
+  async #settle(run: ActiveRun, look: NextLook | null, announcedMs: number): Promise<void> {
     const { runId } = run.hold;
     try {
+      await run.drainEvents();
+      // From the acknowledgement on nats-server may lose them: the time that was noted is too early where they were late.
+      const nowMs = this.#now();
+      if (nowMs - announcedMs > LATE_MS) await this.#unwritten.addRun(runId, nowMs);
       await run.settle();
     } catch (err) {
       // Another runner has the run by now, and publishes what is missing.

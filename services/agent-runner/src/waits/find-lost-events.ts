@@ -1,18 +1,21 @@
 import type { Bus } from "@switchyard/bus/connect";
-import { lastMessageId } from "@switchyard/bus/last-event";
+import { lastMessageId, newestEventTime } from "@switchyard/bus/last-event";
 import type { Log } from "@switchyard/service/log";
 import { lastSeqOf } from "../events/last-seq.ts";
 import { publishAgain } from "../journal/publish-noted.ts";
 import type { Unwritten, UnwrittenEvent, UnwrittenRun } from "../journal/unwritten.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
 
-/** nats-server syncs what it writes behind every two minutes: after this, an event is on its disk. */
+/**
+ * nats-server syncs what it writes behind every two minutes, and stores nothing more once a write has failed (`werr` in its filestore.go). So an
+ * event is on its disk when the stream has stored another one this much later.
+ */
 const WRITTEN_MS = 180_000;
 
 /**
  * When nats-server was started anew, compares what it may not have written before with the stream. Runs of which it has lost events are
  * woken: whoever takes one publishes them again. Runs in work see to it themselves. Nothing is compared with a cluster, which writes
- * on a majority before it acknowledges.
+ * on a majority before it acknowledges. What the stream surely has on its disk is forgotten: while its disk is full that is nothing.
  */
 export async function findLostEvents({
   bus,
@@ -30,24 +33,43 @@ export async function findLostEvents({
   if (bus.status !== "connected") return;
   const server = bus.loneServer;
   const nowMs = now();
+  const noted = { bus, unwritten, nowMs };
   if (server !== null && (await unwritten.comparedWith()) !== server) {
     let lost = 0;
     for await (const runs of unwritten.runs()) {
-      const woken = await Promise.all(runs.map((run) => wakeIfLost(run, bus, wake)));
+      const woken = await Promise.all(runs.map((run) => wakeIfLost(run, noted, wake)));
       lost += woken.filter(Boolean).length;
     }
     if (lost > 0)
       log.warn({ count: lost }, "nats-server lost events of runs, which are published again");
     const events = Map.groupBy(await unwritten.events(), ({ subject }) => subject);
-    for (const [subject, told] of events) await publishLost(subject, told, bus);
+    for (const [subject, told] of events) await publishLost(subject, told, noted);
     await unwritten.setCompared(server);
   }
-  await unwritten.forgetUntil(nowMs - WRITTEN_MS);
+  const storedMs = server === null ? nowMs : await newestStoredMs(bus);
+  await unwritten.forgetUntil(Math.min(nowMs, storedMs) - WRITTEN_MS);
+}
+
+/** 0 while nothing is stored. */
+async function newestStoredMs(bus: Bus): Promise<number> {
+  return (await newestEventTime(bus))?.getTime() ?? 0;
+}
+
+/** What is published again may be lost again, so its time counts anew. */
+interface Noted {
+  readonly bus: Bus;
+  readonly unwritten: Pick<Unwritten, "addRun" | "addEvent">;
+  readonly nowMs: number;
 }
 
 /** Rejects when the stream or the queue cannot be reached: the next sweep begins anew. */
-async function wakeIfLost(run: UnwrittenRun, bus: Bus, wake: WakeRun): Promise<boolean> {
+async function wakeIfLost(
+  run: UnwrittenRun,
+  { bus, unwritten, nowMs }: Noted,
+  wake: WakeRun,
+): Promise<boolean> {
   if ((await lastSeqOf(bus, run)) >= run.published) return false;
+  await unwritten.addRun(run.runId, nowMs);
   if (!(await wake(run.runId))) throw new Error(`run ${run.runId} could not be woken`);
   return true;
 }
@@ -56,9 +78,12 @@ async function wakeIfLost(run: UnwrittenRun, bus: Bus, wake: WakeRun): Promise<b
 async function publishLost(
   subject: string,
   told: readonly UnwrittenEvent[],
-  bus: Bus,
+  { bus, unwritten, nowMs }: Noted,
 ): Promise<void> {
   const last = await lastMessageId(bus, subject);
   const lost = told.slice(told.findIndex(({ messageId }) => messageId === last) + 1);
-  for (const event of lost) await publishAgain(bus, event);
+  for (const event of lost) {
+    await unwritten.addEvent(event, nowMs);
+    await publishAgain(bus, event);
+  }
 }
