@@ -49,6 +49,7 @@ test("text that nobody has seen is dropped without a word", () => {
 
 test("a runner that takes over makes the text of the one before void", () => {
   const live = new LiveText();
+  live.before(storedEvent(modelResponded, { step: 1, toolCalls: 0 }));
   live.take(delta(2, "shown\n"));
   const lines = said(live.before(storedEvent(runResumed)));
   assert.deepEqual(lines, ["↺ the model is asked again: the text of step 2 so far does not count"]);
@@ -70,6 +71,27 @@ test("text of a step waits for the events of the step before it, and none of it 
   assert.deepEqual(said(live.after(completed)), ["┆ two"]);
   assert.deepEqual(said(live.before(storedEvent(modelResponded, { step: 2 }))), ["┆ rest"]);
   assert.ok(live.hasShown(2));
+});
+
+test("text behind a step without text waits for that step's events, and nothing is void", () => {
+  const live = new LiveText();
+  assert.deepEqual(said(live.take(delta(2, "answer\nof step 2"))), []);
+  const lines: string[] = [];
+  for (const event of [
+    storedEvent(runStarted),
+    storedEvent(modelResponded, { step: 1, toolCalls: 1 }),
+    storedEvent(toolCompleted),
+    storedEvent(modelResponded, { step: 2, toolCalls: 0 }),
+  ])
+    lines.push(...said(live.before(event)), ...said(live.after(event)));
+  assert.deepEqual(lines, ["┆ answer", "┆ of step 2"]);
+});
+
+test("the first step of a copied run is shown as it is written", () => {
+  const live = new LiveText();
+  const forkedFrom = { runId: "cli~other", fromStep: 3 };
+  live.before(storedEvent(runStarted, { forkedFrom }));
+  assert.deepEqual(said(live.take(delta(3, "three\n"))), ["┆ three"]);
 });
 
 test("text that waited until its step was told is told with it, and not twice", () => {

@@ -2,6 +2,7 @@ import type { StoredEvent } from "@switchyard/bus/events";
 import {
   modelResponded,
   runResumed,
+  runStarted,
   toolCompleted,
   toolDenied,
   toolFailed,
@@ -56,6 +57,9 @@ export class LiveText {
 
   /** What an event of the run means to the text before it; asked before the event is told. */
   before(event: StoredEvent): TimelineLine[] {
+    const copied = payloadOf(event, runStarted)?.forkedFrom;
+    // Steps that were copied from another run have no events.
+    if (copied !== undefined) this.#done = copied.fromStep - 1;
     const responded = payloadOf(event, modelResponded);
     if (responded !== null) {
       this.#openCalls = responded.toolCalls;
@@ -74,14 +78,15 @@ export class LiveText {
     return this.#early.splice(0).flatMap((message) => this.take(message));
   }
 
+  /** A step may have no text at all, so only the event of the step before it shows that its own text is next. */
   #isEarly(step: number): boolean {
     if (step <= this.#step) return false;
-    const isNext = this.#done === 0 || step === this.#done + 1;
-    return this.#step !== 0 || this.#openCalls > 0 || !isNext;
+    return this.#step !== 0 || this.#openCalls > 0 || step !== this.#done + 1;
   }
 
   #end(step: number): TimelineLine[] {
     this.#done = Math.max(this.#done, step);
+    if (step < this.#step) return [];
     return step === this.#step ? this.#flush() : this.#void();
   }
 

@@ -90,6 +90,7 @@ function tell(event: StoredEvent, text: TurnText, update: (what: SessionUpdate) 
   const responded = payloadOf(event, modelResponded);
   // The last answer comes whole with the end of the run.
   if (responded !== null && responded.toolCalls > 0) text.complete(responded.step, responded.text);
+  else if (responded !== null) text.answered(responded.step);
   const finished = payloadOf(event, runFinished);
   if (finished !== null) text.complete(finished.steps, finished.output);
   const card = toolCardOf(event);

@@ -20,6 +20,19 @@ test("says what is written once, and what was lost of it at the end of its step"
   assert.equal(said, "one two\n\nwhole\n\n");
 });
 
+test("text of a step waits for the event of the step before it, and is printed once", () => {
+  const said = told((text) => {
+    text.live({ runId, step: 1, delta: "look" });
+    text.live({ runId, step: 2, delta: "ans" });
+    text.complete(1, "looking");
+    text.live({ runId, step: 2, delta: "wer" });
+    text.live({ runId, step: 3, delta: "more" });
+    text.answered(2);
+    text.complete(3, "more");
+  });
+  assert.equal(said, "looking\n\nanswermore\n\n");
+});
+
 test("says that a text does not count when the model is asked again", () => {
   const said = told((text) => {
     text.live({ runId, step: 1, delta: "wrong" });

@@ -10,13 +10,19 @@ export class TurnText {
   #shown = "";
   /** The last step whose whole text is known: what still comes of it is late. */
   #done = 0;
+  /** The last step whose answer was received in an event. */
+  #answered = 0;
+  /** Text that came before the event of the step before it: events are stored, which takes longer. */
+  readonly #early: LiveMessage[] = [];
 
   constructor(say: (text: string) => void) {
     this.#say = say;
   }
 
-  live({ step, delta, kind }: LiveMessage): void {
+  live(message: LiveMessage): void {
+    const { step, delta, kind } = message;
     if (step <= this.#done) return;
+    if (step > this.#answered + 1) return void this.#early.push(message);
     if (step > this.#step) {
       this.#step = step;
       this.#shown = "";
@@ -35,6 +41,13 @@ export class TurnText {
     if (text.startsWith(shown)) this.#say(text.slice(shown.length));
     else if (text.trim() !== shown.trim()) this.#say(`\n\n${text}`);
     this.#say("\n\n");
+    this.answered(step);
+  }
+
+  /** Called for the event with the answer of a step: the text of the next step may follow. */
+  answered(step: number): void {
+    this.#answered = Math.max(this.#answered, step);
+    for (const message of this.#early.splice(0)) this.live(message);
   }
 
   #add(text: string): void {

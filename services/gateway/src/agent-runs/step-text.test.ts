@@ -30,6 +30,15 @@ test("a step that is made again takes back what was sent of it, and nothing else
   assert.equal(told(text.reset(1)), "");
 });
 
+test("live text of a step waits for the event of the step before it, and is sent once", () => {
+  const text = new StepText();
+  assert.equal(told(text.add(1, "look")), "look");
+  assert.equal(told(text.add(2, "ans")), "");
+  assert.equal(told(text.end(1, "looking", false)), "ing");
+  assert.equal(told(text.add(2, "wer")), "answer");
+  assert.equal(told(text.end(2, "answer", false)), "");
+});
+
 test("a text that its event has only the beginning of is completed by the answer", () => {
   const text = new StepText();
   assert.equal(told(text.end(1, "beg", true)), "beg");

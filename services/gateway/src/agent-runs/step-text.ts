@@ -14,11 +14,20 @@ export class StepText {
   #step = 0;
   #said = "";
   #ended = 0;
+  /** Live text that came before the event of the step before it: events are stored, which takes longer. */
+  #early = { step: 0, text: "" };
 
   /** Live text. */
   add(step: number, delta: string): TextItem[] {
     if (step <= this.#ended) return [];
-    const text = delta.endsWith(LIVE_END) ? delta.slice(0, -LIVE_END.length) : delta;
+    const more = delta.endsWith(LIVE_END) ? delta.slice(0, -LIVE_END.length) : delta;
+    const early = this.#early.step === step ? this.#early.text : "";
+    if (step > this.#ended + 1) {
+      this.#early = { step, text: early + more };
+      return [];
+    }
+    this.#early = { step: 0, text: "" };
+    const text = early + more;
     if (step !== this.#step) this.#begin(step);
     this.#said += text;
     return text === "" ? [] : [{ kind: "text", step, text }];
@@ -27,6 +36,8 @@ export class StepText {
   /** The step is made again. */
   reset(step: number): TextItem[] {
     if (step <= this.#ended) return [];
+    if (step === this.#early.step) this.#early = { step: 0, text: "" };
+    if (step > this.#ended + 1) return [];
     const hadText = step === this.#step && this.#said !== "";
     this.#begin(step);
     return hadText ? [{ kind: "text-void", step }] : [];
