@@ -185,6 +185,18 @@ test("gives a file with nothing but a name the defaults", () => {
   assert.deepEqual([agent.temperature, agent.thinking], [null, null]);
 });
 
+test("yard help agents says what [] and none mean in the file of an agent [X25]", async () => {
+  const help = await readFile(
+    new URL("../../../../apps/cli/src/help/agents.txt", import.meta.url),
+    "utf8",
+  );
+  assert.match(help, /tools: .*# left out or \[\]: all .*; none: no tool$/m);
+  assert.deepEqual(
+    ["description: x", "tools: []", "tools: none"].map((written) => load(written).tools),
+    [null, null, []],
+  );
+});
+
 for (const [written, tools] of [
   ["tools: []", null],
   ["tools:", null],
