@@ -22,7 +22,7 @@ export const JobSchedule = z.strictObject({
   kind: z.enum(["at", "every", "cron"]),
   /** For `at`: ISO 8601; without a zone it is UTC. */
   at: z.string().min(1).max(64).optional(),
-  /** For `every`: the distance, and where it is counted from; left out: the creation. */
+  /** For `every`: the distance, which is 1,000 or more where it is set, and where it is counted from; left out: the creation. */
   everyMs: z.int().min(1).optional(),
   anchorMs: Millis.optional(),
   /** For `cron`: five or six fields, an IANA time zone (left out: UTC), and a stable offset below so much, by the job's id. */

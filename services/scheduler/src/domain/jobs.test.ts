@@ -4,6 +4,7 @@ import { ScheduleJobInput } from "@switchyard/contracts/schedules";
 import { closeRun, endRun } from "./end-run.ts";
 import type { Change, JobRecord } from "./job-record.ts";
 import { makeJob, patchJob } from "./make-job.ts";
+import { missedTimes, nextTime } from "./next-time.ts";
 import { startForced, takeDue } from "./take-due.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
@@ -30,6 +31,19 @@ function ended(change: Change | null, status: "ok" | "error", at: number): Chang
   const end = { status, endedAtMs: at, ...(status === "error" && { error: "no" }) } as const;
   return endRun(record, run, end, 3);
 }
+
+test("refuses a distance of less than a second, and runs older jobs that have one once a second", () => {
+  const fast = { kind: "every", everyMs: 1 } as const;
+  const refused = { name: "JobProblem", message: /everyMs is 1, .*1000 \(one second\)/ };
+  assert.throws(() => job({ schedule: fast }), refused);
+  assert.throws(() => patchJob(job({}), { schedule: fast }, made), refused);
+  const { job: stored, ...rest } = job({});
+  const older = { ...rest, job: { ...stored, schedule: fast } };
+  const renamed = patchJob(older, { name: "renamed" }, { ...made, now: NOW + 5_000 });
+  assert.equal(renamed.job.name, "renamed");
+  assert.equal(nextTime(renamed.job, NOW + 10), NOW + 1_000);
+  assert.equal(missedTimes(renamed.job, NOW, NOW + 5_000), 5);
+});
 
 test("a due time moves on only together with its run or a skip entry, whatever the clock does [F25] [complaint-1]", () => {
   for (const overlap of ["skip", "queue", "parallel"])

@@ -7,7 +7,7 @@ import type {
   ScheduleJobPatch,
 } from "@switchyard/contracts/schedules";
 import type { JobRecord } from "./job-record.ts";
-import { nextTime } from "./next-time.ts";
+import { MIN_EVERY_MS, nextTime } from "./next-time.ts";
 
 /** What does not go together in a job; the message is for whoever wants it. */
 export class JobProblem extends Error {
@@ -36,6 +36,7 @@ export function makeJob(
     updatedAtMs: now,
     state: { consecutiveErrors: 0, scheduleErrorCount: 0 },
   };
+  checkDistance(job.schedule);
   checkJob(job, hasAgent);
   return { job: withNextTime(job, now), active: [], retries: 0 };
 }
@@ -56,6 +57,7 @@ export function patchJob(
   const keepsDelivery =
     delivery !== undefined && (merged.sessionTarget === "isolated" || delivery.mode === "webhook");
   const job: ScheduleJob = keepsDelivery ? { ...merged, delivery } : merged;
+  if (patch.schedule !== undefined) checkDistance(patch.schedule);
   checkJob(job, hasAgent);
   const isRescheduled =
     patch.schedule !== undefined || (patch.enabled === true && !record.job.enabled);
@@ -132,6 +134,14 @@ function checkAnnounce(delivery: ScheduleJob["delivery"]): void {
   if (parseTarget(to ?? "") === null)
     throw new JobProblem(
       "cron announce delivery requires delivery.to to be user:ID, group:ID or channel:ID",
+    );
+}
+
+/** Checks only schedules that are set now: a job of an earlier version may have a shorter distance. */
+function checkDistance({ kind, everyMs = MIN_EVERY_MS }: JobSource): void {
+  if (kind === "every" && everyMs < MIN_EVERY_MS)
+    throw new JobProblem(
+      `schedule.everyMs is ${everyMs}, and the shortest distance is ${MIN_EVERY_MS} (one second)`,
     );
 }
 

@@ -9,6 +9,8 @@ export interface Timed {
   readonly createdAtMs: number;
 }
 
+/** The shortest distance of a job's times: once a second, as an expression of six fields may say it. */
+export const MIN_EVERY_MS = 1_000;
 /** More due times than this are not counted one by one. */
 const MOST_COUNTED = 10_000;
 
@@ -18,8 +20,8 @@ export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number):
     case "at":
       return timeOf(schedule.at ?? "");
     case "every": {
-      const { everyMs = 0, anchorMs = createdAtMs } = schedule;
-      if (everyMs < 1) throw new Error("a schedule of kind every needs everyMs");
+      const { anchorMs = createdAtMs } = schedule;
+      const everyMs = distanceOf(schedule);
       if (anchorMs > afterMs) return anchorMs;
       return anchorMs + (Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
     }
@@ -39,13 +41,20 @@ export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number):
 
 /** How many due times lie behind `dueMs` and not behind `nowMs`, up to 10,000. Throws as {@link nextTime}. */
 export function missedTimes(timed: Timed, dueMs: number, nowMs: number): number {
-  const { kind, everyMs = 0 } = timed.schedule;
+  const { kind } = timed.schedule;
   if (kind === "at") return 0;
-  if (kind === "every") return Math.max(0, Math.floor((nowMs - dueMs) / everyMs));
+  if (kind === "every")
+    return Math.max(0, Math.floor((nowMs - dueMs) / distanceOf(timed.schedule)));
   let count = 0;
   for (let at = nextTime(timed, dueMs); at <= nowMs && count < MOST_COUNTED; count += 1)
     at = nextTime(timed, at);
   return count;
+}
+
+/** A job of an earlier version may have a shorter distance, and runs at the shortest that there is now. */
+function distanceOf({ everyMs }: JobSource): number {
+  if (everyMs === undefined) throw new Error("a schedule of kind every needs everyMs");
+  return Math.max(MIN_EVERY_MS, everyMs);
 }
 
 /** Milliseconds that a job keeps behind its expression, below `staggerMs`: always the same for one id. */

@@ -25,7 +25,7 @@ import { CallerSession } from "./session-tools.ts";
 const Job = z
   .looseObject({})
   .describe(
-    "name; schedule {kind: at, at: ISO time} or {kind: every, everyMs} or {kind: cron, expr, tz}; sessionTarget main with payload {kind: systemEvent, text}, or isolated with payload {kind: agentTurn, message, model, thinking, timeoutSeconds}; agentId, sessionKey, description, enabled, deleteAfterRun, wakeMode (now, next-heartbeat), overlap (skip, queue, parallel), catchUp (once, skip), delivery {mode: none, announce or webhook, channel, to, accountId, bestEffort}; what an isolated job answers is announced in this chat unless delivery says something else",
+    "name; schedule {kind: at, at: ISO time} or {kind: every, everyMs: 1000 or more} or {kind: cron, expr, tz}; sessionTarget main with payload {kind: systemEvent, text}, or isolated with payload {kind: agentTurn, message, model, thinking, timeoutSeconds}; agentId, sessionKey, description, enabled, deleteAfterRun, wakeMode (now, next-heartbeat), overlap (skip, queue, parallel), catchUp (once, skip), delivery {mode: none, announce or webhook, channel, to, accountId, bestEffort}; what an isolated job answers is announced in this chat unless delivery says something else",
   );
 const JobId = z.string().max(128).optional();
 const idShape = { jobId: JobId, id: JobId.describe("The same as jobId") };
