@@ -157,6 +157,43 @@ test("status, add, list, update, run, runs and remove do what they say, for thei
   assert.equal(kept.total, 1, "the log of a job that was removed can be read");
 });
 
+test("a job that ran once is added once by its key, and its log is found behind a hundred jobs that were removed later", async () => {
+  const asked = { job: job({ name: "once" }), idempotencyKey: "the first of May" };
+  const [added, repeated] = await Promise.all([
+    call(teamA, schedules.addSchedule, asked),
+    call(teamA, schedules.addSchedule, asked),
+  ]);
+  const { id: jobId } = added.job;
+  assert.equal(repeated.job.id, jobId);
+  const ended = async () => (await call(teamA, schedules.scheduleRuns, { jobId })).entries;
+  await until(async () => {
+    const gone = await call(teamA, schedules.getSchedule, { jobId }).catch(() => null);
+    return gone === null;
+  });
+  const later = job({ name: "later", schedule: { kind: "every", everyMs: 3_600_000 } });
+  await Promise.all(
+    Array.from({ length: 101 }, async () => {
+      const { job: one } = await call(teamA, schedules.addSchedule, { job: later });
+      await call(teamA, schedules.removeSchedule, { jobId: one.id });
+    }),
+  );
+  assert.deepEqual(
+    (await ended()).map(({ jobName, status }) => [jobName, status]),
+    [["once", "ok"]],
+  );
+  const all = await call(teamA, schedules.scheduleRuns, { limit: 200 });
+  assert.ok(all.entries.some((entry) => entry.jobId === jobId));
+  await assert.rejects(call(teamB, schedules.scheduleRuns, { jobId }), { code: "unknown_job" });
+
+  const again = await call(teamA, schedules.addSchedule, asked);
+  assert.deepEqual([again.job.id, again.job.createdAtMs], [jobId, added.job.createdAtMs]);
+  assert.equal((await call(teamA, schedules.listSchedules, { query: "once" })).total, 0);
+  await assert.rejects(
+    call(teamA, schedules.addSchedule, { ...asked, job: job({ name: "another" }) }),
+    { code: "idempotency_conflict", data: { jobId } },
+  );
+});
+
 test("what is missing in a request is said in the words of the specification [F25][F26][F27]", async () => {
   await assert.rejects(call(teamA, schedules.addSchedule, {}), { message: "job required" });
   await assert.rejects(call(teamA, schedules.updateSchedule, { jobId: "x" }), {

@@ -1709,7 +1709,10 @@ export interface Operations {
   };
 
   "POST /schedules": {
-    request: { body?: { job?: ScheduleJobInputInput } };
+    request: {
+      body?: { job?: ScheduleJobInputInput; idempotencyKey?: CredentialName };
+      idempotencyKey?: string;
+    };
     reply: { job: ScheduleJob };
   };
 

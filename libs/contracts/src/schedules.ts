@@ -248,10 +248,16 @@ export const addSchedule = rpc({
   subject: "yard.rpc.{caller}.schedules.add",
   summary: "Adds a job; its runs are the caller's.",
   role: "operator",
-  request: z.strictObject({ job: ScheduleJobInput.optional() }),
+  request: z.strictObject({
+    job: ScheduleJobInput.optional(),
+    /** For a day, the same key of the same caller adds nothing more and returns the job as the first request added it. */
+    idempotencyKey: z.string().min(1).max(200).optional(),
+  }),
   reply: z.object({ job: ScheduleJob }),
   errors: {
     invalid_job: invalidJob,
+    /** The key was used for another job. */
+    idempotency_conflict: { data: z.object({ jobId: ScheduleId }) },
     too_many_jobs: { data: z.object({ limit: z.int() }) },
     store_unavailable: storeUnsure,
   },

@@ -49,7 +49,7 @@ export interface JobOptions {
 export async function add(
   terminal: Terminal,
   name: string,
-  options: JobOptions & { paused?: true; json?: true },
+  options: JobOptions & { paused?: true; key?: string; json?: true },
 ): Promise<void> {
   const { schedule, payload, ...fields } = fieldsOf(options, null);
   if (schedule === undefined) throw usage("give one of --at, --every and --cron");
@@ -58,7 +58,10 @@ export async function add(
   const enabled = options.paused !== true;
   const job = { ...fields, name, schedule, payload, sessionTarget, enabled } as const;
   const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { addSchedule }).addSchedule({ job }),
+    client(bus, { addSchedule }).addSchedule({
+      job,
+      ...(options.key === undefined ? {} : { idempotencyKey: options.key }),
+    }),
   );
   tell(terminal, reply.job, options);
 }

@@ -96,6 +96,7 @@ function addMaking(schedules: Command, perform: Perform): void {
   withJobOptions(schedules.command("add <name>"))
     .description("add a job: one of --at, --every and --cron, and one of --message and --text")
     .option("--paused", "let nothing come to a run until it is resumed")
+    .option("--key <text>", "of this request: the same key adds the job once within a day")
     .option("--json", JSON_TEXT)
     .action((name, options) =>
       perform(options, async (terminal) => (await loadChange()).add(terminal, name, options)),

@@ -117,7 +117,12 @@ export const routes: readonly Route[] = [
   post("/sessions/{session}/reset", sessions.resetSession),
 
   get("/schedules", schedules.listSchedules),
-  post("/schedules", schedules.addSchedule, { ...CREATED, ...JOB }),
+  post("/schedules", schedules.addSchedule, {
+    ...CREATED,
+    ...JOB,
+    idempotent: "idempotencyKey",
+    isOnlyKeyed: true,
+  }),
   get("/schedules/status", schedules.scheduleStatus),
   get("/schedules/runs", schedules.scheduleRuns),
   post("/schedules/wake", schedules.wakeSchedules),

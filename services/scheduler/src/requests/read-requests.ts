@@ -71,9 +71,7 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
       ? await idOf(store, { jobId: jobId ?? "", caller, owner })
       : await idsOf(store, whose);
     if (ids === null) throw unknown();
-    const logs = await Promise.all(ids.map((id) => store.log(id)));
-    const wanted = logs
-      .flat()
+    const wanted = (await logsOf(store, ids))
       .filter(({ status }) => statuses === undefined || statuses.includes(status))
       .filter(
         ({ deliveryStatus }) =>
@@ -90,6 +88,19 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
   });
 }
 
+/** Some at a time: an owner may have thousands of jobs that ran once and are gone. */
+async function logsOf(store: JobStore, ids: readonly string[]): Promise<ScheduleRun[]> {
+  const found: ScheduleRun[] = [];
+  for (let from = 0; from < ids.length; from += LOGS_AT_ONCE) {
+    const some = ids.slice(from, from + LOGS_AT_ONCE);
+    const logs = await Promise.all(some.map((id) => store.log(id)));
+    found.push(...logs.flat());
+  }
+  return found;
+}
+
+const LOGS_AT_ONCE = 200;
+
 async function jobsOf(store: JobStore, owner: string | null): Promise<ScheduleJob[]> {
   return (await store.list(owner)).map(({ record }) => record.job);
 }
@@ -101,8 +112,8 @@ async function idOf(
 ): Promise<string[] | null> {
   if ((await findJob(store, query)) !== null) return [query.jobId];
   const owner = requestedOwner(query.caller, query.owner);
-  const removed = owner === null ? [] : await store.removedJobs(owner);
-  return removed.includes(query.jobId) ? [query.jobId] : null;
+  const isKept = owner !== null && (await store.isRemoved(owner, query.jobId));
+  return isKept ? [query.jobId] : null;
 }
 
 async function idsOf(store: JobStore, owner: string | null): Promise<string[]> {

@@ -1,4 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { changedMessage } from "@switchyard/contracts/if-version";
 import {
   addSchedule,
@@ -6,13 +7,14 @@ import {
   runSchedule,
   updateSchedule,
   wakeSchedules,
+  type ScheduleJob,
   type ScheduleJobInput,
 } from "@switchyard/contracts/schedules";
 import type { z } from "zod";
 import type { Change, JobEvent, JobRecord } from "../domain/job-record.ts";
 import { JobProblem, makeJob, patchJob } from "../domain/make-job.ts";
 import { isBusy, removalEntries, startForced, type DueSettings } from "../domain/take-due.ts";
-import type { JobStore } from "../store/job-store.ts";
+import type { AddNote, JobStore } from "../store/job-store.ts";
 import { findJob } from "./find-job.ts";
 
 export interface WriteParts extends DueSettings {
@@ -120,23 +122,35 @@ function serveAdding(service: Service, parts: WriteParts): void {
   const hasAgent = parts.agent !== undefined;
   const add = async (
     input: ScheduleJobInput,
-    owner: string,
+    { owner, key }: { readonly owner: string; readonly key?: string | undefined },
     fail: Pick<Refusals, "invalid_job">,
-  ) => {
-    const record = checked(() => makeJob(input, { owner, now: now(), hasAgent }), fail);
+  ): Promise<ScheduleJob | AddNote | null> => {
+    const atMs = now();
+    const { job, ...rest } = checked(() => makeJob(input, { owner, now: atMs, hasAgent }), fail);
     const events: JobEvent[] = [{ kind: "added", facts: { by: owner } }];
-    const write = { record, entries: [], events };
-    const answer = await store.write(record.job.id, null, write, { now: now(), mostJobs });
+    const write = { record: { ...rest, job }, entries: [], events };
+    const note = { jobId: job.id, digest: canonicalDigest(input), atMs };
+    const answer = await store.add(job.id, write, { now: atMs, mostJobs, key, note });
+    if (typeof answer === "object") return answer;
     if (answer !== "ok") return null;
     onChange();
-    return record.job;
+    return job;
   };
 
-  service.handle(addSchedule, async ({ job: input }, { caller, fail }) => {
+  service.handle(addSchedule, async ({ job: input, idempotencyKey: key }, { caller, fail }) => {
     if (input === undefined) throw fail.invalid_job("job required", { problem: "job required" });
-    const job = await add(input, caller, fail);
-    if (job === null) throw fail.too_many_jobs(fullText(mostJobs), { limit: mostJobs });
-    return { job };
+    const added = await add(input, { owner: caller, key }, fail);
+    if (added === null) throw fail.too_many_jobs(fullText(mostJobs), { limit: mostJobs });
+    if (!("digest" in added)) return { job: added };
+    const { jobId: id, digest, atMs } = added;
+    if (digest !== canonicalDigest(input))
+      throw fail.idempotency_conflict(
+        `the idempotency key was used for job ${id}, which is another one; use a key of its own for each job`,
+        { jobId: id },
+      );
+    // It may have changed since, or have run and be gone.
+    const asAdded = { owner: caller, now: atMs, hasAgent, id };
+    return { job: checked(() => makeJob(input, asAdded), fail).job };
   });
 
   service.handle(wakeSchedules, async ({ text, mode, agentId, sessionKey }, { caller, fail }) => {
@@ -153,8 +167,9 @@ function serveAdding(service: Service, parts: WriteParts): void {
       agentId,
       sessionKey,
     };
-    const job = await add(input, caller, fail);
-    if (job === null) throw fail.too_many_jobs(fullText(mostJobs), { limit: mostJobs });
+    const job = await add(input, { owner: caller }, fail);
+    if (job === null || !("id" in job))
+      throw fail.too_many_jobs(fullText(mostJobs), { limit: mostJobs });
     return { ok: true as const, jobId: job.id };
   });
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { ScheduleRun } from "@switchyard/contracts/schedules";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
@@ -24,6 +25,15 @@ export interface WriteOptions {
   readonly mostJobs?: number;
   readonly mark?: string;
 }
+
+/** What a request to add a job has come to, for a repeat of it. */
+export interface AddNote {
+  readonly jobId: string;
+  /** Of what was asked for. */
+  readonly digest: string;
+  readonly atMs: number;
+}
+
 export type WriteAnswer = "ok" | "conflict" | "full" | "repeated";
 
 /** The truth about jobs. Methods reject with StoreError. */
@@ -39,6 +49,12 @@ export interface JobStore {
     change: Change,
     options: WriteOptions,
   ): Promise<WriteAnswer>;
+  /** As `write`, of a new job. With a key it also notes the request for a day; a repeat writes nothing and gets that note. */
+  add(
+    id: string,
+    change: Change,
+    options: WriteOptions & { readonly key: string | undefined; readonly note: AddNote },
+  ): Promise<WriteAnswer | AddNote>;
   take(now: number, count: number): Promise<string[]>;
   giveBack(id: string, stored: Stored): Promise<void>;
   /** When the next job wants to be looked at. */
@@ -48,7 +64,9 @@ export interface JobStore {
   count(owner: string): Promise<number>;
   /** The log of a job, which may have been removed. */
   log(id: string): Promise<ScheduleRun[]>;
+  /** Jobs whose log is kept after their removal, the longest removed first. */
   removedJobs(owner: string): Promise<string[]>;
+  isRemoved(owner: string, id: string): Promise<boolean>;
   /** True for the first who asks within some seconds. */
   isFirst(runId: string): Promise<boolean>;
   /** What the heartbeat with this run says; null when nobody has begun it. */
@@ -64,6 +82,9 @@ const DUE = `${PREFIX}due`;
 const ALL = `${PREFIX}all`;
 const OUTBOX = `${PREFIX}outbox`;
 const ENTRIES_KEPT = 200;
+/** Of one owner. Their logs lapse after 30 days, and so do they. */
+const REMOVED_KEPT = 10_000;
+const NOTED_SECONDS = 86_400;
 /** Messages of one job that a repeat is known by. */
 const MARKS_KEPT = 10_000;
 const ANSWERS: readonly WriteAnswer[] = ["ok", "full", "repeated"];
@@ -75,16 +96,18 @@ const AT_ONCE = 200;
 
 type Script = (keyCount: number, ...args: (string | number)[]) => Promise<string[]>;
 
-export function openJobStore(redis: Redis): JobStore {
+function scriptsOf(
+  redis: Redis,
+): Record<"yardScheduleWrite" | "yardScheduleTake" | "yardScheduleGiveBack", Script> {
   redis.defineCommand("yardScheduleWrite", { lua: WRITE });
   redis.defineCommand("yardScheduleTake", { lua: TAKE });
   redis.defineCommand("yardScheduleGiveBack", { lua: GIVE_BACK });
   // defineCommand adds the scripts as methods, which the client's type cannot know.
-  const scripts = redis as unknown as Record<
-    "yardScheduleWrite" | "yardScheduleTake" | "yardScheduleGiveBack",
-    Script
-  >;
+  return redis as unknown as ReturnType<typeof scriptsOf>;
+}
 
+export function openJobStore(redis: Redis): JobStore {
+  const scripts = scriptsOf(redis);
   const load = async (id: string): Promise<Stored | null> => {
     const [revision, body] = await fromRedis(redis.hmget(jobKey(id), "rev", "body"));
     if (!revision || !body) return null;
@@ -102,6 +125,16 @@ export function openJobStore(redis: Redis): JobStore {
     async write(id, from, change, options) {
       const { keys, args } = writeOf(id, from, change, options);
       const [answer] = await fromRedis(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
+      return ANSWERS.find((known) => known === answer) ?? "conflict";
+    },
+
+    async add(id, change, { key, note, ...options }) {
+      const noted = key === undefined ? null : { key, note };
+      const { keys, args } = writeOf(id, null, change, { ...options, noted });
+      const [answer, found = ""] = await fromRedis(
+        scripts.yardScheduleWrite(keys.length, ...keys, ...args),
+      );
+      if (answer === "noted") return JSON.parse(found) as AddNote; // written here alone
       return ANSWERS.find((known) => known === answer) ?? "conflict";
     },
 
@@ -137,6 +170,10 @@ export function openJobStore(redis: Redis): JobStore {
 
     removedJobs: (owner) => fromRedis(redis.zrange(removedKey(owner), "0", "-1")),
 
+    async isRemoved(owner, id) {
+      return (await fromRedis(redis.zscore(removedKey(owner), id))) !== null;
+    },
+
     async isFirst(runId) {
       return (
         (await fromRedis(redis.set(`${PREFIX}seen:${runId}`, 1, "PX", FIRST_MS, "NX"))) === "OK"
@@ -168,7 +205,12 @@ function writeOf(
   id: string,
   from: Stored | null,
   change: Change,
-  { now, mostJobs, mark }: WriteOptions,
+  {
+    now,
+    mostJobs,
+    mark,
+    noted = null,
+  }: WriteOptions & { readonly noted?: { readonly key: string; readonly note: AddNote } | null },
 ): { keys: string[]; args: (string | number)[] } {
   const owner = ownerOf(from?.record ?? change.record);
   const revision = (from?.revision ?? 0) + 1;
@@ -186,6 +228,7 @@ function writeOf(
     `${PREFIX}entries:${id}`,
     OUTBOX,
     `${PREFIX}messages:${id}`,
+    addedKey(owner, noted?.key ?? ""),
   ];
   const args = [
     id,
@@ -199,6 +242,9 @@ function writeOf(
     ENTRIES_KEPT,
     mark ?? "",
     MARKS_KEPT,
+    noted === null ? "" : JSON.stringify(noted.note),
+    NOTED_SECONDS,
+    REMOVED_KEPT,
     entries.length,
     ...entries.flatMap((entry, index) => [`${revision}-${index}`, entry.ts, JSON.stringify(entry)]),
     ...events.map((event, index) =>
@@ -225,4 +271,7 @@ function ownerOf(record: JobRecord | null): string {
 const jobKey = (id: string): string => `${PREFIX}job:${id}`;
 const heartbeatKey = (runId: string): string => `${PREFIX}heartbeat:${runId}`;
 const jobsKey = (owner: string): string => `${PREFIX}jobs:${owner}`;
+/** A key may be long, and has any characters. */
+const addedKey = (owner: string, key: string): string =>
+  `${PREFIX}added:${owner}:${createHash("sha256").update(key).digest("hex")}`;
 const removedKey = (owner: string): string => `${PREFIX}removed:${owner}`;

@@ -2,11 +2,17 @@
  * One change of a job, in one step: nothing is written unless the record is the one that was read. All keys have the tag
  * `{schedules}`.
  *
- * KEYS job · due times · the owner's jobs · all jobs · the owner's removed jobs · log order · log entries · events to publish · marks of messages
+ * KEYS job · due times · the owner's jobs · all jobs · the owner's removed jobs · log order · log entries · events to publish · marks of messages ·
+ * note of the request
  * ARGV id · expected revision, 0 for none · new revision, '' removes · body · wake time or '' · created · most jobs or '' · now ·
- * entries kept · mark of a message or '' · marks kept · number of entries · {key, time, json} of each · events as JSON
+ * entries kept · mark of a message or '' · marks kept · note that a repeat of the request finds, or '' · its seconds · removed jobs kept ·
+ * number of entries · {key, time, json} of each · events as JSON
  */
 export const WRITE = `
+if ARGV[12] ~= '' then
+  local noted = redis.call('GET', KEYS[10])
+  if noted then return {'noted', noted} end
+end
 local rev = redis.call('HGET', KEYS[1], 'rev') or '0'
 if rev ~= ARGV[2] then return {'conflict'} end
 if rev == '0' and ARGV[7] ~= '' and redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[7]) then return {'full'} end
@@ -16,13 +22,15 @@ if ARGV[10] ~= '' then
   redis.call('ZREMRANGEBYRANK', KEYS[9], 0, -tonumber(ARGV[11]) - 1)
   redis.call('EXPIRE', KEYS[9], 2592000)
 end
+if ARGV[12] ~= '' then redis.call('SET', KEYS[10], ARGV[12], 'EX', ARGV[13]) end
 if ARGV[3] == '' then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('ZREM', KEYS[3], ARGV[1])
   redis.call('ZREM', KEYS[4], ARGV[1])
   redis.call('ZADD', KEYS[5], ARGV[8], ARGV[1])
-  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -101)
+  redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', tonumber(ARGV[8]) - 2592000000)
+  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -tonumber(ARGV[14]) - 1)
   redis.call('EXPIRE', KEYS[5], 2592000)
 else
   redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'body', ARGV[4])
@@ -33,9 +41,9 @@ else
   if ARGV[5] == '' then redis.call('ZREM', KEYS[2], ARGV[1])
   else redis.call('ZADD', KEYS[2], ARGV[5], ARGV[1]) end
 end
-local count = tonumber(ARGV[12])
+local count = tonumber(ARGV[15])
 for i = 0, count - 1 do
-  local at = 13 + i * 3
+  local at = 16 + i * 3
   redis.call('ZADD', KEYS[6], ARGV[at + 1], ARGV[at])
   redis.call('HSET', KEYS[7], ARGV[at], ARGV[at + 2])
 end
@@ -49,7 +57,7 @@ if ARGV[3] == '' then
   redis.call('EXPIRE', KEYS[6], 2592000)
   redis.call('EXPIRE', KEYS[7], 2592000)
 end
-for i = 13 + count * 3, #ARGV do redis.call('RPUSH', KEYS[8], ARGV[i]) end
+for i = 16 + count * 3, #ARGV do redis.call('RPUSH', KEYS[8], ARGV[i]) end
 return {'ok'}
 `;
 

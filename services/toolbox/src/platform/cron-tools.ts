@@ -108,7 +108,11 @@ function addTool(asCaller: AsCaller): Tool {
       const read = parsedAs(ScheduleJobInput, given, "job");
       const recent = { session: callerSession, messages: contextMessages };
       const payload = await withRecentChat(asCaller, context, { payload: read.payload, recent });
-      const request = { job: { ...withDelivery(read, callerSession), payload } };
+      const { callId: idempotencyKey } = context;
+      const request = {
+        job: { ...withDelivery(read, callerSession), payload },
+        ...(idempotencyKey !== undefined && { idempotencyKey }),
+      };
       const { job: added } = await asCaller(context, addSchedule, request).catch(asToolError);
       return jsonResult(added);
     },
