@@ -39,6 +39,7 @@ const TEXTS = [
   "",
   "/files",
   "0".repeat(16),
+  `policy-${"0".repeat(16)}:1`,
 ];
 
 /**

@@ -75,6 +75,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   approval_required: EXIT.pending,
   forbidden_approver: EXIT.denied,
   stopped: EXIT.denied,
+  run_stopped: EXIT.denied,
   may_not_start: EXIT.denied,
   skill_not_invocable: EXIT.denied,
   skill_off: EXIT.denied,

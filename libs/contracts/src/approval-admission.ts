@@ -4,6 +4,7 @@ import { rpc } from "./define.ts";
 import { CallerName, Digest } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { Decision } from "./policy.ts";
+import { StopInForce } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 import { ToolRef } from "./tool-names.ts";
 
@@ -47,6 +48,8 @@ export const admitCall = rpc({
       approvalId: ApprovalId.nullable(),
       state: z.enum(["denied", "expired", "cancelled", "consumed", "rate_limited"]),
       reason: z.string(),
+      /** Set when a stop refused it: the call may pass once that is lifted. */
+      stop: StopInForce.optional(),
     }),
   ]),
   errors: {

@@ -6,7 +6,7 @@ import { Digest, ServerId, Timestamp, ToolName } from "./ids.ts";
 import { CallId, ProgressId } from "./mcp-calls.ts";
 import { PinState, ToolFinding } from "./mcp-pins.ts";
 import { Decision } from "./policy.ts";
-import { StopScope } from "./policy-budgets.ts";
+import { StopInForce, StopScope } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 
 export const ToolInfo = z.object({
@@ -54,6 +54,8 @@ export const listTools = rpc({
     invalid_token: InvalidToken,
     unknown_server: { data: z.object({ server: z.string() }) },
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
+    /** An administrator stopped the run of the token, a run above it, its agent, its user, or everything. */
+    run_stopped: { data: StopInForce },
   },
   timeoutMs: 10_000,
 });

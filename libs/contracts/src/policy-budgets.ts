@@ -25,6 +25,11 @@ export const StopScope = z.discriminatedUnion("kind", [
 ]);
 export type StopScope = z.infer<typeof StopScope>;
 
+/** What a stop is about, for people: `all calls`, `agent reviewer`. */
+export function scopeText(scope: StopScope): string {
+  return scope.kind === "all" ? "all calls" : `${scope.kind} ${scope.name}`;
+}
+
 export const Stop = z.object({
   scope: StopScope,
   reason: z.string().max(300),
@@ -32,6 +37,14 @@ export const Stop = z.object({
   at: Timestamp,
 });
 export type Stop = z.infer<typeof Stop>;
+
+/** What a caller learns of a stop that is about it. */
+export const StopInForce = z.object({
+  scope: StopScope,
+  /** In the words of who stopped it; empty from an older policy service. */
+  reason: z.string().max(300).default(""),
+});
+export type StopInForce = z.infer<typeof StopInForce>;
 
 export const MAX_STOPS = 1_000;
 

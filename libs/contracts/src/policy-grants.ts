@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApprovalTier } from "./approval-tier.ts";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, RunId, Timestamp } from "./ids.ts";
-import { StopScope } from "./policy-budgets.ts";
+import { StopInForce } from "./policy-budgets.ts";
 import { RunnerInstance } from "./run-claims.ts";
 import { RunOrigin } from "./run-context.ts";
 import { MAX_ROLES, MAX_TOOL_LAYERS, RoleName, RunToken } from "./run-token.ts";
@@ -55,7 +55,7 @@ export const grantRun = rpc({
     /** The requester is not believed about these parts of `origin`: `origins` of the policy. */
     origin_refused: { data: z.object({ requester: z.string(), parts: z.array(z.string()) }) },
     /** An administrator stopped the run, a run above it, its agent, its requester, or everything. */
-    stopped: { data: z.object({ scope: StopScope }) },
+    stopped: { data: StopInForce },
     /** What is stopped cannot be seen now. */
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     /** Every key that could sign the token was revoked. */

@@ -3,6 +3,7 @@ import { AuditRef } from "./audit-ref.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, RunId, ServerId, ToolName } from "./ids.ts";
+import { StopInForce } from "./policy-budgets.ts";
 import { RunContext } from "./run-context.ts";
 import { RoleName, RunToken } from "./run-token.ts";
 import { ToolRef } from "./tool-names.ts";
@@ -33,6 +34,8 @@ export const Decision = z.object({
   tier: ApprovalTier.optional(),
   /** With `ask` of the tier `session`: for how long one approval may stay good, in milliseconds. */
   ttlMs: z.int().positive().optional(),
+  /** With `deny`: an administrator stopped such calls, and the rules were not asked. The call may pass once the stop is lifted. */
+  stop: StopInForce.optional(),
 });
 export type Decision = z.infer<typeof Decision>;
 
@@ -143,8 +146,14 @@ export const filterPolicy = rpc({
     principal: Principal.optional(),
     /** Present when the same list would get this answer, as long as the revision is in force. */
     cacheable: Cacheable.optional(),
+    /** The stop that keeps out everything that this principal could call; one of a server only shortens the list. */
+    stopped: StopInForce.optional(),
   }),
-  errors: { invalid_token: InvalidToken },
+  errors: {
+    invalid_token: InvalidToken,
+    /** It cannot be seen what is stopped, so nothing passes now; that is no reason to show an empty list. */
+    stops_unknown: { data: z.null(), retryable: true },
+  },
   /** Filtering 20,000 tools takes a while on a busy machine. */
   timeoutMs: 5_000,
 });

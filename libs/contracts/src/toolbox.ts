@@ -7,7 +7,7 @@ import { ContentBlock, ValueProblem } from "./mcp.ts";
 import { CallId } from "./mcp-calls.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { Decision } from "./policy.ts";
-import { StopScope } from "./policy-budgets.ts";
+import { StopInForce, StopScope } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 
 /**
@@ -122,7 +122,12 @@ export const listBuiltins = rpc({
   role: "viewer",
   request: z.strictObject({ token: RunToken.optional() }),
   reply: z.object({ tools: z.array(BuiltinInfo) }),
-  errors: { invalid_token: InvalidToken, policy_unavailable: PolicyUnavailable },
+  errors: {
+    invalid_token: InvalidToken,
+    policy_unavailable: PolicyUnavailable,
+    /** An administrator stopped the run of the token, a run above it, its agent, its user, or everything. */
+    run_stopped: { data: StopInForce },
+  },
 });
 
 /** The longest that `execute_command` lets a command take, in milliseconds. */

@@ -21,7 +21,7 @@ import { judgeCall } from "./calls/judge-call.ts";
 import { rulesInWords } from "./engine/rule-words.ts";
 import { whoCan } from "./engine/who-can.ts";
 import { createServerFactsMemory, type ServerFactsMemory } from "./layers/server-facts-memory.ts";
-import { STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
+import { stopInForce, STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 import type { RunRecords } from "./runs/run-records.ts";
 import { createGrant } from "./tokens/grant-handler.ts";
@@ -159,7 +159,7 @@ function createFilter(parts: {
   readonly bundle: () => CompiledBundle;
   readonly identify: Identify;
   readonly leases: Pick<DecisionLeases, "grant">;
-  readonly stops: Pick<StopList, "find" | "isCurrent">;
+  readonly stops: Pick<StopList, "find" | "ofRun" | "isCurrent">;
   readonly facts: Pick<ServerFactsMemory, "learn">;
   readonly now: () => number;
 }): Handler<typeof filterPolicy> {
@@ -167,13 +167,14 @@ function createFilter(parts: {
   return async ({ onBehalfOf, token, kind, tools, servers = {} }, { fail, caller }) => {
     const asker = { provider: caller, invalidToken: fail.invalid_token };
     const who = await identify({ onBehalfOf, token }, asker);
-    const isKnown = await stops.isCurrent();
+    // With an empty list a run would continue as if it had no tools.
+    if (!(await stops.isCurrent())) throw fail.stops_unknown(STOPS_UNKNOWN, null);
     const bundle = parts.bundle();
-    let isStopped = !isKnown;
+    const stopped = stops.ofRun(who.principal);
+    let isStopped = stopped !== null;
     const allowed = tools.filter((tool) => {
       const server = tool.server === null ? undefined : servers[tool.server];
       facts.learn(tool, server);
-      if (!isKnown) return false;
       if (stops.find({ ...who, tool }) !== null) {
         isStopped = true;
         return false;
@@ -184,7 +185,12 @@ function createFilter(parts: {
     });
     const { principal } = who;
     const policyDigest = bundle.digest;
-    const reply = { allowed: allowed.map(({ name }) => name), policyDigest, principal };
+    const reply = {
+      allowed: allowed.map(({ name }) => name),
+      policyDigest,
+      principal,
+      ...(stopped !== null && { stopped: stopInForce(stopped) }),
+    };
     // A stop may end at any moment; an empty list is not worth a promise that a change waits for.
     if (isStopped || tools.length === 0) return reply;
     const forMs = parts.leases.grant(who.expiresAt - parts.now());

@@ -152,6 +152,7 @@ function refusalOf(
     rule,
     reason: reply.reason,
     policyDigest,
+    ...(reply.stop !== undefined && { stop: reply.stop }),
   });
 }
 

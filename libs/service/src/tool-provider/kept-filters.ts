@@ -1,4 +1,5 @@
 import type { filterPolicy, Principal } from "@switchyard/contracts/policy";
+import type { StopInForce } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 
@@ -8,6 +9,8 @@ type FilterReply = z.output<typeof filterPolicy.reply>;
 export interface Filtered {
   readonly names: ReadonlySet<string>;
   readonly principal: Principal | undefined;
+  /** What keeps out everything that the principal could call. */
+  readonly stopped?: StopInForce | undefined;
 }
 
 /**
@@ -56,8 +59,8 @@ export function createKeptFilters(now: () => number): KeptFilters {
       return null;
     },
     keep(key, { refs, reply }, askedAt) {
-      const { allowed, principal, cacheable } = reply;
-      const filtered = { names: new Set(allowed), principal };
+      const { allowed, principal, cacheable, stopped } = reply;
+      const filtered = { names: new Set(allowed), principal, stopped };
       remove(key);
       if (cacheable === undefined) return filtered;
       const isOther = cacheable.revision !== newest;

@@ -11,6 +11,7 @@ import {
   type Principal,
   type ServerFacts,
 } from "@switchyard/contracts/policy";
+import type { StopInForce } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
 import type { Filtered } from "./kept-filters.ts";
@@ -65,7 +66,10 @@ export interface PolicyGate {
   check(question: Question, requester: Requester): Promise<Decided>;
   /** Who asks, as the policy reads the token. */
   identify(requester: Requester): Promise<Principal>;
-  /** The names that the principal may use with at least some arguments. */
+  /**
+   * The names that the principal may use with at least some arguments. Rejects with `run_stopped` where tools are asked for with the token of
+   * a run that is stopped: with an empty list the run would continue as if it had none.
+   */
   filter(
     refs: readonly ToolRef[],
     requester: Requester,
@@ -160,7 +164,8 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       // Never without a question, or an empty list would hide a token that is refused.
       for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
         const tools = refs.length <= MAX_FILTERED ? refs : refs.slice(start, start + MAX_FILTERED);
-        const { names, principal } = await filtered(tools, requester, kind);
+        const { names, principal, stopped } = await filtered(tools, requester, kind);
+        if (kind === undefined || kind === "tool") refuseStopped(requester, stopped);
         const isOpen = serverOpenness(rolesOf, principal ?? unknownPrincipal(requester));
         for (const { name, server } of tools) {
           if (names.has(name) && (server === null || isOpen(server))) allowed.add(name);
@@ -169,6 +174,11 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       return allowed;
     },
   };
+}
+
+function refuseStopped({ token }: Requester, stopped: StopInForce | undefined): void {
+  if (stopped === undefined || token === undefined) return;
+  throw fail.run_stopped(`The run is stopped by an administrator: ${stopped.reason}`, stopped);
 }
 
 /** Asks about one list, unless the policy's promise of an earlier answer about it still holds. */
@@ -199,7 +209,8 @@ function createFilterQuestion(
       ),
     );
     if (cache !== null) return cache.filters.keep(key, { refs: tools, reply }, askedAt);
-    return { names: new Set(reply.allowed), principal: reply.principal };
+    const { allowed, principal, stopped } = reply;
+    return { names: new Set(allowed), principal, stopped };
   };
 }
 

@@ -74,7 +74,7 @@ export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admis
   return ask(deps, call);
 }
 
-/** The approval of this call, unless it was of rules that have gone and come back: then nobody has decided about it. */
+/** The approval of this call, unless it was of rules that have gone and come back, or ended by a stop: neither is a decision about it. */
 async function standingApproval(deps: AdmitDeps, call: AskedCall): Promise<StoredApproval | null> {
   const known = await knownApproval(deps, call);
   if (known?.isVoid !== true) return known;

@@ -14,7 +14,7 @@ import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
-import { STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";
+import { STOPS_UNKNOWN, stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
 import type { Identify } from "../tokens/identify.ts";
 import {
   admitCall,
@@ -71,7 +71,8 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
     if (!(await deps.stops.isCurrent()))
       throw fail.approvals_unavailable(STOPS_UNKNOWN, { cause: "StoreError" });
     const stop = deps.stops.find({ principal, tool: request.tool });
-    if (stop !== null) return refusal(null, "cancelled", stopReason(stop));
+    if (stop !== null)
+      return { ...refusal(null, "cancelled", stopReason(stop)), stop: stopInForce(stop) };
     const { tier, policyDigest, effect } = request.decision;
     const inForce = deps.policyDigest();
     const isAsked = effect === "ask" && tier !== undefined && tier !== "auto";

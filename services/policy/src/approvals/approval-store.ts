@@ -66,7 +66,7 @@ export interface StoredApproval {
   readonly presentation: Presentation;
   /** The arguments without secrets, to compare others with; null when they are too long to keep. */
   readonly comparable: string | null;
-  /** It was of other rules: cancelled, though nobody decided against the call. */
+  /** It was of other rules, or its call was stopped: cancelled, though nobody decided against the call. */
   readonly isVoid: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
 import { follow } from "./admit-call.ts";
-import { cancelByPolicy, eachPending, voidApproval, type DecideDeps } from "./decide-approval.ts";
+import { eachPending, voidApproval, type DecideDeps } from "./decide-approval.ts";
 
 const DUE_PAGE = 200;
 const LISTED_GRANTS = 10_000;
@@ -40,14 +40,17 @@ export async function endOfOtherRules(deps: DecideDeps, inForce: string): Promis
   await endGrants(deps, ({ policyDigest }) => policyDigest !== inForce, "the rules changed");
 }
 
-/** Ends the waiting approvals and the grants that fit. */
+/**
+ * Ends the waiting approvals and the grants that fit, because of a stop. A stop is no decision about the calls, so approval may be asked
+ * for again when the stop is lifted.
+ */
 export async function endAll(
   deps: DecideDeps,
   fits: (one: Concerned) => boolean,
   reason: string,
 ): Promise<void> {
   await eachPending(deps, Number.POSITIVE_INFINITY, async (stored) => {
-    if (fits(stored.approval)) await cancelByPolicy(deps, stored, reason);
+    if (fits(stored.approval)) await voidApproval(deps, stored, reason);
   });
   await endGrants(deps, fits, reason);
 }

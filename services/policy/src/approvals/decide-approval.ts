@@ -91,13 +91,17 @@ export async function cancelByPolicy(
   return decideApproval(deps, stored, { state: "cancelled", by: POLICY, reason });
 }
 
-/** Ends one of other rules that waits, or was approved and not used. The same call is asked for anew when they come back. */
+/**
+ * Ends one of other rules, or of what was stopped, that waits, or was approved and not used. The same call is asked for anew when the rules
+ * come back or the stop is lifted.
+ */
 export async function voidApproval(
   deps: DecideDeps,
   { approval: { id } }: StoredApproval,
+  reason = "the rules changed",
 ): Promise<Approval | null> {
   const now = deps.now();
-  const verdict = { state: "cancelled", by: POLICY, reason: "the rules changed" } as const;
+  const verdict = { state: "cancelled", by: POLICY, reason } as const;
   const transition = await deps.store.void(id, { decision: decisionOf(verdict, now), now });
   if (transition === null) return null;
   await follow(deps, transition);

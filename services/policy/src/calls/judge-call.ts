@@ -4,7 +4,7 @@ import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import type { BudgetStore } from "../budgets/budget-store.ts";
 import { considerCall, narrowCall, narrowFeature, type Consideration } from "./narrow-call.ts";
-import { stopReason, type StopList } from "../stops/stop-list.ts";
+import { stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
 import { decideFeature } from "../engine/evaluate-feature.ts";
 import { decide, type Call } from "../engine/evaluate.ts";
 import { explain, type Explanation } from "../engine/explain.ts";
@@ -78,11 +78,15 @@ function stoppedDecision(
   call: Call,
 ): Decision | null {
   const stop = stops.find(call);
-  return stop === null ? null : denied(bundle, stopReason(stop));
-}
-
-function denied({ digest: policyDigest }: CompiledBundle, reason: string): Decision {
-  return { effect: "deny", rule: null, reason, policyDigest };
+  if (stop === null) return null;
+  const { digest: policyDigest } = bundle;
+  return {
+    effect: "deny",
+    rule: null,
+    reason: stopReason(stop),
+    policyDigest,
+    stop: stopInForce(stop),
+  };
 }
 
 /** What the counts that were looked at make of a decision. */

@@ -1,6 +1,11 @@
 import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
 import type { Principal } from "@switchyard/contracts/policy";
-import { MAX_STOPS, Stop, type StopScope } from "@switchyard/contracts/policy-budgets";
+import {
+  MAX_STOPS,
+  Stop,
+  type StopInForce,
+  type StopScope,
+} from "@switchyard/contracts/policy-budgets";
 import { runsAbove } from "@switchyard/contracts/run-context";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Redis } from "@switchyard/service/redis";
@@ -144,6 +149,11 @@ export function isStoppedBy(
     default:
       return scope satisfies never;
   }
+}
+
+/** What a caller learns of a stop: not by whom it is, and since when. */
+export function stopInForce({ scope, reason }: Stop): StopInForce {
+  return { scope, reason };
 }
 
 /** What is told to who is denied because of it. */

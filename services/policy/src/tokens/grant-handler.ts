@@ -8,7 +8,7 @@ import {
 } from "@switchyard/contracts/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { z } from "zod";
-import { STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";
+import { stopInForce, STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { inherit } from "../layers/inherit.ts";
 import type { RunRecords } from "../runs/run-records.ts";
@@ -83,7 +83,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
     if (!(await parts.stops.isCurrent()))
       throw fail.policy_unavailable(STOPS_UNKNOWN, { cause: "StoreError" });
     const stop = parts.stops.ofRun({ user: requester, agent, runId, ...(context && { context }) });
-    if (stop !== null) throw fail.stopped(stopReason(stop), { scope: stop.scope });
+    if (stop !== null) throw fail.stopped(stopReason(stop), stopInForce(stop));
 
     const hasShare =
       request.sharesMemory === true && hasRight(bundle.rights, "share-memory", requester);

@@ -76,14 +76,18 @@ async function check(token: string, { tool = READ, onBehalfOf = "runner" } = {})
 }
 
 /** What a provider does right before it would send a call. */
-async function admit(token: string, args: Record<string, unknown>) {
+async function admit(
+  token: string,
+  args: Record<string, unknown>,
+  named: { readonly callId?: string } = {},
+) {
   const tool = WRITE;
   const asked = { onBehalfOf: "runner", token, tool, args };
   const { decision, principal } = await broker.checkPolicy(asked);
   assert.equal(decision.effect, "ask", decision.reason);
   const call = { principal, caller: "runner", tool, pin: undefined, args, decision };
   const binding = bindingDigest(call);
-  return broker.admitCall({ ...asked, decision, binding, attempt: randomUUID() });
+  return broker.admitCall({ ...asked, ...named, decision, binding, attempt: randomUUID() });
 }
 
 test("a token is minted only for who may start the agent, and the refusal says so", async () => {
@@ -321,7 +325,7 @@ test("forged, expired, changed and borrowed tokens decide nothing, and each is i
   assert.deepEqual([principal.agent, principal.runId], ["reporter", "run-f"]);
 });
 
-test("a stop ends what waits for people and what they granted, and no token is minted for it", async () => {
+test("a stop ends what waits for people and what they granted, and no token is minted for it until it is lifted", async () => {
   const token = await tokenOf("cli~run-s");
   const waiting = await admit(token, { path: "a" });
   assert.ok(waiting.outcome === "waiting");
@@ -329,6 +333,8 @@ test("a stop ends what waits for people and what they granted, and no token is m
   assert.ok(other.outcome === "waiting");
   const { grant } = await cli.approveCall({ id: waiting.approvalId, scope: "session", maxUses: 1 });
   assert.equal(grant?.usesLeft, 1);
+  const third = { callId: "cli~run-s:1:0" };
+  assert.equal((await admit(token, { path: "c" }, third)).outcome, "waiting");
   const scope = { kind: "run", name: "cli~run-s" } as const;
   await cli.stopCalls({ scope, reason: "it misbehaves" });
 
@@ -337,15 +343,22 @@ test("a stop ends what waits for people and what they granted, and no token is m
   assert.deepEqual(approvals, [], "nobody is asked any more");
   await assert.rejects(tokenOf("cli~run-s"), (error) => {
     assert.ok(isError(error, grantRun, "stopped"));
-    assert.deepEqual(error.data, { scope });
+    assert.deepEqual(error.data, { scope, reason: "it misbehaves" });
     assert.match(error.message, /calls of run cli~run-s are stopped .*: it misbehaves/);
     return true;
   });
   await assert.rejects(tokenOf("run-below", { agent: "worker", parentToken: token }), (error) =>
     isError(error, grantRun, "stopped"),
   );
+  // The answers show that it is not the rules that deny.
+  const stop = { scope, reason: "it misbehaves" };
+  assert.deepEqual((await check(token)).decision.stop, stop);
+  const listed = await broker.filterPolicy({ onBehalfOf: "runner", token, tools: [READ] });
+  assert.deepEqual([listed.allowed, listed.stopped], [[], stop]);
   await cli.resumeCalls({ scope });
-  await tokenOf("cli~run-s");
+  assert.equal((await check(await tokenOf("cli~run-s"))).decision.stop, undefined);
+  const again = await admit(token, { path: "c" }, third);
+  assert.equal(again.outcome, "waiting", "a stop is no decision about the call");
 });
 
 test("a grant for a session is good in every run of the conversation, and in no other", async () => {
@@ -420,8 +433,9 @@ test("while Redis does not say what is stopped nothing passes, and no token is m
   assert.ok(isError(refusal, checkPolicy, "stops_unknown") && refusal.retryable);
   assert.match(refusal.message, /cannot be seen what is stopped, because Redis does not answer/);
   const asked = { onBehalfOf: "runner", token, tools: [READ] };
-  const { allowed, cacheable } = await broker.filterPolicy(asked, PATIENT);
-  assert.deepEqual([allowed, cacheable], [[], undefined]);
+  await assert.rejects(broker.filterPolicy(asked, PATIENT), (error) =>
+    isError(error, filterPolicy, "stops_unknown"),
+  );
   await assert.rejects(tokenOf("run-r"), (error) => isError(error, grantRun, "policy_unavailable"));
   world.redis.kill("SIGCONT");
   await until(
