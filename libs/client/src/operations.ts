@@ -253,6 +253,8 @@ export type DeadRun = {
   labels: { [name: string]: string };
   usage?: Usage;
   costUsd?: number | null;
+  waitsFor?: WaitReason[];
+  suspended?: string;
   failure: RunFailure;
 };
 
@@ -263,6 +265,7 @@ export type Decision = {
   policyDigest: Digest;
   tier?: ApprovalTier;
   ttlMs?: number;
+  stop?: StopInForce;
 };
 
 export type DeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-requested";
@@ -789,6 +792,8 @@ export type RunDetail = {
   labels: { [name: string]: string };
   usage: Usage;
   costUsd?: number | null;
+  waitsFor?: WaitReason[];
+  suspended?: string;
   input: RunInput;
   output: string | null;
   failure: RunFailure | null;
@@ -861,6 +866,8 @@ export type RunSummary = {
   labels: { [name: string]: string };
   usage?: Usage;
   costUsd?: number | null;
+  waitsFor?: WaitReason[];
+  suspended?: string;
 };
 
 export type RunWait = {
@@ -874,6 +881,7 @@ export type RunWait = {
   options?: string[];
   schema?: { [name: string]: unknown };
   limit?: ReachedLimit;
+  stop?: StopInForce;
 };
 
 export type SaidOrigin = { channel?: SessionRef; group?: SessionRef; owner?: boolean };
@@ -1240,6 +1248,8 @@ export type SteerMessage = string;
 
 export type Stop = { scope: StopScope; reason: string; by: string; at: Timestamp };
 
+export type StopInForce = { scope: StopScope; reason: string };
+
 export type StopScope =
   | { kind: "all" }
   | { kind: "agent"; name: string }
@@ -1385,7 +1395,7 @@ export type UserSession = {
 
 export type UserSessionId = string;
 
-export type WaitReason = "approval" | "child" | "question" | "timer" | "limit";
+export type WaitReason = "approval" | "child" | "question" | "timer" | "limit" | "stopped";
 
 export type WakeMode = "next-heartbeat" | "now";
 
@@ -2744,6 +2754,8 @@ export interface RunEvents {
     sessionKey: SessionKey;
     position: number;
   };
+
+  delayed: { runId: RunId; at: Timestamp; reason: string };
 
   merged: {
     runId: RunId;

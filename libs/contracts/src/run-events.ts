@@ -74,6 +74,18 @@ export const runQueued = event({
   }),
 });
 
+/** It has no `seq`: there is no run yet. Published once, however long the service is away. */
+export const runDelayed = event({
+  subject: "yard.evt.run.{owner}.{runId}.delayed",
+  summary: "A command cannot become a run yet, because a service that a run needs is away.",
+  payload: z.object({
+    runId: RunId,
+    at: Timestamp,
+    /** What failed, such as the request that got no answer. */
+    reason: z.string(),
+  }),
+});
+
 /** It has no `seq`: there is no run under this id, and there will be none. */
 export const runMerged = event({
   subject: "yard.evt.run.{owner}.{runId}.merged",
@@ -352,6 +364,7 @@ export const runLive = live({
 export const runEvents = [
   runRejected,
   runQueued,
+  runDelayed,
   runMerged,
   runStarted,
   runResumed,

@@ -2,10 +2,11 @@ import { z } from "zod";
 import { rpc } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
 import { ListCursor, NextCursor } from "./list-cursor.ts";
+import { StopInForce } from "./policy-budgets.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
-/** What a run may wait for without a runner: a decision, another run, an answer, a time, or more to use up. */
-export const WaitReason = z.enum(["approval", "child", "question", "timer", "limit"]);
+/** What a run may wait for without a runner: a decision, another run, an answer, a time, more to use up, or the end of a stop. */
+export const WaitReason = z.enum(["approval", "child", "question", "timer", "limit", "stopped"]);
 export type WaitReason = z.infer<typeof WaitReason>;
 
 /** The name of a tool call: `runId:step:index`, and a suffix where a call is made again. */
@@ -41,7 +42,7 @@ export type ReachedLimit = z.infer<typeof ReachedLimit>;
 /** One thing that a run waits for, as it is shown. */
 export const RunWait = z.object({
   reason: WaitReason,
-  /** A limit is not a call's: then this is the run's id, and `tool` is empty. */
+  /** A limit and a stop are not a call's: then this is the run's id, and `tool` is empty. */
   callId: CallId,
   tool: z.string(),
   /** Null: there is no time limit of the wait's own. */
@@ -52,6 +53,7 @@ export const RunWait = z.object({
   options: z.array(z.string()).optional(),
   schema: AnswerSchema.optional(),
   limit: ReachedLimit.optional(),
+  stop: StopInForce.optional(),
 });
 export type RunWait = z.infer<typeof RunWait>;
 

@@ -13,7 +13,7 @@ import {
 import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { Recording } from "./recording.ts";
 import { SaidOrigin } from "./run-context.ts";
-import { RunWait } from "./run-waits.ts";
+import { RunWait, WaitReason } from "./run-waits.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
@@ -155,6 +155,10 @@ export const RunSummary = z.object({
   usage: Usage.optional(),
   /** Cost of all model calls in US dollars; null when the price of a model is not known. */
   costUsd: z.number().nonnegative().nullable().optional(),
+  /** With `waiting`: what for, each reason once; `waits` of the whole run says more. */
+  waitsFor: z.array(WaitReason).optional(),
+  /** With `running`: what keeps it from going on, such as a service that is away. It is tried again by itself. */
+  suspended: z.string().optional(),
 });
 export type RunSummary = z.infer<typeof RunSummary>;
 

@@ -190,6 +190,7 @@ export const serviceUsers: readonly BusUser[] = [
       approvalAdmission.admitCall,
       approvalAdmission.settleCall,
       approvals.approvalStates,
+      policyBudgets.listStops,
       mcp.listTools,
       mcp.callTool,
       mcpOwnership.ensureServer,
@@ -219,7 +220,11 @@ export const serviceUsers: readonly BusUser[] = [
       auditChain,
     ],
     schedules: [resumeRun],
-    follows: [approvalEvents.approvalDecided, approvalEvents.approvalExpired],
+    follows: [
+      approvalEvents.approvalDecided,
+      approvalEvents.approvalExpired,
+      policyBudgets.callsResumed,
+    ],
     consumes: [runCommands],
     // To store each event of a run once, whoever has the run.
     looksUpEvents: true,

@@ -11,6 +11,7 @@ import { createExecutionAudit } from "@switchyard/service/audit/execution-audit"
 import { startAudit, type Audit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/run-service";
 import { serveRestart } from "@switchyard/service/serve-restart";
+import { policyAnswers } from "@switchyard/service/policy-answers";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { ActiveRuns } from "./journal/active-runs.ts";
 import type { RunnerParts } from "./run/runner-parts.ts";
@@ -43,6 +44,7 @@ import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
 import { sweepSessions } from "./sessions/session-sweeper.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
+import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
@@ -90,7 +92,9 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   serveSessions(service, sessions);
   const approvals = followApprovals(bus, { controls, now, onFault });
   const findMissedDecisions = createMissedDecisions(bus, { controls, now });
-  const sweepRuns = () => sweep({ parked, wake, findMissedDecisions, now });
+  const lifts = followLifts(bus, { parked, controls, now, onFault });
+  const findLifted = createFindLifted(bus, { controls, now });
+  const sweepRuns = () => sweep({ parked, wake, findMissedDecisions, findLifted, now });
   const sweeper = startSweeper({
     everyMs: config.YARD_RUN_SWEEP_MS,
     lease: parked,
@@ -108,9 +112,11 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     ...createRunWorker(parts),
     onFault,
   });
+  kit.ready("policy", policyAnswers(bus));
   kit.onStop("runs", async () => {
     stopping.abort();
     approvals.stop();
+    lifts.stop();
     await sweeper.stop();
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
     await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);

@@ -5,6 +5,7 @@ import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
 import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
+import { listStops, type Stop } from "@switchyard/contracts/policy-budgets";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillRecord } from "@switchyard/contracts/skill-record";
@@ -32,10 +33,14 @@ export interface Peers {
   /** Calls that a runner wanted to be stopped. */
   readonly cancelled: string[];
   readonly grants: z.output<typeof grantRun.request>[];
+  /** What is stopped: while there is one, no run gets a token or a list of tools. */
+  readonly stops: Stop[];
   /** What happens before an answer is given. */
   readonly hooks: {
     getAgent?: (name: string) => Promise<void>;
     grant?: (runId: string) => Promise<void>;
+    /** Why a run gets no token; left out: it gets one. */
+    refuse?: (runId: string) => string | undefined;
     /** What the policy says of a call of the runner's own tool; left out: yes. */
     check?: (args: Record<string, unknown>) => Decision;
     /** Whether any call of the runner's own tool could pass; left out: yes. */
@@ -185,6 +190,7 @@ export async function startPeers(servers: PeerServer): Promise<Peers> {
     hooks: {} as Peers["hooks"],
     rendered: [] as { name: string; digest: string | undefined }[],
     grants: [] as z.output<typeof grantRun.request>[],
+    stops: [] as Stop[],
   };
   const starts: Record<PeerName, () => Promise<() => Promise<void>>> = {
     policy: () => startPolicy(servers, state),
@@ -235,7 +241,7 @@ async function startService(servers: PeerServer, user: string) {
 
 async function startPolicy(
   servers: PeerServer,
-  { grants, hooks, settled }: Pick<Peers, "grants" | "hooks" | "settled">,
+  { grants, hooks, settled, stops }: Pick<Peers, "grants" | "hooks" | "settled" | "stops">,
 ) {
   const { service, stop } = await startService(servers, "policy");
   service.handle(checkPolicy, ({ args }) => ({
@@ -255,9 +261,14 @@ async function startPolicy(
     settled.push(outcome === "executed" ? approvalId : `${approvalId} ${outcome}`);
     return { settled: true };
   });
-  service.handle(grantRun, async (request) => {
+  service.handle(listStops, () => ({ stops }));
+  service.handle(grantRun, async (request, { fail }) => {
     grants.push(request);
     await hooks.grant?.(request.runId);
+    const [inForce] = stops;
+    if (inForce !== undefined) throw fail.stopped("stopped", inForce);
+    const refused = hooks.refuse?.(request.runId);
+    if (refused !== undefined) throw fail.may_not_start(refused, request);
     return {
       token: `token-${request.runId}-${grants.length}`,
       expiresAt: new Date(Date.now() + request.ttlSeconds * 1_000).toISOString(),
@@ -328,17 +339,20 @@ async function startBroker(
     epochs,
     tokens,
     cancelled,
+    stops,
   }: Pick<
     Peers,
-    "tools" | "schemas" | "executed" | "requested" | "epochs" | "tokens" | "cancelled"
+    "tools" | "schemas" | "executed" | "requested" | "epochs" | "tokens" | "cancelled" | "stops"
   >,
 ) {
   const { service, stop } = await startService(servers, "broker");
   const stored = new Map<string, Promise<ToolReply>>();
-  service.handle(listTools, () => ({
-    tools: [...tools.keys()].map((tool) => toolInfo(tool, schemas.get(tool))),
-    failures: [],
-  }));
+  service.handle(listTools, (_request, { fail }) => {
+    const [inForce] = stops;
+    if (inForce !== undefined) throw fail.run_stopped("stopped", inForce);
+    const listed = [...tools.keys()].map((tool) => toolInfo(tool, schemas.get(tool)));
+    return { tools: listed, failures: [] };
+  });
   service.handle(
     callTool,
     async ({ tool, args, callId = "", epoch, token }, context) => {

@@ -11,7 +11,8 @@ import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { z } from "zod";
 import type { CallState } from "../core/run-state.ts";
 import { isOutage } from "../peers/peers.ts";
-import { Suspended } from "../signals/interruption.ts";
+import { stopOfRun } from "../core/stop-of-run.ts";
+import { RunStopped, Suspended } from "../signals/interruption.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failed, type CallStep } from "../core/call-outcome.ts";
@@ -52,7 +53,7 @@ export async function passAgentGate(
     // A place in a limit of calls at a time is for the call, and what it does is to start a run; it lapses by itself.
     if (reservation !== undefined)
       policy.releaseCall({ reservation }, { correlationId: runId }).catch(() => undefined);
-    if (decision.effect === "deny") return { kind: "tool-denied", callId, decision };
+    if (decision.effect === "deny") return deniedStep(callId, decision);
     const made = { caller: onBehalfOf, runId, callId, args, checked };
     const begin = (by: Verdict) => start(allowedStart(made, by, executions));
     if (decision.effect === "allow") return await begin({ decision, passed: null });
@@ -109,6 +110,13 @@ const PASSING: ReadonlySet<string> = new Set([
   "policy_changed",
 ]);
 
+/** Throws RunStopped when an administrator stopped the run: a stop is no decision about the call. */
+function deniedStep(callId: string, decision: Decision): CallStep {
+  const stop = stopOfRun(decision);
+  if (stop !== null) throw new RunStopped(stop);
+  return { kind: "tool-denied", callId, decision };
+}
+
 function verdictOf(
   { part: { callId }, wait }: CallState,
   decision: Decision,
@@ -130,6 +138,7 @@ function verdictOf(
     return { decision: asAllowed(decision), passed: { approvalId, grantId } };
   }
   const { rule, policyDigest } = decision;
-  const denied: Decision = { effect: "deny", rule, reason: reply.reason, policyDigest };
-  return { step: { kind: "tool-denied", callId, decision: denied } };
+  const stopped = reply.outcome === "refused" && reply.stop !== undefined && { stop: reply.stop };
+  const { reason } = reply;
+  return { step: deniedStep(callId, { effect: "deny", rule, reason, policyDigest, ...stopped }) };
 }

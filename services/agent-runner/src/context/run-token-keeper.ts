@@ -1,6 +1,7 @@
 import type { RunState } from "../core/run-state.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { Peers } from "../peers/peers.ts";
+import { refusedToken } from "./refused-token.ts";
 import { granteeOf, grantToken, type RunToken } from "./grant-token.ts";
 
 const RENEW_BEFORE_MS = 5 * 60_000;
@@ -71,6 +72,10 @@ export class RunTokenKeeper {
     const { state } = this.#run;
     const options = { peers: this.#peers, load: this.#load };
     const { toolLayers, model } = state;
-    return { ...(await grantToken(granteeOf(state), options)), toolLayers, model };
+    try {
+      return { ...(await grantToken(granteeOf(state), options)), toolLayers, model };
+    } catch (error) {
+      throw refusedToken(error);
+    }
   }
 }

@@ -26,6 +26,7 @@ const FOREIGN: ReadonlySet<JournalEntry["kind"]> = new Set([
   "child-ended",
   "steered",
   "limits-changed",
+  "stop-lifted",
 ]);
 
 /** True for decisions that must be made again when something came in the meantime. */

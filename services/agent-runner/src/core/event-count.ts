@@ -15,6 +15,8 @@ export function eventCountOf(entry: JournalEntry): number {
     case "tool-unsent":
     case "cancel-requested":
     case "limit-reached":
+    case "stopped":
+    case "stop-lifted":
       return 0;
     case "tool-parked":
       return entry.wait.reason === "question" ? 1 : 0;

@@ -1,5 +1,6 @@
 import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { Decision } from "@switchyard/contracts/policy";
+import { StopInForce } from "@switchyard/contracts/policy-budgets";
 import { ReachedLimit } from "@switchyard/contracts/run-waits";
 import {
   Cancellation,
@@ -83,6 +84,12 @@ const LimitReachedEntry = z.object({
   until: Timestamp.nullable(),
   discarded,
 });
+
+/** An administrator stopped the run: it waits until the stop is lifted, or the run is cancelled. */
+const StoppedEntry = z.object({ kind: z.literal("stopped"), at, ...StopInForce.shape });
+
+/** Written by the runner that finds the stop lifted. Another stop may be in force: the policy refuses the next request then. */
+const StopLiftedEntry = z.object({ kind: z.literal("stop-lifted"), at });
 
 /** Somebody let the run go on, with other limits or the same. Only those that the command names are here. */
 const LimitsChangedEntry = z.object({
@@ -190,6 +197,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   WaitResolvedEntry,
   ChildEndedEntry,
   SteeredEntry,
+  StoppedEntry,
+  StopLiftedEntry,
   LimitReachedEntry,
   LimitsChangedEntry,
   z.object({ kind: z.literal("finished"), at, output: z.string() }),

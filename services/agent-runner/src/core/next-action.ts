@@ -10,7 +10,7 @@ import { openCalls, type CallState, type RunState, type Turn } from "./run-state
 export type NextAction =
   | { readonly action: "call-model"; readonly step: number }
   | { readonly action: "call-tools"; readonly calls: readonly CallState[] }
-  /** Every open call waits: nobody is needed until the first of their times, or until there is news. */
+  /** Every open call waits, or the run itself does: no runner is needed until the first of their times, or until there is news. */
   | { readonly action: "park"; readonly until: string | null }
   /** A skill stands for a tool: its call is the run's only step. */
   | { readonly action: "dispatch-skill" }
@@ -26,6 +26,7 @@ export type NextAction =
 export function nextAction(state: RunState, now: number): NextAction {
   if (state.end !== null) return { action: "stop" };
   if (state.cancellation !== null) return { action: "cancel" };
+  if (state.stopped !== null) return { action: "park", until: null };
   const { limits, atLimit } = state;
   if (atLimit !== null) return { action: "park", until: atLimit.until };
   if (now >= deadlineOf(state)) return limitReached("timeoutMs", limits.timeoutMs);

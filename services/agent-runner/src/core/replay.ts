@@ -43,6 +43,7 @@ export function startOf(started: StartedEntry): RunState {
     clockFrom: started.at,
     waitedMs: 0,
     waiting: null,
+    stopped: null,
     atLimit: null,
     children: [],
     messages: [],
@@ -130,6 +131,9 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
     }
     case "child-ended":
       return childEnded(state, entry);
+    case "stopped":
+    case "stop-lifted":
+      return { stopped: entry.kind === "stopped" ? entry : null };
     case "limit-reached":
       return { atLimit: entry };
     case "limits-changed":
@@ -199,6 +203,7 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
     cancellation: null,
     clockFrom: entry.at,
     waitedMs: 0,
+    stopped: null,
     atLimit: null,
     limits: withLimits(state.limits, entry.limits),
     turns,

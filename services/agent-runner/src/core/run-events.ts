@@ -90,6 +90,8 @@ function factsOf(before: RunState, entry: JournalEntry): Fact[] {
     case "tool-unsent":
     case "cancel-requested":
     case "limit-reached":
+    case "stopped":
+    case "stop-lifted":
       return [];
     case "limits-changed": {
       const { by, streamSequence } = entry;

@@ -76,6 +76,8 @@ export interface RunState {
   readonly waitedMs: number;
   /** Set while no runner is needed. */
   readonly waiting: { readonly since: string; readonly until: string | null } | null;
+  /** Set while an administrator's stop keeps the run from going on. */
+  readonly stopped: EntryOf<"stopped"> | null;
   /** Set while the run waits at a limit; its time is `until`. */
   readonly atLimit: EntryOf<"limit-reached"> | null;
   readonly children: readonly ChildState[];

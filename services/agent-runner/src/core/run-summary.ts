@@ -1,4 +1,5 @@
 import { DeadRun, RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import { RunWait, type WaitReason } from "@switchyard/contracts/run-waits";
 import { z } from "zod";
 import { waitsOf } from "./waits-of.ts";
 import type { RunState } from "./run-state.ts";
@@ -38,7 +39,7 @@ export function movingColumns(state: RunState): string[] {
 /** Reads a state hash; null when there is no such run. */
 export function readSummary(runId: string, columns: Record<string, string>): RunSummary | null {
   if (columns["status"] === undefined) return null;
-  const { usage, costUsd } = columns;
+  const { usage, costUsd, status, waits, suspended } = columns;
   return RunSummary.parse({
     runId,
     agent: columns["agent"],
@@ -53,7 +54,16 @@ export function readSummary(runId: string, columns: Record<string, string>): Run
     labels: JSON.parse(columns["labels"] ?? "{}"),
     ...(usage === undefined ? {} : { usage: JSON.parse(usage) }),
     ...(costUsd === undefined ? {} : { costUsd: JSON.parse(costUsd) }),
+    ...(status === "running" && suspended !== undefined ? { suspended } : {}),
+    // The column of a run that waits no longer still says what it waited for last.
+    ...(status === "waiting" && waits !== undefined
+      ? { waitsFor: reasonsOf(z.array(RunWait).parse(JSON.parse(waits))) }
+      : {}),
   });
+}
+
+function reasonsOf(waits: readonly RunWait[]): WaitReason[] {
+  return [...new Set(waits.map(({ reason }) => reason))];
 }
 
 const Parent = z.object({ runId: z.string(), callId: z.string() });
@@ -70,8 +80,11 @@ export function readDead(runId: string, columns: Record<string, string>): DeadRu
   return DeadRun.parse({ ...readSummary(runId, columns), failure: JSON.parse(failure) });
 }
 
-/** The whole run; `attempts` comes from the state hash. */
-export function detailOf(state: RunState, attempts: number): RunDetail {
+/** The whole run; what the journal does not say comes from the state hash. */
+export function detailOf(
+  state: RunState,
+  { attempts, suspended }: { readonly attempts: number; readonly suspended: string | null },
+): RunDetail {
   const { started, end } = state;
   return {
     runId: started.runId,
@@ -100,6 +113,10 @@ export function detailOf(state: RunState, attempts: number): RunDetail {
     ...(state.unavailable.length === 0 ? {} : { toolsUnavailable: [...state.unavailable] }),
     ...(started.memory === undefined ? {} : { memory: started.memory }),
     ...(state.end !== null || waitsOf(state).length === 0 ? {} : { waits: waitsOf(state) }),
+    ...(state.end === null && state.waiting !== null
+      ? { waitsFor: reasonsOf(waitsOf(state)) }
+      : {}),
+    ...(suspended !== null && statusOf(state) === "running" ? { suspended } : {}),
     ...kinOf(state),
     ...(started.session === undefined ? {} : { session: started.session }),
   };

@@ -15,7 +15,14 @@ export function firstUntil(calls: readonly CallState[]): string | null {
 
 /** What a run waits for, as it is shown; empty when it waits for nothing. */
 export function waitsOf(state: RunState): RunWait[] {
-  return [...limitWaits(state), ...callWaits(state)];
+  return [...stopWaits(state), ...limitWaits(state), ...callWaits(state)];
+}
+
+function stopWaits({ stopped, started }: RunState): RunWait[] {
+  if (stopped === null) return [];
+  const { scope, reason } = stopped;
+  const stop = { scope, reason };
+  return [{ reason: "stopped", callId: started.runId, tool: "", until: null, stop }];
 }
 
 function limitWaits({ atLimit, started }: RunState): RunWait[] {

@@ -118,6 +118,11 @@ export class ActiveRun {
     this.#sent.add(callId);
   }
 
+  /** The provider did not execute the call, and no other attempt at it was made. */
+  noteNotMade(callId: string): void {
+    this.#sent.delete(callId);
+  }
+
   /** Writes down which calls were to be sent here and were not: they cannot have had an effect. For whoever leaves the run. */
   async noteUnsent(): Promise<void> {
     if (this.#state.end !== null) return;

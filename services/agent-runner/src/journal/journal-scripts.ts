@@ -5,7 +5,7 @@
  * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
- * the run), heldUntil (ms, by Redis' clock), holder (digest of the secret of the runner process that took it last), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then),
+ * the run), heldUntil (ms, by Redis' clock), holder (digest of the secret of the runner process that took it last), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then), suspended (what for, while it rests),
  * published (events that are surely in the stream), cancel (1 when the journal has a request to
  * cancel), control:… (commands that were applied), status and the other columns of a summary;
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was let go or woken), open:… (what news
@@ -87,6 +87,7 @@ if run[3] ~= delivery and tonumber(run[4] or 0) > now then
   return {'busy', tostring(tonumber(run[4]) - now)}
 end
 redis.call('HSET', state, 'delivery', delivery, 'heldUntil', heldUntil, 'holder', holder)
+redis.call('HDEL', state, 'suspended')
 local epoch = redis.call('HINCRBY', state, 'epoch', 1)
 local attempts = redis.call('HINCRBY', state, 'attempts', 1)
 local stalled = redis.call('HINCRBY', state, 'stalled', run[5] == survived and 0 or 1)
@@ -225,10 +226,11 @@ return {'ok'}
 /**
  * Gives the run back: anyone may take it at once, and the attempt does not count against it. The sweeper leaves it
  * alone until its rest is over; what wakes it then is another message than what woke it before.
- * KEYS state · ARGV epoch, ms of rest, 1 when it counts as one or 0
+ * KEYS state · ARGV epoch, ms of rest, 1 when it counts as one or 0, what it is suspended for or ''
  */
 export const RELEASE = `${FENCE}${NOW}
 redis.call('HSET', KEYS[1], 'heldUntil', 0, 'restsUntil', now + tonumber(ARGV[2]))
+if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'suspended', ARGV[4]) end
 redis.call('HINCRBY', KEYS[1], 'wakeSeq', 1)
 redis.call('HINCRBY', KEYS[1], 'rests', ARGV[3])
 if tonumber(redis.call('HGET', KEYS[1], 'stalled') or 0) > 0 then

@@ -15,7 +15,8 @@ after(() => {
   redis.disconnect();
 });
 const parked = openParkedRuns(redis);
-const findMissedDecisions = () => Promise.resolve();
+const nothing = () => Promise.resolve();
+const found = { findMissedDecisions: nothing, findLifted: nothing };
 
 test("a run that is let go again while it is being woken is looked at when it said", async () => {
   await suspended("again", 1_000);
@@ -23,7 +24,7 @@ test("a run that is let go again while it is being woken is looked at when it sa
     await parked.lookAgain(runId, 3_000);
     return true;
   };
-  await sweep({ parked, wake, findMissedDecisions, now: () => 2_000 });
+  await sweep({ parked, wake, ...found, now: () => 2_000 });
   assert.deepEqual(await dueAt(3_000), ["again"]);
   // Another sweep that had read it before knows nothing of that time either.
   await parked.postpone([{ runId: "again", atMs: 60_000 }], 2_000);
@@ -34,7 +35,7 @@ test("a run that is let go again while it is being woken is looked at when it sa
 test("a wake-up that cannot be sent is sent again soon", async () => {
   await suspended("unsent", 1_000);
   const wake = () => Promise.resolve(false);
-  assert.deepEqual(await sweep({ parked, wake, findMissedDecisions, now: () => 2_000 }), {
+  assert.deepEqual(await sweep({ parked, wake, ...found, now: () => 2_000 }), {
     woken: 0,
   });
   assert.deepEqual(await dueAt(3_000), ["unsent"]);

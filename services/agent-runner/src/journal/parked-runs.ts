@@ -1,3 +1,4 @@
+import type { StopScope } from "@switchyard/contracts/policy-budgets";
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { clusterOf } from "@switchyard/service/redis-cluster";
@@ -29,6 +30,8 @@ export interface ParkedRuns {
     page: { readonly limit: number; readonly cursor?: string | undefined },
     requester?: string,
   ): Promise<QuestionPage>;
+  /** All runs that wait for the end of a stop. */
+  stopped(): Promise<StoppedRun[]>;
   /** True for the one runner that sweeps for the next `holdMs`. */
   takeSweep(runner: string, holdMs: number): Promise<boolean>;
 }
@@ -38,6 +41,12 @@ export interface ParkedApproval {
   readonly runId: string;
   readonly callId: string;
   readonly approvalId: string;
+}
+
+/** A run that waits for the end of a stop. */
+export interface StoppedRun {
+  readonly runId: string;
+  readonly scope: StopScope;
 }
 
 export interface NextLook {
@@ -51,6 +60,8 @@ export interface DueRun {
   readonly facts: RunFacts | null;
   /** Calls that wait for a person. */
   readonly approvals: readonly ParkedApproval[];
+  /** The stop whose end it waits for. */
+  readonly stop: StopScope | null;
 }
 
 export type ParkedQuestion = RunQuestion & { requester: string; agent: string };
@@ -106,8 +117,7 @@ const REPEAT_MS = 20_000;
 export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): ParkedRuns {
   const setAgain = clusterOf(redis) === null ? null : repeatedLooks(redis, repeatMs);
   const run = defineScripts(redis, { yardRunsPostpone: POSTPONE, yardRunsStrike: STRIKE });
-  const columns = (runId: string, ...names: string[]) =>
-    fromRedis(redis.hmget(stateKey(runId), ...names));
+  const columns = (runId: string, ...names: string[]) => columnsOf(redis, runId, names);
   return {
     async lookAgain(runId, atMs) {
       await fromRedis(redis.zadd(PARKED_KEY, atMs, runId));
@@ -137,11 +147,11 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
           const ofCommand = runOf(runId);
           if (ofCommand !== runId) {
             const isKept = (await fromRedis(redis.exists(keptKey(ofCommand)))) === 1;
-            return { runId, facts: isKept ? KEPT : null, approvals: [] };
+            return { runId, facts: isKept ? KEPT : null, approvals: [], stop: null };
           }
           const [waits = null, ...read] = await columns(runId, "waits", ...FACTS);
           const facts = factsIn(read);
-          return { runId, facts, approvals: approvalsOf(runId, waits) };
+          return { runId, facts, approvals: approvalsOf(runId, waits), stop: stopIn(waits) };
         }),
       );
     },
@@ -178,6 +188,8 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
       return { questions, next };
     },
 
+    stopped: () => stoppedRuns(redis),
+
     async takeSweep(runner, holdMs) {
       return (await fromRedis(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
     },
@@ -212,10 +224,39 @@ function repeatedLooks(redis: Redis, everyMs: number): (runId: string, atMs: num
   };
 }
 
+function columnsOf(
+  redis: Redis,
+  runId: string,
+  names: readonly string[],
+): Promise<(string | null)[]> {
+  return fromRedis(redis.hmget(stateKey(runId), ...names));
+}
+
+/** Reads the whole list, a page at a time; for the moment when a stop is lifted. */
+async function stoppedRuns(redis: Redis): Promise<StoppedRun[]> {
+  const found: StoppedRun[] = [];
+  for (let from = 0; ; from += PAGE) {
+    const ids = await fromRedis(redis.zrange(PARKED_KEY, String(from), String(from + PAGE - 1)));
+    const read = await Promise.all(
+      ids.map(async (runId) => {
+        const [status, waits = null] = await columnsOf(redis, runId, ["status", "waits"]);
+        const scope = status === "waiting" ? stopIn(waits) : null;
+        return scope === null ? [] : [{ runId, scope }];
+      }),
+    );
+    found.push(...read.flat());
+    if (ids.length < PAGE) return found;
+  }
+}
+
 function approvalsOf(runId: string, waits: string | null): ParkedApproval[] {
   return waitsIn(waits).flatMap(({ reason, callId, approvalId }) =>
     reason === "approval" && approvalId !== undefined ? [{ runId, callId, approvalId }] : [],
   );
+}
+
+function stopIn(waits: string | null): StopScope | null {
+  return waitsIn(waits).find(({ reason }) => reason === "stopped")?.stop?.scope ?? null;
 }
 
 /** Whether a question was on the pages before: rows of one time are in the order of their runs' names. */

@@ -126,8 +126,10 @@ export function openRunIndex(
       if (entries.length === 0) return null;
       const state = replay(entries);
       await add(runId, state.started.at);
-      const attempts = await fromRedis(redis.hget(stateKey(runId), "attempts"));
-      return detailOf(state, Math.max(1, Number(attempts)));
+      const [attempts, suspended = null] = await fromRedis(
+        redis.hmget(stateKey(runId), "attempts", "suspended"),
+      );
+      return detailOf(state, { attempts: Math.max(1, Number(attempts)), suspended });
     },
   };
 }

@@ -29,6 +29,8 @@ export class FenceLost extends Error {
 export interface Rest {
   readonly ms: number;
   readonly by: "queue" | "sweeper";
+  /** Why the run is suspended; kept until it is claimed again. */
+  readonly reason?: string;
 }
 
 /** The runs in Redis. Every write is one script, see `journal-scripts.ts`. */
@@ -154,7 +156,7 @@ export function openRunStore(
       if (reply !== "ok") throw lostAt(hold, reply, 0);
     },
 
-    async release(hold, { ms, by }) {
+    async release(hold, { ms, by, reason = "" }) {
       const { runId, epoch } = hold;
       unreleased.set(runId, epoch);
       // A message that is due has to find a free runner.
@@ -162,7 +164,7 @@ export function openRunStore(
       const [reply, status] = await run(
         "yardRunRelease",
         [stateKey(runId)],
-        [epoch, rest, ms > 0 ? 1 : 0],
+        [epoch, rest, ms > 0 ? 1 : 0, reason],
       );
       unreleased.delete(runId);
       return reply === "ok" && status === "running";
@@ -195,6 +197,9 @@ function lostAt({ runId, epoch }: Hold, answer: string | undefined, length: numb
       : `run ${runId} was taken over from epoch ${epoch}`,
   );
 }
+
+/** The name under which the end of a stop is expected once; no call and no run has it. */
+export const LIFT = "lift";
 
 const SCRIPTS = {
   yardRunClaim: CLAIM,
@@ -235,6 +240,8 @@ function columnsOf(entry: JournalEntry): (string | number)[] {
       return [`open:${entry.callId}`, 1];
     case "child-started":
       return [`open:${entry.childRunId}`, 1];
+    case "stopped":
+      return [`open:${LIFT}`, 1];
     default:
       return [];
   }

@@ -78,5 +78,7 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "policy_unavailable",
   // The claim is over or has just changed hands: whoever looks again sees whose the run is.
   "not_held",
+  // Every key was revoked, until there is another one.
+  "no_key",
   "store_unavailable",
 ]);

@@ -67,7 +67,13 @@ async function sweepLater(more = 0): Promise<string[]> {
   const woken: string[] = [];
   const wake = async (runId: string): Promise<boolean> => woken.push(runId) > 0;
   const now = (): number => Date.now() + PUBLISH_MS + 1 + more;
-  await sweep({ parked, wake, findMissedDecisions: async () => {}, now });
+  await sweep({
+    parked,
+    wake,
+    findMissedDecisions: async () => {},
+    findLifted: async () => {},
+    now,
+  });
   return woken;
 }
 

@@ -4,6 +4,7 @@ import { answerRunTool } from "../core/run-tools.ts";
 import type { CallState } from "../core/run-state.ts";
 import { orSuspend } from "../peers/or-suspend.ts";
 import type { RunContext } from "../context/run-context.ts";
+import { RunStopped } from "../signals/interruption.ts";
 import { finishWait, isWantedAgain, stillWaiting } from "../waits/finish-wait.ts";
 import { callOwnTool } from "./own-tools.ts";
 import { failure, type CallStep } from "../core/call-outcome.ts";
@@ -77,6 +78,12 @@ async function callProvider(
   const request = { callId, server, tool, args, isListed, onUnknownOutcome, mayHaveRun };
   const isAgain = isWantedAgain(call) || (wait?.reason === "approval" && wait.again === true);
   context.run.noteSent(callId);
-  const step = await (isAgain ? callAgain(request, context) : callServerTool(request, context));
-  return stillWaiting(call, step, context.now());
+  try {
+    const step = await (isAgain ? callAgain(request, context) : callServerTool(request, context));
+    return stillWaiting(call, step, context.now());
+  } catch (error) {
+    // It is sent as a new one when the stop is lifted, and may be denied then like any other.
+    if (error instanceof RunStopped && !error.mayHaveRun) context.run.noteNotMade(callId);
+    throw error;
+  }
 }

@@ -6,7 +6,14 @@ import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { cancelledCall } from "../core/cancelled-call.ts";
-import { CancelRequested, HandOver, Suspended, TimeOver } from "../signals/interruption.ts";
+import {
+  CancelRequested,
+  HandOver,
+  RunRefused,
+  RunStopped,
+  Suspended,
+  TimeOver,
+} from "../signals/interruption.ts";
 import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
@@ -28,7 +35,7 @@ const PARALLEL_CALLS = 8;
 
 /**
  * Drives a run until it has ended or waits. Each turn of the loop asks the journal what is next, does it and
- * writes down what came of it, so the loop may be left and entered anywhere. Rejects with the
+ * writes down what came of it, so the loop may be left and entered anywhere. A run that is stopped waits. Rejects with the
  * reason when the run must be left: HandOver, Suspended, FenceLost or the signal's reason.
  */
 export async function driveRun(
@@ -140,9 +147,23 @@ class Driver {
           return action satisfies never;
       }
     } catch (error) {
+      await this.#settle(error);
+      return true;
+    }
+  }
+
+  /** Writes down what follows from the error, so that the next turn of the loop goes by it. Rejects with any other. */
+  async #settle(error: unknown): Promise<void> {
+    try {
+      if (error instanceof RunStopped) {
+        await this.#run.noteUnsent();
+        await this.#run.note({ kind: "stopped", ...error.stop });
+      } else if (error instanceof RunRefused) {
+        await this.#recordEnd({ kind: "failed", failure: error.failure });
+      } else throw error;
+    } catch (thrown) {
       // The next turn of the loop finds the time over or the request to cancel, and writes it down.
-      if (error instanceof TimeOver || error instanceof CancelRequested) return true;
-      throw error;
+      if (!(thrown instanceof TimeOver || thrown instanceof CancelRequested)) throw thrown;
     }
   }
 
@@ -204,6 +225,8 @@ class Driver {
   #noteOutcome(step: CallOutcome): void {
     // What was found is shown from the next step on.
     if (step.kind === "tool-completed" && step.found !== undefined) this.#tools.forget();
+    // A stop ended it. Before the model is called, the list of tools says whether the run itself is stopped.
+    if (step.kind === "tool-failed" && step.code === "stopped") this.#tools.forget();
     this.#context.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
   }
 

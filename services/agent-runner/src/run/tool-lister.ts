@@ -3,7 +3,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import { aborted, Suspended } from "../signals/interruption.ts";
+import { aborted, RunStopped, Suspended } from "../signals/interruption.ts";
 import { orSuspend } from "../peers/or-suspend.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
@@ -102,6 +102,8 @@ export class ToolLister {
       const wanted = { skills, own, unusable, about, found, maxTools };
       return { tools: selectTools({ tools, layers: toolLayers, ...wanted }), unavailable };
     } catch (error) {
+      if (isError(error, listTools, "run_stopped"))
+        throw new RunStopped(error.data, { cause: error });
       if (!isError(error, listTools, "invalid_token")) throw error;
       tokens.refuse(token);
       throw new Suspended("a tool provider refused the run token", { cause: error });

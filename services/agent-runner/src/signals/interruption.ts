@@ -1,3 +1,6 @@
+import type { StopInForce } from "@switchyard/contracts/policy-budgets";
+import type { RunFailure } from "@switchyard/contracts/runs";
+
 /** This runner is stopping: the run goes back to the queue unharmed, at a point where its journal is whole. */
 export class HandOver extends Error {
   override readonly name = "HandOver";
@@ -12,6 +15,34 @@ export class Suspended extends Error {
   constructor(message: string, options: { cause?: unknown; waitMs?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.waitMs = options.waitMs ?? null;
+  }
+}
+
+/** An administrator stopped the run: it waits, held by no runner, until the stop is lifted. */
+export class RunStopped extends Error {
+  override readonly name = "RunStopped";
+  readonly stop: StopInForce;
+  /** True when the call that was refused may have been made by an earlier attempt. */
+  readonly mayHaveRun: boolean;
+
+  constructor(
+    stop: StopInForce,
+    { mayHaveRun = false, cause }: { mayHaveRun?: boolean; cause?: unknown } = {},
+  ) {
+    super("the run is stopped by an administrator", { cause });
+    this.stop = stop;
+    this.mayHaveRun = mayHaveRun;
+  }
+}
+
+/** The policy gives the run no token, and will not as long as its rules are these: the run fails. */
+export class RunRefused extends Error {
+  override readonly name = "RunRefused";
+  readonly failure: RunFailure;
+
+  constructor(failure: RunFailure, options: { cause: unknown }) {
+    super(failure.message, options);
+    this.failure = failure;
   }
 }
 

@@ -14,6 +14,7 @@ import type { RunStore } from "../journal/run-store.ts";
 import { DEFAULT_DEPTH } from "../children/child-run.ts";
 import { grantToken, type RunToken } from "../context/grant-token.ts";
 import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/group-message";
+import { Suspended } from "../signals/interruption.ts";
 import { PROVENANCE_RULE } from "../core/observation.ts";
 import { problemOfSchema } from "../core/output-schema.ts";
 import { narrowedLayers } from "../core/tool-narrowing.ts";
@@ -66,6 +67,11 @@ export async function prepareRun(
     return await prepare(command, options);
   } catch (error) {
     if (isError(error, grantRun, "not_held")) return { outcome: "not-ours" };
+    // The run that wants it is most often stopped, too, and waits for it.
+    if (isError(error, grantRun, "stopped") && command.parent !== undefined)
+      throw new Suspended("a run for another run is not begun while it is stopped", {
+        cause: error,
+      });
     const rejection = rejectionOf(command, error);
     if (rejection === null) throw error;
     return { outcome: "rejected", rejection };

@@ -2,10 +2,12 @@ import { inSpan } from "@switchyard/bus/tracing";
 import type { ApprovalRequired } from "@switchyard/contracts/approval-record";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import type { StopInForce } from "@switchyard/contracts/policy-budgets";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { toolSpan } from "../telemetry/gen-ai-spans.ts";
 import { deadlineOf } from "../core/next-action.ts";
-import { backoffMs, pause, Suspended } from "../signals/interruption.ts";
+import { backoffMs, pause, RunStopped, Suspended } from "../signals/interruption.ts";
+import { stopOfRun } from "../core/stop-of-run.ts";
 import { failed, failure, type CallStep, type Parked } from "../core/call-outcome.ts";
 import {
   attemptsFor,
@@ -19,7 +21,8 @@ import {
 
 /**
  * Calls a tool through its provider: the broker or the toolbox, whose errors have the same names. Every
- * failure of the tool, the policy or the provider is an outcome that the model is told; the promise rejects only when the run must stop or pause.
+ * failure of the tool, the policy or the provider is an outcome that the model is told; the promise rejects only when the run must stop or pause,
+ * with RunStopped when an administrator stopped it.
  * Repeats carry the same call id, so the provider executes the call once; only a call whose outcome is
  * unknown gets another, where the agent wants it repeated. An attempt that was lost on its way makes the outcome unknown
  * unless a later one brings the provider's record of the call.
@@ -44,6 +47,8 @@ async function callUntilAnswered(call: ServerCall, context: CallContext): Promis
       return await sendOnce(call, context, deadline);
     } catch (thrown) {
       context.signal.throwIfAborted();
+      if (thrown instanceof RunStopped)
+        throw new RunStopped(thrown.stop, { mayHaveRun, cause: thrown });
       if (!(thrown instanceof ServiceError)) throw thrown;
       error = thrown;
     }
@@ -80,6 +85,8 @@ function endOf(
 ): CallStep | Promise<CallStep> {
   const { callId, tool } = call;
   if (isOfTheCall(error)) return failed(callId, error);
+  const stop = stopIn(error);
+  if (stop !== null) throw new RunStopped(stop, { mayHaveRun: call.mayHaveRun, cause: error });
   if (isOutageOfCalls(error)) throw new Suspended(`${tool} cannot be called now`, { cause: error });
   if (call.mayHaveRun) {
     const said = `An attempt at ${tool} got no answer, so it may or may not have been carried out. The last one said ${error.code}: ${error.message}`;
@@ -88,6 +95,12 @@ function endOf(
   if (isError(error, callTool, "denied"))
     return { kind: "tool-denied", callId, decision: error.data };
   return failed(callId, error);
+}
+
+/** The stop that denied a call and keeps the run from any other; one of a server leaves the run its other tools. */
+function stopIn(error: ServiceError): StopInForce | null {
+  if (!isError(error, callTool, "denied")) return null;
+  return stopOfRun(error.data);
 }
 
 /** Goes on as the agent wants it for a call that may or may not have been made. */

@@ -1,10 +1,12 @@
 import { lookAt } from "../core/look-at.ts";
+import type { FindLifted } from "./lifted-stops.ts";
 import type { FindMissedDecisions } from "./missed-decisions.ts";
 import {
   runOf,
   type NextLook,
   type ParkedApproval,
   type ParkedRuns,
+  type StoppedRun,
 } from "../journal/parked-runs.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
 
@@ -16,21 +18,23 @@ interface SweepOptions {
   readonly parked: ParkedRuns;
   readonly wake: WakeRun;
   readonly findMissedDecisions: FindMissedDecisions;
+  readonly findLifted: FindLifted;
   readonly now: () => number;
 }
 
 /** Looks at the runs that are due, once. Gives how many were woken. */
 export async function sweep(options: SweepOptions): Promise<{ readonly woken: number }> {
-  const { parked, wake, findMissedDecisions, now } = options;
+  const { parked, wake, findMissedDecisions, findLifted, now } = options;
   let woken = 0;
   for (;;) {
     const dueMs = now();
     const due = await parked.due(dueMs, AT_ONCE);
     const gone: string[] = [];
     const asking: ParkedApproval[] = [];
+    const stopped: StoppedRun[] = [];
     const later: NextLook[] = [];
     const wanted: string[] = [];
-    for (const { runId, facts, approvals } of due) {
+    for (const { runId, facts, approvals, stop } of due) {
       const look = lookAt(facts, dueMs);
       if (look.next === "forget") {
         gone.push(runId);
@@ -38,6 +42,7 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
       }
       later.push({ runId, atMs: look.atMs });
       if (look.next === "wake") wanted.push(runId);
+      else if (facts?.status === "waiting" && stop !== null) stopped.push({ runId, scope: stop });
       else if (facts?.status === "waiting") asking.push(...approvals);
     }
     // Before they are woken: one that is let go again at once says itself when to look at it.
@@ -48,6 +53,7 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
     await Promise.all(unsent.map((runId) => parked.lookAgain(runId, now() + UNSENT_MS)));
     await parked.forget(gone);
     await findMissedDecisions(asking);
+    await findLifted(stopped);
     if (due.length < AT_ONCE || unsent.length > 0) return { woken };
   }
 }

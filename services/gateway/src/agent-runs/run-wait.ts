@@ -2,7 +2,7 @@ import type { RunWait } from "@switchyard/contracts/run-waits";
 
 /** One sentence for a person: what a run waits for and how it goes on. */
 export function describeWait(runId: string, wait: RunWait): string {
-  const { reason, tool, approvalId, question, limit, until } = wait;
+  const { reason, tool, approvalId, question, limit, stop, until } = wait;
   const time = until === null ? "" : ` until ${until}`;
   switch (reason) {
     case "approval":
@@ -11,6 +11,8 @@ export function describeWait(runId: string, wait: RunWait): string {
       return `asks: ${question ?? ""}`;
     case "limit":
       return `waits at its limit ${limit?.limit ?? ""}: POST /api/v1/runs/${runId}/resume gives it another one`;
+    case "stopped":
+      return `waits for the end of an administrator's stop${stop === undefined || stop.reason === "" ? "" : `: ${stop.reason}`}`;
     case "child":
       return "waits for a run that works for it";
     default:
@@ -24,5 +26,5 @@ export function howToApprove(approvalId: string): string {
 
 /** What only people can end. */
 export function needsPerson({ reason }: RunWait): boolean {
-  return reason === "approval" || reason === "question" || reason === "limit";
+  return reason !== "child" && reason !== "timer";
 }

@@ -1,0 +1,25 @@
+import { isError } from "@switchyard/contracts/errors";
+import { grantRun } from "@switchyard/contracts/policy-grants";
+import { RunRefused, RunStopped, Suspended } from "../signals/interruption.ts";
+
+/**
+ * What it means to a run that exists that the policy minted no token for it: it waits for the end of a stop, is retried after a pause, or
+ * fails. Any other error is returned as it is.
+ */
+export function refusedToken(error: unknown): unknown {
+  if (isError(error, grantRun, "stopped")) return new RunStopped(error.data, { cause: error });
+  if (isError(error, grantRun, "invalid_parent") && !STANDING.has(error.data.reason))
+    return new Suspended("the token of the run above was refused", { cause: error });
+  const isRefused =
+    isError(error, grantRun, "may_not_start") ||
+    isError(error, grantRun, "may_not_replay") ||
+    isError(error, grantRun, "origin_refused") ||
+    isError(error, grantRun, "token_too_large") ||
+    isError(error, grantRun, "invalid_parent");
+  if (!isRefused) return error;
+  const { code, message } = error;
+  return new RunRefused({ code, message }, { cause: error });
+}
+
+/** Reasons that are about the runs themselves. The others are about the token of the run above, which the next attempt has anew. */
+const STANDING: ReadonlySet<string> = new Set(["requester", "depth", "layers"]);

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { publishEvent } from "@switchyard/bus/publish";
+import { testBus } from "@switchyard/bus/test-bus";
+import { callsResumed } from "@switchyard/contracts/policy-budgets";
+import { answerQuestion } from "@switchyard/contracts/run-waits";
+import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import { until } from "@switchyard/local-servers/until";
+import { agent, ALLOWED, answering, DENIED, DIGEST, labTool } from "../../test-fixtures/peers.ts";
+import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+
+const lab = await startLab();
+const { peers } = lab;
+const policy = await testBus(lab.nats, "policy");
+// Two attempts: a stop that counted as one would soon end a run as dead.
+await lab.runner({ YARD_RUN_SWEEP_MS: "200", YARD_RUN_MAX_ATTEMPTS: "2" });
+
+const at = new Date().toISOString();
+const STOP = { scope: { kind: "all" }, reason: "maintenance", by: "admin", at } as const;
+const SHOWN = { scope: STOP.scope, reason: STOP.reason };
+const asking = [{ calls: [{ tool: "ask_user", with: { question: "?" } }] }];
+const counting = [{ calls: [{ tool: labTool("count"), with: {} }] }];
+peers.tools.set("count", () => "counted");
+peers.agents.set(
+  "asker",
+  agent("asker", { plan: { steps: [...asking, ...counting], answer: "{{/results/1/text}}" } }),
+);
+
+/** Lifts the stop, with or without the event that runners follow. */
+async function lift({ isPublished }: { readonly isPublished: boolean }): Promise<void> {
+  peers.stops.length = 0;
+  if (!isPublished) return;
+  const facts = { scope: STOP.scope, by: "admin", at };
+  await publishEvent(policy, callsResumed, { scope: STOP.scope.kind }, facts);
+}
+
+/** Starts a run that waits for an answer, stops everything, and answers. */
+async function stopped(runId: string): Promise<void> {
+  await lab.command("asker", { runId, input: "x" });
+  await lab.eventsUntil(runId, "waiting");
+  peers.stops.push(STOP);
+  await answer(runId);
+  await until(async () => (await waitsOf(runId)).reasons.includes("stopped"));
+}
+
+const answer = (runId: string) =>
+  call(lab.bus, answerQuestion, { runId, callId: `cli~${runId}:1:0`, answer: "yes" });
+
+async function waitsOf(runId: string) {
+  const { run } = await call(lab.bus, getRun, { runId });
+  const { waits = [], status } = run;
+  const [first] = waits;
+  return { status, reasons: waits.map(({ reason }) => reason), stop: first?.stop };
+}
+
+for (const isPublished of [true, false])
+  test(`a run that is stopped waits, and continues when the stop is lifted, ${isPublished ? "at once" : "also when no runner receives that"}`, async () => {
+    const runId = isPublished ? "announced" : "unannounced";
+    await stopped(runId);
+    assert.deepEqual(await waitsOf(runId), {
+      status: "waiting",
+      reasons: ["stopped"],
+      stop: SHOWN,
+    });
+    // However often it is woken, nothing counts against it.
+    for (const message of isPublished ? ["one", "two", "three", "four"] : []) {
+      const before = peers.grants.length;
+      await lab.publish(`yard.cmd.cli.run.steer.${runId}`, JSON.stringify({ message }));
+      await until(async () => (await lab.pendingCommands()) === 0);
+      assert.equal(peers.grants.length, before, "it is not woken to ask again");
+    }
+    await lift({ isPublished });
+    const events = await lab.eventsUntil(runId, ({ name }) => ["finished", "dead"].includes(name));
+    assert.equal(events.at(-1)?.payload["output"], "counted");
+    const waiting = events.findLast(({ name }) => name === "waiting")?.payload;
+    assert.match(JSON.stringify(waiting), /"reason":"stopped".*"reason":"maintenance"/);
+    assert.deepEqual(
+      sequenceOf(events),
+      events.map((_, index) => index + 1),
+    );
+  });
+
+test("a run that is stopped is cancelled as any other that waits", async () => {
+  await stopped("dropped");
+  await call(lab.bus, requestCancel, { runId: "dropped" });
+  await lab.eventsUntil("dropped", "cancelled");
+  await lift({ isPublished: true });
+});
+
+test("a call that was denied because of a stop is made when the stop is lifted, and the model does not see the denial", async () => {
+  let denials = 0;
+  peers.tools.set("guarded", (_args, { fail }) => {
+    if (peers.stops.length === 0) return "done";
+    denials += 1;
+    const stop = { scope: STOP.scope, reason: STOP.reason };
+    const decision = {
+      effect: "deny",
+      rule: null,
+      reason: "stopped",
+      policyDigest: DIGEST,
+      stop,
+    } as const;
+    throw fail.denied("stopped", decision);
+  });
+  peers.tools.set("stopping", () => {
+    peers.stops.push(STOP);
+    return "stopped all";
+  });
+  const calls = [{ tool: labTool("guarded"), with: {} }];
+  const steps = [{ calls: [{ tool: labTool("stopping"), with: {} }] }, { calls }];
+  peers.agents.set("guarded", agent("guarded", { plan: { steps, answer: "{{/results/1/text}}" } }));
+  await lab.command("guarded", { runId: "guarded", input: "x" });
+  await until(async () => (await waitsOf("guarded").catch(() => null))?.status === "waiting");
+  await lift({ isPublished: true });
+  const events = await lab.eventsUntil("guarded", ({ name }) =>
+    ["finished", "dead"].includes(name),
+  );
+  assert.equal(events.at(-1)?.payload["output"], "done");
+  assert.equal(denials, 1);
+  assert.deepEqual(
+    events.filter(({ name }) => name === "tool-denied"),
+    [],
+  );
+  peers.tools.delete("stopping");
+});
+
+test("a run for another run is begun when the stop is lifted, whether it came before its start was decided or after", async () => {
+  const helping = [{ tool: "agent", with: { agent: "helper", task: "help" } }];
+  const plan = { steps: [{ calls: helping }], answer: "{{/results/0/text}}" };
+  peers.agents.set("boss", agent("boss", { plan }));
+  peers.agents.set("helper", answering("helper", "helped"));
+  const decisions = [{ ...DENIED, stop: SHOWN }, ALLOWED] as const;
+  let checks = 0;
+  peers.hooks.check = () => {
+    peers.stops.push(STOP);
+    const decision = decisions[checks] ?? ALLOWED;
+    checks += 1;
+    return decision;
+  };
+  await lab.command("boss", { runId: "boss", input: "x" });
+  await until(async () => (await waitsOf("boss").catch(() => null))?.reasons[0] === "stopped");
+  await lift({ isPublished: true });
+  await until(async () => (await waitsOf("boss")).reasons[0] === "child");
+  await until(() => peers.grants.some(({ heldRun }) => heldRun !== undefined));
+  await lift({ isPublished: true });
+  const events = await lab.eventsUntil("boss", ({ name }) => ["finished", "dead"].includes(name));
+  assert.equal(events.at(-1)?.payload["output"], "helped");
+  delete peers.hooks.check;
+});
+
+test("a run whose requester may not start its agent any more fails with that reason, and is not dead", async () => {
+  await lab.command("asker", { runId: "unwanted", input: "x" });
+  await lab.eventsUntil("unwanted", "waiting");
+  peers.hooks.refuse = () => "user cli may not start agent asker";
+  await answer("unwanted");
+  const events = await lab.eventsUntil("unwanted", ({ name }) => ["failed", "dead"].includes(name));
+  delete peers.hooks.refuse;
+  const failure = { code: "may_not_start", message: "user cli may not start agent asker" };
+  assert.deepEqual([events.at(-1)?.name, events.at(-1)?.payload["failure"]], ["failed", failure]);
+});
