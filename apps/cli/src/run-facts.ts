@@ -15,6 +15,7 @@ export function factsOf(run: RunDetail): [string, string][] {
       ? []
       : [["failure", `${failure.code}: ${failure.message}`] as [string, string]]),
     ...(cancellation === null ? [] : [["cancelled", cancelText(cancellation)] as [string, string]]),
+    ["suspended", run.suspended ?? ""],
     ...waits.map((wait): [string, string] => ["waits for", waitText(wait)]),
     ["model", modelLabel(run.model)],
     ["thinking", run.thinking ?? ""],

@@ -8,6 +8,7 @@ import { modelResponded, runLive } from "@switchyard/contracts/run-events";
 import { getRun, startRun, type StartRun } from "@switchyard/contracts/runs";
 import { followRun, type Patience, type RunEnd } from "./follow-run.ts";
 import { LiveText } from "./live-text.ts";
+import { whyRunsWait } from "./missing-services.ts";
 import { payloadOf, timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
 import { writeJsonLine, type Terminal } from "./terminal.ts";
 
@@ -17,6 +18,7 @@ export interface RunStart {
 }
 
 const QUEUED_NOTE_MS = 5_000;
+const QUEUED_LOOK_MS = 10_000;
 
 /** Puts the command into the work queue. The run id makes a repeat harmless and joins everything it leads to. */
 export async function publishRun(bus: Bus, start: RunStart): Promise<{ sequence: number }> {
@@ -80,7 +82,8 @@ async function tellAndFollow(
   begin: (story: Story) => Promise<void>,
 ): Promise<RunEnd | null> {
   const { terminal, runId, signal, onEvent, live = false, isStarted = false } = options;
-  const story = tellStory(terminal, { json: options.json, to: "stderr", isStarted });
+  const whyQueued = isStarted ? () => whyRunsWait(bus) : null;
+  const story = tellStory(terminal, { json: options.json, to: "stderr", whyQueued });
   // From before the run can begin, so that nothing of its text is missing.
   const text = live && !options.json ? tellText(bus, runId, story) : null;
   try {
@@ -174,19 +177,16 @@ export function tellStory(
   {
     json,
     to,
-    isStarted = false,
+    whyQueued = null,
   }: {
     json: boolean;
     to: "stdout" | "stderr";
-    /** Its command is in the queue, so that only a runner can be missing. */
-    isStarted?: boolean;
+    /** Finds what keeps the command in the queue; null for a run that may be anywhere. */
+    whyQueued?: (() => Promise<string | null>) | null;
   },
 ): Story {
   let originMs: number | null = null;
-  const quiet = isStarted ? setTimeout(() => noteQueued(terminal), QUEUED_NOTE_MS).unref() : null;
-  const noLongerQuiet = (): void => {
-    if (quiet !== null) clearTimeout(quiet);
-  };
+  const noLongerQuiet = whyQueued === null ? () => {} : noteWhileQueued(terminal, whyQueued);
   const tell = (line: TimelineLine, at: Date): void => {
     originMs ??= at.getTime();
     if (!json) {
@@ -206,8 +206,23 @@ export function tellStory(
   };
 }
 
-function noteQueued(terminal: Terminal): void {
-  terminal.note("still queued: no runner took the run yet. Look at them with: ./yard services");
+/** Prints after a while that nothing has happened yet, and again whenever the reason changes. Returns the function that ends it. */
+function noteWhileQueued(terminal: Terminal, whyQueued: () => Promise<string | null>): () => void {
+  let printed: string | null = null;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    const why = (await whyQueued()) ?? "no runner took the run yet";
+    if (isOver) return;
+    if (why !== printed)
+      terminal.note(`still queued: ${why}. Look at the services with: ./yard services`);
+    printed = why;
+    timer = setTimeout(() => void look(), QUEUED_LOOK_MS).unref();
+  };
+  let timer = setTimeout(() => void look(), QUEUED_NOTE_MS).unref();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
 }
 
 function eventJson(event: StoredEvent): Record<string, unknown> {

@@ -139,7 +139,7 @@ test("the end of a run says what it cost, when that is known and not nothing", (
   assert.deepEqual(story(storedEvent(runFailed, { costUsd: 12.3 })), [
     "✗ failed: internal: it broke, $12.30",
   ]);
-  assert.deepEqual(story(storedEvent(runCancelled, { costUsd: 0.00012 })), [
+  assert.deepEqual(story(storedEvent(runCancelled, { reason: null, costUsd: 0.00012 })), [
     "■ cancelled: by cli, $0.000120",
   ]);
 });

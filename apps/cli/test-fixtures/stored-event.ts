@@ -44,7 +44,7 @@ const FIELDS = {
   streamSequence: 1,
   messageId: null,
   by: "cli",
-  reason: null,
+  reason: "no longer wanted",
   limits: { maxSteps: 20, maxToolCalls: null, timeoutMs: 60_000 },
   waits: [{ reason: "question", callId: `${RUN_ID}:1:0`, tool: "ask_user", until: null }],
   until: "2026-01-02T04:04:05.000Z",

@@ -1,4 +1,5 @@
 import { startAudit } from "@switchyard/service/audit/start-audit";
+import { policyAnswers } from "@switchyard/service/policy-answers";
 import { runService } from "@switchyard/service/run-service";
 import { createTokenCipher } from "./auth/token-cipher.ts";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
@@ -43,6 +44,7 @@ await runService({
       decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,
     });
+    kit.ready("policy", policyAnswers(kit.bus));
     kit.onStop("mcp servers", () => broker.stop());
   },
 });

@@ -57,7 +57,7 @@ test("a stopping toolbox ends its commands and answers their callers", async () 
   const ready = await fetch(`${healthUrl(toolbox)}/readyz`);
   assert.deepEqual(await ready.json(), {
     status: "ready",
-    checks: { redis: "ok", bus: "ok", streams: "ok" },
+    checks: { redis: "ok", bus: "ok", streams: "ok", policy: "ok" },
     details: { sandbox: "off" },
   });
   const args = { command: "echo $$ > pid; sleep 300", shell: true };

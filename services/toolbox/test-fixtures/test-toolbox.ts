@@ -12,6 +12,7 @@ import {
   type Decision,
   type Principal,
 } from "@switchyard/contracts/policy";
+import { listStops } from "@switchyard/contracts/policy-budgets";
 import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { readEnv } from "@switchyard/service/env";
@@ -160,6 +161,7 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
     description: "test",
     onFault: () => undefined,
   });
+  service.handle(listStops, () => ({ stops: [] }));
   service.handle(checkPolicy, async ({ tool, args, onBehalfOf, token }, { fail }) => {
     peer.asked.push({ tool: tool.name, server: tool.server, args, onBehalfOf });
     const effect = peer.answer(tool.name, args);

@@ -204,6 +204,23 @@ test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t
   assert.equal((await yard(["runs", "events", runId, "--follow"], env)).code, 0);
 });
 
+test("while the policy service does not answer, a run that was started and the status say so", async (t) => {
+  const policy = instanceProcesses(stateDir).find(({ name }) => name === "policy");
+  process.kill(policy?.pid ?? 0, "SIGSTOP");
+  t.after(() => process.kill(policy?.pid ?? 0, "SIGCONT"));
+  const started = yardStarted(["run", "demo", "hi"], env);
+  await started.printed("… delayed");
+  assert.match(started.output(), /delayed .*yard\.rpc\.runner\.policy\.grant/);
+  const status = await yard(["status"], env);
+  assert.equal(status.code, 6, status.stderr);
+  assert.match(status.stdout, /^missing +no answer from policy: no run starts or continues/m);
+  const runner = instanceProcesses(stateDir).find(({ name }) => name === "runner");
+  const ready = await fetch(new URL("/readyz", runner?.healthUrl ?? ""));
+  assert.match(await ready.text(), /"policy":"the policy service does not answer/);
+  process.kill(policy?.pid ?? 0, "SIGCONT");
+  assert.equal(await started.exited, 0, started.output());
+});
+
 test("a service and a server that are killed come back, on the same port, and runs work again", async () => {
   const processes = instanceProcesses(stateDir);
   for (const name of ["broker", "nats"]) {

@@ -30,6 +30,7 @@ const status = strict({
   stops: listStops.reply.shape.stops.nullable(),
   unconnectedServers: array(ServerId).nullable(),
   running: count.nullable(),
+  suspended: count.nullable(),
   waiting: count.nullable(),
   lastFailures: array(strict({ runId: RunId, agent: AgentName, updatedAt: Timestamp })).nullable(),
 });

@@ -1,10 +1,14 @@
 import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import { publishEvent } from "@switchyard/bus/publish";
+import { runTokens } from "@switchyard/contracts/ids";
+import { runDelayed } from "@switchyard/contracts/run-events";
 import { tellParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import type { Rest } from "../journal/run-store.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
+import { shownText } from "../core/event-facts.ts";
 import { keptMember } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
 import { backoffMs, Suspended } from "../signals/interruption.ts";
@@ -18,6 +22,7 @@ export interface Beginning {
 
 type Parts = Pick<
   RunnerParts,
+  | "bus"
   | "store"
   | "index"
   | "controls"
@@ -76,9 +81,10 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
     case "suspended": {
       const delayMs = pauseOf(error, leaving) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
+      const reason = reasonOf(error);
       const isParked = await (hold === null
-        ? keepAside(leaving, delayMs)
-        : release(leaving, { ms: delayMs, by: "sweeper" }));
+        ? keepAside(leaving, { delayMs, reason })
+        : release(leaving, { ms: delayMs, by: "sweeper", reason }));
       // In the queue it would count as work that waits for a runner.
       return isParked && !isEarly ? { outcome: "done" } : { outcome: "retry", delayMs };
     }
@@ -106,7 +112,10 @@ function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
 }
 
 /** False when the command has to stay in the queue: Redis is away, it is not its turn, another one with its run id is kept, or too many are. */
-async function keepAside(leaving: Leaving, delayMs: number): Promise<boolean> {
+async function keepAside(
+  leaving: Leaving,
+  { delayMs, reason }: { readonly delayMs: number; readonly reason: string },
+): Promise<boolean> {
   const { beginning, kept, parked, delivery, log, now } = leaving;
   if (beginning === null || delivery.isEarly) return false;
   const { runId, message } = beginning;
@@ -118,12 +127,34 @@ async function keepAside(leaving: Leaving, delayMs: number): Promise<boolean> {
       return false;
     }
     await parked.lookAgain(keptMember(runId), now() + delayMs);
+    if (leaving.rests === 0) publishDelayed(beginning, reason, leaving);
     return true;
   } catch (err) {
     log.warn({ runId, err }, "command not kept");
     return false;
   }
 }
+
+/** Publishes why there is no run yet. The event is a courtesy, so a failure to publish it is only logged. */
+function publishDelayed(
+  { runId, message }: Beginning,
+  reason: string,
+  { bus, log, now }: Leaving,
+): void {
+  const payload = { runId, at: new Date(now()).toISOString(), reason };
+  const ids = { messageId: `delayed:${runId}:${message.streamSequence}`, correlationId: runId };
+  publishEvent(bus, runDelayed, runTokens(runId, message.caller), payload, ids).catch(
+    (err: unknown) => log.warn({ runId, err }, "delay of a run not published"),
+  );
+}
+
+/** Why the run cannot continue, for people. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Suspended && error.cause instanceof Error ? error.cause : error;
+  return shownText(cause instanceof Error ? cause.message : String(cause), MAX_REASON_BYTES);
+}
+
+const MAX_REASON_BYTES = 512;
 
 /** A run that cannot be read is kept as it is, and listed with the dead ones. */
 async function bury(reason: string, leaving: Leaving): Promise<Outcome> {

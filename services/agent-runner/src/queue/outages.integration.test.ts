@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun, listRuns } from "@switchyard/contracts/runs";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
@@ -28,6 +28,20 @@ const DELIVERIES = 4;
 const PROMISED_MS = 10_000;
 const SLACK_MS = 5_000;
 
+test("a runner is ready only while the policy service answers, and says what is missing", async () => {
+  const ready = async () => {
+    const { healthUrl } = await runner.logged("service ready");
+    const response = await fetch(new URL("/readyz", String(healthUrl)));
+    return { status: response.status, text: await response.text() };
+  };
+  assert.equal((await until(ready, ({ status }) => status === 200)).status, 200);
+  await peers.pause("policy");
+  const missing = await until(ready, ({ status }) => status === 503);
+  assert.match(missing.text, /"policy":"the policy service does not answer \(no_responders\)/);
+  await peers.resume("policy");
+  await until(ready, ({ status }) => status === 200);
+});
+
 for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
   test(`no command is given up while the ${name} is away, and all runs end soon after it is back`, async () => {
     await peers.pause(name);
@@ -48,8 +62,12 @@ test("runs that wait for a service are not work in the queue, and come back by t
   }
   const { run } = await call(lab.bus, getRun, { runId: "parked-0" });
   assert.equal(run.status, "running");
+  assert.match(run.suspended ?? "", /yard\.rpc\.runner\.mcp\.tools/);
+  const { runs } = await call(lab.bus, listRuns, { status: "running" });
+  assert.match(runs[0]?.suspended ?? "", /yard\.rpc\.runner\.mcp\.tools/);
   await peers.resume("broker");
   await assertAllFinish("parked");
+  assert.equal((await call(lab.bus, getRun, { runId: "parked-0" })).run.suspended, undefined);
 });
 
 for (const name of ["policy", "importer"] satisfies PeerName[]) {
@@ -71,6 +89,8 @@ for (const name of ["policy", "importer"] satisfies PeerName[]) {
     await assertFinish([0, 2, 3, 4, "said"].map((n) => `${prefix}-${n}`));
     const cancelled = await lab.eventsUntil(`${prefix}-1`, "cancelled");
     assert.equal(cancelled.at(-1)?.payload["by"], "cli");
+    const told = await lab.eventsUntil(`${prefix}-2`, "finished");
+    assert.equal(told.filter((event) => event.name === "delayed").length, 1, "once");
     const refused = await lab.eventsUntil(`${prefix}-0`, "rejected");
     assert.equal(refused.at(-1)?.payload["code"], "run_id_taken");
     await until(async () => (await lab.pendingCommands()) === 0);

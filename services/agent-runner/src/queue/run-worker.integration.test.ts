@@ -177,8 +177,9 @@ test("waits for a service that is not there yet, and does not hold it against th
   const events = await lab.eventsUntil("early", "finished");
   assert.deepEqual(
     events.map(({ name }) => name),
-    ["started", "model-responded", "finished"],
+    ["delayed", "started", "model-responded", "finished"],
   );
+  assert.match(String(events[0]?.payload["reason"]), /yard\.rpc\.runner\.agents\.get/);
 });
 
 /** What a runner before this one did to a run, through the store itself. */
