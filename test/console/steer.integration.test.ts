@@ -96,21 +96,35 @@ test(
 );
 
 test(
-  "calls of an agent are stopped, its run is told why, and they go on when the stop is lifted",
+  "calls of an agent are stopped, each page says so, its run waits, and continues when the stop is lifted",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
+    const runId = await started("curious", "ask me");
+    await go(`/runs/${runId}`);
+    await page.getByTestId("answer").waitFor();
     await go("/policy?view=stops");
-    await page.getByLabel("Name").fill("lead");
+    await page.getByLabel("Name").fill("curious");
     await page.getByLabel("Reason").fill("it misbehaves");
     await page.getByRole("button", { name: "Stop calls" }).click();
     await page.getByText("it misbehaves, by cli").waitFor();
     assert.deepEqual(await axeViolations(page), []);
-    await go("/policy?tool=files.list_directory&agent=lead");
+    const banner = page.getByTestId("stops-banner");
+    await banner.getByText("agent curious (it misbehaves)").waitFor();
+    await go("/policy?tool=files.list_directory&agent=curious");
     await page.locator('[data-testid="explained"][data-status="deny"]').waitFor();
+    await go(`/runs/${runId}`);
+    await banner.waitFor();
+    await page.getByTestId("answer").getByRole("textbox").fill("the sea");
+    await page.getByTestId("answer").getByRole("button").click();
+    await page.locator('[data-testid="wait"][data-status="stopped"]').waitFor();
+    assert.deepEqual(await axeViolations(page), []);
     await go("/policy?view=stops");
     await page.getByRole("button", { name: "Let calls go on" }).click();
     await page.getByText("Nothing is stopped").waitFor();
+    await banner.waitFor({ state: "detached" });
+    await go(`/runs/${runId}`);
+    await status(page, "succeeded").waitFor();
   },
 );
 

@@ -17,13 +17,14 @@ import { startYardDev } from "../lib/yard-dev.ts";
 
 const RULES = `version: 1
 starters:
-  - { id: of-all, agents: [looker, boss, waiter, sleeper] }
+  - { id: of-all, agents: [looker, boss, waiter, sleeper, careful] }
   - { id: below, agents: [helper], parents: [boss] }
   - { id: secret, agents: [vault], users: [security] }
 layers:
   - { id: scripted-models, for: { providers: [scripted] }, deny: [counting.big] }
   - { id: helpers, for: { subAgents: true }, deny: [counting.append] }
 rules:
+  - { id: careful, effect: allow, approval: always, who: { agents: [careful] }, what: { tools: [counting.append] } }
   - { id: all, effect: allow, approval: auto, what: { tools: [agent, counting.append, counting.big, counting.hang, execute_command] } }
 `;
 const step = (tool: string, args: string): string =>
@@ -43,6 +44,7 @@ const PLANS: Readonly<Record<string, readonly string[]>> = {
     step("agent", "{ agent: vault, task: open }"),
   ],
   helper: [step("mcp__counting__append", "{ line: by the helper }")],
+  careful: [step("mcp__counting__append", "{ line: approved at last }")],
   waiter: [step("mcp__counting__hang", "{}")],
   sleeper: [step("execute_command", '{ command: "sleep 31415.9265", timeout: 600000 }')],
 };
@@ -158,6 +160,46 @@ test("a sub-agent is kept to the layer of sub-agents, and starts only for whom s
   const lines = await calls();
   assert.match(lines, /^by the boss$/m);
   assert.doesNotMatch(lines, /by the helper/);
+});
+
+test("runs that wait for a person wait on while everything is stopped, and are decided about when that is lifted", async () => {
+  const runs = ["stop-1", "stop-2"];
+  for (const runId of runs) await start("careful", runId);
+  for (const runId of runs) await toldOf(runId, ({ name }) => name === "waiting");
+  const stopped = await yard(["policy", "stop", "--all", "--reason", "maintenance"], env);
+  assert.equal(stopped.code, 0, stopped.stderr);
+  const isStopped = ({ name, payload }: Told): boolean =>
+    name === "waiting" && JSON.stringify(payload).includes('"reason":"stopped"');
+  for (const runId of runs) {
+    const told = await toldOf(runId, (one) => isStopped(one) || TERMINAL.has(one.name));
+    assert.equal(told.at(-1)?.name, "waiting", JSON.stringify(told.at(-1)));
+  }
+  const status = await yard(["status"], env);
+  assert.match(status.stdout, /^stopped +all calls, by cli: maintenance$/m);
+  const listed = await yard(["runs", "list", "--status", "waiting"], env);
+  assert.match(listed.stderr, /^stopped: all calls, by cli: maintenance$/m);
+  assert.match(listed.stdout, /me~stop-1 +careful +waiting: stopped /);
+  const shown = await yard(["runs", "show", "me~stop-1"], env);
+  assert.match(shown.stdout, /^waits for +the end of a stop of all calls \(maintenance\)$/m);
+  const refused = await yard(["run", "careful", "x"], env);
+  assert.match(refused.stderr, /the command was refused: all calls are stopped .*: maintenance/);
+
+  const resumed = await yard(["policy", "resume", "--all"], env);
+  assert.equal(resumed.code, 0, resumed.stderr);
+  for (const runId of runs) {
+    // For a person, for the end of the stop, and for a person again.
+    let waits = 0;
+    const told = await toldOf(runId, ({ name }) => {
+      if (name === "waiting") waits += 1;
+      return waits === 3 || TERMINAL.has(name);
+    });
+    const [approvalId = ""] = /apr-[0-9a-f]{32}/.exec(JSON.stringify(told.at(-1))) ?? [];
+    const approved = await yard(["approvals", "approve", approvalId], env);
+    assert.equal(approved.code, 0, `${approved.stderr} ${JSON.stringify(told)}`);
+    const ended = await toldOf(runId);
+    assert.equal(ended.at(-1)?.name, "finished", JSON.stringify(ended));
+  }
+  assert.equal((await calls()).match(/^approved at last$/gm)?.length, runs.length);
 });
 
 /** Until the call is in work at its provider. */

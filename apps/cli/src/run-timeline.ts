@@ -11,6 +11,7 @@ import {
   runDead,
   runFailed,
   runFinished,
+  runDelayed,
   runMerged,
   runQueued,
   runRejected,
@@ -28,6 +29,7 @@ import {
   toolFailed,
   toolRequested,
 } from "@switchyard/contracts/run-events";
+import { scopeText, type StopInForce } from "@switchyard/contracts/policy-budgets";
 import type { ReachedLimit, RunWait } from "@switchyard/contracts/run-waits";
 import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
@@ -80,6 +82,9 @@ const TELLERS: readonly Teller[] = [
   ]),
   teller(runQueued, ({ sessionKey, position }) => [
     entry("…", "waits", `number ${position} in session ${sessionKey}, behind its run`, "yellow"),
+  ]),
+  teller(runDelayed, ({ reason }) => [
+    entry("…", "delayed", `the run starts when the service is back: ${reason}`, "yellow"),
   ]),
   teller(runMerged, ({ sessionKey, into }) => [
     entry("↪", "merged", `into run ${into} of session ${sessionKey}`, "magenta"),
@@ -205,7 +210,7 @@ function teller<E extends Event>(
 }
 
 /** What a run waits for, as a person says it. */
-export function waitText({ reason, tool, childRunId, approvalId, limit }: RunWait): string {
+export function waitText({ reason, tool, childRunId, approvalId, limit, stop }: RunWait): string {
   switch (reason) {
     case "approval":
       return `an approval of ${tool}${approvalId === undefined ? "" : ` (${approvalId})`}`;
@@ -217,9 +222,17 @@ export function waitText({ reason, tool, childRunId, approvalId, limit }: RunWai
       return "its time";
     case "limit":
       return limit === undefined ? "a higher limit" : limitText(limit);
+    case "stopped":
+      return stop === undefined ? "the end of a stop" : stoppedText(stop);
     default:
       return reason satisfies never;
   }
+}
+
+/** What is stopped, and why. */
+function stoppedText({ scope, reason }: StopInForce): string {
+  const why = reason === "" ? "" : ` (${reason})`;
+  return `the end of a stop of ${scopeText(scope)}${why}`;
 }
 
 function limitText({ limit, value, team }: ReachedLimit): string {

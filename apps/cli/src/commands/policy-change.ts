@@ -4,6 +4,7 @@ import { AgentName, CallerName, RunId, ServerId } from "@switchyard/contracts/id
 import {
   listStops,
   resumeCalls,
+  scopeText,
   stopCalls,
   type Stop,
   type StopScope,
@@ -177,10 +178,6 @@ function named<K extends "agent" | "run" | "server" | "user">(
   if (name.success) return [{ kind, name: name.data }];
   const why = name.error.issues[0]?.message ?? "is not valid";
   throw new CliError("usage", `--${kind} ${JSON.stringify(text)} ${why}`);
-}
-
-function scopeText(scope: StopScope): string {
-  return scope.kind === "all" ? "all calls" : `${scope.kind} ${scope.name}`;
 }
 
 function tell(terminal: Terminal, activation: Activation, options: { json?: true }): void {

@@ -3,7 +3,14 @@ import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import type { StoredEvent } from "@switchyard/bus/events";
 import { runRetried } from "@switchyard/contracts/run-events";
-import { RunStatus, getRun, listRuns, requestCancel, retryRun } from "@switchyard/contracts/runs";
+import {
+  RunStatus,
+  getRun,
+  listRuns,
+  requestCancel,
+  retryRun,
+  type RunSummary,
+} from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError, hintOf } from "../cli-error.ts";
@@ -18,6 +25,7 @@ import { runSpans, spanLines } from "../run-spans.ts";
 import { noteNothing, tellStory } from "../run-story.ts";
 import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
 import { timeText, type Times } from "../quantities.ts";
+import { noteStops, stopsInForce } from "../stops-in-force.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped, type Stop } from "../until-stopped.ts";
@@ -31,13 +39,17 @@ export async function list(
   if (status?.success === false) {
     throw new CliError("usage", `--status must be one of ${RunStatus.options.join(", ")}`);
   }
-  const { runs, next } = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { listRuns }).listRuns({
-      ...pageOf(options),
-      ...(agent === undefined ? {} : { agent }),
-      ...(status === undefined ? {} : { status: status.data }),
-    }),
+  const [{ runs, next }, stops] = await withBus(await findBus(process.env), (bus) =>
+    Promise.all([
+      client(bus, { listRuns }).listRuns({
+        ...pageOf(options),
+        ...(agent === undefined ? {} : { agent }),
+        ...(status === undefined ? {} : { status: status.data }),
+      }),
+      stopsInForce(bus),
+    ]),
   );
+  noteStops(terminal, stops);
   if (options.json) return writeJson(terminal, { runs, next });
   if (runs.length === 0 && isWhole(options, next))
     return terminal.note('no runs yet; start one with: ./yard run demo "…"');
@@ -45,7 +57,7 @@ export async function list(
     [
       { title: "RUN", value: (run) => run.runId },
       { title: "AGENT", value: (run) => run.agent },
-      { title: "STATUS", value: (run) => run.status },
+      { title: "STATUS", value: statusText },
       { title: "STEPS", value: (run) => String(run.steps), align: "right" },
       { title: "TOOLS", value: (run) => String(run.toolCalls), align: "right" },
       { title: "MODEL", value: (run) => printableLine(run.model), maxWidth: 40 },
@@ -56,6 +68,12 @@ export async function list(
   );
   for (const line of lines) terminal.out(line);
   noteMore(terminal, next);
+}
+
+/** `waiting: stopped`, `waiting: approval, child`, `running: suspended`. */
+function statusText({ status, waitsFor = [], suspended }: RunSummary): string {
+  const why = suspended === undefined ? waitsFor : ["suspended"];
+  return why.length === 0 ? status : `${status}: ${why.join(", ")}`;
 }
 
 export async function show(

@@ -3,14 +3,16 @@ import type { Bus } from "@switchyard/bus/connect";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { listStops } from "@switchyard/contracts/policy-budgets";
+import type { Stop } from "@switchyard/contracts/policy-budgets";
 import { listRuns } from "@switchyard/contracts/runs";
 import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
+import { missingText } from "../missing-services.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
+import { stopLines, stopsInForce } from "../stops-in-force.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 const LAST_FAILURES = 3;
@@ -38,9 +40,10 @@ async function factsOf(target: BusTarget) {
     missing: expected.filter((name) => !names.includes(name)),
     errors: endpoints.reduce((sum, { errors }) => sum + errors, 0),
     approvals: approvals?.pending ?? null,
-    stops: stops?.stops ?? null,
+    stops,
     unconnectedServers: servers?.servers.filter(isAway).map(({ id }) => id) ?? null,
     running: running?.runs.length ?? null,
+    suspended: running?.runs.filter(({ suspended }) => suspended !== undefined).length ?? null,
     waiting: waiting?.runs.length ?? null,
     lastFailures:
       failed?.runs.map(({ runId, agent, updatedAt }) => ({ runId, agent, updatedAt })) ?? null,
@@ -48,11 +51,11 @@ async function factsOf(target: BusTarget) {
 }
 
 async function askAll(bus: Bus) {
-  const ask = client(bus, { listApprovals, listServers, listStops, listRuns });
+  const ask = client(bus, { listApprovals, listServers, listRuns });
   const [services, approvals, stops, servers, running, waiting, failed] = await Promise.all([
     discoverServices(bus, { expected: ANSWERING_SERVICES }),
     orNull(ask.listApprovals({ limit: 1 })),
-    orNull(ask.listStops({})),
+    stopsInForce(bus),
     orNull(ask.listServers({})),
     orNull(ask.listRuns({ limit: 200, status: "running" })),
     orNull(ask.listRuns({ limit: 200, status: "waiting" })),
@@ -67,18 +70,19 @@ function isAway({ status: state }: ServerInfo): boolean {
 
 function screenOf(facts: Facts): string[] {
   const { services, missing, errors, approvals, stops, unconnectedServers, lastFailures } = facts;
-  const away = missing.length === 0 ? "" : `; no answer from ${missing.join(", ")}`;
   const look = errors === 0 ? "" : "; see: ./yard services";
   const fields: [string, string][] = [
     ["bus", `${facts.nats} as ${facts.user}`],
-    ["services", `${services.join(", ")}${away}`],
+    ["services", services.join(", ") || "none"],
+    ...missing.map((name): [string, string] => ["missing", missingText(name)]),
     ["errors", `${errors} since they started${look}`],
     ["runs", `${shown(facts.running)} at work, ${shown(facts.waiting)} waiting`],
+    ["suspended", suspendedText(facts.suspended)],
     [
       "approvals",
       `${shown(approvals)} waiting${approvals === 0 ? "" : "; decide with: ./yard approvals watch"}`,
     ],
-    ["stops", listed(stops, (all) => `${count(all.length, "stop")}; see: ./yard policy stops`)],
+    ...stopFields(stops),
     [
       "not connected",
       listed(unconnectedServers, (all) => `${all.join(", ")}; see: ./yard mcp list`),
@@ -91,6 +95,18 @@ function screenOf(facts: Facts): string[] {
       printableLine(`  ${updatedAt}  ${agent}  ./yard runs show ${runId}`),
     ),
   ];
+}
+
+/** Empty while no run is suspended. */
+function suspendedText(suspended: number | null): string {
+  if (suspended === null || suspended === 0) return "";
+  return `${count(suspended, "run")} of those at work; see why with: ./yard runs list --status running, then ./yard runs show`;
+}
+
+function stopFields(stops: readonly Stop[] | null): [string, string][] {
+  if (stops === null) return [["stopped", "not known"]];
+  const lines = stops.length === 0 ? ["nothing"] : stopLines(stops);
+  return lines.map((line) => ["stopped", line]);
 }
 
 function listed<T>(items: readonly T[] | null, text: (items: readonly T[]) => string): string {

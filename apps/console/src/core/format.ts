@@ -1,3 +1,5 @@
+import type { StopScope } from "@switchyard/client/operations";
+
 /** `850 ms`, `3.2 s`, `4 min 5 s`, `3 h 20 min`. */
 export function durationText(ms: number): string {
   if (ms < 1) return "< 1 ms";
@@ -70,4 +72,9 @@ export function shellWord(text: string): string {
 /** The part of a name behind the owner: `cli~order-1` is `order-1`. */
 export function shortRunId(runId: string): string {
   return runId.slice(runId.indexOf("~") + 1);
+}
+
+/** What a stop is about: `all calls`, `agent reviewer`. */
+export function scopeText(scope: StopScope): string {
+  return scope.kind === "all" ? "all calls" : `${scope.kind} ${scope.name}`;
 }

@@ -4,7 +4,7 @@ import { wantsNotes } from "./notify.ts";
 import { client, session } from "./session.ts";
 
 /** What an event is about, as far as a list cares. */
-export type Topic = "run" | "approval" | "session" | "server" | "schedule" | "other";
+export type Topic = "run" | "approval" | "session" | "server" | "schedule" | "policy" | "other";
 
 /** State of the stream that brings changes to the page as they happen. */
 export const liveState = signal<FollowState>("connecting");
@@ -71,5 +71,7 @@ function topicOf({ data }: StreamMessage): Topic {
   if ("sessionId" in data && "owner" in data) return "session";
   if ("jobId" in data) return "schedule";
   if ("runId" in data) return "run";
+  // Stops, and their ends.
+  if ("scope" in data && "by" in data) return "policy";
   return "server" in data || "serverId" in data ? "server" : "other";
 }

@@ -1,5 +1,6 @@
 import type { StopScope } from "@switchyard/client/operations";
 import { useEffect, useState } from "preact/hooks";
+import { scopeText } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
 import { act, useResource } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
@@ -9,7 +10,7 @@ import { Time } from "../ui/time.tsx";
 
 /** What is stopped whatever the rules say. */
 export function Stops() {
-  const stops = useResource("GET /policy/stops", {});
+  const stops = useResource("GET /policy/stops", {}, ["policy"]);
   const resume = async (scope: StopScope): Promise<void> => {
     await act("Calls go on", () =>
       client.request("POST /policy/stops/resume", { body: { scope } }),
@@ -35,7 +36,7 @@ export function Stops() {
           <ul class="lines card">
             {data.stops.map(({ scope, reason, by, at }) => (
               <li key={JSON.stringify(scope)}>
-                <Status is="blocked">{nameOf(scope)}</Status>
+                <Status is="blocked">{scopeText(scope)}</Status>
                 <span>
                   {reason}, by {by} <Time at={at} />
                 </span>
@@ -100,8 +101,4 @@ function NewStop({ onSubmit }: { onSubmit: (event: SubmitEvent) => void }) {
       </div>
     </form>
   );
-}
-
-function nameOf(scope: StopScope): string {
-  return scope.kind === "all" ? "all calls" : `${scope.kind} ${scope.name}`;
 }

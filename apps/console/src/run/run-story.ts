@@ -6,7 +6,7 @@ import type {
   UnavailableServer,
   Usage,
 } from "@switchyard/client/operations";
-import { durationText, numberText, usdText } from "../core/format.ts";
+import { durationText, numberText, scopeText, usdText } from "../core/format.ts";
 import { wordOr, type ToolWord, type Word } from "../ui/statuses.ts";
 
 type SpanKind = "model" | "tool" | "wait" | "child" | "question" | "note";
@@ -384,10 +384,16 @@ export function isBehind({ lastMs }: StorySoFar, { updatedAt }: { readonly updat
   return lastMs < Date.parse(updatedAt);
 }
 
-export function waitText({ reason, tool, limit, question }: RunWait): string {
+export function waitText({ reason, tool, limit, question, stop }: RunWait): string {
+  if (reason === "stopped")
+    return stop === undefined ? "the end of a stop" : `the end of a stop of ${stopText(stop)}`;
   if (reason === "limit") return limit === undefined ? "a higher limit" : moreText(limit);
   if (reason === "question") return question ?? "an answer";
   return tool === "" ? reason : `${reason} of ${tool}`;
+}
+
+function stopText({ scope, reason }: NonNullable<RunWait["stop"]>): string {
+  return reason === "" ? scopeText(scope) : `${scopeText(scope)} (${reason})`;
 }
 
 /** What a limit counts, for people. */

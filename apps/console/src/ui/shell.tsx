@@ -10,6 +10,7 @@ import { views, type View } from "../routes.ts";
 import { setWaiting } from "./page.tsx";
 import { openPalette, PaletteHost } from "./palette.tsx";
 import { said } from "./statuses.ts";
+import { StopsBanner } from "./stops-banner.tsx";
 
 const GROUPS = { work: "Operate", build: "Build", govern: "Govern" } as const;
 const LIVE = {
@@ -65,6 +66,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <Person />
       </nav>
       <main id="main" tabIndex={-1}>
+        <StopsBanner />
         {children}
       </main>
       <PaletteHost />

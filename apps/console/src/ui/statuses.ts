@@ -79,7 +79,7 @@ export const STATUSES = {
   "tool-card": TOOL_WORDS,
   "tool-result": ["done", "error"],
   turn: ["live", "done", "user", "assistant", "notice"],
-  wait: ["approval", "child", "question", "timer", "limit"],
+  wait: ["approval", "child", "question", "timer", "limit", "stopped"],
 } as const;
 
 /** What has the code of a problem or of a failure as its status. */

@@ -1,0 +1,28 @@
+import { useAgainEvery, useResource } from "../core/resource.ts";
+import { may } from "../core/session.ts";
+import { scopeText } from "../core/format.ts";
+
+const SHOWN = 3;
+/** For callers who may not read the events of stops. */
+const AGAIN_MS = 30_000;
+
+/** Shows on every page what an administrator stopped, as far as the caller may see it; empty while nothing is stopped. */
+export function StopsBanner() {
+  const stops = useResource("GET /policy/stops", may("GET /policy/stops") ? {} : null, ["policy"]);
+  useAgainEvery(stops, AGAIN_MS);
+  const all = stops.data?.stops ?? [];
+  if (all.length === 0) return null;
+  const more = all.length - SHOWN;
+  return (
+    <section class="note bad stops" role="status" data-testid="stops-banner">
+      <p>
+        <strong>Stopped:</strong>{" "}
+        {all
+          .slice(0, SHOWN)
+          .map(({ scope, reason }) => `${scopeText(scope)} (${reason})`)
+          .join(", ")}
+        {more > 0 && ` and ${more} more`}. <a href="/policy?view=stops">See the stops</a>
+      </p>
+    </section>
+  );
+}
