@@ -10,14 +10,14 @@ const AGAIN_MS = 30_000;
 export function StopsBanner() {
   const stops = useResource("GET /policy/stops", may("GET /policy/stops") ? {} : null, ["policy"]);
   useAgainEvery(stops, AGAIN_MS);
-  const all = stops.data?.stops ?? [];
-  if (all.length === 0) return null;
-  const more = all.length - SHOWN;
+  const activeStops = stops.data?.stops ?? [];
+  if (activeStops.length === 0) return null;
+  const more = activeStops.length - SHOWN;
   return (
     <section class="note bad stops" role="status" data-testid="stops-banner">
       <p>
         <strong>Stopped:</strong>{" "}
-        {all
+        {activeStops
           .slice(0, SHOWN)
           .map(({ scope, reason }) => `${scopeText(scope)} (${reason})`)
           .join(", ")}
