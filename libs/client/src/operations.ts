@@ -1912,6 +1912,7 @@ export interface Operations {
     request: {
       path: { id: string };
       body?: {
+        binding?: Digest;
         scope?: "once" | "session";
         reason?: string;
         ttlSeconds?: number;
@@ -1923,7 +1924,7 @@ export interface Operations {
   };
 
   "POST /approvals/{id}/deny": {
-    request: { path: { id: string }; body?: { reason?: string } };
+    request: { path: { id: string }; body?: { binding?: Digest; reason?: string } };
     reply: { approval: Approval };
   };
 

@@ -9,7 +9,7 @@ import {
   SessionGrant,
 } from "./approval-record.ts";
 import { rpc } from "./define.ts";
-import { RunId, Timestamp } from "./ids.ts";
+import { Digest, RunId, Timestamp } from "./ids.ts";
 
 export const MAX_REASON = 500;
 const Reason = z
@@ -21,12 +21,24 @@ const Reason = z
 
 const UnknownApproval = { data: z.object({ id: z.string() }) } as const;
 
-const decisionErrors = {
+/**
+ * `binding` of the approval as it was shown to the person who decides. A decision with another one is refused with
+ * `binding_mismatch`. Left out, the decision is about whatever call the id names.
+ */
+const ShownBinding = Digest.optional();
+
+const endErrors = {
   unknown_approval: UnknownApproval,
   forbidden_approver: ForbiddenApprover,
   /** Somebody was first, its time is over, or the rules changed. */
   already_ended: { data: z.object({ id: z.string(), state: ApprovalState }) },
   approvals_unavailable: ApprovalsUnavailable,
+} as const;
+
+const decisionErrors = {
+  ...endErrors,
+  /** The call that was shown is not the one of this id. Nothing was decided. */
+  binding_mismatch: { data: z.object({ expected: Digest }) },
 } as const;
 
 export const listApprovals = rpc({
@@ -79,6 +91,7 @@ export const approveCall = rpc({
   role: "approver",
   request: z.strictObject({
     id: ApprovalId,
+    binding: ShownBinding,
     scope: z.enum(["once", "session"]).default("once"),
     reason: Reason.optional(),
     /** Of a session grant; never longer than the rule's `ttl`. */
@@ -101,7 +114,7 @@ export const denyCall = rpc({
   subject: "yard.rpc.{caller}.approvals.deny",
   summary: "Denies a waiting call; the agent gets the reason.",
   role: "approver",
-  request: z.strictObject({ id: ApprovalId, reason: Reason.optional() }),
+  request: z.strictObject({ id: ApprovalId, binding: ShownBinding, reason: Reason.optional() }),
   reply: z.object({ approval: Approval }),
   errors: decisionErrors,
 });
@@ -112,5 +125,5 @@ export const cancelApproval = rpc({
   role: "operator",
   request: z.strictObject({ id: ApprovalId, reason: Reason.optional() }),
   reply: z.object({ approval: Approval }),
-  errors: decisionErrors,
+  errors: endErrors,
 });

@@ -161,7 +161,7 @@ function isRun(
 function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
   service.handle(approveCall, async (request, context) => {
     const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
-    const stored = await findToDecide(deps, id, context);
+    const stored = await findToDecide(deps, request, context);
     const { approval, comparable } = stored;
     if (scope === "session" && approval.tier === "always")
       throw fail.once_only(`Approval ${id} is of the tier always: each call needs its own.`, {
@@ -185,8 +185,8 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
     return decide(deps, stored, { ...verdict, ...decidedBy(context) });
   });
 
-  service.handle(denyCall, async ({ id, reason = null }, context) => {
-    const stored = await findToDecide(deps, id, context);
+  service.handle(denyCall, async ({ reason = null, ...shown }, context) => {
+    const stored = await findToDecide(deps, shown, context);
     return decide(deps, stored, { state: "denied", reason, ...decidedBy(context) });
   });
 
@@ -249,7 +249,7 @@ async function find(deps: ApprovalHandlerDeps, id: string, who: Who): Promise<St
 /** One that was asked for under other rules is ended instead. */
 async function findToDecide(
   deps: ApprovalHandlerDeps,
-  id: string,
+  { id, binding: shown }: { readonly id: string; readonly binding?: string | undefined },
   who: Who,
 ): Promise<StoredApproval> {
   const { caller } = who;
@@ -262,7 +262,12 @@ async function findToDecide(
         : `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
       { caller, setting },
     );
-  const { state, policyDigest } = stored.approval;
+  const { state, policyDigest, binding } = stored.approval;
+  if (shown !== undefined && shown !== binding)
+    throw fail.binding_mismatch(
+      `${id} is about another call than the one that was shown; nothing was decided: read it again`,
+      { expected: binding },
+    );
   if (state !== "pending" || policyDigest === deps.policyDigest()) return stored;
   const ofOtherRules = await orUnavailable(() => voidApproval(deps, stored));
   throw ended(ofOtherRules ?? stored.approval);

@@ -299,6 +299,27 @@ test("a denial tells its reason, and another verdict comes too late", async () =
   });
 });
 
+test("a decision that carries the binding of another call decides nothing", async () => {
+  const token = await tokenOf("run-shown");
+  const [seen, other] = [
+    { token, callId: "run-shown:1" },
+    { token, callId: "run-shown:2", args: { path: "b.txt" } },
+  ];
+  const { approval: shown } = await person.getApproval({ id: await waiting(seen) });
+  const id = await waiting(other);
+  const { binding } = shown;
+  for (const decide of [person.approveCall({ id, binding }), person.denyCall({ id, binding })])
+    await assert.rejects(decide, (error) => {
+      assert.ok(isError(error, approveCall, "binding_mismatch"));
+      return error.data.expected !== binding;
+    });
+  assert.equal((await person.getApproval({ id })).approval.state, "pending");
+  assert.equal((await admit(other)).outcome, "waiting", "the call does not pass");
+  const { approval } = await person.approveCall({ id: shown.id, binding });
+  assert.equal(approval.state, "approved");
+  await person.cancelApproval({ id });
+});
+
 test("who started a run, a service, or nobody in particular cannot approve", async () => {
   const call = { token: await tokenOf("run-own"), callId: "run-own:1" };
   const id = await waiting(call);
