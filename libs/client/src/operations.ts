@@ -148,6 +148,15 @@ export type BuiltinInfo = {
 
 export type BusyPolicy = "enqueue" | "steer" | "interrupt" | "reject";
 
+export type CallContext = {
+  agent: string;
+  requester: string;
+  input: string;
+  modelText: string;
+  calls: PrecedingCall[];
+  earlierCalls: number;
+};
+
 export type CallId = string;
 
 export type Cancellation = { by: string; reason: PromptName | null };
@@ -523,6 +532,13 @@ export type PolicyVersion = {
   by: string | null;
   at: Timestamp;
   note: string | null;
+};
+
+export type PrecedingCall = {
+  tool: string;
+  argsPreview: string;
+  outcome: "done" | "error" | "open";
+  preview: string;
 };
 
 export type Presentation = {
@@ -1905,7 +1921,7 @@ export interface Operations {
 
   "GET /approvals/{id}": {
     request: { path: { id: string } };
-    reply: { approval: Approval; presentation: Presentation };
+    reply: { approval: Approval; presentation: Presentation; context?: CallContext | null };
   };
 
   "POST /approvals/{id}/approve": {

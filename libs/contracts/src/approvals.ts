@@ -8,6 +8,7 @@ import {
   Presentation,
   SessionGrant,
 } from "./approval-record.ts";
+import { CallContext } from "./call-context.ts";
 import { rpc } from "./define.ts";
 import { Digest, RunId, Timestamp } from "./ids.ts";
 
@@ -64,10 +65,15 @@ export const listApprovals = rpc({
 
 export const getApproval = rpc({
   subject: "yard.rpc.{caller}.approvals.get",
-  summary: "Shows one approval with the arguments it is about.",
+  summary: "Shows one approval with the arguments it is about and what its run did before.",
   role: "viewer",
   request: z.strictObject({ id: ApprovalId }),
-  reply: z.object({ approval: Approval, presentation: Presentation }),
+  reply: z.object({
+    approval: Approval,
+    presentation: Presentation,
+    /** Null for a call of no run, and while its run cannot be read; missing from older policy services. */
+    context: CallContext.nullable().optional(),
+  }),
   errors: { unknown_approval: UnknownApproval, approvals_unavailable: ApprovalsUnavailable },
 });
 

@@ -1,4 +1,5 @@
 import * as approvals from "./approvals.ts";
+import { readCallContext } from "./call-context.ts";
 import { lastAddress, loginChannelAccount, receiveChannelRequest } from "./channels.ts";
 import type { Rpc } from "./define.ts";
 import * as mcpAuth from "./mcp-auth.ts";
@@ -61,6 +62,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   mcpOwnership.askOwner,
   cancelCallAt,
   completeModel,
+  readCallContext,
   toolbox.cancelBuiltinAt,
   restartRunner,
   restartScheduler,

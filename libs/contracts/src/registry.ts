@@ -6,6 +6,7 @@ import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
 import * as auditQueries from "./audit-queries.ts";
 import * as audit from "./audit.ts";
+import * as callContext from "./call-context.ts";
 import * as channelEvents from "./channel-events.ts";
 import * as channels from "./channels.ts";
 import {
@@ -94,6 +95,7 @@ export const contractsByOwner = {
     ...contractsOf(runCommandContracts),
     ...contractsOf(runRecordings),
     ...contractsOf(runWaits),
+    ...contractsOf(callContext),
     ...contractsOf(models),
     ...contractsOf(modelCompletion),
     ...contractsOf(runEvents),

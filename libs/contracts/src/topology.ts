@@ -5,6 +5,7 @@ import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
 import { auditAccess, auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import * as channels from "./channels.ts";
+import { readCallContext } from "./call-context.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
 import * as mcp from "./mcp.ts";
@@ -137,6 +138,8 @@ const clientCommands = allContracts
 export const serviceUsers: readonly BusUser[] = [
   service("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
+    // For the person who decides about a call; it decides nothing by it.
+    calls: [readCallContext],
     publishes: [
       ...contractsByOwner.policy.filter(isEvent),
       auditDecision,

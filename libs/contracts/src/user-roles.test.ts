@@ -31,6 +31,7 @@ const FOR_SERVICES = [
   "run.proceed",
   "run.spawn",
   "runner.restart",
+  "runs.call-context",
   "scheduler.restart",
   "sessions.deliver",
   "sessions.note",

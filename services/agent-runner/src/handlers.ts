@@ -1,4 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
+import { readCallContext } from "@switchyard/contracts/call-context";
 import { listModels } from "@switchyard/contracts/models";
 import type { Fail } from "@switchyard/contracts/errors";
 import { getRecording } from "@switchyard/contracts/run-recordings";
@@ -19,6 +20,8 @@ import { deadPage } from "./commands/dead-page.ts";
 import type { RecordRedrive } from "./commands/redrive-audit.ts";
 import { findLetter, redrive, type RedriveParts } from "./commands/redrive.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
+import { callContextOf } from "./core/call-context.ts";
+import { replay } from "./core/replay.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
 import { recordingOf } from "./core/recording-of.ts";
 import { isAdmin, maySee } from "./journal/run-access.ts";
@@ -26,6 +29,7 @@ import type { RunNames } from "./journal/run-names.ts";
 import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
 import type { ParkedRuns } from "./journal/parked-runs.ts";
+import { firstCallId } from "./tools/tool-call.ts";
 import { handleWaits } from "./waits/wait-handlers.ts";
 
 /** Answers everything that is asked and said about runs beside the queue. */
@@ -48,6 +52,7 @@ export function handleRuns(
   handleRecordings(service, options);
   handleCancelRequests(service, options);
   handleWaits(service, options);
+  handleCallContexts(service, options);
   handleDeadRuns(service, options);
   handleRedrive(service, options);
 }
@@ -129,6 +134,23 @@ function whyNot({ fork, before = [] }: StartedEntry): string {
   return before.length === 0
     ? "no model has answered in it"
     : "it goes on from what was said before it in its session; record the session's first message";
+}
+
+/** Tells the policy service what of a run an approver of one of its calls is shown. */
+function handleCallContexts(
+  service: Service,
+  { store }: { readonly store: Pick<RunStore, "load"> },
+): void {
+  service.handle(readCallContext, async ({ runId, callId }) => {
+    try {
+      const entries = await store.load(runId);
+      if (entries.length === 0) return { context: null };
+      return { context: callContextOf(replay(entries), firstCallId(callId)) };
+    } catch (error) {
+      if (error instanceof JournalCorrupt) return { context: null };
+      throw error;
+    }
+  });
 }
 
 /** Lists what was given up, for whoever finds out why and sends `run.retry`. */

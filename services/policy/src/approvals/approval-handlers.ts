@@ -1,6 +1,7 @@
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import { admitCall as admitContract, settleCall } from "@switchyard/contracts/approval-admission";
 import { type Approval } from "@switchyard/contracts/approval-record";
+import type { CallContext as RunPart } from "@switchyard/contracts/call-context";
 import {
   approvalStates,
   approveCall,
@@ -38,6 +39,8 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly uncount: (call: Pick<AskedCall, "principal" | "tool"> & CallArguments) => Promise<void>;
   /** Of the bundle in force. */
   readonly policyDigest: () => string;
+  /** What the run of a call did before it; null when there is no run, or it cannot be read now. */
+  readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
   /** Throws the failure while what people decide could not be recorded. */
   readonly recordable: DecisionAudit["admit"];
 }
@@ -124,7 +127,8 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
 
   service.handle(getApproval, async ({ id }, context) => {
     const { approval, presentation } = await find(deps, id, context);
-    return { approval: atTime(approval, now()), presentation };
+    const around = await deps.contextOf(approval);
+    return { approval: atTime(approval, now()), presentation, context: around };
   });
 
   service.handle(approvalStates, async ({ ids }, context) => {

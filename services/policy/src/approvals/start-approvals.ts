@@ -1,8 +1,11 @@
+import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { consume } from "@switchyard/bus/consume";
 import { follow } from "@switchyard/bus/follow";
 import type { Service } from "@switchyard/bus/serve";
 import { expireApproval } from "@switchyard/contracts/approval-events";
+import { readCallContext } from "@switchyard/contracts/call-context";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import { approvalCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
@@ -74,6 +77,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     identify: options.identify,
     stops: options.stops,
     uncount: options.uncount,
+    contextOf: contextReader(bus),
     waitMs: options.waitMs,
     policyDigest,
     now,
@@ -110,5 +114,19 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
       for (const each of following) each.stop();
       await expiring.stop();
     },
+  };
+}
+
+/** Reads the context of a call from the runner. An approval is shown without it while no runner answers. */
+function contextReader(bus: Bus): ApprovalHandlerDeps["contextOf"] {
+  const runner = client(bus, { readCallContext });
+  return async ({ principal: { runId }, callId }) => {
+    if (runId === null || callId === null) return null;
+    try {
+      return (await runner.readCallContext({ runId, callId })).context;
+    } catch (error) {
+      if (error instanceof ServiceError) return null;
+      throw error;
+    }
   };
 }
