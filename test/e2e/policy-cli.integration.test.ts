@@ -107,6 +107,8 @@ test("approvals show what waits with its exact arguments, hidden characters, cre
   assert.match(denied, /denied/);
   const told = await ask(args);
   assert.ok(told.outcome === "refused" && /denied by cli: not there/.test(told.reason));
+  for (const verb of ["approve", "deny"])
+    assert.equal((await yard(["approvals", verb, "last"], env)).code, 2, "it names no call");
   const { code } = await yard(["approvals", "approve", second], env);
   assert.equal(code, 1, "it has ended");
   assert.equal((await yard(["approvals", "show", `apr-${"0".repeat(32)}`], env)).code, 3);
@@ -166,9 +168,17 @@ test("the inbox in a terminal shows each call in full and decides with one key",
   const told = await ask({ path: "gone" }, REMOVE);
   assert.ok(told.outcome === "refused" && /denied by cli: never/.test(told.reason));
 
-  await waiting({ path: "by-s" });
-  await inbox.shows('"path": "by-s"');
+  const held = await waiting({ path: "held" });
+  const next = await waiting({ path: "by-s" });
+  await inbox.shows('"path": "held"');
   await inbox.shows("[q] quit");
+  const release = inbox.hold("a");
+  await inbox.shows("approved");
+  await inbox.shows('"path": "by-s"');
+  await release({ afterPresses: 15 });
+  await inbox.shows("[q] quit");
+  assert.deepEqual(await pendingIds(), [next], "a key that is held down decides about one call");
+  assert.match(await ok("approvals", "show", held), /approved/);
   inbox.press("s");
   await inbox.shows("approved");
   assert.equal((await ask({ path: "another" })).outcome, "passed");
@@ -284,6 +294,19 @@ function startInbox() {
     screen,
     ended,
     press: (keys: string) => void child.stdin.write(keys),
+    /** As a keyboard repeats a key that is held down; what it returns lets the key go after so many more presses. */
+    hold(key: string) {
+      let presses = 0;
+      const timer = setInterval(() => {
+        presses += 1;
+        child.stdin.write(key);
+      }, 30);
+      return async ({ afterPresses }: { afterPresses: number }): Promise<void> => {
+        const last = presses + afterPresses;
+        await until(() => presses >= last);
+        clearInterval(timer);
+      };
+    },
     /** Waits for a text behind those that it waited for before. */
     async shows(text: string) {
       const isShown = (): boolean => screen().includes(text, seen);

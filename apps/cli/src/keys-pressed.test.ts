@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 import { openKeys } from "./keys-pressed.ts";
 
 function keyboard() {
@@ -27,6 +27,31 @@ test("a key counts only while it is asked for, and only one of the letters", asy
   stdin.write("d");
   assert.equal(await chosen, "d");
   keys.close();
+});
+
+test("it is quiet when no key was pressed for so long, and not while one is held down", async () => {
+  mock.timers.enable({ apis: ["setTimeout", "Date"] });
+  try {
+    const { stdin, keys, signal } = keyboard();
+    let isQuiet = false;
+    const pass = async (ms: number): Promise<void> => {
+      mock.timers.tick(ms);
+      await new Promise(setImmediate);
+    };
+    const waiting = keys.quiet(1_000, signal).then(() => (isQuiet = true));
+    for (let held = 0; held < 100; held += 1) {
+      stdin.write("a");
+      await pass(held === 0 ? 700 : 30);
+    }
+    assert.equal(isQuiet, false);
+    await pass(900);
+    assert.equal(isQuiet, false);
+    await pass(200);
+    await waiting;
+    keys.close();
+  } finally {
+    mock.timers.reset();
+  }
 });
 
 for (const { key, name, word } of [

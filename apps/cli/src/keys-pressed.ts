@@ -1,8 +1,14 @@
 import { emitKeypressEvents } from "node:readline";
 import { createInterface } from "node:readline/promises";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** The keyboard of a terminal. */
 export interface Keys {
+  /**
+   * Resolves when no key has been pressed for so many milliseconds, counted from now at the earliest; also when the signal
+   * aborts. A terminal does not tell a key that repeats from one that is pressed again: one that is held down is never quiet.
+   */
+  quiet(ms: number, signal: AbortSignal): Promise<void>;
   /** The next one of these letters that is pressed; null when the signal aborts. */
   oneOf(letters: string, signal: AbortSignal): Promise<string | null>;
   /** A line of text; null when the person leaves instead. */
@@ -24,7 +30,9 @@ export function openKeys(
   { stdin, stdout }: { stdin: Keyboard; stdout: NodeJS.WritableStream } = process,
 ): Keys {
   let waiting: { letters: string; answer: (key: string) => void } | null = null;
+  let lastKeyMs = 0;
   const onKey = (_: unknown, { name = "", ctrl = false }: Key): void => {
+    lastKeyMs = Date.now();
     if (ctrl && name === "c") on.interrupt();
     else if (name === "q" || (ctrl && name === "d")) on.leave();
     else if (name.length === 1 && waiting?.letters.includes(name)) waiting.answer(name);
@@ -43,6 +51,14 @@ export function openKeys(
   stdin.on("end", on.leave);
   listen();
   return {
+    async quiet(ms, signal) {
+      const began = Date.now();
+      for (;;) {
+        const leftMs = Math.max(began, lastKeyMs) + ms - Date.now();
+        if (leftMs <= 0 || signal.aborted) return;
+        await delay(leftMs, undefined, { signal }).catch(() => undefined);
+      }
+    },
     async oneOf(letters, signal) {
       const { promise, resolve } = Promise.withResolvers<string | null>();
       const give = (): void => resolve(null);

@@ -74,8 +74,10 @@ async function decide({ approvalId: id, callId }: RunWait, options: AskOptions):
       { optionId: "deny", name: "Deny", kind: "reject_once" },
     ],
   });
-  if (chosen === "once" || chosen === "session") await services.approveCall({ id, scope: chosen });
-  else if (chosen === "deny") await services.denyCall({ id, reason: "denied in the editor" });
+  const shown = { id, binding: approval.binding };
+  if (chosen === "once" || chosen === "session")
+    await services.approveCall({ ...shown, scope: chosen });
+  else if (chosen === "deny") await services.denyCall({ ...shown, reason: "denied in the editor" });
 }
 
 /** A question with options is asked like a permission; for any other the protocol has no form that all editors know. */

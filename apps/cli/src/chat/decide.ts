@@ -125,7 +125,9 @@ export class Decider {
     }
     const { approval, presentation } = await this.#services.getApproval({ id });
     if (approval.state !== "pending") return;
-    const full = approvalLines(approval, presentation, this.#paint);
+    const { binding } = approval;
+    // What the run did before, this person has just read.
+    const full = approvalLines({ approval, presentation }, this.#paint);
     this.#tell("");
     for (const line of this.#card(full)) this.#tell(line);
     const choices =
@@ -140,12 +142,13 @@ export class Decider {
       else if (answer === "y" || (answer === "s" && approval.tier === "session"))
         return void (await this.#services.approveCall({
           id,
+          binding,
           scope: answer === "y" ? "once" : "session",
         }));
       else if (answer === "n") {
         const reason = await person.ask("  Reason for the agent (may be empty): ", signal);
         const said = reason === null || reason.trim() === "" ? {} : { reason: reason.trim() };
-        return void (await this.#services.denyCall({ id, ...said }));
+        return void (await this.#services.denyCall({ id, binding, ...said }));
       }
     }
   }

@@ -3,12 +3,13 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { client } from "@switchyard/bus/call";
-import { approveCall, denyCall, listApprovals } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { steerRun } from "@switchyard/contracts/run-commands";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
 import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { CliError } from "../cli-error.ts";
+import { approvalLines } from "../commands/approval-lines.ts";
 import { fieldLines } from "../field-lines.ts";
 import { getByPath } from "../get-by-path.ts";
 import { currentBranch } from "../git-repository.ts";
@@ -89,7 +90,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: "approve",
     arguments: "[id]",
-    meaning: "let the waiting call happen",
+    meaning: "show the call that waits; with its id, let it happen",
     run: (chat, rest) => approve(chat, rest),
   },
   { name: "deny", arguments: "[reason]", meaning: "do not let the waiting call happen", run: deny },
@@ -273,9 +274,8 @@ async function workspace(chat: Conversation): Promise<void> {
   for (const line of lines) chat.say(line);
 }
 
-/** The approval that was meant: that of the run under way, else the newest one. */
-async function waitingApproval(chat: Conversation, named: string): Promise<string> {
-  if (named !== "") return named;
+/** The approval of the run under way, else the newest one. */
+async function waitingApproval(chat: Conversation): Promise<string> {
   const runId = chat.runningId;
   const request = runId === null ? {} : { runId };
   const { approvals } = await client(chat.bus, { listApprovals }).listApprovals({
@@ -287,14 +287,21 @@ async function waitingApproval(chat: Conversation, named: string): Promise<strin
   throw new CliError("unknown_approval", "no call waits for an approval");
 }
 
+/** Without an id nothing is approved: the call that waits may be another one than the person has in mind. */
 async function approve(chat: Conversation, rest: string): Promise<void> {
-  const id = await waitingApproval(chat, rest.trim());
-  await client(chat.bus, { approveCall }).approveCall({ id, scope: "once" });
+  const policy = client(chat.bus, { approveCall, getApproval });
+  const named = rest.trim();
+  if (named === "") {
+    const shown = await policy.getApproval({ id: await waitingApproval(chat) });
+    for (const line of approvalLines(shown, (_, text) => text)) chat.say(line);
+    return chat.say(`let it happen with: /approve ${shown.approval.id}`);
+  }
+  await policy.approveCall({ id: named, scope: "once" });
   chat.say("approved, this once");
 }
 
 async function deny(chat: Conversation, rest: string): Promise<void> {
-  const id = await waitingApproval(chat, "");
+  const id = await waitingApproval(chat);
   const reason = rest.trim() === "" ? {} : { reason: rest.trim() };
   await client(chat.bus, { denyCall }).denyCall({ id, ...reason });
   chat.say("denied");

@@ -1,12 +1,19 @@
 import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
+import type { CallContext } from "@switchyard/contracts/call-context";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** One approval in full: what, who, which arguments, why it asks, and what is unusual about it. */
+/** An approval as the policy service shows it. */
+interface ShownApproval {
+  readonly approval: Approval;
+  readonly presentation: Presentation;
+  readonly context?: CallContext | null | undefined;
+}
+
+/** One approval in full: what, who, which arguments, why it asks, what its run did before, and what is unusual about it. */
 export function approvalLines(
-  approval: Approval,
-  presentation: Presentation,
+  { approval, presentation, context }: ShownApproval,
   paint: Terminal["paintOut"],
 ): string[] {
   const { id, state, tier, risk, tool, why, rule, expiresAt, decision, pin, policyDigest } =
@@ -25,12 +32,36 @@ export function approvalLines(
       ["policy", policyDigest],
     ]).map((line) => `  ${line}`),
     "  arguments",
-    ...printable(indented(presentation.args))
-      .split("\n")
-      .map((line) => `  │ ${line}`),
+    ...quoted(indented(presentation.args)),
     ...warnings(presentation).map((line) => `  ${paint("yellow", `! ${line}`)}`),
     ...changeLines(presentation, paint),
+    ...contextLines(context ?? null),
   ];
+}
+
+/** What the run was asked for and did before the call; the texts are the run's own, whatever they claim. */
+function contextLines(context: CallContext | null): string[] {
+  if (context === null) return [];
+  const { input, modelText, calls, earlierCalls } = context;
+  return [
+    "  the run works on",
+    ...quoted(input),
+    ...(modelText === "" ? [] : ["  its model wrote last", ...quoted(modelText)]),
+    ...(calls.length === 0 ? [] : ["  calls before this one"]),
+    ...(earlierCalls === 0 ? [] : [`  │ (${earlierCalls} earlier)`]),
+    ...calls.map(({ tool, argsPreview, outcome, preview }) =>
+      printableLine(
+        `  │ ${tool} ${argsPreview} → ${outcome}${preview === "" ? "" : `: ${preview}`}`,
+        300,
+      ),
+    ),
+  ];
+}
+
+function quoted(text: string): string[] {
+  return printable(text)
+    .split("\n")
+    .map((line) => `  │ ${line}`);
 }
 
 /** One line for a list or a log. */

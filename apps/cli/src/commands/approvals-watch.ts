@@ -16,6 +16,9 @@ import { approvalLine, approvalLines } from "./approval-lines.ts";
 const contracts = { approveCall, denyCall, getApproval, listApprovals };
 type Policy = ReturnType<typeof client<typeof contracts>>;
 
+/** A person has this long to see a call before a key decides about it; longer than keyboards wait until a held key repeats. */
+const SEEN_AFTER_MS = 1_000;
+
 /**
  * An inbox: what waits now, then what comes, unless only the former is wanted. In a terminal each is shown in full and
  * decided with one key; elsewhere each is one line. Ends with `q`, the end of a terminal's input, Ctrl-C or the pipe
@@ -120,9 +123,11 @@ async function decide(
 ): Promise<void> {
   const found = await shown(terminal, policy, id);
   if (found === null || found.approval.state !== "pending") return;
-  const { approval, presentation } = found;
+  const { approval } = found;
+  const { binding } = approval;
   terminal.out("");
-  for (const line of approvalLines(approval, presentation, terminal.paintOut)) terminal.out(line);
+  for (const line of approvalLines(found, terminal.paintOut)) terminal.out(line);
+  await keys.quiet(SEEN_AFTER_MS, signal);
   const mayBeSession = approval.tier === "session";
   const choices = `[a] approve once${mayBeSession ? "  [s] approve for the session" : ""}  [d] deny  [n] next  [q] quit`;
   // Whoever sees the keys may press one at once.
@@ -136,8 +141,8 @@ async function decide(
   await attempt(terminal, async () => {
     const reply =
       key === "d"
-        ? await policy.denyCall({ id, ...(reason === "" ? {} : { reason }) })
-        : await policy.approveCall({ id, scope: key === "s" ? "session" : "once" });
+        ? await policy.denyCall({ id, binding, ...(reason === "" ? {} : { reason }) })
+        : await policy.approveCall({ id, binding, scope: key === "s" ? "session" : "once" });
     terminal.out(`  ${approvalLine(reply.approval)}`);
   });
 }

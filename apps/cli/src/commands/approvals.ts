@@ -54,8 +54,7 @@ export async function list(
 export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
   const reply = await askedAbout(id, (policy, named) => policy.getApproval(named));
   if (options.json) return writeJson(terminal, reply);
-  for (const line of approvalLines(reply.approval, reply.presentation, terminal.paintOut))
-    terminal.out(line);
+  for (const line of approvalLines(reply, terminal.paintOut)) terminal.out(line);
 }
 
 export async function approve(
@@ -75,6 +74,7 @@ export async function approve(
     throw new CliError("usage", "--ttl, --uses and --same go only with --session", {
       hint: "leave them out to approve this one call",
     });
+  checkIsNamed(id);
   const reply = await askedAbout(id, (policy, named) =>
     policy.approveCall({
       ...named,
@@ -98,6 +98,7 @@ export async function deny(
   options: { reason?: string } & Options,
 ): Promise<void> {
   const { reason } = options;
+  checkIsNamed(id);
   const reply = await askedAbout(id, (policy, named) =>
     policy.denyCall({ ...named, ...(reason === undefined ? {} : { reason }) }),
   );
@@ -115,6 +116,14 @@ type Policy = ReturnType<typeof client<typeof contracts>>;
 
 async function withPolicy<T>(ask: (policy: Policy, bus: Bus) => Promise<T>): Promise<T> {
   return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts), bus));
+}
+
+/** Throws for `last`: another call may have come since the person looked. */
+function checkIsNamed(id: string): void {
+  if (id !== "last") return;
+  throw new CliError("usage", "last may be another call than the one that you looked at", {
+    hint: "look at it with ./yard approvals show last, and decide by its id",
+  });
 }
 
 /** Asks about the approval that somebody named in full, by its beginning, or by `last`. */

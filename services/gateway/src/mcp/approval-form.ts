@@ -6,11 +6,21 @@ import type { Requester } from "../identity/requester.ts";
 
 type FormRequest = InputRequests[string];
 
-/** The form in which a person decides about a waiting call, with the arguments it is about. */
-export async function approvalForm(requester: Requester, approvalId: string): Promise<FormRequest> {
+/** A waiting call as a person is shown it: its decision has to name both. */
+export interface ShownCall {
+  readonly approvalId: string;
+  /** Missing in forms of earlier gateways. */
+  readonly binding?: string | undefined;
+}
+
+/** The form in which a person decides about a waiting call, with the arguments it is about, and what the decision has to name. */
+export async function approvalForm(
+  requester: Requester,
+  approvalId: string,
+): Promise<{ readonly form: FormRequest; readonly binding: string }> {
   const { approval, presentation } = await requester.ask(getApproval, { id: approvalId });
   const cut = presentation.isCut ? " (not all of them are shown)" : "";
-  return inputRequired.elicit({
+  const form = inputRequired.elicit({
     message: `${approval.tool.name} wants to be called with ${presentation.args}${cut}. ${approval.why}`,
     requestedSchema: {
       type: "object",
@@ -26,6 +36,7 @@ export async function approvalForm(requester: Requester, approvalId: string): Pr
       required: ["decision"],
     },
   });
+  return { form, binding: approval.binding };
 }
 
 /**
@@ -34,7 +45,7 @@ export async function approvalForm(requester: Requester, approvalId: string): Pr
  */
 export async function decide(
   requester: Requester,
-  approvalId: string,
+  { approvalId, binding }: ShownCall,
   { responses, key }: { readonly responses: Record<string, unknown>; readonly key: string },
 ): Promise<string | null> {
   const answer = inputResponse(responses, key);
@@ -44,9 +55,10 @@ export async function decide(
     return `nobody decided; ${howToApprove(approvalId)}`;
   const said = content?.["reason"];
   const reason = typeof said === "string" && said.trim() !== "" ? { reason: said } : {};
+  const shown = { id: approvalId, ...(binding !== undefined && { binding }) };
   try {
-    if (decision === "approve") await requester.ask(approveCall, { id: approvalId, ...reason });
-    else await requester.ask(denyCall, { id: approvalId, ...reason });
+    if (decision === "approve") await requester.ask(approveCall, { ...shown, ...reason });
+    else await requester.ask(denyCall, { ...shown, ...reason });
     return null;
   } catch (error) {
     // Somebody else was first: the call itself says what became of it.

@@ -28,7 +28,12 @@ type Answer = CallToolResult | InputRequiredResult | TaskResult;
 const State = z.strictObject({
   run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/),
   asked: z.array(
-    z.strictObject({ approval: z.string().optional(), question: z.string().optional() }),
+    z.strictObject({
+      approval: z.string().optional(),
+      /** Of the approval, as it was shown. */
+      binding: z.string().optional(),
+      question: z.string().optional(),
+    }),
   ),
 });
 
@@ -124,8 +129,9 @@ async function park(runId: string, open: readonly RunWait[], request: ToolCall):
   if (abilities.forms)
     for (const wait of open) {
       if (wait.approvalId !== undefined && requester.may(approveCall)) {
-        inputRequests[wait.approvalId] = await approvalForm(requester, wait.approvalId);
-        asked.push({ approval: wait.approvalId });
+        const { form, binding } = await approvalForm(requester, wait.approvalId);
+        inputRequests[wait.approvalId] = form;
+        asked.push({ approval: wait.approvalId, binding });
       } else if (wait.reason === "question" && requester.may(answerQuestion)) {
         inputRequests[wait.callId] = questionForm(wait);
         asked.push({ question: wait.callId });
@@ -172,13 +178,15 @@ async function answerAll(
   const { run } = await requester.ask(getRun, { runId });
   const waits = run.waits ?? [];
   const still: string[] = [];
-  for (const { approval, question } of asked) {
-    const wait = waits.find((one) => one.approvalId === approval || one.callId === question);
+  for (const { approval, binding, question } of asked) {
+    const wait = waits.find((one) =>
+      approval === undefined ? one.callId === question : one.approvalId === approval,
+    );
     if (wait === undefined) continue; // decided elsewhere meanwhile
     const problem =
       approval === undefined
         ? await answerOne(requester, { runId, wait, responses })
-        : await decide(requester, approval, { responses, key: approval });
+        : await decide(requester, { approvalId: approval, binding }, { responses, key: approval });
     if (problem !== null) still.push(problem);
   }
   if (still.length === 0) return null;

@@ -22,7 +22,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { howToApprove } from "../agent-runs/run-wait.ts";
 import { checkRights } from "../identity/requester.ts";
-import { approvalForm, decide } from "./approval-form.ts";
+import { approvalForm, decide, type ShownCall } from "./approval-form.ts";
 import { addressOf } from "./catalogue.ts";
 import { errorResult, failedCall, unknownTool } from "./mcp-errors.ts";
 import { relayQuestions } from "./relay-questions.ts";
@@ -52,7 +52,7 @@ export async function callProviderTool(
   try {
     if (state !== null) {
       const responses = context.mcpReq.inputResponses ?? {};
-      const why = await decide(requester, state.approvalId, { responses, key: FORM });
+      const why = await decide(requester, state, { responses, key: FORM });
       if (why !== null) return errorResult("approval_required", why);
     }
     const callId = state?.callId ?? `${SINGLE_USE}mcp-${randomUUID()}`;
@@ -63,11 +63,13 @@ export async function callProviderTool(
       earlier?.isApproved === true ? await callOrWait(tool, earlier.callId, request) : first;
     if (!isWaiting(next)) return next;
     const waiting = earlier?.isApproved === false ? { ...next, ...earlier } : next;
-    if (abilities.forms && requester.may(approveCall))
+    if (abilities.forms && requester.may(approveCall)) {
+      const { form, binding } = await approvalForm(requester, waiting.approvalId);
       return inputRequired({
-        inputRequests: { [FORM]: await approvalForm(requester, waiting.approvalId) },
-        requestState: `${waiting.callId} ${waiting.approvalId}`,
+        inputRequests: { [FORM]: form },
+        requestState: `${waiting.callId} ${waiting.approvalId} ${binding}`,
       });
+    }
     return errorResult(
       "approval_required",
       `nothing was done: the call waits until ${waiting.expiresAt} for a person. ${howToApprove(waiting.approvalId)}. Then make the same call again.`,
@@ -180,11 +182,11 @@ async function earlierOf(
 }
 
 /** What a client sends back is no proof of anything: approvals and calls are bound to their caller and arguments. */
-function stateOf(state: unknown): { callId: string; approvalId: string } | null {
+function stateOf(state: unknown): (ShownCall & { readonly callId: string }) | null {
   if (typeof state !== "string") return null;
-  const [callId = "", approvalId = ""] = state.split(" ");
+  const [callId = "", approvalId = "", binding] = state.split(" ");
   return CALL_ID.test(callId) && /^apr-[0-9a-f]{32}$/.test(approvalId)
-    ? { callId, approvalId }
+    ? { callId, approvalId, binding }
     : null;
 }
 
