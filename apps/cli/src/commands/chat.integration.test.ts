@@ -262,7 +262,7 @@ test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", a
   assert.equal(await chat.exited, 130);
 });
 
-test("yard run asks at a terminal, and tells the command elsewhere and ends with 5", async () => {
+test("yard run asks at a terminal, tells the command elsewhere and ends with 5, and /approve shows a call before it lets it happen", async () => {
   const run = yardInTerminal(["run", "writer", "write it"], { env: { ...env, NO_COLOR: "1" } });
   await run.shows("Approve? [y once");
   run.line("n");
@@ -273,8 +273,17 @@ test("yard run asks at a terminal, and tells the command elsewhere and ends with
   const piped = await yard(["run", "writer", "write it", "--wait-for", "3"], env);
   assert.equal(piped.code, 5, piped.stderr);
   const [, command = ""] = /\.\/yard (approvals approve apr-\S+)/.exec(piped.stderr) ?? [];
-  const approved = await yard(command.split(" "), env);
-  assert.equal(approved.code, 0, approved.stderr);
+  const id = command.split(" ").at(-1) ?? "";
+  const chat = yardInTerminal(["chat", "--session", "terminal-1"], { env });
+  await chat.shows("> ");
+  chat.line("/approve");
+  await chat.shows(`let it happen with: /approve ${id}`);
+  const pending = await yard(["approvals", "show", id, "--json"], env);
+  assert.equal(JSON.parse(pending.stdout).data.approval.state, "pending", "it was shown only");
+  chat.line(`/approve ${id}`);
+  await chat.shows("approved, this once");
+  chat.line("/exit");
+  assert.equal(await chat.exited, 0);
   const tail = await yard(["runs", "tail", "last"], env);
   assert.equal(tail.code, 0, tail.stderr);
 });
