@@ -289,14 +289,14 @@ async function waitingApproval(chat: Conversation): Promise<string> {
 
 /** Without an id nothing is approved: the call that waits may be another one than the person has in mind. */
 async function approve(chat: Conversation, rest: string): Promise<void> {
-  const policy = client(chat.bus, { approveCall, getApproval });
+  const approvals = client(chat.bus, { approveCall, getApproval });
   const named = rest.trim();
   if (named === "") {
-    const shown = await policy.getApproval({ id: await waitingApproval(chat) });
+    const shown = await approvals.getApproval({ id: await waitingApproval(chat) });
     for (const line of approvalLines(shown, (_, text) => text)) chat.say(line);
     return chat.say(`let it happen with: /approve ${shown.approval.id}`);
   }
-  await policy.approveCall({ id: named, scope: "once" });
+  await approvals.approveCall({ id: named, scope: "once" });
   chat.say("approved, this once");
 }
 

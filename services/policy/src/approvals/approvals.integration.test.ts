@@ -7,7 +7,6 @@ import { client } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishEvent } from "@switchyard/bus/publish";
-import { serve } from "@switchyard/bus/serve";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { filterOf } from "@switchyard/contracts/define";
@@ -27,7 +26,6 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
-import { type CallContext, readCallContext } from "@switchyard/contracts/call-context";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
@@ -299,55 +297,6 @@ test("a denial tells its reason, and another verdict comes too late", async () =
     assert.ok(isError(error, approveCall, "already_ended"));
     return error.data.state === "denied";
   });
-});
-
-test("a decision that carries the binding of another call decides nothing", async () => {
-  const token = await tokenOf("run-shown");
-  const [seen, other] = [
-    { token, callId: "run-shown:1" },
-    { token, callId: "run-shown:2", args: { path: "b.txt" } },
-  ];
-  const { approval: shown } = await person.getApproval({ id: await waiting(seen) });
-  const id = await waiting(other);
-  const { binding } = shown;
-  for (const decide of [person.approveCall({ id, binding }), person.denyCall({ id, binding })])
-    await assert.rejects(decide, (error) => {
-      assert.ok(isError(error, approveCall, "binding_mismatch"));
-      return error.data.expected !== binding;
-    });
-  assert.equal((await person.getApproval({ id })).approval.state, "pending");
-  assert.equal((await admit(other)).outcome, "waiting", "the call does not pass");
-  const { approval } = await person.approveCall({ id: shown.id, binding });
-  assert.equal(approval.state, "approved");
-  await person.cancelApproval({ id });
-});
-
-test("who may see an approval is shown its call's context, and nobody else has the runner read it", async () => {
-  const call = { token: await tokenOf("run-seen", { requester: "cli" }), callId: "run-seen:1" };
-  const id = await waiting(call);
-  assert.equal((await person.getApproval({ id })).context, null, "no runner answers");
-  const context: CallContext = {
-    agent: "demo",
-    requester: "cli",
-    input: "do it",
-    modelText: "I write it down.",
-    calls: [],
-    earlierCalls: 0,
-  };
-  const asked: string[] = [];
-  const onFault = ({ error }: { error: unknown }) => assert.ifError(error);
-  const about = { name: "runner", version: "0.0.0", description: "has one run" };
-  const runs = serve(runnerBus, { ...about, onFault });
-  runs.handle(readCallContext, ({ runId, callId }) => {
-    asked.push(`${runId} ${callId}`);
-    return { context };
-  });
-  await runnerBus.flush();
-  assert.deepEqual((await person.getApproval({ id })).context, context);
-  await assert.rejects(team.getApproval({ id }), { code: "unknown_approval" });
-  assert.deepEqual(asked, ["run-seen run-seen:1"]);
-  await runs.drain();
-  await person.cancelApproval({ id });
 });
 
 test("who started a run, a service, or nobody in particular cannot approve", async () => {

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { serve } from "@switchyard/bus/serve";
+import { admitCall } from "@switchyard/contracts/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import {
+  approveCall,
+  cancelApproval,
+  denyCall,
+  getApproval,
+} from "@switchyard/contracts/approvals";
+import { type CallContext, readCallContext } from "@switchyard/contracts/call-context";
+import { isError } from "@switchyard/contracts/errors";
+import { checkPolicy } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { holdingRunner } from "../../test/holding-runner.ts";
+import { startPolicyWorld } from "../../test/policy-world.ts";
+
+const world = await startPolicyWorld({
+  rules:
+    'version: 1\nrules:\n  - { id: any, effect: allow, approval: always, what: { tools: ["files.*"] } }\n',
+  teams: ["team-a"],
+});
+const runnerBus = await world.connectAs("runner");
+const runner = await holdingRunner(runnerBus, world.redis.url);
+const [broker, person] = [await world.connectAs("broker"), await world.connectAs("cli")];
+await world.startReplica({ YARD_APPROVALS_PENDING: "3" });
+const tool = mcpToolRef("files", "write_file");
+
+/** What becomes of a call of a run of its own, right before it would be sent. */
+async function admit(runId: string, requester: string) {
+  const about = { runId, agent: "demo", requester, tools: [], ttlSeconds: 600 };
+  const { token } = await runner.grantRun(about);
+  const asked = { onBehalfOf: "runner", token, tool, args: { path: "a.txt" } };
+  const { decision, principal } = await call(broker, checkPolicy, asked);
+  const bound = { principal, caller: "runner", tool, pin: undefined, args: asked.args, decision };
+  const binding = bindingDigest(bound);
+  const attempt = randomUUID();
+  return call(broker, admitCall, { ...asked, callId: `${runId}:1`, decision, binding, attempt });
+}
+
+test("a user with many runs has so many calls waiting and no more, and others are asked about", async () => {
+  const [first] = [
+    await admit("run-1", "team-a"),
+    await admit("run-2", "team-a"),
+    await admit("run-3", "team-a"),
+  ];
+  assert.ok(first.outcome === "waiting");
+  const refused = await admit("run-4", "team-a");
+  assert.ok(refused.outcome === "refused");
+  assert.equal(refused.state, "rate_limited");
+  assert.match(refused.reason, /^3 calls of team-a wait for an approval already/);
+  assert.equal((await admit("run-5", "team-b")).outcome, "waiting");
+  await call(person, denyCall, { id: first.approvalId });
+  assert.equal((await admit("run-4", "team-a")).outcome, "waiting");
+});
+
+test("calls of a user that come together get no more places than there are", async () => {
+  const together = Array.from({ length: 12 }, (_, index) => admit(`together-${index}`, "team-c"));
+  const outcomes = (await Promise.all(together)).map(({ outcome }) => outcome);
+  assert.equal(outcomes.filter((outcome) => outcome === "waiting").length, 3, String(outcomes));
+  assert.equal(outcomes.filter((outcome) => outcome === "refused").length, 9, String(outcomes));
+});
+
+async function waiting(runId: string, requester: string): Promise<string> {
+  const admission = await admit(runId, requester);
+  return admission.outcome === "waiting" ? admission.approvalId : assert.fail(admission.outcome);
+}
+
+test("a decision that carries the binding of another call decides nothing", async () => {
+  const [seen, other] = [await waiting("run-seen", "team-d"), await waiting("run-next", "team-d")];
+  const { approval } = await call(person, getApproval, { id: seen });
+  const { binding } = approval;
+  for (const decided of [
+    call(person, approveCall, { id: other, binding }),
+    call(person, denyCall, { id: other, binding }),
+  ])
+    await assert.rejects(decided, (error) => {
+      assert.ok(isError(error, approveCall, "binding_mismatch"));
+      return error.data.expected !== binding;
+    });
+  const pending = await call(person, getApproval, { id: other });
+  assert.equal(pending.approval.state, "pending");
+  const approved = await call(person, approveCall, { id: seen, binding });
+  assert.equal(approved.approval.state, "approved");
+  await call(person, cancelApproval, { id: other });
+});
+
+test("who may see an approval is shown its call's context, and nobody else has the runner read it", async () => {
+  const id = await waiting("run-shown", "cli");
+  const read = () => call(person, getApproval, { id });
+  assert.equal((await read()).context, null, "no runner answers");
+  const context: CallContext = {
+    agent: "demo",
+    requester: "cli",
+    input: "do it",
+    modelText: "I write it down.",
+    calls: [],
+    earlierCalls: 0,
+  };
+  const asked: string[] = [];
+  const onFault = ({ error }: { error: unknown }) => assert.ifError(error);
+  const about = { name: "runner", version: "0.0.0", description: "has one run" };
+  const runs = serve(runnerBus, { ...about, onFault });
+  runs.handle(readCallContext, ({ runId, callId }) => {
+    asked.push(`${runId} ${callId}`);
+    return { context };
+  });
+  await runnerBus.flush();
+  assert.deepEqual((await read()).context, context);
+  const stranger = await world.connectAs("team-a");
+  await assert.rejects(call(stranger, getApproval, { id }), { code: "unknown_approval" });
+  const callId = "run-shown:1";
+  for (const bus of [stranger, person])
+    await assert.rejects(call(bus, readCallContext, { runId: "run-shown", callId }), {
+      code: "forbidden",
+    });
+  assert.deepEqual(asked, [`run-shown ${callId}`]);
+  await runs.drain();
+  await call(person, cancelApproval, { id });
+});
