@@ -422,6 +422,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "policy.versions": [{ method: "GET", path: "/policy/versions" }],
 
+  "policy.texts": [{ method: "GET", path: "/policy/texts" }],
+
   "policy.activate": [{ method: "POST", path: "/policy/activate" }],
 
   "policy.rollback": [{ method: "POST", path: "/policy/rollback" }],

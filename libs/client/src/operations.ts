@@ -2543,6 +2543,11 @@ export interface Operations {
     };
   };
 
+  "GET /policy/texts": {
+    request: {};
+    reply: { version: number; policyDigest: Digest; files: PolicyFiles };
+  };
+
   "POST /policy/activate": {
     request: {
       body?: { files?: PolicyFiles; version?: number; followFiles?: true; note?: string };

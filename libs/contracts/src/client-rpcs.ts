@@ -32,6 +32,7 @@ const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   policyBudgets.listStops,
   listTokenKeys,
   // The policy service looks at who may change it.
+  policyBundles.readPolicyTexts,
   policyBundles.activatePolicy,
   policyBundles.rollbackPolicy,
   policyBudgets.stopCalls,

@@ -109,6 +109,22 @@ export const listPolicyVersions = rpc({
   timeoutMs: 5_000,
 });
 
+/** Where a change of the rules begins: `version` is what `ifVersion` of the change has to name. */
+export const readPolicyTexts = rpc({
+  subject: "yard.rpc.{caller}.policy.texts",
+  summary: "Returns the files of the rules in force and of their tests; for policy admins.",
+  role: "admin",
+  request: z.strictObject({}),
+  reply: z.object({
+    /** Of the newest version; 0 when none was stored yet. */
+    version: z.int().nonnegative(),
+    policyDigest: Digest,
+    files: PolicyFiles,
+  }),
+  errors: { forbidden_admin: ForbiddenAdmin, store_unavailable: StoreUnavailable },
+  timeoutMs: 5_000,
+});
+
 /** Longer words of a rule are cut. */
 export const MAX_RULE_WORDS = 300;
 const RuleWords = z.string().max(MAX_RULE_WORDS);

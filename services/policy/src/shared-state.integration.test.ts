@@ -25,6 +25,7 @@ import {
 import {
   activatePolicy,
   listPolicyVersions,
+  readPolicyTexts,
   rollbackPolicy,
   whoCanCall,
 } from "@switchyard/contracts/policy-bundles";
@@ -91,6 +92,7 @@ const cli = client(await connectAs("cli"), {
   activatePolicy,
   rollbackPolicy,
   listPolicyVersions,
+  readPolicyTexts,
   explainPolicy,
   approveCall,
   whoCanCall,
@@ -98,7 +100,12 @@ const cli = client(await connectAs("cli"), {
   resumeCalls,
   listStops,
 });
-const teamA = client(await connectAs("team-a"), { activatePolicy, stopCalls, listStops });
+const teamA = client(await connectAs("team-a"), {
+  activatePolicy,
+  readPolicyTexts,
+  stopCalls,
+  listStops,
+});
 const broker = client(await connectAs("broker"), {
   checkPolicy,
   filterPolicy,
@@ -328,9 +335,8 @@ test("a stop by run id reaches a run whose id has no owner, and only its request
 
 test("an activated bundle is in force on every replica, whatever the files say, and can be rolled back", async () => {
   const files = [{ name: "closed.yaml", text: DENYING }];
-  await assert.rejects(teamA.activatePolicy({ files }), (error) =>
-    isError(error, activatePolicy, "forbidden_admin"),
-  );
+  for (const asked of [teamA.activatePolicy({ files }), teamA.readPolicyTexts({})])
+    await assert.rejects(asked, (error) => isError(error, activatePolicy, "forbidden_admin"));
   await assert.rejects(
     cli.activatePolicy({
       files: [
@@ -350,6 +356,9 @@ test("an activated bundle is in force on every replica, whatever the files say, 
   const { versions, followsFiles } = await cli.listPolicyVersions({});
   assert.equal(followsFiles, false);
   assert.deepEqual(versions[0], active);
+  const { version, policyDigest } = active;
+  const texts = await cli.readPolicyTexts({});
+  assert.deepEqual(texts, { version, policyDigest, files }, "not those of the changed file");
   // Twelve answers in a row may all be of one replica.
   const who = await until(async () => {
     const answer = await cli.whoCanCall({ tool: tool("get") });
@@ -368,4 +377,6 @@ test("an activated bundle is in force on every replica, whatever the files say, 
   const followed = await cli.activatePolicy({ followFiles: true });
   assert.equal(followed.active.source, "file");
   assert.equal((await cli.listPolicyVersions({})).followsFiles, true);
+  const { files: onDisk } = await cli.readPolicyTexts({});
+  assert.ok(onDisk.some(({ text }) => text.endsWith("# changed\n")));
 });

@@ -14,6 +14,7 @@ import {
 import {
   activatePolicy,
   listPolicyVersions,
+  readPolicyTexts,
   rollbackPolicy,
   versionActivated,
 } from "@switchyard/contracts/policy-bundles";
@@ -96,6 +97,7 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
       service.handle(activatePolicy, bundles.activate);
       service.handle(rollbackPolicy, bundles.rollback);
       service.handle(listPolicyVersions, bundles.versions);
+      service.handle(readPolicyTexts, bundles.texts);
       const stopping = createStopHandlers({
         ...{ stops, admins, now, runs: createRunRecords(redis) },
         async everywhere(stop) {

@@ -8,7 +8,11 @@ import {
   uploadAgents,
 } from "@switchyard/contracts/agent-store";
 import { listStops, resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
-import { activatePolicy, rollbackPolicy } from "@switchyard/contracts/policy-bundles";
+import {
+  activatePolicy,
+  readPolicyTexts,
+  rollbackPolicy,
+} from "@switchyard/contracts/policy-bundles";
 import {
   removeSkill,
   rollbackSkill,
@@ -62,6 +66,9 @@ export const installationRows: Rows = {
       },
     },
   ],
+  [readPolicyTexts.name]: forAdmins("the files of the rules", ({ teamB }) =>
+    call(teamB, readPolicyTexts, {}),
+  ),
   [activatePolicy.name]: forAdmins("rules of its own", ({ teamB }) =>
     call(teamB, activatePolicy, { version: 1 }),
   ),

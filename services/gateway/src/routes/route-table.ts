@@ -235,6 +235,7 @@ export const routes: readonly Route[] = [
   post("/policy/who-can", bundles.whoCanCall),
   get("/policy/rules", bundles.listPolicyRules),
   get("/policy/versions", bundles.listPolicyVersions, { version: "versions.0.version" }),
+  get("/policy/texts", bundles.readPolicyTexts, { version: "version" }),
   post("/policy/activate", bundles.activatePolicy, { ...ACTIVE, bodyLimit: 4 * 1024 * 1024 }),
   post("/policy/rollback", bundles.rollbackPolicy, ACTIVE),
   get("/policy/stops", budgets.listStops),

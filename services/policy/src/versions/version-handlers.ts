@@ -5,6 +5,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import {
   activatePolicy,
   type listPolicyVersions,
+  type readPolicyTexts,
   MAX_REFUSED_LINES,
   type rollbackPolicy,
   type PolicyVersion,
@@ -15,12 +16,13 @@ import type { PolicyFile } from "./policy-file.ts";
 import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
 import { splitTexts, type PolicyTexts } from "./validate.ts";
 import { MAX_CHANGES, type Validator } from "./validator.ts";
-import { VersionChanged, type VersionStore } from "./version-store.ts";
+import { filesOf, VersionChanged, type VersionStore } from "./version-store.ts";
 
 export interface VersionHandlers {
   readonly activate: Handler<typeof activatePolicy>;
   readonly rollback: Handler<typeof rollbackPolicy>;
   readonly versions: Handler<typeof listPolicyVersions>;
+  readonly texts: Handler<typeof readPolicyTexts>;
 }
 
 const fail = failuresOf(activatePolicy.errors);
@@ -117,6 +119,16 @@ export function createVersionHandlers(parts: {
         filesRefused: refusalOf(file),
         versions: (await store.list()).map(publicOf),
       })),
+
+    texts: (_, context) =>
+      orUnavailable(async () => {
+        checkAdmin(admins, context);
+        const { version } = await store.active();
+        const newest = await store.read(version);
+        if (newest !== null)
+          return { version, policyDigest: newest.policyDigest, files: newest.files };
+        return { version: 0, policyDigest: file.current.digest, files: filesOf(file.texts) };
+      }),
   };
 }
 
