@@ -772,6 +772,13 @@ export type Risk = "low" | "medium" | "high";
 
 export type RuleMismatch = { part: string; expected: string; got: string };
 
+export type RunAuthority = {
+  roles: string[];
+  approval?: ApprovalTier;
+  context: RunOrigin;
+  toolLayers: string[][];
+};
+
 export type RunChild = {
   runId: RunId;
   callId: string;
@@ -827,6 +834,7 @@ export type RunDetail = {
   children?: RunChild[];
   forkedFrom?: { runId: RunId; fromStep: number };
   session?: { sessionId: SessionId; key: SessionKey };
+  authority?: RunAuthority;
 };
 
 export type RunFailure = { code: string; message: string };
@@ -864,6 +872,16 @@ export type RunLimits = {
   maxRepeatedCalls?: number;
   timeoutMs?: number;
   onLimit?: OnLimit;
+};
+
+export type RunOrigin = {
+  channel?: SessionRef;
+  group?: SessionRef;
+  owner?: boolean;
+  session?: SessionRef;
+  model?: ModelName;
+  replayed?: true;
+  dictatedBy?: string;
 };
 
 export type RunStatus = "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "dead";
@@ -1410,6 +1428,12 @@ export type UserSession = {
 };
 
 export type UserSessionId = string;
+
+export type VersionReview = {
+  files: { path: string; sizeBytes: number; text: string | null }[];
+  scan: ScanReport | null;
+  withheld: WithheldReason | null;
+};
 
 export type WaitReason = "approval" | "child" | "question" | "timer" | "limit" | "stopped";
 
@@ -2289,9 +2313,10 @@ export interface Operations {
   };
 
   "GET /skills/{name}": {
-    request: { path: { name: string }; query?: { digest?: Digest } };
+    request: { path: { name: string }; query?: { digest?: Digest; version?: Digest } };
     reply: {
       skill: Skill;
+      review?: VersionReview;
       variables?: string[];
       conformance?: Conformance[];
       dependencies?: SkillDependencies | null;
@@ -2445,8 +2470,13 @@ export interface Operations {
   };
 
   "GET /agents/{name}": {
-    request: { path: { name: string }; query?: { digest?: Digest } };
-    reply: { agent: AgentDefinition; provenance?: Provenance; keepForMs?: KeepForMs };
+    request: { path: { name: string }; query?: { digest?: Digest; version?: Digest } };
+    reply: {
+      agent: AgentDefinition;
+      review?: VersionReview;
+      provenance?: Provenance;
+      keepForMs?: KeepForMs;
+    };
   };
 
   "DELETE /agents/{name}": {

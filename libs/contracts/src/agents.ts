@@ -6,6 +6,7 @@ import { KeepForMs, Provenance, storeUnavailable, unknownName } from "./definiti
 import { AgentName, Digest, ModelName, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { MAX_ROLES, RoleName } from "./run-token.ts";
+import { VersionReview } from "./skill-scan.ts";
 import { Diagnostic } from "./skills.ts";
 import { ThinkingLevel } from "./thinking.ts";
 
@@ -88,9 +89,16 @@ export const getAgent = rpc({
   subject: "yard.rpc.{caller}.agents.get",
   summary: "Returns one agent definition, by name or by the digest a run is pinned to.",
   role: "viewer",
-  request: z.strictObject({ name: AgentName, digest: Digest.optional() }),
+  request: z.strictObject({
+    name: AgentName,
+    digest: Digest.optional(),
+    /** In place of `digest`: a stored version, listed or not. */
+    version: Digest.optional(),
+  }),
   reply: z.object({
     agent: AgentDefinition,
+    /** With `version`. */
+    review: VersionReview.optional(),
     /** Of a version that a client sent: where it came from. */
     provenance: Provenance.optional(),
     keepForMs: KeepForMs.optional(),

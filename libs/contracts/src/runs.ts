@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ApprovalTier } from "./approval-tier.ts";
 import { command, rpc } from "./define.ts";
 import {
   AgentName,
@@ -12,7 +13,8 @@ import {
 } from "./ids.ts";
 import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { Recording } from "./recording.ts";
-import { SaidOrigin } from "./run-context.ts";
+import { RunOrigin, SaidOrigin } from "./run-context.ts";
+import { RoleName } from "./run-token.ts";
 import { RunWait, WaitReason } from "./run-waits.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
@@ -187,6 +189,17 @@ export type MemoryInPrompt = z.infer<typeof MemoryInPrompt>;
 export const UnavailableServer = z.object({ server: ServerId, reason: z.string() });
 export type UnavailableServer = z.infer<typeof UnavailableServer>;
 
+/** What the token of a run says beside its agent and requester, so that `policy.explain` can be asked about its calls. */
+export const RunAuthority = z.object({
+  roles: z.array(RoleName),
+  /** The least that each call asks of people; missing: the rules alone say it. */
+  approval: ApprovalTier.optional(),
+  /** Without the runs above it, whose tools and limits count for its calls, too. */
+  context: RunOrigin,
+  toolLayers: z.array(z.array(z.string())),
+});
+export type RunAuthority = z.infer<typeof RunAuthority>;
+
 export const RunDetail = RunSummary.extend({
   input: RunInput,
   output: z.string().nullable(),
@@ -218,6 +231,8 @@ export const RunDetail = RunSummary.extend({
   forkedFrom: z.object({ runId: RunId, fromStep: z.int().positive() }).optional(),
   /** The conversation that it belongs to. */
   session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
+  /** Missing from runners of earlier versions. */
+  authority: RunAuthority.optional(),
 });
 export type RunDetail = z.infer<typeof RunDetail>;
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { WithheldReason } from "./definition-store.ts";
 import { Digest, Timestamp } from "./ids.ts";
 
 /** The entries of the OWASP Agentic Skills Top 10. */
@@ -125,3 +126,24 @@ export const ScanReport = z.object({
   bytes: z.int().nonnegative(),
 });
 export type ScanReport = z.infer<typeof ScanReport>;
+
+/**
+ * What a person looks at before they trust a version; it is in the reply when the version was asked for by its id, also
+ * when that version is withheld.
+ */
+export const VersionReview = z.object({
+  /** The skill's own file first; characters that cannot be seen are written as `\u{…}`. */
+  files: z.array(
+    z.object({
+      path: z.string(),
+      sizeBytes: z.int().nonnegative(),
+      /** Null for what is no text, and for what is beyond 256 KiB of all files together. */
+      text: z.string().nullable(),
+    }),
+  ),
+  /** Null when the version was never scanned. */
+  scan: ScanReport.nullable(),
+  /** Null when it is not withheld. */
+  withheld: WithheldReason.nullable(),
+});
+export type VersionReview = z.infer<typeof VersionReview>;

@@ -4,6 +4,7 @@ import { storeUnavailable, unknownName } from "./definition-store.ts";
 import { Digest, RunId, SkillName, Timestamp } from "./ids.ts";
 import { Plan } from "./plan.ts";
 import { SkillRecord } from "./skill-record.ts";
+import { VersionReview } from "./skill-scan.ts";
 
 /** Something an importer has to say about a file: where it is, what is wrong, what to do. */
 export const Diagnostic = z.object({
@@ -210,9 +211,16 @@ export const getSkill = rpc({
   subject: "yard.rpc.{caller}.skills.get",
   summary: "Returns one skill with its body.",
   role: "viewer",
-  request: z.strictObject({ name: SkillName, digest: Digest.optional() }),
+  request: z.strictObject({
+    name: SkillName,
+    digest: Digest.optional(),
+    /** In place of `digest`: a stored version, listed or not. */
+    version: Digest.optional(),
+  }),
   reply: z.object({
     skill: Skill,
+    /** With `version`. */
+    review: VersionReview.optional(),
     /** The placeholders of the body, such as `ARGUMENTS[0]`; see `skills.render`. */
     variables: z.array(z.string()).optional(),
     /** Missing for a version that was stored before files were judged. */

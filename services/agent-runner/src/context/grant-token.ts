@@ -1,7 +1,7 @@
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import type { RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
+import type { SaidOrigin } from "@switchyard/contracts/run-context";
 import type { JournalEntry } from "../core/journal-entry.ts";
-import { dictationOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
+import { originOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { Peers } from "../peers/peers.ts";
@@ -83,14 +83,4 @@ export async function grantToken(
       throw new Error(`run ${runId} works for run ${parentId}, whose journal is gone`);
     return (await grantToken(granteeOf(replay(entries)), { heldRun: runId, ...same })).token;
   }
-}
-
-/** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
-function originOf({ origin, session, model, ...more }: Grantee): RunOrigin {
-  return {
-    ...origin,
-    ...(session === undefined ? {} : { session: session.sessionId }),
-    model,
-    ...dictationOf(more),
-  };
 }

@@ -1,8 +1,15 @@
-import { DeadRun, RunSummary, type RunDetail, type RunStatus } from "@switchyard/contracts/runs";
+import {
+  DeadRun,
+  RunSummary,
+  type RunAuthority,
+  type RunDetail,
+  type RunStatus,
+} from "@switchyard/contracts/runs";
 import { RunWait, type WaitReason } from "@switchyard/contracts/run-waits";
 import { z } from "zod";
 import { waitsOf } from "./waits-of.ts";
 import type { RunState } from "./run-state.ts";
+import { originOf } from "./started-entry.ts";
 
 /**
  * A run as it is listed. The columns lie beside the journal so that a list need not replay runs;
@@ -119,6 +126,17 @@ export function detailOf(
     ...(suspended !== null && statusOf(state) === "running" ? { suspended } : {}),
     ...kinOf(state),
     ...(started.session === undefined ? {} : { session: started.session }),
+    authority: authorityOf(state),
+  };
+}
+
+function authorityOf({ started, toolLayers, model }: RunState): RunAuthority {
+  const { roles = [], approval } = started;
+  return {
+    roles,
+    ...(approval === undefined ? {} : { approval }),
+    context: originOf({ ...started, model }),
+    toolLayers: toolLayers.map((layer) => [...layer]),
   };
 }
 

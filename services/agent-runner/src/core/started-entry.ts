@@ -10,7 +10,7 @@ import {
   Timestamp,
 } from "@switchyard/contracts/ids";
 import { Plan } from "@switchyard/contracts/plan";
-import { SaidOrigin } from "@switchyard/contracts/run-context";
+import { type RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
 import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { Recording } from "@switchyard/contracts/recording";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
@@ -134,5 +134,22 @@ export function dictationOf({
   return {
     ...(replay === undefined && started.replayed === undefined ? {} : { replayed: true }),
     ...(dictatedBy === undefined ? {} : { dictatedBy }),
+  };
+}
+
+/** What originOf needs of a run. */
+interface Originating extends Dictation, Pick<StartedEntry, "origin" | "replay" | "requester"> {
+  readonly session?: { readonly sessionId: string } | undefined;
+  /** What the run thinks with. */
+  readonly model: string;
+}
+
+/** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
+export function originOf({ origin, session, model, ...more }: Originating): RunOrigin {
+  return {
+    ...origin,
+    ...(session === undefined ? {} : { session: session.sessionId }),
+    model,
+    ...dictationOf(more),
   };
 }

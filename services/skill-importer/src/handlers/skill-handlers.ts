@@ -11,6 +11,7 @@ import {
 } from "@switchyard/contracts/skills";
 import { withGrantedRoles, type GrantedRole } from "../agents/granted-roles.ts";
 import { refusals } from "../catalogue/refusals.ts";
+import { reviewVersion } from "../catalogue/review-version.ts";
 import { checkSkills as check } from "../imports/check-skills.ts";
 import type { Importer } from "../imports/importer.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
@@ -32,7 +33,7 @@ export interface HandlerParts {
   readonly admins: readonly string[];
   /** Bytes of one skill that go into a prompt. */
   readonly maxPromptBytes: number;
-  readonly versions: Pick<VersionStore, "record">;
+  readonly versions: Pick<VersionStore, "record" | "report" | "file">;
   readonly analyzer: Analyzer;
   /** What agents may be that clients send. */
   readonly grantedRoles: readonly GrantedRole[];
@@ -63,12 +64,15 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
     return { skills: skills.map((entry) => entry.summary) };
   });
 
-  service.handle(getSkill, async ({ name, digest }) => {
+  service.handle(getSkill, async ({ name, version, digest = version }) => {
     const stored = await store.read("skill", name, digest);
     if (stored === null) throw refusals("skill").unknown(name, await store.list("skill"), digest);
     const { skill, conformance, metadata } = stored;
     return {
       skill,
+      ...(version !== undefined && {
+        review: await reviewVersion(parts, { kind: "skill", name, version }),
+      }),
       variables: extractVariables(skill.body, skill.arguments),
       dependencies: await dependenciesOf(metadata),
       ...(conformance === undefined ? {} : { conformance }),
@@ -120,7 +124,7 @@ function serveAgents(
     return { agents: agents.map((entry) => entry.summary) };
   });
 
-  service.handle(getAgent, async ({ name, digest }) => {
+  service.handle(getAgent, async ({ name, version, digest = version }) => {
     // A version by its digest never changes, and needs no promise.
     const keepForMs = digest === undefined ? await store.promise() : null;
     const agent = await store.read("agent", name, digest);
@@ -129,6 +133,9 @@ function serveAgents(
       agent.source === "imported" ? await versions.record("agent", name, agent.digest) : null;
     return {
       agent: withGrantedRoles(agent, record?.provenance ?? null, grantedRoles),
+      ...(version !== undefined && {
+        review: await reviewVersion({ store, versions }, { kind: "agent", name, version }),
+      }),
       ...(record === null ? {} : { provenance: record.provenance }),
       ...(keepForMs === null ? {} : { keepForMs }),
     };

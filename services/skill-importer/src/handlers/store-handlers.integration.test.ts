@@ -184,6 +184,11 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     const [waiting] = (await call(cli, listWithheld, {})).withheld;
     assert(waiting !== undefined);
     const { version } = waiting;
+    const shown = await call(cli, getSkill, { name: "sly", version });
+    assert.equal(shown.review?.withheld, "blocked");
+    assert.equal(shown.review.scan?.verdict, "blocked");
+    assert.ok(shown.review.scan.findings.some(({ blocks, file }) => blocks && file === "SKILL.md"));
+    assert.match(shown.review.files[0]?.text ?? "", /^---\nname: sly[^]*Hello\\u\{e0041\} there\./);
     await assert.rejects(call(cli, renderSkill, { name: "sly", digest: version }), (error) =>
       isError(error, renderSkill, "unknown_skill"),
     );
@@ -196,6 +201,9 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     const reason = "we wrote it ourselves";
     assert.equal((await call(cli, trustSkill, { name: "sly", version, reason })).was, "blocked");
     assert.deepEqual(await listed(world), ["sly"]);
+    const trusted = await call(cli, getSkill, { name: "sly", version });
+    assert.equal(trusted.review?.withheld, null);
+    assert.equal((await call(cli, getSkill, { name: "sly" })).review, undefined);
     const changed = sent("x/sly", `---\nname: sly\n---\nAnother${HIDDEN} text.`);
     assert.equal((await upload(world, [changed])).skills[0]?.withheld, "blocked");
     assert.match((await call(cli, renderSkill, { name: "sly" })).text, /Hello/);
@@ -286,6 +294,12 @@ test("lists what a found project brings only when somebody trusts it [B24, D53, 
     ["agent helper untrusted", "skill greet untrusted"],
   );
   for (const { kind, name, version } of withheld) {
+    const about = { name, version };
+    const { review } = await (kind === "skill"
+      ? call(cli, getSkill, about)
+      : call(cli, getAgent, about));
+    assert.equal(review?.withheld, "untrusted");
+    assert.match(review.files[0]?.text ?? "", kind === "skill" ? /Hello\./ : /You help\./);
     await call(cli, trustSkill, { kind, name, version });
   }
   assert.deepEqual(await listed(world), ["greet"]);
