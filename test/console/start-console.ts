@@ -68,6 +68,9 @@ export async function startConsole(executable: string, project = "test/console/p
     const { page, faults } = await watchedPage(context);
     page.setDefaultTimeout(20_000);
     await page.goto(`${at}/#token=${options.token ?? token}`);
+    // A key is taken only when the person says so.
+    if (options.token !== undefined && options.token !== token)
+      await page.getByRole("button", { name: "Sign in with it" }).click();
     await page.getByTestId("page").waitFor();
     const go = async (path: string): Promise<void> => {
       await page.goto(`${at}${path}`);

@@ -5,6 +5,7 @@ import { startLive } from "./core/live.ts";
 import { startRouter } from "./core/router.ts";
 import { openSession } from "./core/session.ts";
 import { applyTheme } from "./core/theme.ts";
+import { ask } from "./ui/dialog.tsx";
 
 applyTheme();
 startClock();
@@ -12,4 +13,21 @@ startRouter();
 startLive();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
-await openSession();
+// Such a link in the address bar of this page only changes its fragment.
+addEventListener("hashchange", () => location.hash.includes("token=") && location.reload());
+await openSession(isLinkWanted);
+
+/** Asks whether the credential of the address is to be used: it may be somebody else's. */
+async function isLinkWanted(signedInAs: string): Promise<boolean> {
+  const now =
+    signedInAs === ""
+      ? "Whoever sent you the link sees what you do with it."
+      : `You are signed in as ${signedInAs}. With it you would be somebody else.`;
+  const answer = await ask({
+    title: "Sign in with the credential of this link?",
+    text: `The link that you opened has a credential in it. ${now}`,
+    action: "Sign in with it",
+    isDangerous: true,
+  });
+  return answer !== null;
+}

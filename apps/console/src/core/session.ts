@@ -19,7 +19,7 @@ export const session = signal<SessionState>({ phase: "checking" });
 
 /** What `GET /auth/session` answers. */
 interface AuthSession {
-  readonly user: object | null;
+  readonly user: { readonly credential: string } | null;
   /** Null while nobody is signed in. */
   readonly csrfToken: string | null;
   readonly signIn: readonly string[];
@@ -53,11 +53,26 @@ export function callerName(): string {
   return state.phase === "signed-in" ? state.me.caller : "";
 }
 
-/** At the start: with the token in the address, which is taken out of it, or with the cookie from before. */
-export async function openSession(): Promise<void> {
+/** How the tokens begin with which `yard dev` signs in the person of a laptop. */
+const LAPTOP_TOKEN = "yd_";
+/** What such a session is called that was opened with one. */
+const LAPTOP_CREDENTIAL = "laptop";
+
+/**
+ * At the start: with the cookie from before, else with the token in the address, which is taken out of it. Anybody can send a
+ * person a link with a credential of their own; so only the token of `yard dev` is taken unasked, and only while nobody is signed in.
+ */
+export async function openSession(
+  isWanted: (signedInAs: string) => Promise<boolean>,
+): Promise<void> {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (token !== null) history.replaceState(null, "", `${location.pathname}${location.search}`);
-  await (token === null ? resumeSession() : signIn(token));
+  const resumed = await resumeSession();
+  if (token === null) return;
+  const isOfLaptop = token.startsWith(LAPTOP_TOKEN);
+  if (isOfLaptop && resumed?.user?.credential === LAPTOP_CREDENTIAL) return;
+  const isUnasked = isOfLaptop && resumed?.user === null;
+  if (isUnasked || (await isWanted(callerName()))) await signIn(token);
 }
 
 /** Exchanges a credential for a session of the browser; what goes wrong stands in `session`. */
@@ -80,11 +95,12 @@ export async function signOut(): Promise<void> {
   session.value = { phase: "signed-out", ways, problem: null };
 }
 
-async function resumeSession(): Promise<void> {
-  await enter(() => auth("/auth/session", {}));
+function resumeSession(): Promise<AuthSession | null> {
+  return enter(() => auth("/auth/session", {}));
 }
 
-async function enter(ask: () => Promise<AuthSession>): Promise<void> {
+/** Null when it is not known who is signed in. */
+async function enter(ask: () => Promise<AuthSession>): Promise<AuthSession | null> {
   try {
     const answer = await ask();
     csrfToken = answer.csrfToken ?? "";
@@ -93,8 +109,10 @@ async function enter(ask: () => Promise<AuthSession>): Promise<void> {
       answer.user === null
         ? { phase: "signed-out", ways, problem: null }
         : { phase: "signed-in", me: await client.request("GET /me") };
+    return answer;
   } catch (error) {
     session.value = { phase: "signed-out", ways, problem: problemOf(error) };
+    return null;
   }
 }
 
