@@ -69,6 +69,10 @@ async function film(): Promise<string> {
   await page.getByTestId("approval-detail").getByText('"path": "notes.md"').waitFor();
   await shots.take(1_800);
   await page.getByTestId("approve").click();
+  const yes = page.getByTestId("confirm").getByRole("button", { name: /^Approve / });
+  await yes.click({ trial: true });
+  await shots.take(700);
+  await yes.click();
   await page.getByTestId("toast").waitFor();
   await page.getByTestId("toast").getByRole("button").click();
   await page.goBack();

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns, keepDeadCommand } from "./archived-runs.ts";
 import { busyRunner } from "./busy-runner.ts";
+import { confirmApproval } from "./approve.ts";
 import { axeViolations } from "./chromium.ts";
 import { skip, there } from "./console-world.ts";
 
@@ -27,6 +28,7 @@ test(
     await approver.page.getByTestId("approval-detail").getByText("careful for cli").waitFor();
     await approver.page.getByLabel("Why you approve it").fill("I know this file");
     await approver.page.getByTestId("approve").click();
+    await confirmApproval(approver.page);
     await approver.page.getByTestId("toast").getByText("Approved").waitFor();
     await status(page, "succeeded").waitFor();
     const said = page.getByTestId("run-approvals");

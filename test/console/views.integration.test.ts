@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns } from "./archived-runs.ts";
 import { axeViolations } from "./chromium.ts";
+import { approveByKey, decidable, noCallWaits, statesOf } from "./approve.ts";
 import { skip, there } from "./console-world.ts";
 
 const ROUTES = [
@@ -133,26 +134,141 @@ for (const theme of ["light", "dark"] as const)
 const started = async (agent: string, input: string): Promise<string> =>
   String((await there().send("/runs", { agent, input }))["runId"]);
 
+/** Starts runs whose first call waits, one after the other. */
+async function waitingCalls(agent: string, inputs: readonly string[]) {
+  const runIds: string[] = [];
+  for (const input of inputs) {
+    runIds.push(await started(agent, input));
+    await until(async () => (await statesOf(runIds)).at(-1) === "pending");
+  }
+  return runIds;
+}
+
+test(
+  "a call that is opened stays opened when a riskier one comes, which is announced",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await noCallWaits();
+    const [opened = ""] = await waitingCalls("measurer", ["opened.md"]);
+    await go("/approvals");
+    const detail = page.getByTestId("approval-detail");
+    await detail.getByText('"path": "opened.md"').waitFor();
+    await page.locator('[data-testid="live"][data-status="live"]').waitFor();
+    const [riskier = "", another = ""] = await waitingCalls("careful", ["risky.md", "b.md"]);
+    const news = page.getByTestId("new-approvals");
+    await news.getByText("2 new").waitFor();
+    assert.match(await detail.innerText(), /opened\.md/);
+    assert.match(await page.getByTestId("approval").first().innerText(), /measurer/);
+    assert.deepEqual(await axeViolations(page), []);
+    await decidable(page);
+    await page.keyboard.press("a");
+    await page.getByTestId("toast").getByText("Approved").waitFor();
+    const all = [opened, riskier, another];
+    await until(async () => (await statesOf(all))[0] !== "pending");
+    assert.deepEqual((await statesOf(all)).slice(1), ["pending", "pending"]);
+    await detail.getByText("risky.md").first().waitFor();
+    await news.getByText("1 new").click();
+    await detail.getByText('"path": "b.md"').waitFor();
+    await news.getByRole("button").waitFor({ state: "detached" });
+    assert.deepEqual((await statesOf(all)).slice(1), ["pending", "pending"]);
+  },
+);
+
+test(
+  "a key decides about a call that was in sight, once for each press, and not where letters are off",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await noCallWaits();
+    const runIds = await waitingCalls("measurer", ["one.md", "two.md", "three.md"]);
+    const held = Promise.withResolvers<undefined>();
+    await page.route("**/approvals/apr-*", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await go("/approvals");
+    await page.locator('[data-testid="approval"][aria-pressed="true"]').waitFor();
+    await page.keyboard.press("a"); // its arguments are not there yet
+    held.resolve(undefined);
+    const detail = page.getByTestId("approval-detail");
+    await detail.getByText('"path": "one.md"').waitFor();
+    assert.equal(await page.getByTestId("approve").isDisabled(), true, "nobody has read it yet");
+    await page.keyboard.press("a");
+    await decidable(page);
+    assert.deepEqual(await statesOf(runIds), ["pending", "pending", "pending"]);
+
+    await page.keyboard.down("a");
+    await detail.getByText('"path": "two.md"').waitFor();
+    let repeats = 0;
+    await until(async () => {
+      await page.keyboard.down("a"); // as a keyboard repeats it
+      repeats += (await page.locator('[data-testid="deny"]:enabled').count()) > 0 ? 1 : 0;
+      return repeats > 20;
+    });
+    await page.keyboard.up("a");
+    assert.deepEqual((await statesOf(runIds)).slice(1), ["pending", "pending"]);
+
+    await page.getByTestId("shortcuts").uncheck();
+    await page.reload();
+    await detail.getByText('"path": "two.md"').waitFor();
+    await decidable(page);
+    for (const key of ["a", "j", "d"]) await page.keyboard.press(key);
+    assert.match(await detail.innerText(), /two\.md/);
+    assert.equal(await page.getByTestId("confirm").count(), 0);
+    assert.deepEqual((await statesOf(runIds)).slice(1), ["pending", "pending"]);
+    await page.getByTestId("shortcuts").check();
+    await page.keyboard.press("a");
+    await until(async () => (await statesOf(runIds))[1] !== "pending");
+    await noCallWaits();
+  },
+);
+
+test(
+  "a call of high risk is approved after a question that names the tool, its server and its arguments",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await noCallWaits();
+    const runIds = await waitingCalls("careful", ["notes.md"]);
+    await go("/approvals");
+    await decidable(page);
+    await page.getByTestId("approve").focus();
+    for (let repeats = 0; repeats < 30; repeats += 1) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    const question = page.getByTestId("confirm");
+    assert.match(
+      await question.innerText(),
+      /careful for cli calls get_file_info of the MCP server files with:[\s\S]*"path": "notes\.md"/,
+    );
+    const yes = question.getByRole("button", { name: "Approve get_file_info" });
+    await question.locator("button.danger:enabled").waitFor();
+    for (let repeats = 0; repeats < 5; repeats += 1) await page.keyboard.down("Enter");
+    assert.deepEqual(await axeViolations(page), []);
+    assert.deepEqual(await statesOf(runIds), ["pending"], "Enter, held down, does nothing");
+    await page.keyboard.up("Enter");
+    await page.keyboard.press("Escape");
+    await question.waitFor({ state: "detached" });
+    await decidable(page);
+    await page.keyboard.press("a");
+    await yes.click();
+    await page.getByTestId("toast").getByText("Approved").waitFor();
+  },
+);
+
 test(
   "calls that wait are gone through by keys, compared with the last approved one, and approved for a session",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
+    await noCallWaits();
     await go("/approvals");
     await page.getByTestId("loading").first().waitFor({ state: "detached" });
     const detail = page.getByTestId("approval-detail");
     const waiting = page.getByTestId("approval");
-    await until(async () => {
-      const before = await waiting.count();
-      if (before === 0) return true;
-      await page.keyboard.press("d");
-      await page.getByRole("button", { name: "Deny the call" }).click();
-      await until(async () => (await waiting.count()) < before);
-      return false;
-    });
     await started("careful", "notes.md");
     await detail.getByText('"path": "notes.md"').waitFor();
-    await page.keyboard.press("a");
+    await approveByKey(page);
     await detail.waitFor({ state: "detached" });
     await started("careful", "other.md");
     await detail.getByText("Other than in the last approved call").waitFor();
@@ -164,7 +280,7 @@ test(
     await page.keyboard.press("k");
     await detail.getByText('"path": "other.md"').waitFor();
     for (let left = 2; left > 0; left -= 1) {
-      await page.keyboard.press("a");
+      await approveByKey(page);
       await until(async () => (await page.getByTestId("approval").count()) < left);
     }
     const runId = await started("measurer", "notes.md");

@@ -3,12 +3,14 @@ import { App } from "./app.tsx";
 import { startClock } from "./core/clock.ts";
 import { startLive } from "./core/live.ts";
 import { startRouter } from "./core/router.ts";
+import { ignoreHeldEnter } from "./core/shortcuts.ts";
 import { openSession } from "./core/session.ts";
 import { applyTheme } from "./core/theme.ts";
 import { ask } from "./ui/dialog.tsx";
 
 applyTheme();
 startClock();
+ignoreHeldEnter();
 startRouter();
 startLive();
 const root = document.getElementById("app");

@@ -44,7 +44,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
       about={
         isAnswered && (
           <>
-            <Status is={status} /> <Id value={runId} />
+            {isKnown && <Status is={status} />} <Id value={runId} />
           </>
         )
       }
@@ -60,10 +60,11 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
           data-testid="problem"
           data-status={saidCode("problem", "unknown_run")}
         >
-          <strong>Nobody has heard of this run yet</strong>
+          <strong>There is no run of this id that you may see</strong>
           <p>
-            It waits in the queue, or there is none of this id that you may see. The page goes on by
-            itself when the run begins.
+            If it was just started, it waits in the queue, and the page shows it when it begins. A
+            run is seen by who started it; who decides about one of its calls sees what led to the
+            call beside it, under <a href="/approvals">Approvals</a>.
           </p>
         </div>
       )}

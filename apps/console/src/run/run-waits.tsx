@@ -2,13 +2,19 @@ import type { RunDetail, RunWait } from "@switchyard/client/operations";
 import { textsOf } from "../core/form.ts";
 import { act } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
+import { Loading } from "../ui/resource-view.tsx";
 import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
+import { useSeen } from "../core/seen.ts";
+import { AnswerQuestion } from "./answer-question.tsx";
 import { isBehind, limitWord, waitText, type StorySoFar } from "./run-story.ts";
 
 /** What the run waits for, with the way to end the wait. */
 export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
-  const waits = isBehind(story, run) ? (run.waits ?? []) : story.waits;
+  const whole = new Map((run.waits ?? []).map((wait) => [wait.callId, wait]));
+  const waits = isBehind(story, run)
+    ? (run.waits ?? [])
+    : story.waits.map((wait) => whole.get(wait.callId) ?? wait);
   return (
     <>
       {waits.map((wait) => (
@@ -18,7 +24,7 @@ export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) 
           data-testid="wait"
           data-status={said("wait", wait.reason)}
         >
-          <strong>Waits for {waitText(wait)}</strong>
+          <strong>Waits for {wait.reason === "question" ? "an answer" : waitText(wait)}</strong>
           {wait.until !== null && (
             <p>
               Goes on by itself <Time at={wait.until} />.
@@ -55,41 +61,20 @@ function WaitBody({ run, wait }: { run: RunDetail; wait: RunWait }) {
         Go to the child run
       </a>
     );
-  if (reason === "question") return <Answer run={run} wait={wait} />;
+  if (reason === "question") return <Question key={wait.callId} run={run} wait={wait} />;
   return reason === "limit" ? <RaiseLimit run={run} wait={wait} /> : null;
 }
 
-function Answer({ run, wait }: { run: RunDetail; wait: RunWait }) {
-  if (!may("POST /runs/{runId}/answers")) return <p>Somebody with the role operator can answer.</p>;
-  const answer = async (given: string): Promise<void> => {
-    const value: unknown = wait.schema === undefined ? given : parsed(given);
-    const body = { callId: wait.callId, answer: value as string };
-    await act("Answered", () =>
-      client.request("POST /runs/{runId}/answers", { path: { runId: run.runId }, body }),
-    );
-  };
-  const options = wait.options ?? [];
-  if (options.length > 0)
-    return (
-      <div class="actions">
-        {options.map((option) => (
-          <button key={option} type="button" class="button" onClick={() => void answer(option)}>
-            {option}
-          </button>
-        ))}
-      </div>
-    );
-  const submit = (event: SubmitEvent): void => {
-    void answer(textsOf(event)("answer"));
-  };
+function Question({ run, wait }: { run: RunDetail; wait: RunWait }) {
+  const { callId, question, options = [], schema } = wait;
+  const isSeen = useSeen(question === undefined ? "" : callId);
+  // The event that a run waits does not have the text; the run itself has it, and is read in a moment.
+  if (question === undefined) return <Loading />;
   return (
-    <form class="inline" onSubmit={submit} data-testid="answer">
-      <label class="field">
-        <span>{wait.schema === undefined ? "Answer" : "Answer, as JSON"}</span>
-        <input name="answer" required />
-      </label>
-      <button class="button primary">Answer</button>
-    </form>
+    <>
+      <p class="text">{question}</p>
+      <AnswerQuestion runId={run.runId} {...{ callId, options, schema, isSeen }} />
+    </>
   );
 }
 
@@ -124,12 +109,4 @@ function RaiseLimit({ run, wait }: { run: RunDetail; wait: RunWait }) {
       <button class="button primary">Raise and go on</button>
     </form>
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
 }

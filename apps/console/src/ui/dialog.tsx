@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
+import { useSeen } from "../core/seen.ts";
 
 /** A modal dialog; the browser keeps the focus in it and gives it back. */
 export function Dialog(props: {
@@ -46,6 +47,8 @@ export function Dialog(props: {
 interface Question {
   readonly title: string;
   readonly text: ComponentChildren;
+  /** Foreign text that it is about, such as arguments; shown as it is. */
+  readonly details?: string;
   readonly action: string;
   readonly isDangerous?: boolean;
   /** Asks for a text, too. */
@@ -70,15 +73,30 @@ export function ask(question: Question): Promise<string | null> {
 /** Where questions of `ask` are shown. */
 export function QuestionHost() {
   const question = asked.value;
-  if (question === null) return null;
-  const { title, text, action, isDangerous, input, answer } = question;
+  return question === null ? null : <QuestionDialog key={question.title} {...question} />;
+}
+
+function QuestionDialog(question: NonNullable<typeof asked.value>) {
+  const { title, text, details, action, isDangerous, input, answer } = question;
+  // The second click of a double click was not meant for what has just come under the pointer.
+  const isSeen = useSeen(title);
   const submit = (event: SubmitEvent): void => {
     answer(textsOf(event)("text"));
   };
   return (
-    <Dialog title={title} onClose={() => answer(null)} testId="confirm">
+    <Dialog
+      title={title}
+      onClose={() => answer(null)}
+      testId="confirm"
+      {...(details !== undefined && { size: "wide" })}
+    >
       <form onSubmit={submit}>
         <p>{text}</p>
+        {details !== undefined && (
+          <pre class="text" tabIndex={0}>
+            {details}
+          </pre>
+        )}
         {input !== undefined && (
           <label class="field">
             <span>{input.label}</span>
@@ -93,7 +111,12 @@ export function QuestionHost() {
           <button type="button" class="button" onClick={() => answer(null)}>
             Keep as it is
           </button>
-          <button class={`button ${isDangerous === true ? "danger" : "primary"}`}>{action}</button>
+          <button
+            class={`button ${isDangerous === true ? "danger" : "primary"}`}
+            disabled={isDangerous === true && !isSeen}
+          >
+            {action}
+          </button>
         </div>
       </form>
     </Dialog>

@@ -1,0 +1,152 @@
+import type { Approval, Presentation } from "@switchyard/client/operations";
+import { useState } from "preact/hooks";
+import { durationText, prettyJson } from "../core/format.ts";
+import { act } from "../core/resource.ts";
+import { useSeen } from "../core/seen.ts";
+import { client, may } from "../core/session.ts";
+import { hasShortcuts, useShortcuts } from "../core/shortcuts.ts";
+import { ask } from "../ui/dialog.tsx";
+
+/** A waiting call as it is shown: a decision is about exactly this one. */
+export interface ShownCall {
+  readonly approval: Approval;
+  readonly presentation: Presentation;
+}
+
+interface Props extends ShownCall {
+  /** The call was decided by a key: the person wants to see the next one. */
+  readonly onDecidedByKey: () => void;
+}
+
+/** What a person may decide about the call, once it has been in sight for a moment. */
+export function Decide({ approval, presentation, onDecidedByKey }: Props) {
+  const [reason, setReason] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const isSeen = useSeen(`${approval.id} ${approval.binding} ${presentation.args}`);
+  const isReady = isSeen && !isBusy;
+  const isAllowed = may("POST /approvals/{id}/approve");
+  const decide = async (how: () => Promise<boolean>): Promise<boolean> => {
+    setBusy(true);
+    const isDone = await how();
+    if (!isDone) setBusy(false);
+    return isDone;
+  };
+  const shown = { approval, presentation };
+  const once = (): Promise<boolean> => decide(() => approve(shown, "once", reason));
+  const denied = (): Promise<boolean> => decide(() => deny(shown));
+  const byKey = async (decided: Promise<boolean>): Promise<void> => {
+    if (await decided) onDecidedByKey();
+  };
+  useShortcuts(
+    isReady && isAllowed ? { a: () => void byKey(once()), d: () => void byKey(denied()) } : {},
+  );
+  if (!isAllowed) return <p class="note wait">Somebody with the role approver decides about it.</p>;
+  return (
+    <>
+      <label class="field">
+        <span>Why you approve it (optional, for the record)</span>
+        <input
+          value={reason}
+          maxLength={500}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </label>
+      <div class="actions">
+        <button
+          type="button"
+          class="button primary"
+          data-testid="approve"
+          disabled={!isReady}
+          onClick={() => void once()}
+        >
+          Approve once {hasShortcuts.value && <kbd>a</kbd>}
+        </button>
+        {approval.tier === "session" && (
+          <button
+            type="button"
+            class="button"
+            data-testid="approve-session"
+            disabled={!isReady}
+            onClick={() => void decide(() => approve(shown, "session", reason))}
+          >
+            {approval.grantTtlMs === null
+              ? "Approve for more"
+              : `Approve for ${durationText(approval.grantTtlMs)}`}
+          </button>
+        )}
+        <button
+          type="button"
+          class="button danger"
+          data-testid="deny"
+          disabled={!isReady}
+          onClick={() => void denied()}
+        >
+          Deny {hasShortcuts.value && <kbd>d</kbd>}
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** True when it was approved. */
+async function approve(
+  shown: ShownCall,
+  scope: "once" | "session",
+  reason: string,
+): Promise<boolean> {
+  const { id, binding, tool, risk } = shown.approval;
+  if (risk === "high" && !(await isConfirmed(shown))) return false;
+  const body = { binding, scope, ...(reason.trim() !== "" && { reason: reason.trim() }) };
+  return act(`Approved: ${tool.name}`, () =>
+    client.request("POST /approvals/{id}/approve", { path: { id }, body }),
+  );
+}
+
+/** True when it was denied. */
+async function deny({ approval: { id, binding, tool } }: ShownCall): Promise<boolean> {
+  const reason = await ask({
+    title: `Deny ${tool.name}?`,
+    text: "The agent is told the reason and goes on without the call.",
+    action: "Deny the call",
+    isDangerous: true,
+    input: { label: "Reason (the agent reads it)" },
+  });
+  if (reason === null) return false;
+  const body = { binding, ...(reason.trim() !== "" && { reason: reason.trim() }) };
+  return act(`Denied: ${tool.name}`, () =>
+    client.request("POST /approvals/{id}/deny", { path: { id }, body }),
+  );
+}
+
+const SHOWN_CHARACTERS = 2_000;
+
+/** A call that can do much harm is named once more: the tool, and what it acts on. */
+async function isConfirmed({ approval, presentation }: ShownCall): Promise<boolean> {
+  const { tool } = approval;
+  const args = prettyJson(presentation.args);
+  const isCut = args.length > SHOWN_CHARACTERS || presentation.isCut;
+  const answer = await ask({
+    title: `Approve ${tool.name}?`,
+    text: (
+      <>
+        {whoOf(approval)} calls <strong>{tool.tool}</strong>{" "}
+        {tool.server === null ? (
+          "of Switchyard itself"
+        ) : (
+          <>
+            of the MCP server <strong>{tool.server}</strong>
+          </>
+        )}{" "}
+        with:
+      </>
+    ),
+    details: `${args.slice(0, SHOWN_CHARACTERS)}${isCut ? "\n… (not all of them)" : ""}`,
+    action: `Approve ${tool.tool}`,
+    isDangerous: true,
+  });
+  return answer !== null;
+}
+
+export function whoOf({ principal }: Approval): string {
+  return principal.agent === null ? principal.user : `${principal.agent} for ${principal.user}`;
+}

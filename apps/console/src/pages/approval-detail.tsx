@@ -1,0 +1,168 @@
+import type { Approval, CallContext } from "@switchyard/client/operations";
+import { nowMs } from "../core/clock.ts";
+import { bytesText, count, prettyJson, relativeText, shortRunId } from "../core/format.ts";
+import { useResource } from "../core/resource.ts";
+import { Id, Snippet } from "../ui/copy.tsx";
+import { Loading, ResourceView } from "../ui/resource-view.tsx";
+import { Status } from "../ui/status.tsx";
+import { Time } from "../ui/time.tsx";
+import { Verdict } from "../run/run-approvals.tsx";
+import { Fact } from "../run/run-facts.tsx";
+import { Decide, whoOf } from "./approval-decision.tsx";
+
+/** One call with everything that a person needs to decide about it. */
+export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedByKey: () => void }) {
+  const detail = useResource("GET /approvals/{id}", { path: { id } }, ["approval"]);
+  if (detail.data === null && detail.isLoading) return <Loading />;
+  return (
+    <ResourceView of={detail}>
+      {({ approval, presentation, context }) => (
+        <section class="card" aria-label="The call" data-testid="approval-detail">
+          <div class="card-head">
+            <h2>{approval.tool.name}</h2>
+            <Status is={approval.state} />
+          </div>
+          <p>{approval.why}</p>
+          <dl class="facts">
+            <Fact name="Who">{whoOf(approval)}</Fact>
+            <Fact name="Rule">{approval.rule ?? "none"}</Fact>
+            <Fact name="Risk">{approval.risk}</Fact>
+            <Fact name="Asked">
+              <Time at={approval.requestedAt} />
+            </Fact>
+            {approval.state === "pending" && <Fact name="Ends">{countdown(approval)}</Fact>}
+            {approval.principal.runId !== null && (
+              <Fact name="Run">
+                <a href={`/runs/${encodeURIComponent(approval.principal.runId)}`}>
+                  {shortRunId(approval.principal.runId)}
+                </a>
+              </Fact>
+            )}
+          </dl>
+          <h3>Arguments, {bytesText(presentation.argsBytes)}</h3>
+          <Snippet label="Arguments" text={prettyJson(presentation.args)} />
+          {presentation.isCut && (
+            <p class="note bad">
+              This is not all of them: who approves, approves what is not shown, too.
+            </p>
+          )}
+          {presentation.hasHiddenCharacters && (
+            <p class="note wait">Some characters cannot be seen; they stand as \u&#123;…&#125;.</p>
+          )}
+          {presentation.changes !== null && <Changes changes={presentation.changes} />}
+          {approval.principal.runId !== null && (
+            <Context context={context ?? null} onRetry={detail.reload} />
+          )}
+          {approval.state === "pending" ? (
+            <Decide {...{ approval, presentation, onDecidedByKey }} />
+          ) : (
+            <p>
+              <Verdict approval={approval} />
+            </p>
+          )}
+          <p class="quiet">
+            <Id value={approval.id} />
+          </p>
+        </section>
+      )}
+    </ResourceView>
+  );
+}
+
+const OUTCOMES = { done: "done", error: "error", open: "running" } as const;
+
+/** What the run was asked for and did before. Its texts are those of a model and of tools, and are shown as text. */
+function Context({ context, onRetry }: { context: CallContext | null; onRetry: () => void }) {
+  if (context === null)
+    return (
+      <p class="note wait" data-testid="no-context">
+        <span>What the run did before this call cannot be read now.</span>
+        <button type="button" class="button small" onClick={onRetry}>
+          Try again
+        </button>
+      </p>
+    );
+  const { agent, requester, input, modelText, calls, earlierCalls } = context;
+  return (
+    <section
+      class="side call-context"
+      data-testid="call-context"
+      aria-label="The run before the call"
+    >
+      <h3>
+        What {agent} works on for {requester}
+      </h3>
+      <Snippet label="Input of the run" text={prettyJson(input)} />
+      {modelText !== "" && (
+        <>
+          <h3>What its model wrote last, which nobody has checked</h3>
+          <Snippet label="Text of the model" text={modelText} />
+        </>
+      )}
+      {calls.length === 0 ? (
+        <p class="quiet">It has made no other call.</p>
+      ) : (
+        <details>
+          <summary>{count(calls.length + earlierCalls, "other call")} before it</summary>
+          {earlierCalls > 0 && <p class="quiet">The last {calls.length} of them.</p>}
+          <ul class="lines" data-testid="preceding-calls">
+            {calls.map(({ tool, argsPreview, outcome, preview }, at) => (
+              <li key={at}>
+                <Status is={OUTCOMES[outcome]} />
+                <strong>{tool}</strong>
+                <pre class="text whole-line" tabIndex={0}>
+                  {argsPreview}
+                  {preview !== "" && `\n→ ${preview}`}
+                </pre>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </section>
+  );
+}
+
+type ArgumentChanges = readonly {
+  readonly pointer: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}[];
+
+function Changes({ changes }: { changes: ArgumentChanges }) {
+  if (changes.length === 0) return <p>The same arguments as in the last approved call.</p>;
+  return (
+    <>
+      <h3>Other than in the last approved call</h3>
+      <div class="table-box" tabIndex={0} role="region" aria-label="Changed arguments">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">Where</th>
+              <th scope="col">Before</th>
+              <th scope="col">Now</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changes.map(({ pointer, before, after }) => (
+              <tr key={pointer}>
+                <td>
+                  <code>{pointer === "" ? "/" : pointer}</code>
+                </td>
+                <td>{before ?? "–"}</td>
+                <td>{after ?? "–"}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+/** How long a person may still decide; of a call that does not wait, who decided. */
+export function countdown({ state, expiresAt, decision }: Approval): string {
+  if (state !== "pending") return decision === null ? state : `by ${decision.by}`;
+  const text = relativeText(expiresAt, nowMs.value);
+  return text.startsWith("in ") ? `${text.slice(3)} left` : "time is over";
+}

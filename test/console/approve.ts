@@ -1,0 +1,52 @@
+import { until } from "@switchyard/local-servers/until";
+import type { Page } from "playwright-core";
+import { there } from "./console-world.ts";
+
+/** Waits until the opened call has been in sight long enough to be decided about. */
+export async function decidable(page: Page): Promise<void> {
+  await page.locator('[data-testid="deny"]:enabled').waitFor();
+}
+
+/** Approves the opened call, whose risk is high, with a key, and says yes to the question that names it. */
+export async function approveByKey(page: Page): Promise<void> {
+  await decidable(page);
+  await page.keyboard.press("a");
+  await confirmApproval(page);
+}
+
+export async function confirmApproval(page: Page): Promise<void> {
+  await page
+    .getByTestId("confirm")
+    .getByRole("button", { name: /^Approve / })
+    .click();
+}
+
+interface ListedApproval {
+  readonly state: string;
+  readonly principal: { readonly runId: string };
+}
+
+async function approvals(query: string): Promise<readonly ListedApproval[]> {
+  const { dev, token } = there();
+  const answer = await fetch(`${dev.httpUrl}/api/v1/approvals?limit=200&${query}`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return ((await answer.json()) as { approvals: ListedApproval[] }).approvals; // as openapi.json says
+}
+
+/** The state of the first call of each run that a person was asked about. */
+export async function statesOf(runIds: readonly string[]): Promise<string[]> {
+  const all = await approvals("pendingOnly=false");
+  return runIds.map(
+    (id) => all.findLast(({ principal }) => principal.runId === id)?.state ?? "none",
+  );
+}
+
+/** Cancels the runs whose calls wait. */
+export async function noCallWaits(): Promise<void> {
+  await until(async () => {
+    const waiting = await approvals("pendingOnly=true");
+    for (const { principal } of waiting) await there().send(`/runs/${principal.runId}/cancel`, {});
+    return waiting.length === 0;
+  });
+}
