@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { axeViolations } from "./chromium.ts";
+import { approveByKey } from "./approve.ts";
 import { skip, there } from "./console-world.ts";
 
 const started = async (agent: string, input: string, more: object = {}): Promise<string> =>
@@ -86,7 +87,15 @@ test(
     await question.waitFor({ state: "detached" });
     assert.equal(await page.evaluate("document.activeElement.dataset.testid === 'cancel'"), true);
     assert.equal(await status(page, "waiting").count(), 1, "nothing has happened");
-    await page.getByTestId("cancel").click();
+    await page.getByTestId("cancel").focus();
+    for (let repeats = 0; repeats < 30; repeats += 1) await page.keyboard.down("Enter");
+    await page.keyboard.up("Enter");
+    await question.getByText("Cancel curious").waitFor();
+    assert.equal(
+      await status(page, "waiting").count(),
+      1,
+      "Enter, held down, opens it and no more",
+    );
     await question.getByLabel("Why").fill("not needed");
     await page.getByRole("button", { name: "Cancel the run" }).click();
     await status(page, "cancelled").waitFor();
@@ -128,38 +137,78 @@ test(
   },
 );
 
-test("rules are activated from a draft, found wrong, and rolled back", { skip }, async (t) => {
-  const { page, go } = await there().look(t);
-  await go("/policy?view=draft");
-  const draft = page.getByTestId("draft");
-  await draft.fill("version: 1\nrules:\n  - id: nothing\n    effect: sometimes\n");
-  await page
-    .getByTestId("draft-check")
-    .getByText(/Line 4, column \d+/)
-    .waitFor();
-  const activate = page.getByRole("button", { name: "Activate…" });
-  assert.equal(await activate.isDisabled(), true, "what is wrong cannot be activated");
-  await draft.fill(
-    'version: 1\nrules:\n  - id: nobody-looks\n    effect: deny\n    what: { tools: ["files.*"] }\n',
-  );
-  await page.getByTestId("draft-check").getByText("1 rule, valid").waitFor();
-  await activate.click();
-  await page.getByTestId("confirm").getByRole("textbox").fill("for the test");
-  await page.getByRole("button", { name: "Activate the draft" }).click();
-  await page.getByTestId("toast").getByText("The draft is active").waitFor();
-  const runId = await started("reader", "denied");
-  await go(`/runs/${runId}`);
-  await page.getByTestId("timeline").getByText("mcp__files__list_directory").click();
-  await page.getByTestId("decision").getByText("nobody-looks", { exact: true }).waitFor();
-  await go("/policy?view=versions");
-  await page.getByTestId("policy-versions").waitFor();
-  await page.getByRole("button", { name: "Roll back…" }).click();
-  await page.getByTestId("confirm").getByRole("textbox").fill("it was wrong");
-  await page.getByTestId("confirm").getByRole("button", { name: "Roll back" }).click();
-  await page.locator('[data-testid="toast"][data-status="good"]').waitFor();
-  await go("/policy?tool=files.list_directory&agent=reader");
-  await page.locator('[data-testid="explained"][data-status="allow"]').waitFor();
-});
+test(
+  "rules are activated from a draft, which begins with those in force, found wrong, and rolled back",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/policy?view=draft");
+    const draft = page.getByTestId("draft");
+    const check = page.getByTestId("draft-check");
+    const activate = page.getByRole("button", { name: "Activate…" });
+    await check.getByText(/rules, valid/).waitFor();
+    const inForce = await draft.inputValue();
+    assert.match(inForce, /id: careful-info/);
+    assert.equal(await activate.isDisabled(), true, "it would change nothing");
+    await draft.fill("version: 1\nrules:\n  - id: nothing\n    effect: sometimes\n");
+    await check.getByText(/Line 4, column \d+/).waitFor();
+    assert.equal(await activate.isDisabled(), true, "what is wrong cannot be activated");
+    const added =
+      '  - id: nobody-looks\n    effect: deny\n    what: { tools: ["files.*"] }\n    note: <b>closed</b>\n';
+    await draft.fill(`${inForce}${added}`);
+    await check.getByText(/rules, valid/).waitFor();
+    await page.getByRole("tab", { name: "Versions" }).click();
+    await page.getByRole("tab", { name: "Check a draft" }).click();
+    assert.match(await draft.inputValue(), /nobody-looks/, "it is kept over a change of tabs");
+    await page.reload();
+    await check.getByText(/rules, valid/).waitFor();
+    assert.match(await draft.inputValue(), /nobody-looks/, "and over a reload");
+    assert.deepEqual(await axeViolations(page), []);
+    await activate.click();
+    const question = page.getByTestId("confirm");
+    const diff = await question.locator("pre").innerText();
+    assert.match(diff, /\+  - id: nobody-looks[\s\S]*\+    note: <b>closed<\/b>/);
+    assert.doesNotMatch(diff, /^-[^-]/m, "nothing is taken out");
+    await question.getByRole("textbox").fill("for the test");
+    await page.getByRole("button", { name: "Activate the draft" }).click();
+    await page.getByTestId("toast").getByText("The draft is active").waitFor();
+    const runId = await started("reader", "denied");
+    await go(`/runs/${runId}`);
+    await page.getByTestId("timeline").getByText("mcp__files__list_directory").click();
+    await page.getByTestId("decision").getByText("nobody-looks", { exact: true }).waitFor();
+    const explained = await page.getByTestId("decision").getByRole("link").getAttribute("href");
+
+    await go("/policy?view=draft");
+    await check.getByText(/rules, valid/).waitFor();
+    await draft.fill(`${inForce}# another idea\n`);
+    await check.getByText(/rules, valid/).waitFor();
+    await activate.click();
+    await question.getByRole("textbox").fill("on top of nobody-looks");
+    // Somebody else is faster.
+    const other = await there().look(t);
+    await other.go("/policy?view=versions");
+    await other.page.getByTestId("policy-versions").waitFor();
+    await other.page.getByRole("button", { name: "Roll back…" }).click();
+    await other.page.getByTestId("confirm").getByRole("textbox").fill("it was wrong");
+    await other.page.getByTestId("confirm").getByRole("button", { name: "Roll back" }).click();
+    await other.page.locator('[data-testid="toast"][data-status="good"]').waitFor();
+    await page.getByRole("button", { name: "Activate the draft" }).click();
+    await page.locator('[data-testid="toast"][data-status="bad"]').waitFor();
+    await page.getByTestId("draft-outdated").waitFor();
+    assert.equal(await activate.isDisabled(), true);
+    await page.getByRole("button", { name: /^Compare it with version/ }).click();
+    await page.getByTestId("draft-outdated").waitFor({ state: "detached" });
+    assert.match(await draft.inputValue(), /another idea/);
+    await page.getByRole("button", { name: /^Back to version/ }).click();
+    assert.equal(await draft.inputValue(), inForce);
+
+    await go(explained ?? "");
+    const recorded = page.getByTestId("recorded-decision");
+    await recorded.getByText("those in force now are others").waitFor();
+    assert.match(await recorded.innerText(), /deny by rule nobody-looks/);
+    await page.locator('[data-testid="explained"][data-status="allow"]').waitFor();
+  },
+);
 
 test(
   "an agent's page says of each tool what the policy answers, and by which rule",
@@ -266,7 +315,7 @@ test(
       [["careful waits for your approval", "mcp__files__get_file_info"]],
     );
     await page.getByTestId("approval-detail").waitFor();
-    await page.keyboard.press("a");
+    await approveByKey(page);
     await page.reload();
     await page.getByText("Notify me: on").waitFor();
     await go(`/runs/${runId}`);

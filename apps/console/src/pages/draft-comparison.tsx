@@ -1,5 +1,5 @@
 import type { Reply, Request } from "@switchyard/client/client";
-import type { AuditedRecord } from "@switchyard/client/operations";
+import type { AuditedRecord, PolicyTextFile } from "@switchyard/client/operations";
 import { useEffect, useState } from "preact/hooks";
 import { count } from "../core/format.ts";
 import { act } from "../core/resource.ts";
@@ -32,13 +32,13 @@ type RecordedFact = AuditedRecord &
   };
 
 /** Which of the last decisions the draft would have decided in another way. */
-export function DraftComparison({ bundleText }: { bundleText: string }) {
+export function DraftComparison({ files }: { files: readonly PolicyTextFile[] }) {
   const [compared, setCompared] = useState<Compared | null>(null);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => setCompared(null), [bundleText]);
+  useEffect(() => setCompared(null), [files]);
   const start = async (): Promise<void> => {
     setBusy(true);
-    await act("", async () => setCompared(await compare(bundleText)));
+    await act("", async () => setCompared(await compare(files)));
     setBusy(false);
   };
   return (
@@ -79,14 +79,14 @@ function Result({ decisions, unknown, changes }: Compared) {
   );
 }
 
-async function compare(bundleText: string): Promise<Compared> {
+async function compare(files: readonly PolicyTextFile[]): Promise<Compared> {
   const { records } = await client.request("GET /audit", {
     query: { kind: "decision", limit: LAST },
   });
   // What a stop decided says nothing about rules.
   const facts = (records as RecordedFact[]).filter(({ byRules }) => byRules !== null);
   const { results } = await client.request("POST /policy/replay", {
-    body: { files: [{ name: "console.yaml", text: bundleText }], decisions: facts.map(questionOf) },
+    body: { files: [...files], decisions: facts.map(questionOf) },
   });
   const changes = facts.flatMap((recorded, at) => {
     const before = recorded.byRules ?? recorded.decision.effect;

@@ -10,6 +10,9 @@ import { Time } from "../ui/time.tsx";
 /** The rules that were in force, and which are now. */
 export function Versions() {
   const versions = useResource("GET /policy/versions", {});
+  // A change is meant for the rules that the person sees here as those in force.
+  const newest = versions.data?.versions[0]?.version;
+  const ifMatch = newest === undefined ? {} : { ifMatch: String(newest) };
   const activate = async (version: number): Promise<void> => {
     const note = await ask({
       title: `Activate version ${version}?`,
@@ -20,7 +23,7 @@ export function Versions() {
     if (note === null) return;
     const body = { version, ...(note.trim() !== "" && { note: note.trim() }) };
     await act(`Version ${version} is active`, () =>
-      client.request("POST /policy/activate", { body }),
+      client.request("POST /policy/activate", { body, ...ifMatch }),
     );
     versions.reload();
   };
@@ -34,7 +37,7 @@ export function Versions() {
     if (note === null) return;
     const body = note.trim() === "" ? {} : { note: note.trim() };
     await act("The version before is active", () =>
-      client.request("POST /policy/rollback", { body }),
+      client.request("POST /policy/rollback", { body, ...ifMatch }),
     );
     versions.reload();
   };
