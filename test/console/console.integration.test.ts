@@ -5,6 +5,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
+import { approveByKey } from "./approve.ts";
+import { axeViolations } from "./chromium.ts";
 import { skip, there } from "./console-world.ts";
 
 test(
@@ -20,6 +22,47 @@ test(
     await page.getByTestId("sign-in").waitFor();
     await page.reload();
     await page.getByTestId("sign-in").waitFor();
+  },
+);
+
+test(
+  "a link with a credential of another person replaces no session unasked",
+  { skip },
+  async (t) => {
+    const { page, context } = await there().look(t);
+    const { httpUrl } = there().dev;
+    const person = page.locator(".person");
+    const opened = async (token: string): Promise<void> => {
+      await page.goto(`${httpUrl}/runs#token=${token}`);
+    };
+    const key = await there().keyOf("mallory", ["operator"]);
+    await opened(key);
+    const question = page.getByTestId("confirm");
+    await question.getByText("You are signed in as cli").waitFor();
+    assert.equal(page.url(), `${httpUrl}/runs`, "the address has no credential any more");
+    await question.getByRole("button", { name: "Keep as it is" }).click();
+    await question.waitFor({ state: "detached" });
+    assert.match(await person.innerText(), /cli/);
+    await page.reload();
+    await page.getByTestId("page").waitFor();
+    assert.match(await person.innerText(), /cli/);
+    await opened(there().token);
+    await page.getByTestId("page").waitFor();
+    assert.equal(await question.count(), 0, "it is who is signed in");
+
+    await context.clearCookies();
+    await opened(key);
+    await question.getByText("Whoever sent you the link").waitFor();
+    await page.getByTestId("sign-in").waitFor();
+    await page.keyboard.press("Escape");
+    await page.reload();
+    await page.getByTestId("sign-in").waitFor();
+    await opened(key);
+    await question.getByRole("button", { name: "Sign in with it" }).click();
+    await page.getByTestId("page").waitFor();
+    assert.match(await person.innerText(), /mallory/);
+    await opened(there().token);
+    await question.getByText("You are signed in as mallory").waitFor();
   },
 );
 
@@ -40,6 +83,12 @@ test(
     assert.match(await decision.innerText(), /Denied by rule no-writes[\s\S]*nobody writes here/);
     await decision.getByRole("link").click();
     await page.locator('[data-testid="explained"][data-status="deny"]').waitFor();
+    const recorded = page.getByTestId("recorded-decision");
+    assert.match(await recorded.innerText(), /deny by rule no-writes[\s\S]*which are in force/);
+    assert.match(
+      await page.getByTestId("explain").getByLabel("Arguments").inputValue(),
+      /"path":"copy\.md"/,
+    );
     await page.goBack();
     await page.getByRole("tab", { name: "Conversation" }).click();
     assert.match(
@@ -52,6 +101,34 @@ test(
     assert.equal(page.url(), link, "a view of a run has an address");
     await go("/runs?status=succeeded&q=reader");
     await page.getByTestId("row").first().waitFor();
+  },
+);
+
+test(
+  "a denial that depends on the arguments is explained with those of the call",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const explain = async (input: string): Promise<string> => {
+      const run = await there().send("/runs", { agent: "peeker", input });
+      await go(`/runs/${String(run["runId"])}`);
+      await page.locator('.page-head [data-status="succeeded"]').waitFor();
+      await page.getByTestId("timeline").getByText("mcp__files__read_text_file").click();
+      await page.getByTestId("decision").getByRole("link").click();
+      await page.getByTestId("recorded-decision").waitFor();
+      return page.getByTestId("explained").innerText();
+    };
+    assert.match(await explain("my-diary.md"), /deny by rule no-diaries/);
+    const secret = `sk-ant-api03-${"Ab1".repeat(20)}`;
+    assert.match(await explain(`notes-${secret}.md`), /allow by rule looks/);
+    await page.getByText("Values of the arguments were redacted or cut").waitFor();
+    assert.equal(await page.getByText(secret).count(), 0);
+    await page.getByTestId("explain").getByLabel("Arguments").fill('{"path":"a-diary.md"}');
+    await page.getByRole("button", { name: "Explain", exact: true }).click();
+    await page.getByTestId("explained").getByText("no-diaries", { exact: true }).waitFor();
+    assert.equal(await page.getByTestId("recorded-decision").count(), 0, "it is another call");
+    await go(`/policy?run=cli~none&call=cli~none:1:0`);
+    await page.getByTestId("problem").waitFor();
   },
 );
 
@@ -69,7 +146,7 @@ test(
     assert.match(detail, /careful for cli/);
     assert.match(detail, /careful-info/);
     assert.match(detail, /left/);
-    await page.keyboard.press("a");
+    await approveByKey(page);
     await page.getByTestId("toast").getByText("Approved").waitFor();
     await go(`/runs/${String(run["runId"])}`);
     await page.locator('.page-head [data-status="succeeded"]').waitFor();
@@ -93,7 +170,14 @@ test(
     await page.locator('[data-testid="live"][data-status="live"]').waitFor();
     const run = await there().send("/runs", { agent: "careful", input: "notes.md" });
     await page.getByTestId("approval-detail").getByText("careful for cli").waitFor();
-    await page.keyboard.press("a");
+    const around = page.getByTestId("call-context");
+    assert.match(await around.innerText(), /What careful works on for cli[\s\S]*notes\.md/);
+    const link = page.getByTestId("approval-detail").locator('a[href^="/runs/"]');
+    await link.click();
+    await page.getByText("There is no run of this id that you may see").waitFor();
+    assert.doesNotMatch(await page.locator(".page-head").innerText(), /queued/);
+    await page.goBack();
+    await approveByKey(page);
     await page.getByTestId("toast").getByText("Approved").waitFor();
     const requester = await there().look(t);
     await requester.go(`/runs/${String(run["runId"])}`);
@@ -111,6 +195,32 @@ test("a question of a run is answered where the run is", { skip }, async (t) => 
   await page.getByRole("tab", { name: "Conversation" }).click();
   await page.getByText("The colour is teal").waitFor();
 });
+
+test(
+  "a question is shown with its options, and is answered on the page of the run or among approvals",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    const ask = async (): Promise<string> =>
+      String((await there().send("/runs", { agent: "chooser", input: "a box" }))["runId"]);
+    const onPage = await ask();
+    await go(`/runs/${onPage}`);
+    const wait = page.locator('[data-testid="wait"][data-status="question"]');
+    await wait.getByText("Which box, <b>left</b> or right?").waitFor();
+    assert.equal(await wait.getByRole("textbox").count(), 0, "it has options");
+    await wait.getByRole("button", { name: "left" }).click();
+    await page.locator('.page-head [data-status="succeeded"]').waitFor();
+    const listed = await ask();
+    await go("/approvals");
+    const question = page.getByTestId("question").filter({ hasText: listed.slice("cli~".length) });
+    await question.getByText("Which box, <b>left</b> or right?").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await question.getByRole("button", { name: "right" }).click();
+    await question.waitFor({ state: "detached" });
+    await go(`/runs/${listed}?view=conversation`);
+    await page.getByText("The box is right").waitFor();
+  },
+);
 
 test(
   "a tool is called from its schema's form, after the policy said what it would do",

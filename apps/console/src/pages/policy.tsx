@@ -46,7 +46,8 @@ function elsewhere(view: string, tool: string): { cli: string; request: string }
 export function Policy() {
   // A link to a tool is a question about it.
   const tool = filterOf("tool");
-  const view = filterOf("view") || (tool === "" ? "rules" : "explain");
+  const isOfCall = filterOf("call") !== "";
+  const view = filterOf("view") || (tool === "" && !isOfCall ? "rules" : "explain");
   const { cli, request } = elsewhere(view, tool || "files.read_file");
   return (
     <Page

@@ -12,17 +12,17 @@ export function toolRefOf(name: string): ToolRef {
 }
 
 /** The name of a tool, with those that there are to choose from. */
-export function ToolField() {
+export function ToolField({ name = filterOf("tool") }: { name?: string }) {
   const tools = useResource("GET /tools", may("GET /tools") ? {} : null);
   const builtin = useResource("GET /tools/builtin", may("GET /tools/builtin") ? {} : null);
   const names = [...(tools.data?.tools ?? []), ...(builtin.data?.tools ?? [])];
   return (
     <label class="field">
       <span>Tool</span>
-      <input name="tool" required list="tool-names" defaultValue={filterOf("tool")} />
+      <input name="tool" required list="tool-names" defaultValue={name} />
       <datalist id="tool-names">
-        {names.map(({ name }) => (
-          <option key={name} value={name} />
+        {names.map((tool) => (
+          <option key={tool.name} value={tool.name} />
         ))}
       </datalist>
     </label>

@@ -143,6 +143,7 @@ function tookText({ startMs, endMs }: Span, now: number): string {
 function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose: () => void }) {
   const { span, approvals, onClose } = props;
   const { decision, usage, costUsd } = span;
+  const call = callOf(span);
   return (
     <aside class="detail" aria-label="The picked line" data-testid="span-detail">
       <div class="detail-head">
@@ -178,7 +179,13 @@ function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose
             )}
           </strong>
           <p>{decision.reason}</p>
-          <a href={`/policy?tool=${encodeURIComponent(span.title)}`}>Explain in the policy</a>
+          {call !== null && (
+            <a
+              href={`/policy?run=${encodeURIComponent(call.runId)}&call=${encodeURIComponent(call.callId)}`}
+            >
+              Explain in the policy
+            </a>
+          )}
         </section>
       )}
       {span.childRunId !== undefined && (
@@ -206,6 +213,12 @@ function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose
       </details>
     </aside>
   );
+}
+
+/** The call that the line is about, where it is one. */
+function callOf({ events }: Span): { readonly runId: string; readonly callId: string } | null {
+  const asked = events.find(({ event }) => event === "tool-requested");
+  return asked?.event === "tool-requested" ? asked.data : null;
 }
 
 const DECIDED = { allow: "Allowed", deny: "Denied", ask: "A person decides" } as const;
