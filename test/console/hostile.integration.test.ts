@@ -114,10 +114,13 @@ test(
     await assertHarmless(page, "messages of a channel");
 
     const skill = `---\nname: hostile\ndescription: ${JSON.stringify(input.slice(0, 900))}\n---\n\n${input}\n`;
-    await there().send("/skills", {
+    const imported = (await there().send("/skills", {
       label: "hostile",
       skills: [{ directory: "hostile", files: [{ path: "SKILL.md", text: skill }] }],
-    });
+    })) as { skills: { version: string }[] };
+    await go(`/review/skills/hostile?version=${imported.skills[0]?.version ?? ""}`);
+    await page.getByTestId("reviewed-file").getByText("alert(1)").first().waitFor();
+    await assertHarmless(page, "a skill that waits for trust");
     await go("/skills");
     await assertHarmless(page, "the list of skills");
     await go("/audit");

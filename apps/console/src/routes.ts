@@ -93,6 +93,14 @@ export const views: readonly View[] = [
   },
   { path: "/skills/{name}", load: async () => (await import("./pages/skills.tsx")).SkillPage },
   {
+    path: "/review/skills/{name}",
+    load: async () => (await import("./pages/review-version.tsx")).ReviewSkill,
+  },
+  {
+    path: "/review/agents/{name}",
+    load: async () => (await import("./pages/review-version.tsx")).ReviewAgent,
+  },
+  {
     path: "/tools",
     title: "Tools",
     group: "build",

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { count, prettyJson } from "../core/format.ts";
 import { act, useResource } from "../core/resource.ts";
 import { filterOf, navigate, setFilter } from "../core/router.ts";
+import { useSeen } from "../core/seen.ts";
 import { client, may } from "../core/session.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { ask } from "../ui/dialog.tsx";
@@ -138,6 +139,7 @@ function Pins({ id }: { id: string }) {
     "server",
   ]);
   const [opened, setOpened] = useState<string | null>(null);
+  const mayApprove = may("POST /mcp/servers/{id}/pins/approve");
   const approve = (tool: string, digest: string): Promise<boolean> =>
     act(`${tool} is approved as it is now`, () =>
       client.request("POST /mcp/servers/{id}/pins/approve", {
@@ -175,7 +177,7 @@ function Pins({ id }: { id: string }) {
                     What changed
                   </button>
                 )}
-                {pin.state !== "approved" && may("POST /mcp/servers/{id}/pins/approve") && (
+                {pin.state !== "approved" && pin.state !== "changed" && mayApprove && (
                   <button
                     type="button"
                     class="button small"
@@ -185,7 +187,15 @@ function Pins({ id }: { id: string }) {
                   </button>
                 )}
               </span>
-              {opened === pin.tool && <Difference id={id} pin={pin} />}
+              {opened === pin.tool && (
+                <Difference
+                  id={id}
+                  tool={pin.tool}
+                  onApprove={
+                    mayApprove ? (digest) => approve(pin.tool, digest).then(pins.reload) : null
+                  }
+                />
+              )}
             </li>
           ))}
         </ul>
@@ -199,14 +209,20 @@ function findingsText({ findings }: ToolPin): string {
   return [...new Set(findings.map(({ code }) => code.replaceAll("_", " ")))].join(", ");
 }
 
-function Difference({ id, pin }: { id: string; pin: ToolPin }) {
-  const diff = useResource("GET /mcp/servers/{id}/pins/{tool}/diff", {
-    path: { id, tool: pin.tool },
-  });
+/** What changed of a definition; what is approved is the definition that is shown, whatever the server lists by then. */
+function Difference(props: {
+  id: string;
+  tool: string;
+  /** Null for who may not. */
+  onApprove: ((digest: string) => Promise<void>) | null;
+}) {
+  const { id, tool, onApprove } = props;
+  const diff = useResource("GET /mcp/servers/{id}/pins/{tool}/diff", { path: { id, tool } });
+  const isSeen = useSeen(diff.data?.pin.digest ?? "");
   return (
     <div class="whole-line">
       <ResourceView of={diff}>
-        {({ differences }) => (
+        {({ differences, pin }) => (
           <>
             {differences.map(({ where, before, after }) => (
               <section key={where}>
@@ -215,6 +231,18 @@ function Difference({ id, pin }: { id: string; pin: ToolPin }) {
                 <pre class="text added">{after ?? "(nothing)"}</pre>
               </section>
             ))}
+            {onApprove !== null && pin.state === "changed" && (
+              <div class="actions">
+                <button
+                  type="button"
+                  class="button small"
+                  disabled={!isSeen}
+                  onClick={() => void onApprove(pin.digest).then(diff.reload)}
+                >
+                  Approve
+                </button>
+              </div>
+            )}
           </>
         )}
       </ResourceView>

@@ -93,15 +93,12 @@ export function Skills() {
             {kind} {name} is withheld: {reason.replaceAll("_", " ")}
           </strong>
           <p class="text">{description}</p>
-          {may("POST /skills/trust") && (
-            <button
-              type="button"
-              class="button"
-              onClick={() => void trust({ kind, name, version }).then(reload)}
-            >
-              Trust this version
-            </button>
-          )}
+          <a
+            class="button"
+            href={`/review/${kind}s/${encodeURIComponent(name)}?version=${encodeURIComponent(version)}`}
+          >
+            Look at its text and findings
+          </a>
         </section>
       ))}
       <ResourceView
@@ -139,22 +136,6 @@ export function Skills() {
       )}
     </Page>
   );
-}
-
-async function trust(what: {
-  kind: "skill" | "agent";
-  name: string;
-  version: string;
-}): Promise<void> {
-  const reason = await ask({
-    title: `Trust ${what.kind} ${what.name}?`,
-    text: "Agents will read this version. Look at its text and its findings first.",
-    action: "Trust this version",
-    input: { label: "Why (for the record)" },
-  });
-  if (reason === null) return;
-  const body = { ...what, ...(reason.trim() !== "" && { reason: reason.trim() }) };
-  await act(`${what.name} is trusted`, () => client.request("POST /skills/trust", { body }));
 }
 
 export function SkillPage({ params }: { params: Readonly<Record<string, string>> }) {
