@@ -294,7 +294,7 @@ function startInbox() {
     screen,
     ended,
     press: (keys: string) => void child.stdin.write(keys),
-    /** As a keyboard repeats a key that is held down; what it returns lets the key go after so many more presses. */
+    /** Repeats a key as a keyboard does while it is held down, until the returned function has seen so many more presses. */
     hold(key: string) {
       let presses = 0;
       const timer = setInterval(() => {

@@ -97,7 +97,7 @@ export const getAgent = rpc({
   }),
   reply: z.object({
     agent: AgentDefinition,
-    /** With `version`. */
+    /** Present when `version` was given. */
     review: VersionReview.optional(),
     /** Of a version that a client sent: where it came from. */
     provenance: Provenance.optional(),

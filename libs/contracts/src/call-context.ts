@@ -14,7 +14,7 @@ export const PrecedingCall = z.object({
   argsPreview: z.string(),
   /** `open`: it has no result yet. `error`: it was denied, failed, or the tool reported an error. */
   outcome: z.enum(["done", "error", "open"]),
-  /** What the model was given as its result, cut to 1 KiB; empty while it is open. */
+  /** The result as the model received it, cut to 1 KiB; empty while it is open. */
   preview: z.string(),
 });
 export type PrecedingCall = z.infer<typeof PrecedingCall>;
@@ -26,7 +26,7 @@ export type PrecedingCall = z.infer<typeof PrecedingCall>;
 export const CallContext = z.object({
   agent: AgentName,
   requester: CallerName,
-  /** What the run works on: text, or JSON; cut to 4 KiB. */
+  /** The input of the run, as text or JSON, cut to 4 KiB. */
   input: z.string(),
   /** The last text that the model wrote up to the call, cut to 4 KiB; empty when it wrote none. */
   modelText: z.string(),

@@ -109,14 +109,14 @@ export const listPolicyVersions = rpc({
   timeoutMs: 5_000,
 });
 
-/** Where a change of the rules begins: `version` is what `ifVersion` of the change has to name. */
+/** A change of the rules begins with these files and names their `version` in `ifVersion`. */
 export const readPolicyTexts = rpc({
   subject: "yard.rpc.{caller}.policy.texts",
   summary: "Returns the files of the rules in force and of their tests; for policy admins.",
   role: "admin",
   request: z.strictObject({}),
   reply: z.object({
-    /** Of the newest version; 0 when none was stored yet. */
+    /** The number of the newest version; 0 when none was stored yet. */
     version: z.int().nonnegative(),
     policyDigest: Digest,
     files: PolicyFiles,

@@ -189,7 +189,7 @@ export type MemoryInPrompt = z.infer<typeof MemoryInPrompt>;
 export const UnavailableServer = z.object({ server: ServerId, reason: z.string() });
 export type UnavailableServer = z.infer<typeof UnavailableServer>;
 
-/** What the token of a run says beside its agent and requester, so that `policy.explain` can be asked about its calls. */
+/** The claims of a run's token beside its agent and requester: `policy.explain` needs them to explain a call of the run. */
 export const RunAuthority = z.object({
   roles: z.array(RoleName),
   /** The least that each call asks of people; missing: the rules alone say it. */

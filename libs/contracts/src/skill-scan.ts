@@ -128,7 +128,7 @@ export const ScanReport = z.object({
 export type ScanReport = z.infer<typeof ScanReport>;
 
 /**
- * What a person looks at before they trust a version; it is in the reply when the version was asked for by its id, also
+ * The material that a person reviews before they trust a version. A reply has it when the version was named, also
  * when that version is withheld.
  */
 export const VersionReview = z.object({

@@ -219,7 +219,7 @@ export const getSkill = rpc({
   }),
   reply: z.object({
     skill: Skill,
-    /** With `version`. */
+    /** Present when `version` was given. */
     review: VersionReview.optional(),
     /** The placeholders of the body, such as `ARGUMENTS[0]`; see `skills.render`. */
     variables: z.array(z.string()).optional(),

@@ -138,7 +138,7 @@ const clientCommands = allContracts
 export const serviceUsers: readonly BusUser[] = [
   service("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
-    // For the person who decides about a call; it decides nothing by it.
+    // Its approvals show it to the person who decides; no decision of its own depends on it.
     calls: [readCallContext],
     publishes: [
       ...contractsByOwner.policy.filter(isEvent),

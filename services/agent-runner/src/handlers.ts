@@ -136,7 +136,7 @@ function whyNot({ fork, before = [] }: StartedEntry): string {
     : "it goes on from what was said before it in its session; record the session's first message";
 }
 
-/** Tells the policy service what of a run an approver of one of its calls is shown. */
+/** Returns to the policy service the part of a run that an approver of one of its calls is shown. */
 function handleCallContexts(
   service: Service,
   { store }: { readonly store: Pick<RunStore, "load"> },

@@ -126,7 +126,7 @@ export class Decider {
     const { approval, presentation } = await this.#services.getApproval({ id });
     if (approval.state !== "pending") return;
     const { binding } = approval;
-    // What the run did before, this person has just read.
+    // The person has just read what the run did before, so the card leaves it out.
     const full = approvalLines({ approval, presentation }, this.#paint);
     this.#tell("");
     for (const line of this.#card(full)) this.#tell(line);

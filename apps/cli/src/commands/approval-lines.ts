@@ -39,7 +39,7 @@ export function approvalLines(
   ];
 }
 
-/** What the run was asked for and did before the call; the texts are the run's own, whatever they claim. */
+/** Prints the input of the run and its calls before this one. The texts come from a model and from tools: their claims are not checked. */
 function contextLines(context: CallContext | null): string[] {
   if (context === null) return [];
   const { input, modelText, calls, earlierCalls } = context;

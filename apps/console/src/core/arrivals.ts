@@ -12,12 +12,12 @@ export interface Arrivals<T> {
 }
 
 interface Facts<T> extends RowFacts<T> {
-  /** What the rows are a list of; another one begins anew. */
+  /** Identifies the list; the order starts again when it changes. */
   readonly list: string;
   readonly opened: string;
 }
 
-/** Keeps the order of rows that are read again and again. */
+/** Preserves the order of rows over every reload of their list. */
 export function useArrivals<T>(rows: readonly T[], facts: Facts<T>): Arrivals<T> {
   const order = useRef<Order | null>(null);
   const list = useRef(facts.list);

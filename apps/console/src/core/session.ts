@@ -55,7 +55,7 @@ export function callerName(): string {
 
 /** How the tokens begin with which `yard dev` signs in the person of a laptop. */
 const LAPTOP_TOKEN = "yd_";
-/** What such a session is called that was opened with one. */
+/** The credential of a session that was opened with such a token. */
 const LAPTOP_CREDENTIAL = "laptop";
 
 /**

@@ -21,7 +21,7 @@ export function useShortcuts(keys: Readonly<Record<string, () => unknown>>): voi
     const press = (event: KeyboardEvent): void => {
       const isPlain = !event.metaKey && !event.ctrlKey && !event.altKey && !event.repeat;
       if (!isPlain || !hasShortcuts.value) return;
-      const target = event.target as Element; // of a key it is always an element
+      const target = event.target as Element; // keyboard events are dispatched on elements
       if (target.closest(TAKES_LETTERS) !== null) return;
       if (document.querySelector("dialog[open]") !== null) return;
       keys[event.key]?.();

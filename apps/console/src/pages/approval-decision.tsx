@@ -8,7 +8,7 @@ import { hasShortcuts, useShortcuts } from "../core/shortcuts.ts";
 import { ask } from "../ui/dialog.tsx";
 
 /** A waiting call as it is shown: a decision is about exactly this one. */
-export interface ShownCall {
+interface ShownCall {
   readonly approval: Approval;
   readonly presentation: Presentation;
 }
@@ -18,7 +18,7 @@ interface Props extends ShownCall {
   readonly onDecidedByKey: () => void;
 }
 
-/** What a person may decide about the call, once it has been in sight for a moment. */
+/** The decisions that a person may make; they are enabled when the call has been in sight for a moment. */
 export function Decide({ approval, presentation, onDecidedByKey }: Props) {
   const [reason, setReason] = useState("");
   const [isBusy, setBusy] = useState(false);
@@ -106,7 +106,7 @@ async function approve(
 async function deny({ approval: { id, binding, tool } }: ShownCall): Promise<boolean> {
   const reason = await ask({
     title: `Deny ${tool.name}?`,
-    text: "The agent is told the reason and goes on without the call.",
+    text: "The agent receives the reason and continues without the call.",
     action: "Deny the call",
     isDangerous: true,
     input: { label: "Reason (the agent reads it)" },

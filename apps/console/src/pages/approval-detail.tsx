@@ -47,7 +47,9 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
             </p>
           )}
           {presentation.hasHiddenCharacters && (
-            <p class="note wait">Some characters cannot be seen; they stand as \u&#123;…&#125;.</p>
+            <p class="note wait">
+              Some characters cannot be seen; they are written as \u&#123;…&#125;.
+            </p>
           )}
           {presentation.changes !== null && <Changes changes={presentation.changes} />}
           {approval.principal.runId !== null && (
@@ -71,7 +73,7 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
 
 const OUTCOMES = { done: "done", error: "error", open: "running" } as const;
 
-/** What the run was asked for and did before. Its texts are those of a model and of tools, and are shown as text. */
+/** Shows the input of the run and its calls before this one. The texts come from a model and from tools, and are shown as text. */
 function Context({ context, onRetry }: { context: CallContext | null; onRetry: () => void }) {
   if (context === null)
     return (

@@ -35,7 +35,7 @@ export function OpenQuestions() {
                 <a href={`/runs/${encodeURIComponent(runId)}`}>
                   {agent} · {shortRunId(runId)}
                 </a>{" "}
-                for {requester}, goes on by itself <Time at={until} />
+                for {requester}, continues by itself <Time at={until} />
               </p>
               <p class="text">
                 <strong>{question}</strong>

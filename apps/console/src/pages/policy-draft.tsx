@@ -2,7 +2,12 @@ import type { Reply } from "@switchyard/client/client";
 import { useEffect, useState } from "preact/hooks";
 import { filesDiff } from "../core/files-diff.ts";
 import { count } from "../core/format.ts";
-import { isTouched, keepDraft, keptDraft, type PolicyDraft as Draft } from "../core/kept-draft.ts";
+import {
+  isTouched,
+  storeDraft,
+  storedDraft,
+  type PolicyDraft as Draft,
+} from "../core/stored-draft.ts";
 import { act, useResource } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
 import { ask } from "../ui/dialog.tsx";
@@ -12,7 +17,7 @@ import { Tabs } from "../ui/tabs.tsx";
 import { DraftComparison } from "./draft-comparison.tsx";
 
 const ASK_AFTER_MS = 500;
-/** Where somebody begins who may not read the rules in force. */
+/** The first text of a draft for a person who may not read the rules in force. */
 const STUB = {
   name: "console.yaml",
   text: `# What no rule allows is denied, and a deny always wins.
@@ -30,7 +35,7 @@ rules:
 export function PolicyDraft() {
   const mayRead = may("GET /policy/texts");
   const texts = useResource("GET /policy/texts", mayRead ? {} : null, ["other"]);
-  const [draft, setDraft] = useState<Draft | null>(keptDraft);
+  const [draft, setDraft] = useState<Draft | null>(storedDraft);
   const inForce = texts.data;
   useEffect(() => {
     if (!mayRead) setDraft((old) => old ?? { base: null, files: [STUB] });
@@ -41,7 +46,7 @@ export function PolicyDraft() {
   }, [mayRead, inForce]);
   const change = (next: Draft): void => {
     setDraft(next);
-    keepDraft(isTouched(next) ? next : null);
+    storeDraft(isTouched(next) ? next : null);
   };
   if (draft === null)
     return texts.problem === null ? (
@@ -133,7 +138,7 @@ function Editor({ draft, onChange, isOutdated, onActivated }: EditorProps) {
     const isDone = await act("The draft is active", () =>
       client.request("POST /policy/activate", { body, ifMatch: String(base.version) }),
     );
-    // What is in force is begun from anew.
+    // The activated files are the base of the next draft.
     if (isDone) onChange({ base: { ...base, files }, files });
     onActivated();
   };

@@ -15,7 +15,7 @@ import { ToolField, toolRefOf } from "./tool-field.tsx";
 
 type Question = Request<"POST /policy/explain">["body"];
 
-/** What the policy says about one call, and which rules it looked at: one of a run, or any that a person writes down. */
+/** Explains how the policy decides about one call: a recorded one of a run, or any that a person describes. */
 export function Explain() {
   const [runId, callId] = [filterOf("run"), filterOf("call")];
   return runId === "" || callId === "" ? (
@@ -180,7 +180,7 @@ function Explained({ body, recorded }: { body: Question; recorded: RecordedCall 
   );
 }
 
-/** What was decided then. It stands, whatever the rules say now; where they say something else, this says why that may be. */
+/** The recorded decision, which later rules do not change, and the reasons for which the explanation may differ from it. */
 function Recorded({ recorded, now }: { recorded: RecordedCall; now: Decision }) {
   const { run, decision, isArgsChanged } = recorded;
   const isOfOtherRules = decision.policyDigest !== now.policyDigest;

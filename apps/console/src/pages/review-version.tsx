@@ -22,7 +22,7 @@ export function ReviewSkill({ params }: { params: Readonly<Record<string, string
   return <Review kind="skill" {...{ name, version }} of={skill} />;
 }
 
-/** The same of an agent. */
+/** The same page for a version of an agent. */
 export function ReviewAgent({ params }: { params: Readonly<Record<string, string>> }) {
   const [name, version] = [params["name"] ?? "", filterOf("version")];
   const agent = useResource("GET /agents/{name}", { path: { name }, query: { version } });

@@ -209,7 +209,7 @@ function findingsText({ findings }: ToolPin): string {
   return [...new Set(findings.map(({ code }) => code.replaceAll("_", " ")))].join(", ");
 }
 
-/** What changed of a definition; what is approved is the definition that is shown, whatever the server lists by then. */
+/** Shows how a definition changed. Approving is about the definition that is shown, also when the server lists another one since. */
 function Difference(props: {
   id: string;
   tool: string;

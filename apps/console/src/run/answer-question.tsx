@@ -6,7 +6,7 @@ interface Props {
   readonly runId: string;
   readonly callId: string;
   readonly options: readonly string[];
-  /** Of an answer that is no text. */
+  /** The JSON Schema of the answer; undefined: any text. */
   readonly schema: Readonly<Record<string, unknown>> | undefined;
   /** False until the person had the time to see the question. */
   readonly isSeen: boolean;

@@ -137,10 +137,10 @@ export function dictationOf({
   };
 }
 
-/** What originOf needs of a run. */
+/** The fields of a run that its origin is made from. */
 interface Originating extends Dictation, Pick<StartedEntry, "origin" | "replay" | "requester"> {
   readonly session?: { readonly sessionId: string } | undefined;
-  /** What the run thinks with. */
+  /** The model that the run uses now. */
   readonly model: string;
 }
 

@@ -30,7 +30,7 @@ const State = z.strictObject({
   asked: z.array(
     z.strictObject({
       approval: z.string().optional(),
-      /** Of the approval, as it was shown. */
+      /** The binding of the approval that was shown. */
       binding: z.string().optional(),
       question: z.string().optional(),
     }),

@@ -39,7 +39,7 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly uncount: (call: Pick<AskedCall, "principal" | "tool"> & CallArguments) => Promise<void>;
   /** Of the bundle in force. */
   readonly policyDigest: () => string;
-  /** What the run of a call did before it; null when there is no run, or it cannot be read now. */
+  /** Reads the run around a call; null when there is no run, or it cannot be read now. */
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
   /** Throws the failure while what people decide could not be recorded. */
   readonly recordable: DecisionAudit["admit"];

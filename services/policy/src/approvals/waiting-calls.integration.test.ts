@@ -88,7 +88,7 @@ test("a decision that carries the binding of another call decides nothing", asyn
   await call(person, cancelApproval, { id: other });
 });
 
-test("who may see an approval is shown its call's context, and nobody else has the runner read it", async () => {
+test("who may see an approval is shown its call's context, and no other caller makes the runner read it", async () => {
   const id = await waiting("run-shown", "cli");
   const read = () => call(person, getApproval, { id });
   assert.equal((await read()).context, null, "no runner answers");

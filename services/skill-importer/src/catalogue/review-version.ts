@@ -11,7 +11,7 @@ interface Parts {
   readonly versions: Pick<VersionStore, "record" | "report" | "file">;
 }
 
-/** Of all files of a version together; what is beyond it is named without its text. */
+/** A limit for all files of a version together; those beyond it are named without their text. */
 const MAX_REVIEWED_BYTES = 262_144;
 
 /** Everything that a person looks at before they trust a version: its files, what the scanner said, why it waits. */
@@ -51,7 +51,7 @@ async function skillFiles(
   return files;
 }
 
-/** An agent is kept as what was read of its file. */
+/** The fields of an agent are stored, not its file. */
 async function agentFile(
   { store }: Parts,
   name: string,
