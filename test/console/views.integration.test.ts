@@ -150,7 +150,7 @@ test(
   async (t) => {
     const { page, go } = await there().look(t);
     await noCallWaits();
-    const [opened = ""] = await waitingCalls("measurer", ["opened.md"]);
+    const [opened = ""] = await waitingCalls("glancer", ["opened.md"]);
     await go("/approvals");
     const detail = page.getByTestId("approval-detail");
     await detail.getByText('"path": "opened.md"').waitFor();
@@ -159,7 +159,7 @@ test(
     const news = page.getByTestId("new-approvals");
     await news.getByText("2 new").waitFor();
     assert.match(await detail.innerText(), /opened\.md/);
-    assert.match(await page.getByTestId("approval").first().innerText(), /measurer/);
+    assert.match(await page.getByTestId("approval").first().innerText(), /glancer/);
     assert.deepEqual(await axeViolations(page), []);
     await decidable(page);
     await page.keyboard.press("a");
@@ -181,7 +181,7 @@ test(
   async (t) => {
     const { page, go } = await there().look(t);
     await noCallWaits();
-    const runIds = await waitingCalls("measurer", ["one.md", "two.md", "three.md"]);
+    const runIds = await waitingCalls("glancer", ["one.md", "two.md", "three.md"]);
     const held = Promise.withResolvers<undefined>();
     await page.route("**/approvals/apr-*", async (route) => {
       await held.promise;

@@ -335,8 +335,8 @@ test("a stop by run id reaches a run whose id has no owner, and only its request
 
 test("an activated bundle is in force on every replica, whatever the files say, and can be rolled back", async () => {
   const files = [{ name: "closed.yaml", text: DENYING }];
-  for (const asked of [teamA.activatePolicy({ files }), teamA.readPolicyTexts({})])
-    await assert.rejects(asked, (error) => isError(error, activatePolicy, "forbidden_admin"));
+  for (const ask of [() => teamA.activatePolicy({ files }), () => teamA.readPolicyTexts({})])
+    await assert.rejects(ask, (error) => isError(error, activatePolicy, "forbidden_admin"));
   await assert.rejects(
     cli.activatePolicy({
       files: [
