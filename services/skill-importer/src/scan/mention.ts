@@ -6,7 +6,18 @@ import type { ScannedText } from "./scanned-text.ts";
  * security is full of the phrases that an attack is made of.
  */
 const ABOUT =
-  /\b(?:never|don['’]t|do not|avoid|must not|should not|refuse|reject|den(?:y|ied)|block(?:s|ed)?|detect(?:s|ed|ion|ing)?|flag(?:s|ged)?|prevents?|beware|look(?:s|ing)? for|check(?:s|ing)? for|scan(?:s|ning)? for|such as|e\.g\.|for example|examples?|patterns?|malicious|malware|attack(?:s|er|ers)?|suspicious|injections?|jailbreaks?|red flags?|dangerous|unsafe|insecure|vulnerab\w{0,8}|exploits?|threats?|phishing|untrusted|anti-?patterns?|test cases?)\b|[❌✗⛔]|🚫/i;
+  /\b(?:refuse|reject|den(?:y|ied)|block(?:s|ed)?|detect(?:s|ed|ion|ing)?|flag(?:s|ged)?|prevents?|beware|look(?:s|ing)? for|check(?:s|ing)? for|scan(?:s|ning)? for|examples?|patterns?|malicious|malware|attack(?:s|er|ers)?|suspicious|injections?|jailbreaks?|red flags?|dangerous|unsafe|insecure|vulnerab\w{0,8}|exploits?|threats?|phishing|untrusted|anti-?patterns?|test cases?|such as)\b|\be\.g\.|[❌✗⛔]|🚫/iu;
+/** "Do not hesitate to …" asks for it. */
+const NEGATION =
+  /\b(?:never|don['’]t|do not|avoid|must not|should not|cannot|must never)\b(?! (?:\w{1,12} ){0,2}?(?:hesitate|fail|forget|stop|wait|worry|mind|bother|be afraid|be shy)\b)/iu;
+/** What begins a list of mentions: from there on a comma does not end the clause. */
+const LISTS =
+  /\b(?:such as|like|e\.g\.|including|include|phrases?|texts?|words?|prompts?|patterns?|examples?)\b[^.!?;]{0,60}$/iu;
+/** "Never do this: …", and any word of the above before a colon. */
+const POINTS_AT = /\b(?:this|these|following|such|any of|of those|things?)\b/iu;
+const SENTENCE_END = /[.!?;。！？；](?=\s|$)|[。！？；—–]/gu;
+const CLAUSE_END = /[,，、(（]|\b(?:and|then|but|just|so|instead|otherwise|rather|please|now)\b/giu;
+const COLON = /[:：][\s*_"'“`-]*$/u;
 const TOPIC =
   /secur|threat|attack|inject|red[- ]?flag|anti-?pattern|vulnerab|malicious|malware|detect|audit|unsafe|dangerous|avoid|never|don't|example|red[- ]?team|pentest|exploit/i;
 const REACH = 240;
@@ -19,9 +30,9 @@ export function proseFacts(facts: RuleFacts, isMentioned: boolean): RuleFacts & 
 }
 
 /**
- * True when prose at an offset is quoted, negated, or given as an example: by the rest of its line, the two
- * lines of prose before it, or the heading of its section. Never in scripts and blocks of code, by words of these, or by
- * its own.
+ * True when prose at an offset is quoted, negated, or given as an example: by the words before it in its own clause, by a
+ * line above that ends with a colon, or by the heading of its section. Words behind it excuse nothing, because whoever
+ * writes the phrase writes those, too. Never in scripts and blocks of code, by words of these, or by its own.
  */
 export function isMention(
   text: ScannedText,
@@ -36,27 +47,46 @@ export function isMention(
   const column = start - text.startOf(index);
   const before = line.slice(Math.max(0, column - REACH), column);
   const after = line.slice(column + length, column + length + REACH);
-  if (ABOUT.test(before) || ABOUT.test(after)) return true;
   if (/^\s*(?:>|\|)/.test(line) || isQuoted(before, after)) return true;
-  return TOPIC.test(context.heading) || linesBefore(text, index).some((one) => ABOUT.test(one));
+  return TOPIC.test(context.heading) || isExcused(before) || introduces(lineAbove(text, index));
 }
 
-/** The nearest two lines with text above, and the line that a list hangs on. */
-function linesBefore(text: ScannedText, index: number): string[] {
-  const lines: string[] = [];
-  for (let at = index - 1; at >= 0 && at >= index - 12 && lines.length < 2; at -= 1) {
-    const line = text.lineAt(at);
-    const isSibling = /^\s*(?:[-*+]|\d{1,3}[.)])\s/.test(line) && !line.trimEnd().endsWith(":");
-    if (line.trim() !== "" && !isSibling && !text.contextAt(at).isCode)
-      lines.push(line.slice(0, REACH));
+/** By a negation or a word about it in the clause that goes on with the phrase. */
+function isExcused(before: string): boolean {
+  const sentence = afterLast(before, SENTENCE_END);
+  if (introduces(sentence)) return true;
+  const isListed = LISTS.test(sentence) && ABOUT.test(sentence);
+  const clause = isListed ? sentence : afterLast(sentence, CLAUSE_END);
+  return ABOUT.test(clause) || NEGATION.test(clause);
+}
+
+/** Ends with a colon, and says of what follows that it is harmful or must not be done. */
+function introduces(written: string): boolean {
+  if (!COLON.test(written)) return false;
+  const sentence = afterLast(written.replace(COLON, ""), SENTENCE_END);
+  return ABOUT.test(sentence) || (NEGATION.test(sentence) && POINTS_AT.test(sentence));
+}
+
+function afterLast(text: string, ends: RegExp): string {
+  let from = 0;
+  for (const match of text.matchAll(ends)) from = match.index + match[0].length;
+  return text.slice(from);
+}
+
+/** The nearest line with text above, which a list hangs on: without the items beside this one. */
+function lineAbove(text: ScannedText, index: number): string {
+  for (let at = index - 1; at >= 0 && at >= index - 12; at -= 1) {
+    const line = text.lineAt(at).trimEnd();
+    const isSibling = /^\s*(?:[-*+]|\d{1,3}[.)])\s/.test(line) && !COLON.test(line);
+    if (line.trim() !== "" && !isSibling && !text.contextAt(at).isCode) return line.slice(-REACH);
   }
-  return lines;
+  return "";
 }
 
-/** Between two marks of one kind: "…", “…”, '…' with spaces outside, `…`. */
+/** Between two marks of one kind: "…", “…”, '…' with a space or a bracket outside, `…`. */
 function isQuoted(before: string, after: string): boolean {
   const isOdd = (mark: string) => before.split(mark).length % 2 === 0 && after.includes(mark);
   if (isOdd('"') || isOdd("`")) return true;
-  const opened = before.search(/[“«「][^”»」]*$/);
-  return opened >= 0 || /(?:^|[\s(])'[^']{0,200}$/.test(before);
+  if (/[“«「][^”»」]*$/.test(before)) return /[”»」]/.test(after);
+  return /(?:^|[\s(])'[^']{0,200}$/.test(before) && /^[^'\n]{0,200}'(?:[\s).,;]|$)/.test(after);
 }
