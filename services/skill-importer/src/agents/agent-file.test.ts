@@ -407,3 +407,13 @@ test("has nothing to remark on the agents of the examples", async () => {
     assert.deepEqual(parsed.findings, [], file);
   }
 });
+
+test("skips an agent's file whose fields nothing reads, since it would have every tool", () => {
+  const text = "<!-- licence -->\n---\nname: a\ntools: [read_file]\n---\nDo it.\n";
+  const facts = { format: "markdown", fallbackName: "a", isCertain: true } as const;
+  const parsed = parseAgentFile(Buffer.from(text), facts);
+  assert.equal(parsed.kind, "skipped");
+  const [finding] = parsed.findings;
+  assert.equal(finding?.code, "frontmatter_not_recognised");
+  assert.equal(finding.severity, "error");
+});

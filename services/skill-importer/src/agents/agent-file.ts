@@ -56,6 +56,9 @@ export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): Parsed
   const frontmatter = splitFrontmatter(decoded.text);
   if (frontmatter.kind === "broken") return skipped([frontmatter.problem]);
   if (frontmatter.kind === "none" && !facts.isCertain) return { kind: "not-an-agent" };
+  // An agent without its limits has every tool.
+  const [misplaced] = frontmatter.kind === "none" ? frontmatter.findings : [];
+  if (misplaced !== undefined) return skipped([{ ...misplaced, severity: "error" }]);
   const { yaml, linesBefore } =
     frontmatter.kind === "found" ? frontmatter : { yaml: "", linesBefore: 0 };
   const parsed = parseYaml(yaml, { schema: "core", linesBefore });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withPlainKeys } from "./plain-key.ts";
 
 /** How a field of a skill is read; its values are text as it was written, or lists and mappings of it. */
 export interface Field<T> {
@@ -71,7 +72,7 @@ export const FIELDS = {
     absent: true,
     strict: false,
     rule: "must be true or false; read as false",
-    slips: ["user-invokable"],
+    slips: ["user-invokable", "user-invocatable", "user-invokeable"],
     restricts: true,
   } satisfies Field<boolean>,
   "disable-model-invocation": {
@@ -79,6 +80,7 @@ export const FIELDS = {
     absent: false,
     strict: true,
     rule: "must be true or false; read as true",
+    slips: ["disable-model-invokation", "disabled-model-invocation", "disable-model-invocations"],
     restricts: true,
   } satisfies Field<boolean>,
   /** Null: no restriction, which an empty list is, too. */
@@ -87,6 +89,7 @@ export const FIELDS = {
     absent: null,
     strict: [],
     rule: "must be a list of tool names; until it can be read the skill may use none",
+    slips: ["allowed-tool", "allow-tools", "allowedtools"],
     restricts: true,
   } satisfies Field<string[] | null>,
   "disallowed-tools": {
@@ -94,6 +97,13 @@ export const FIELDS = {
     absent: [],
     strict: ["*"],
     rule: "must be a list of tool names; read as every tool",
+    slips: [
+      "disallowed-tool",
+      "disallow-tools",
+      "disallowedtools",
+      "denied-tools",
+      "forbidden-tools",
+    ],
     restricts: true,
   } satisfies Field<string[]>,
   "argument-hint": {
@@ -154,15 +164,25 @@ const SLIPS = new Map(
     .flatMap((name) => (fieldNamed(name).slips ?? []).map((slip) => [slip, name] as const)),
 );
 
-/** The field that a key is a spelling of; of an unknown key the key in lower case with hyphens. */
+/**
+ * The field that a key is a spelling of, also with blanks, dots, quotes, other hyphens or lookalikes of its letters; of an
+ * unknown key the key in lower case with hyphens.
+ */
 export function fieldOf(key: string): string {
   // Most keys are spelled as the field is called.
   if (/^[a-z-]+$/.test(key)) return SLIPS.get(key) ?? key;
-  const kebab = key
+  const kebab = withPlainKeys(key)
+    .replaceAll(/["'*`]/g, "")
+    .trim()
     .replaceAll(/([a-z])([A-Z])/g, "$1-$2")
     .toLowerCase()
-    .replaceAll("_", "-");
+    .replaceAll(/[-_. \t]+/g, "-");
   return SLIPS.get(kebab) ?? kebab;
+}
+
+/** True for a key that other clients read as the same field. */
+export function isUsualSpelling(key: string, name: FieldName): boolean {
+  return /^[A-Za-z_-]+$/.test(key) && !SLIPS.has(key) && fieldOf(key) === name;
 }
 
 function oneOf<T extends string>(words: readonly T[]): Field<T | null> {

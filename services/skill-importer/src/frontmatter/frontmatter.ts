@@ -1,8 +1,6 @@
-import { cutText } from "@switchyard/contracts/cut-text";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
-
-/** The largest of 62,000 public skills is 9.6 KB; the YAML parser's cost grows with this. */
-const MAX_FRONTMATTER_BYTES = 16 * 1024;
+import { misplacedBelow, misplacedFields } from "./misplaced-fields.ts";
+import { MAX_FRONTMATTER_BYTES, splitOdd } from "./odd-frontmatter.ts";
 
 export type Frontmatter =
   | {
@@ -20,6 +18,8 @@ export type Frontmatter =
       readonly body: string;
       /** Set when other clients see no beginning or no end of it. */
       readonly repair?: Finding;
+      /** A second block of fields, with which the body begins. */
+      readonly unread?: string;
     }
   | { readonly kind: "broken"; readonly problem: Finding };
 
@@ -36,7 +36,10 @@ const CLOSING_WITH_TEXT = /^---(?=[ \t]*[^-\s])/m;
 export function splitFrontmatter(text: string): Frontmatter {
   const opening = OPENING.exec(text);
   if (opening === null)
-    return splitBelowBlanks(text) ?? { kind: "none", body: text, ...misplaced(text) };
+    return (
+      splitBelowBlanks(text) ??
+      splitOddly(text) ?? { kind: "none", body: text, ...misplacedFields(text) }
+    );
   const rest = text.slice(opening[0].length);
   const bare = CLOSING.exec(rest);
   const closing = bare ?? CLOSING_WITH_TEXT.exec(rest);
@@ -50,13 +53,29 @@ export function splitFrontmatter(text: string): Frontmatter {
     const message = `the frontmatter has ${sizeBytes} bytes, the limit is ${MAX_FRONTMATTER_BYTES}; move text into the body`;
     return broken("frontmatter_too_large", message, 2);
   }
+  const body = rest.slice(closing.index + closing[0].length + (bare === null ? 0 : 1));
+  const second = misplacedBelow(body);
   return {
     kind: "found",
     yaml,
     linesBefore: 1,
-    body: rest.slice(closing.index + closing[0].length + (bare === null ? 0 : 1)),
-    ...(bare === null ? { repair: lineEndLost(yaml) } : {}),
+    body,
+    ...repairOf(yaml, bare !== null),
+    ...(second === null ? {} : { unread: second }),
   };
+}
+
+/** A heading between blank lines: the fields had an end, and what ends them is a rule of the text. */
+const HEADING_INSIDE = /\n[ \t]*\n#{1,6} [^\n]*\n[ \t]*\n/;
+
+function repairOf(yaml: string, isBare: boolean): { repair?: Finding } {
+  if (!isBare) return { repair: lineEndLost(yaml) };
+  const heading = yaml.includes("\n#") ? HEADING_INSIDE.exec(yaml) : null;
+  if (heading === null) return {};
+  const line = yaml.slice(0, heading.index).split("\n").length + 3;
+  const message =
+    "a heading stands in the frontmatter, which ends at a line --- further down; put a line --- after the last field";
+  return { repair: repairedDelimiter(message, line) };
 }
 
 function broken(code: string, message: string, line: number): Frontmatter {
@@ -88,38 +107,8 @@ function repairedDelimiter(message: string, line: number): Finding {
   return warningFinding("repaired_delimiter", message, { line, column: 1 });
 }
 
-const ODD_FENCE = /^---[^-][^]*?(?=\n---|\n[ \t]*\n|$)/;
-const CODE_BLOCK = /^(`{3,}|~{3,})[a-z]*[ \t]*\n([^]*?)\n\1/;
-const LATER_BLOCK = /^---[ \t]*\n([^]*?)\n---[ \t]*$/m;
-/** Licences and titles are written above; what stands further down is an example. */
-const LOOKED_AT_LINES = 20;
-const A_FIELD = /^(?:name|description|allowed-tools)[ \t]*:/m;
-
-/** Fields that stand where nobody reads them. */
-function misplaced(text: string): { findings: Finding[]; unread?: string } {
-  const [first = ""] = text.split("\n", 1);
-  if (/^---[^-]/.test(first)) {
-    const message =
-      "the first line is not a bare ---, so the whole file is the body; put the fields on lines of their own between two lines ---";
-    return { findings: [notRecognised(message, 1)], unread: ODD_FENCE.exec(text)?.[0] ?? first };
-  }
-  const head = text.split("\n", LOOKED_AT_LINES).join("\n");
-  const code = CODE_BLOCK.exec(cutText(text, MAX_FRONTMATTER_BYTES))?.[2];
-  if (code !== undefined && A_FIELD.test(code)) {
-    const message =
-      "the fields stand in a code block, so the whole file is the body; begin the file with a line --- in place of the block's";
-    return { findings: [notRecognised(message, 1)], unread: code };
-  }
-  const begin = /^---[ \t]*$/m.exec(head)?.index;
-  if (begin === undefined) return { findings: [] };
-  const later = LATER_BLOCK.exec(text.slice(begin, begin + MAX_FRONTMATTER_BYTES))?.[1];
-  if (later === undefined || !A_FIELD.test(later)) return { findings: [] };
-  const line = head.slice(0, begin).split("\n").length;
-  const message =
-    "the fields begin here and not in the first line, so the whole file is the body; put what stands above below them";
-  return { findings: [notRecognised(message, line)], unread: later };
-}
-
-function notRecognised(message: string, line: number): Finding {
-  return warningFinding("frontmatter_not_recognised", message, { line, column: 1 });
+/** Null when the text does not begin with fields, or begins as one with a language does. */
+function splitOddly(text: string): Frontmatter | null {
+  const odd = /^---[^-\s]/.test(text) ? null : splitOdd(text);
+  return odd === null ? null : { kind: "found", ...odd };
 }

@@ -156,7 +156,11 @@ const FAILURES: readonly Case[] = [
     file: block("name: other\ndescription: d"),
     code: "name_differs",
   },
-  { what: "the typo user-invokable", file: block(`${HEAD}user-invokable: no`), code: null },
+  {
+    what: "the typo user-invokable",
+    file: block(`${HEAD}user-invokable: no`),
+    code: "odd_spelling",
+  },
   {
     what: "a flag that is none",
     file: block(`${HEAD}user-invocable: maybe`),

@@ -6,9 +6,12 @@ import {
   fieldNamed,
   fieldOf,
   isFieldName,
+  isUsualSpelling,
   type FieldName,
   type FieldValue,
 } from "../frontmatter/fields.ts";
+import { withoutTypographicQuotes } from "../frontmatter/plain-key.ts";
+import { nestedRestrictions, type NestedRestriction } from "../frontmatter/restrictions.ts";
 import type { YamlMapping, YamlValue } from "../frontmatter/yaml-value.ts";
 import { toolRemarks } from "./client-tools.ts";
 import {
@@ -75,10 +78,12 @@ class FieldReader {
   /** Each field's key as the file spells it; an exact key wins. */
   readonly keys = new Map<string, string>();
   readonly #locate: Locate;
+  readonly #nested: readonly NestedRestriction[];
 
   constructor(values: YamlMapping, locate: Locate) {
     this.values = values;
     this.#locate = locate;
+    this.#nested = nestedRestrictions(values);
     for (const key of Object.keys(values)) {
       const field = fieldOf(key);
       if (field === key || !this.keys.has(field)) this.keys.set(field, key);
@@ -93,8 +98,7 @@ class FieldReader {
     return this.#read(name) as FieldValue<N>; // as the table has it
   }
 
-  warn(name: FieldName, code: string, message: string): void {
-    const key = this.keys.get(name) ?? name;
+  warn(name: FieldName, code: string, message: string, key = this.keys.get(name) ?? name): void {
     this.findings.push(warningFinding(code, `${key}: ${message}`, this.positionOf(name)));
   }
 
@@ -104,25 +108,55 @@ class FieldReader {
 
   #read(name: FieldName): unknown {
     const field = fieldNamed(name);
+    if (field.restricts === true) return this.#readRestriction(name);
     const key = this.keys.get(name);
     if (key === undefined) return field.absent;
-    if (field.restricts === true && this.#contradicts(name, key)) {
-      this.warn(name, "invalid_field", CONTRADICTION);
-      return field.strict;
-    }
-    const parsed = field.schema.safeParse(this.values[key]);
-    if (parsed.success) return parsed.data;
-    if (field.rule !== undefined) this.warn(name, "invalid_field", field.rule);
-    return field.strict;
+    return this.#parse(name, this.values[key]);
   }
 
-  /** Which of two would count was chance, and one of them takes more away. */
-  #contradicts(name: FieldName, key: string): boolean {
-    const said = JSON.stringify(this.values[key]);
-    return Object.keys(this.values).some(
-      (other) =>
-        other !== key && fieldOf(other) === name && JSON.stringify(this.values[other]) !== said,
-    );
+  /** From wherever it stands and however it is spelled; which of two would count was chance, and one of them takes more away. */
+  #readRestriction(name: FieldName): unknown {
+    const { absent, strict } = fieldNamed(name);
+    const spelled = Object.keys(this.values).filter((key) => fieldOf(key) === name);
+    const nested = this.#nested.filter(({ field }) => field === name);
+    const written = [
+      ...spelled.map((key) => this.values[key]),
+      ...nested.map(({ value }) => value),
+    ];
+    if (written.length === 0) return absent;
+    for (const key of spelled.filter((one) => !isUsualSpelling(one, name)))
+      this.warn(
+        name,
+        "odd_spelling",
+        `read as ${name}, which other clients do not; write ${name}`,
+        key,
+      );
+    for (const { path } of nested) this.#warnNested(name, path);
+    if (new Set(written.map((one) => JSON.stringify(one))).size > 1) {
+      this.warn(name, "invalid_field", CONTRADICTION);
+      return strict;
+    }
+    const plain = withoutTypographicQuotes(written[0]);
+    if (plain !== null)
+      this.warn(
+        name,
+        "typographic_quotes",
+        "read without its typographic quotes; write plain ones, or none",
+      );
+    return this.#parse(name, plain ?? written[0]);
+  }
+
+  #warnNested(name: FieldName, path: readonly string[]): void {
+    const message = `${path.join(".")}: read as ${name}, but no other client looks for it there; move it to the margin`;
+    this.findings.push(warningFinding("misplaced_field", message, this.#locate(path)));
+  }
+
+  #parse(name: FieldName, value: unknown): unknown {
+    const { schema, rule, strict } = fieldNamed(name);
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    if (rule !== undefined) this.warn(name, "invalid_field", rule);
+    return strict;
   }
 }
 

@@ -1,7 +1,7 @@
 import { digestOf } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Conformance } from "@switchyard/contracts/skills";
-import type { Finding } from "../finding.ts";
+import { warningFinding, type Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import { cutByComments } from "../frontmatter/cut-by-comment.ts";
 import { splitFrontmatter, type Frontmatter } from "../frontmatter/frontmatter.ts";
@@ -94,7 +94,7 @@ function parseBare(
 }
 
 function parseFrontmatter(
-  { yaml, linesBefore, body, repair: delimiter }: FoundFrontmatter,
+  { yaml, linesBefore, body, repair: delimiter, unread = "" }: FoundFrontmatter,
   read: ReadYaml,
   { bytes, directoryName }: Source,
 ): SkillOutcome {
@@ -105,11 +105,13 @@ function parseFrontmatter(
   if (parsed === undefined)
     throw new Error("a refused frontmatter was neither repaired nor skipped");
   const { values, locate } = parsed;
-  const wasRepaired = repair !== null || delimiter !== undefined;
+  const isUnread = restrictUnread(`${yaml}\n${unread}`, values, { isWhole: true });
+  const wasRepaired = repair !== null || delimiter !== undefined || isUnread;
   const { findings: remarks, ...understood } = readValues(values, { locate, wasRepaired });
   const findings = [
     ...(delimiter === undefined ? [] : [delimiter]),
     ...(repair?.findings ?? []),
+    ...(isUnread ? [restrictionUnread(linesBefore + 1)] : []),
     ...cutByComments(repair?.yaml ?? yaml, linesBefore),
     ...remarks,
   ];
@@ -128,6 +130,12 @@ function parseFrontmatter(
     },
     findings,
   );
+}
+
+function restrictionUnread(line: number): Finding {
+  const message =
+    "a line begins like a restriction and is no field of its own, so its strictest reading counts; put it at the margin of the frontmatter";
+  return warningFinding("restriction_unread", message, { line, column: 1 });
 }
 
 /** What a client without repairs would stumble over. */
