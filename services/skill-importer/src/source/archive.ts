@@ -7,7 +7,7 @@ import { fromBufferPromise, getFileNameLowLevel, type Entry } from "yauzl";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { warningFinding, type Finding } from "../finding.ts";
 import type { Package } from "./package.ts";
-import { foldedPath, pathProblemOf } from "./safe-path.ts";
+import { pathProblemOf } from "./safe-path.ts";
 
 export type ArchiveFormat = "zip" | "tar.gz" | "tar";
 
@@ -172,7 +172,7 @@ type EntryKind = "file" | "link" | "device";
 class Unpacking {
   readonly #archiveBytes: number;
   readonly #files = new Map<string, Uint8Array>();
-  readonly #folded = new Set<string>();
+  readonly #seen = new Set<string>();
   readonly #findings: Finding[] = [];
   #entries = 0;
   #bytes = 0;
@@ -192,11 +192,11 @@ class Unpacking {
     this.#countEntry();
     const path = pathOf(name);
     refuseUnsafe(path, name);
-    const folded = foldedPath(path);
-    if (this.#folded.has(folded)) {
+    // Programs differ in which of the two they unpack.
+    if (this.#seen.has(path)) {
       throw new ArchiveError("path_twice", `the archive has ${path} twice`, name);
     }
-    this.#folded.add(folded);
+    this.#seen.add(path);
     if (kind !== "file") {
       this.#remark(`${kind}_not_unpacked`, `${path} is a ${kind} and was left out`);
       return false;

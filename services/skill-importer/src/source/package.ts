@@ -53,8 +53,9 @@ export function agentPackage(path: string, bytes: Uint8Array): Package {
 }
 
 /**
- * Makes a skill's package of files that somebody sent. A path that is not safe, or two paths that are one
- * file elsewhere, make the whole package unusable: whoever sends them means harm or has lost a file.
+ * Makes a skill's package of files that somebody sent. A path that is not safe makes the whole package unusable: its
+ * sender means harm or has lost a file. Paths that differ by case only are both kept, since nothing is written to a disk
+ * where they would be one; of one path that was sent twice the first counts. A warning names both.
  */
 export function packageOf(
   directory: string,
@@ -62,7 +63,7 @@ export function packageOf(
 ): Package {
   const findings: Finding[] = [];
   const files = new Map<string, Uint8Array>();
-  const folded = new Set<string>();
+  const folded = new Map<string, string>();
   let total = 0;
   // The skill file first, so that no cap can leave it out.
   for (const [path, bytes] of [...sent].toSorted(bySkillFileThenPath)) {
@@ -71,12 +72,15 @@ export function packageOf(
       findings.push(fileNotKept(path, "another file is the skill"));
       continue;
     }
-    const problem = pathProblemOf(path) ?? (folded.has(foldedPath(path)) ? "path_twice" : null);
+    const problem = pathProblemOf(path);
     if (problem !== null) {
       findings.push(unsafePath(problem, path));
       continue;
     }
-    folded.add(foldedPath(path));
+    const twin = folded.get(foldedPath(path));
+    if (twin !== undefined) findings.push(pathTwice(path, twin));
+    if (files.has(path)) continue;
+    folded.set(foldedPath(path), path);
     const leftOut = limitOf({ bytes: bytes.length, total, files: files.size });
     if (leftOut !== null && rankOf(path) === 0) {
       findings.push(fileNotKept(path, leftOut));
@@ -187,6 +191,16 @@ function bySkillFileThenPath(
 ): number {
   const byKind = rankOf(b) - rankOf(a);
   return byKind === 0 ? (a < b ? -1 : 1) : byKind;
+}
+
+function pathTwice(path: string, twin: string): Finding {
+  const [shown, first] = [path, twin].map((one) => JSON.stringify(one.slice(0, 120)));
+  return warningFinding(
+    "path_twice",
+    path === twin
+      ? `the file ${shown} was sent twice; only the first is kept; send one`
+      : `the files ${first} and ${shown} are one file where names have no case; both are kept; rename one`,
+  );
 }
 
 function unsafePath(problem: string, path: string): Finding {
