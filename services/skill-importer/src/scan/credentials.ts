@@ -1,6 +1,6 @@
 /** Files that nobody sends away honestly: keys, wallets, password stores. */
 export const STRONG_CREDENTIALS =
-  /\.ssh[/\\](?:\*|identity|\s|["\x27`]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa|\*)(?!\.pub|\w)|\.gnupg\b|\.password-store|wallet\.dat|keychain-db|Library\/Keychains|security (?:dump-keychain|find-(?:generic|internet)-password)|\/etc\/shadow|Login Data|cookies\.sqlite|key4\.db|logins\.json|Local Extension Settings|nkbihfbeogaeaoehlefnkodbefgpgknn|\.config[/\\]solana|\.ethereum[/\\]keystore|\.electrum|Exodus[/\\]|Electrum[/\\]wallets|atomic[/\\]Local Storage|User Data[/\\]Default|Application Support[/\\](?:Google[/\\]Chrome|BraveSoftware|Firefox|Exodus|Ledger)|\.config[/\\](?:google-chrome|chromium|BraveSoftware)|\.mozilla[/\\]firefox/i;
+  /\.ssh(?:[/\\](?:\*|identity|\s|["\x27`]|$)|(?=["\x27`\s)\]|;,]|$))|\bid_(?:rsa|ed25519|ecdsa|dsa|\*)(?!\.pub|\w)|\.gnupg\b|\.password-store|wallet\.dat|keychain-db|Library\/Keychains|security (?:dump-keychain|find-(?:generic|internet)-password)|\/etc\/shadow|Login Data|cookies\.sqlite|key4\.db|logins\.json|Local Extension Settings|nkbihfbeogaeaoehlefnkodbefgpgknn|\.config[/\\]solana|\.ethereum[/\\]keystore|\.electrum|Exodus[/\\]|Electrum[/\\]wallets|atomic[/\\]Local Storage|User Data[/\\]Default|Application Support[/\\](?:Google[/\\]Chrome|BraveSoftware|Firefox|Exodus|Ledger)|\.config[/\\](?:google-chrome|chromium|BraveSoftware)|\.mozilla[/\\]firefox/i;
 
 /** Files with tokens of tools, agents among them, which a skill may have a reason to read. */
 export const TOOL_CREDENTIALS =
@@ -30,4 +30,54 @@ export const CREDENTIAL_HINTS: readonly string[] = [
   ".claude/.cred",
   ".codex/auth",
   ".gemini/oauth",
+];
+
+/** Further places, where a skill may have a reason to be; whether anything leaves from there is what counts. */
+export const CREDENTIAL_PLACES: readonly string[] = [
+  ...CREDENTIAL_HINTS,
+  ".ssh",
+  "id_ecdsa",
+  "id_dsa",
+  ".password-store",
+  "dump-keychain",
+  "find-generic-password",
+  "find-internet-password",
+  "user data",
+  "application support",
+  ".mozilla",
+  ".config/google-chrome",
+  ".config/chromium",
+  ".config/bravesoftware",
+  ".electrum",
+  ".ethereum",
+  "exodus",
+  ".aws/",
+  ".azure/",
+  ".config/gcloud",
+  ".config/gh",
+  ".kube/config",
+  ".docker/config",
+  ".netrc",
+  ".npmrc",
+  ".pypirc",
+  ".vault-token",
+  "_history",
+  "hermes/",
+  ".claude",
+  ".codex",
+  ".gemini",
+  ".env",
+  "local state",
+  "cookies",
+  "process.env",
+  "os.environ",
+  "printenv",
+  "/environ",
+  "%env",
+  "env.to_h",
+  "env |",
+  "env|",
+  "env >",
+  "$(env)",
+  "env:",
 ];

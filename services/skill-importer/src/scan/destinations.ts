@@ -24,8 +24,12 @@ export interface Destinations {
   near(text: ScannedText, part: Span, isCommand?: boolean): Destination[];
 }
 
-const ADDRESS = /(?:https?|ftp|wss?|tcp):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
-const BARE = /(?<![\w.@/$-])((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;\\&]|$)/gi; // prettier-ignore
+const ADDRESS =
+  /(?:https?|s?ftps?|tftp|wss?|tcp|udp|ssh|rsync|git|svn|ldaps?|smb):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
+const BARE = /(?<![\w.@/$-])(?:\w{1,32}@(?=\d{1,3}\.\d))?((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;:\\&]|$)/gi; // prettier-ignore
+/** Names that stand for an address, whoever it belongs to. */
+const ADDRESS_NAME =
+  /(?:\d{1,3}[.-]){3}\d{1,3}\.(?:nip|sslip|xip)\.io$|(?:^|[.-])[\da-f]{8}\.(?:nip|sslip)\.io$/;
 const MAX_DESTINATIONS = 32;
 
 /** Indexes the indicators once, for all texts. */
@@ -43,7 +47,7 @@ export function destinationsOf(indicators: Indicators): Destinations {
       const reason = badReason(name, path);
       if (reason !== undefined) return { kind: "known_bad", host, path, reason };
     }
-    if (isPublicAddress(host)) return { kind: "address", host, path };
+    if (isPublicAddress(host) || ADDRESS_NAME.test(host)) return { kind: "address", host, path };
     // An installer is one host; below a paste site every name is one.
     const known =
       kinds.get(host) ??
@@ -123,10 +127,21 @@ function split(authority: string): { host: string; path: string } {
 
 /** As a browser reads it: `0x5b.92.1` and `1540157982` are addresses, too. */
 function canonicalHost(written: string): string {
-  const host = written.toLowerCase().replace(/\.$/, "");
+  const host = decoded(written).toLowerCase().replace(/\.$/, "");
   if (/^[1-9]\d{0,2}(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(host)) return host;
   if (!/^(?:0x[\da-f]|\d)[\da-fx.]*$|^\[/.test(host)) return host;
   return URL.parse(`http://${host}/`)?.hostname ?? host;
+}
+
+/** Digits and dots may be written in other ways. */
+function decoded(host: string): string {
+  if (!/[%\u0080-\uFFFF]/.test(host)) return host;
+  return host
+    .replaceAll(/%([2-7][\da-f])/gi, (_all, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    )
+    .normalize("NFKC")
+    .replaceAll("。", ".");
 }
 
 function parentsOf(host: string): string[] {
@@ -134,10 +149,22 @@ function parentsOf(host: string): string[] {
   return parts.slice(1, -1).map((_, index) => parts.slice(index + 1).join("."));
 }
 
-const PLACEHOLDERS = new Set("1.2.3.4 5.6.7.8 1.1.1.1 8.8.8.8 8.8.4.4 9.9.9.9".split(" "));
+/** Of examples, and of public name servers. */
+const PLACEHOLDERS = new Set(
+  "1.2.3.4 5.6.7.8 1.1.1.1 1.0.0.1 8.8.8.8 8.8.4.4 9.9.9.9 149.112.112.112 208.67.222.222 208.67.220.220 114.114.114.114 223.5.5.5 223.6.6.6 119.29.29.29 4.2.2.2".split(
+    " ",
+  ),
+);
 
 /** A public address: not private, local, reserved for documentation, or an obvious placeholder. */
 export function isPublicAddress(host: string): boolean {
+  const mapped = /^\[::ffff:([\da-f]{1,4}):([\da-f]{1,4})\]$/.exec(host);
+  if (mapped !== null) {
+    const [high, low] = mapped.slice(1).map((part) => Number.parseInt(part, 16));
+    return isPublicAddress(
+      [(high ?? 0) >> 8, (high ?? 0) & 255, (low ?? 0) >> 8, (low ?? 0) & 255].join("."),
+    );
+  }
   if (host.startsWith("[")) return /^\[2(?!001:db8)[\da-f]{3}:/.test(host);
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(host);
   if (parts === null) return false;

@@ -16,6 +16,8 @@ export interface PatternRule extends RuleFacts {
   /** About what sentences say: a mention lowers it, and it never blocks. No words around any other rule change what is found. */
   readonly isProse?: boolean | undefined;
   readonly blocks?: boolean | undefined;
+  /** No finding: it only tells other parts of the scanner that a further look is worth its time. */
+  readonly isMark?: boolean | undefined;
   /** Where to try the pattern: lower-case, four or more characters. The pattern begins with one of them. */
   readonly hints: readonly string[];
   /** Sticky, and without a repetition in a repetition: its time is bounded by its own length. */
@@ -30,7 +32,14 @@ export interface PatternRule extends RuleFacts {
 /** More of one code in one file say nothing new. */
 const MAX_PER_CODE = 10;
 
-export type PatternScan = (text: ScannedText) => { findings: ScanFinding[]; leftOut: number };
+export interface PatternFindings {
+  readonly findings: ScanFinding[];
+  readonly leftOut: number;
+  /** The codes of marks that were seen. */
+  readonly marks: ReadonlySet<string>;
+}
+
+export type PatternScan = (text: ScannedText) => PatternFindings;
 
 /** A file with more matches of one rule was made so that nobody checks them all. */
 const MAX_LOOKS = 400;
@@ -57,13 +66,14 @@ export function patternScan(rules: readonly PatternRule[]): PatternScan {
   return (text) => {
     const matches = new Matches(text);
     finder.each(text.text, (rule, offset) => matches.take(rule, offset));
-    return { findings: matches.findings, leftOut: matches.leftOut };
+    return { findings: matches.findings, leftOut: matches.leftOut, marks: matches.marks };
   };
 }
 
 /** The matches in one text, with what is already known of it. */
 class Matches {
   readonly findings: ScanFinding[] = [];
+  readonly marks = new Set<string>();
   leftOut = 0;
   readonly #text: ScannedText;
   readonly #counts = new Map<string, number>();
@@ -76,12 +86,17 @@ class Matches {
 
   take(rule: PatternRule, offset: number): void {
     const text = this.#text;
+    if (rule.isMark === true && this.marks.has(rule.code)) return;
     if (rule.kinds !== undefined && !rule.kinds.includes(text.kind)) return;
     if ((this.#looks.get(rule) ?? 0) > MAX_LOOKS) return;
     if (rule.needs !== undefined && this.#next(rule.needs, offset) - offset > REACH) return;
     rule.pattern.lastIndex = offset;
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
+    if (rule.isMark === true) {
+      this.marks.add(rule.code);
+      return;
+    }
     const place = { start: offset, length: match[0].length };
     if (rule.check !== undefined && !this.#mayLook(rule)) return this.#add(place, TOO_MANY);
     const checked = rule.check === undefined ? {} : rule.check(match, text);

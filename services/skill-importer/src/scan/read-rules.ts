@@ -5,7 +5,7 @@ import type { Check, PatternRule } from "./pattern-rule.ts";
 import { parseStrictly } from "./strict-file.ts";
 
 /** Hints that are known elsewhere. */
-const HintList = z.enum(["dropHosts", "credentialFiles", "knownPlaces"]);
+const HintList = z.enum(["dropHosts", "credentialFiles", "credentialPlaces", "knownPlaces"]);
 
 const facts = {
   owasp: OwaspAst,
@@ -15,6 +15,7 @@ const facts = {
   message: z.string().min(1),
   advice: z.string().min(1),
   isProse: z.boolean(),
+  isMark: z.boolean(),
   check: z.string(),
 } as const;
 
@@ -25,6 +26,7 @@ const Rule = z
     blocks: facts.blocks.optional(),
     isProse: facts.isProse.optional(),
     check: facts.check.optional(),
+    isMark: facts.isMark.optional(),
     kinds: z.array(z.enum(["markdown", "script", "data"])).optional(),
     needs: z.string().optional(),
     hints: z.union([HintList, z.array(z.string().min(4)).min(1)]),

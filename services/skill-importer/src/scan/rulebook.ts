@@ -1,9 +1,13 @@
 import type { Indicators } from "./indicators.ts";
-import { CREDENTIAL_HINTS } from "./credentials.ts";
-import { patternScan, type PatternScan } from "./pattern-rule.ts";
+import { CREDENTIAL_HINTS, CREDENTIAL_PLACES } from "./credentials.ts";
+import { patternScan, type PatternFindings } from "./pattern-rule.ts";
 import { destinationsOf } from "./destinations.ts";
+import { flowsIn } from "./flow/flows.ts";
+import type { PlainText } from "./plain/plain-text.ts";
 import { patternRules } from "./read-rules.ts";
+import { bareAddresses } from "./rules/bare-addresses.ts";
 import { dataTheft } from "./rules/data-theft.ts";
+import { disguises } from "./rules/disguises.ts";
 import { encodedExecution } from "./rules/encoded-execution.ts";
 import { hiddenByBlanks } from "./rules/hidden-by-blanks.ts";
 import { hiddenUnicode } from "./rules/hidden-unicode.ts";
@@ -12,7 +16,7 @@ import { knownBadFiles, leadsToKnownBad } from "./rules/known-bad.ts";
 import { inImage } from "./rules/leaks.ts";
 import { luresIn } from "./rules/lures.ts";
 import { PERSISTENCE } from "./rules/persistence.ts";
-import { remoteExecution } from "./rules/remote-execution.ts";
+import { namesBareAddress, remoteExecution } from "./rules/remote-execution.ts";
 import { reverseShells } from "./rules/reverse-shells.ts";
 import { SECRETS } from "./rules/secrets.ts";
 import type { ScannedText } from "./scanned-text.ts";
@@ -31,6 +35,7 @@ export function rulebookOf(indicators: Indicators) {
       ...reverseShells(destinations),
       ...dataTheft(destinations),
       leadsToKnownBad: leadsToKnownBad(destinations),
+      namesBareAddress: namesBareAddress(destinations),
       ...PERSISTENCE,
       ...SECRETS,
       inImage,
@@ -39,24 +44,41 @@ export function rulebookOf(indicators: Indicators) {
     hints: {
       dropHosts: drops.filter(isLongEnough),
       credentialFiles: CREDENTIAL_HINTS,
+      credentialPlaces: CREDENTIAL_PLACES,
       knownPlaces: known.filter(isLongEnough),
     },
   });
   const scanPatterns = patternScan(rules);
   return {
-    scanText(text: ScannedText): ReturnType<PatternScan> {
-      const { findings, leftOut } = scanPatterns(text);
+    scanText(text: ScannedText): PatternFindings {
+      const { findings, ...rest } = scanPatterns(text);
       return {
+        ...rest,
         findings: [
           ...findings,
           ...hiddenUnicode(text),
           ...hiddenByBlanks(text),
           ...hiddenInstructions(text),
           ...luresIn(text, destinations),
+          ...bareAddresses(text, destinations),
         ],
-        leftOut,
       };
     },
+    /** The same text as a machine reads it: what a reader sees was looked at before. */
+    scanPlain(text: PlainText): PatternFindings {
+      const { findings, ...rest } = scanPatterns(text);
+      return {
+        ...rest,
+        findings: [
+          ...findings,
+          ...luresIn(text, destinations),
+          ...bareAddresses(text, destinations),
+          ...disguises(text),
+        ],
+      };
+    },
+    scanFlows: (texts: readonly ScannedText[], mayFetch: boolean) =>
+      flowsIn(texts, { destinations, mayFetch }),
     scanFiles: knownBadFiles(indicators),
   };
 }

@@ -9,6 +9,7 @@ import type {
 import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { readRequirements } from "../skill/skill-requirements.ts";
 import { capabilitiesOf, type DeclaredNeeds } from "./capabilities.ts";
+import { mayBeDisguised, plainText } from "./plain/plain-text.ts";
 import { readScanFiles, type ScanFile } from "./read-scan-files.ts";
 import { confusableName, triggerAbuse } from "./rules/trigger-abuse.ts";
 import { declaredAuthority } from "./rules/declared-authority.ts";
@@ -46,11 +47,11 @@ export function scanSkill(input: ScanInput): ScanReport {
   const needs = declaredNeeds(input);
   const capabilities = capabilitiesOf(read.texts, needs.declared);
   const rules = rulebookFor(input.indicators ?? null);
-  const scanned = read.texts.map((text) => rules.scanText(text));
+  const { findings: seen, leftOut } = scanTexts(read.texts, rules);
   const findings = [
     ...read.findings,
     ...rules.scanFiles(input.files),
-    ...scanned.flatMap((part) => part.findings),
+    ...seen,
     ...declarationFindings(input, { own, needs, texts: read.texts }),
     ...undeclaredUse(capabilities, { file: own, declaresNeeds: needs.isGiven }),
   ];
@@ -58,8 +59,52 @@ export function scanSkill(input: ScanInput): ScanReport {
     read,
     findings,
     capabilities,
-    leftOut: scanned.reduce((sum, { leftOut }) => sum + leftOut, 0),
+    leftOut,
   });
+}
+
+/** What names a place that nobody answers for. */
+const PLACES = new Set("bare_address drop_host known_bad_place".split(" "));
+
+/** As the texts are written, as a machine reads them, and as their parts work together. */
+function scanTexts(
+  texts: readonly ScannedText[],
+  rules: Rulebook,
+): { findings: ScanFinding[]; leftOut: number } {
+  const written = texts.map((text) => rules.scanText(text));
+  const disguised = texts.map((text, index) =>
+    written[index]?.marks.has("may_be_disguised") === true || mayBeDisguised(text)
+      ? plainText(text)
+      : null,
+  );
+  const plain = disguised.filter((text) => text !== null).map((text) => rules.scanPlain(text));
+  const found = [...written, ...plain];
+  const mayFetch = found.some(({ findings }) => findings.some(({ code }) => PLACES.has(code)));
+  const namesSecret = found.some(({ marks }) => marks.has("secret_place"));
+  const flows =
+    mayFetch || namesSecret
+      ? rules.scanFlows(
+          texts.map((text, index) => disguised[index] ?? plainText(text) ?? text),
+          mayFetch,
+        )
+      : [];
+  return {
+    findings: once([...found.flatMap(({ findings }) => findings), ...flows]),
+    leftOut: found.reduce((sum, { leftOut }) => sum + leftOut, 0),
+  };
+}
+
+/** Of equal findings on one line the one that weighs most; that an address is bare is a part of what is done with it. */
+function once(findings: readonly ScanFinding[]): ScanFinding[] {
+  const kept = new Map<string, ScanFinding>();
+  for (const finding of findings.toSorted(worstFirst)) {
+    const key = `${finding.code} ${finding.file} ${finding.line}`;
+    if (!kept.has(key)) kept.set(key, finding);
+  }
+  for (const { code, file, line } of findings) {
+    if (code.startsWith("remote_execution")) kept.delete(`bare_address ${file} ${line}`);
+  }
+  return [...kept.values()];
 }
 
 const MAX_FINDINGS = 100;

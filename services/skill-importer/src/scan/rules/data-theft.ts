@@ -3,7 +3,6 @@ import { codeAround, spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Destinations } from "../destinations.ts";
 import { perText, type ScannedText } from "../scanned-text.ts";
-import { sequence } from "../sequence.ts";
 
 /** Whatever can carry data away. */
 const SENDS =
@@ -19,9 +18,7 @@ const NEAR_LINES = 20;
 const ONE_LINE = { before: 0, after: 0 };
 const MAX_LINE = 1_200;
 
-type Checks = Readonly<
-  Record<"namesDropHost" | "sendsCredentials" | "notInData" | "uploadsCredentials", Check>
->;
+type Checks = Readonly<Record<"namesDropHost" | "sendsCredentials" | "notInData", Check>>;
 
 /** Data that leaves the machine, and where it goes. */
 export function dataTheft(destinations: Destinations): Checks {
@@ -38,79 +35,7 @@ export function dataTheft(destinations: Destinations): Checks {
       return near.some(({ sends }) => sends) && near.some(({ names }) => names) ? {} : null;
     },
     notInData: (_match, text) => (text.kind === "data" ? null : {}),
-    uploadsCredentials: (match, text) => uploads(match, text, destinations),
   };
-}
-
-/** Sends the file that is named here: as what is uploaded, or through a variable or a pipe. */
-function uploads(
-  match: RegExpExecArray,
-  text: ScannedText,
-  destinations: Destinations,
-): { blocks?: boolean; severity?: "critical" } | null {
-  const span = spanAround(text, match.index, ONE_LINE);
-  const line = text.text.slice(span.start, span.end);
-  const below = spanAround(text, match.index, { before: 0, after: 12 });
-  const name =
-    /(?:^|[\s;(])(?:export |const |let |var |local |\$)?(\w{1,40})[ \t]{0,2}=[^\n=]/.exec(
-      line,
-    )?.[1];
-  const isSent =
-    UPLOADS_PATH.some((way) => way(text, span).length > 0) ||
-    (name !== undefined &&
-      UPLOADS_NAME(text, below).some((offset) => nameAt(text, offset) === name));
-  if (!isSent) return null;
-  const isUntrustedDestination = destinations.near(text, below, true).some(isUntrusted);
-  return isUntrustedDestination || STRONG_CREDENTIALS.test(line)
-    ? { severity: "critical", blocks: true }
-    : {};
-}
-
-/** A file that is sent: as what is uploaded, or through a pipe. */
-const UPLOADS_PATH = [
-  sequence([
-    { pattern: /curl|wget|iwr|irm|invoke-\w{10}/, within: 0 },
-    {
-      pattern:
-        /@(?=["']?[~$/\w.{}-]{0,60}\.(?:ssh|aws|gnupg|openclaw|clawdbot|moltbot|claude|codex|gemini|config|git-credentials))|(?:-T|--upload-file|--post-file|-InFile)(?=[ =]["']?[~$/\w.{}-]{0,60}\.)|\$\((?=(?:cat|base64|<)[^\n)]{0,60}\.)/,
-      within: 300,
-    },
-  ]),
-  sequence([
-    { pattern: /\b(?:cat|base64|tar|zip|gzip)\b/, within: 0 },
-    { pattern: /\|/, within: 200 },
-    { pattern: /\b(?:curl|nc|ncat|wget)\b/, within: 120 },
-  ]),
-  sequence([
-    { pattern: /\bnc\b/, within: 0 },
-    { pattern: /</, within: 80 },
-  ]),
-  sequence([
-    { pattern: /requests\.(?:post|put)\(/, within: 0 },
-    { pattern: /open\(/, within: 200 },
-  ]),
-  sequence([
-    { pattern: /\b(?:scp|rsync)\b/, within: 0 },
-    { pattern: /@/, within: 120 },
-  ]),
-];
-/** The same through a variable. */
-const UPLOADS_NAME = sequence([
-  {
-    pattern:
-      /curl|wget|nc|ncat|requests\.(?:post|put)|httpx\.(?:post|put)|fetch|axios\.(?:post|put)/,
-    within: 0,
-  },
-  {
-    pattern: /@(?=["']?\$\{?\w)|(?:-T|--post-file|--upload-file)(?=[ =]["']?\$\{?\w)/,
-    within: 300,
-  },
-]);
-const NAME = /(?:@|-T[ =]|--[a-z]{4,6}-file[ =])["']?\$\{?(\w{1,40})/iy;
-
-function nameAt({ text }: ScannedText, offset: number): string | undefined {
-  NAME.lastIndex = offset;
-  return NAME.exec(text)?.[1];
 }
 
 interface LineFacts {

@@ -87,8 +87,16 @@ const WORDS: readonly Words[] = [
 const OFFERS = /\b(?:download|install|get it|set ?up)\b|下载|下載|安装|安裝|快速设置/i;
 /** How far from a link its words are read. */
 const REACH = 3_000;
-const LINK_OR_PASSWORD =
-  /\b(?:pass(?:word|code|phrase)?\*{0,2}(?:\s{0,2}(?:is\b|[:=`"'“(])))|密码|密碼|口令|(?:https?|ftp):\/\/([^\s"'`<>()|\\^\]）。，、]{3,400})/gi;
+/** A site without a scheme, as people write it. */
+const TOP_LEVELS =
+  "com|net|org|io|co|app|dev|ai|site|top|xyz|sh|me|cc|ru|cn|info|online|forum|link|club|fun|icu|live|pro|store|tech|so|gg|to|st|it|rs|us|es|ee|ly|my|life|pw|su|tk|uk|de|fr|in|eu|ws|biz|cloud|space|website|click|download|run|page|one|host|bot|chat";
+export const BARE_LINK = new RegExp(String.raw`\.(?:${TOP_LEVELS})\b`, "i");
+/** Without a path; of the others, some are ends of file names. */
+const ONLY_A_SITE = /\.(?:com|net|org|io|app|dev|ai|site|top|xyz|forum)$/i;
+const LINK_OR_PASSWORD = new RegExp(
+  String.raw`\b(?:pass(?:word|code|phrase)?\*{0,2}(?:\s{0,2}(?:is\b|[:=\x60"'“(])))|密码|密碼|口令|(?:https?|ftp)://([^\s"'\x60<>()|\\^\]）。，、]{3,400})|(?<![\w@.:/-])((?:[a-z0-9-]{1,60}\.){1,4}(?:${TOP_LEVELS})|\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?(/[^\s"'\x60<>()|\\^\]）。，、]{0,300})?`,
+  "gi",
+);
 const PROGRAM_PATH =
   /\.(?:exe|msi|dmg|pkg|scr|bat|zip|rar|7z|tgz|tar\.gz|jar|apk|iso|sh|command)(?:[?#]|$)|\/releases\/(?:latest\/)?download\//i;
 const SHORT_OR_SHARED = /^(?:bit\.ly|tinyurl\.com|is\.gd|cutt\.ly|cutt\.us|t\.ly|rb\.gy|shorturl\.at|goo\.su|mediafire\.com|www\.mediafire\.com|mega\.nz|mega\.co\.nz|dropmefiles\.com|workupload\.com|send\.cm|we\.tl|wetransfer\.com|cdn\.discordapp\.com|pan\.baidu\.com|lanzou[a-z]\.com|\w+\.lanzou\w?\.com|123pan\.com)$/; // prettier-ignore
@@ -112,11 +120,14 @@ export function lureSigns(text: ScannedText, destinations: Destinations): Sign[]
     else near.push({ start: Math.max(0, offset - REACH), end });
   };
   for (const match of text.text.matchAll(LINK_OR_PASSWORD)) {
-    if (match[1] === undefined) {
+    const [, linked, host, path = ""] = match;
+    if (linked === undefined && host === undefined) {
       reachFrom(match.index);
       continue;
     }
-    const [destination] = destinations.in(match[0]);
+    if (host !== undefined && path === "" && !ONLY_A_SITE.test(host)) continue;
+    const destination =
+      host === undefined ? destinations.in(match[0])[0] : destinations.of(host, path);
     if (destination === undefined || isLocal(destination)) continue;
     const sign = { offset: match.index, length: match[0].length };
     found.push({ is: "link", says: "a link", ...sign });

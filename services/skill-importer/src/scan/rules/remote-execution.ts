@@ -46,6 +46,14 @@ export function remoteExecution(destinations: Destinations): { runsFetched: Chec
   };
 }
 
+/** Not what is private, local or for examples. */
+export function namesBareAddress(destinations: Destinations): Check {
+  return ({ 0: seen }) =>
+    destinations.in(seen, true).some(({ kind }) => kind === "address" || kind === "known_bad")
+      ? {}
+      : null;
+}
+
 function runsAtOnce({ before, text }: Command): boolean {
   const isProgram = /^(?:curl|wget|aria2c|bitsadmin|certutil)/i.test(text);
   return (

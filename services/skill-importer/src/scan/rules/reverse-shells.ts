@@ -1,9 +1,29 @@
 import { spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Destinations } from "../destinations.ts";
+import type { ScannedText } from "../scanned-text.ts";
 
 const GIVES_SHELL =
   /(?:ba|z|da)?sh -i|\/bin\/(?:ba|z)?sh|cmd(?:\.exe)?\b|pty\.spawn|dup2|powershell|\bexec:|child_process|subprocess/i;
+
+const BLOCKED = { blocks: true, confidence: "high" } as const;
+const INTERACTIVE = /\b(?:ba|z|da)?sh\s{1,3}-i\b|0[<>]&|<&|exec\s{1,3}\d{1,3}<>/;
+
+/** A shell whose input is the connection, and not a look whether a port is open. */
+function isInteractive(match: RegExpExecArray, text: ScannedText): boolean {
+  const { start, end } = spanAround(text, match.index, { before: 0, after: 0 });
+  return INTERACTIVE.test(text.text.slice(start, end));
+}
+
+/** A name that can be looked up, and is not one for examples. */
+function isSomewhere(host: string): boolean {
+  return (
+    /\.[a-z]{2,24}$/i.test(host) &&
+    !/(?:^|\.)(?:example\.(?:com|org|net)|example|test|invalid|local|internal|localdomain)$/i.test(
+      host,
+    )
+  );
+}
 
 /** Shells that another machine is given. To a public address there is no honest one. */
 export function reverseShells(
@@ -25,7 +45,8 @@ export function reverseShells(
       if (isUntrusted(destinations.of(host))) return { blocks: true, confidence: "high" };
       const isLocal = /^(?:localhost|127\.|redis|db|postgres)/i.test(host);
       if (isLocal) return { severity: "low" };
-      if (!host.includes("$")) return {};
+      if (!host.includes("$"))
+        return isInteractive(match, text) && isSomewhere(host) ? BLOCKED : {};
       return checkWithin({ before: 6, after: 1 })(match, text) ?? { severity: "low" };
     },
     shellOnLine: checkWithin({ before: 0, after: 0 }),

@@ -1,0 +1,156 @@
+import { isUntrusted } from "../destinations.ts";
+import type { Following } from "./flows.ts";
+import type { Statement } from "./statements.ts";
+import {
+  FETCHES,
+  INSTALLS,
+  LOOKS_UP_NAMES,
+  payloadOf,
+  RUNS_CODE,
+  RUNS_OUTPUT,
+  SENDS_CODE,
+  sourcesIn,
+  TO_CLIPBOARD,
+} from "./sources-and-sinks.ts";
+import { argumentsOf, filesIn, joined, namesIn, outputOf, type Taint } from "./taint.ts";
+
+const ASSIGNS =
+  /^\s*(?:(?:export|const|let|var|my|our|local|static|final|await|private|public)\s+){0,3}(?:[$@]?([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,60}\]|\.\w{1,40})?|[[({]?\s?(\w[\w\s,:$@]{1,120})[\])}]?)\s{0,3}(?::\s?[\w[\]., |]{1,40})?\s{0,3}[-+.|?:]{0,2}=(?![=>~])/;
+const WITH =
+  /\b(?:as|for|each|=>)\s+\$?([A-Za-z_]\w{0,60})|\|(\w{1,40})\||\bopen\s?\(?\s?(?:my\s+)?\$(\w{1,40})/g;
+const GROWS =
+  /^\s*\$?([A-Za-z_]\w{0,60})(?:\.\w+)?\.(?:append|push|extend|add|update|set|write|concat|unshift|insert|put|put_nowait)\(|^\s*push\s*\(?\s*@?(\w{1,60})/;
+const WRITES =
+  /\.write\w*\(|writefile\w*\(|appendfile\w*\(|write_(?:text|bytes)|\bcopy(?:file|2)?\w*\(|\bopen\([^)\n]{0,120},\s?["'][wax]b?\+?["']|out-file|set-content|add-content|file_put_contents|shutil\.|\.save\(|\.dump\(|urlretrieve|\.pipe\(|createwritestream|downloadfile|-outfile|rename\w*\(|\bprint\s*\{|>{1,2}\s?["']/i;
+const DEFINES =
+  /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|function\*?|sub|func|fn)\s+([A-Za-z_]\w{0,60})\s*\(?([^)\n]{0,300})|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:function\s*)?\(?([^)\n=]{0,300})\)?\s*(?:=>|\{)/;
+const CALL = /\b([A-Za-z_]\w{0,60})\s?\(/g;
+const RETURNS = /^\s*(?:return|yield|resolve\()\b|=>\s*[^{\s]/;
+const ENVIRONMENT =
+  /(?:environ(?:\.get\(|\[)|process\.env(?:\.|\[)|getenv\(|ENV\[|\$ENV\{|\$env:)["']?([A-Za-z_]\w{0,60})/g;
+const IS_GIVEN =
+  /\b(?:sys\.argv|process\.argv|ARGV|sys\.stdin|process\.stdin|fileinput|STDIN|input\(|args\.\w|\$args|argv)/;
+const PRINTS =
+  /\b(?:print|puts|console\.log|say|echo|write-output|write-host|process\.stdout\.write|sys\.stdout\.write|fmt\.Print\w*)\b/i;
+/** A program that needs its environment gets it; that is not sent anywhere. */
+const FOR_CHILD = /\benv["']?\s?[=:]\s?(?:\{[^{}]{0,200}\}|[\w.()]{1,60}(?:\([^()]{0,60}\))?)/g;
+
+/** Follows the statements of a line of a program. */
+export function followCode(statement: Statement, following: Following): void {
+  const parts = statement.text.includes(";") ? partsOf(statement.text) : [statement.text];
+  for (const text of parts) followPart({ ...statement, text }, following);
+}
+
+/** Split at each `;` outside of brackets and quotes. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let start = 0;
+  let quote = "";
+  for (let at = 0; at < text.length; at += 1) {
+    const one = text[at] ?? "";
+    if (one === "\\") at += 1;
+    else if (quote !== "") quote = one === quote ? "" : quote;
+    else if (one === '"' || one === "'" || one === "`") quote = one;
+    else if (one === "(" || one === "[") depth += 1;
+    else if (one === ")" || one === "]") depth -= 1;
+    else if (one === ";" && depth <= 0) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)].filter((part) => part.trim() !== "");
+}
+
+function followPart(statement: Statement, following: Following): void {
+  const { taints, destinations, functions } = following;
+  const { file } = statement;
+  const text = statement.text.replaceAll(FOR_CHILD, " ");
+  const variable = (name: string) => `${file} $${name}`;
+  const defined = DEFINES.exec(text);
+  if (defined !== null) define(defined, { file, following });
+  const heldBy = (part: string): Taint[] =>
+    joined(
+      sourcesIn(part).map((label) => ({ label })),
+      ...(taints.isEmpty ? [] : namesIn(part).map((name) => taints.of(variable(name)))),
+      ...(taints.isEmpty
+        ? []
+        : filesIn(part).flatMap((name) => [taints.of(name), taints.of(outputOf(name))])),
+      ...(taints.isEmpty
+        ? []
+        : Array.from(part.matchAll(CALL), (match) => taints.of(`function ${match[1] ?? ""}`))),
+      ...(taints.isEmpty
+        ? []
+        : Array.from(part.matchAll(ENVIRONMENT), (match) => taints.of(`env ${match[1] ?? ""}`))),
+      IS_GIVEN.test(part) ? taints.of(argumentsOf(file)) : [],
+    );
+  const held = heldBy(text);
+  if (held.length === 0 && !following.mayFetch) return;
+  const to = /[.:]/.test(text) ? destinations.in(text, true) : [];
+  const fetched: Taint[] =
+    FETCHES.test(text) || INSTALLS.test(text)
+      ? to.filter(isUntrusted).map((from) => ({ label: "download", from }))
+      : [];
+  const all = joined(held, fetched);
+  if (all.length > 0) {
+    const arrive = (
+      sink: "network" | "names" | "clipboard" | "execution",
+      what: readonly Taint[],
+    ) => {
+      if (what.length > 0) following.arrive({ at: statement, sink, taints: what, to });
+    };
+    if (SENDS_CODE.test(text))
+      arrive(
+        "network",
+        heldBy(payloadOf(text)).filter(({ label }) => label !== "download"),
+      );
+    if (LOOKS_UP_NAMES.test(text))
+      arrive(
+        "names",
+        held.filter(({ label }) => label !== "download"),
+      );
+    if (TO_CLIPBOARD.test(text)) arrive("clipboard", held);
+    if (RUNS_CODE.test(text) || RUNS_OUTPUT.test(text) || INSTALLS.test(text))
+      arrive("execution", all);
+    if (WRITES.test(text)) for (const name of filesIn(text)) taints.add(name, all);
+    passOn(text, { file, all, following });
+    for (const match of text.matchAll(CALL)) {
+      for (const parameter of functions.get(`${file} ${match[1] ?? ""}`) ?? [])
+        taints.add(variable(parameter), all);
+    }
+    for (const name of filesIn(text))
+      if (/\.\w{2,4}$/.test(name) && name !== file) taints.add(argumentsOf(name), held);
+    if (PRINTS.test(text)) taints.add(outputOf(file), held);
+    if (RETURNS.test(text) && following.current !== null)
+      taints.add(`function ${following.current}`, all);
+  }
+}
+
+function define(
+  defined: RegExpExecArray,
+  { file, following }: { file: string; following: Following },
+): void {
+  const [, name, given, arrow, arrowGiven] = defined;
+  following.current = name ?? arrow ?? null;
+  const parameters = (given ?? arrowGiven ?? "")
+    .split(",")
+    .map((parameter) => /[A-Za-z_]\w*/.exec(parameter)?.[0] ?? "")
+    .filter((parameter) => parameter !== "" && parameter !== "self");
+  following.functions.set(`${file} ${following.current ?? ""}`, parameters);
+}
+
+/** To what is assigned, what grows by it, and what a block is opened with. */
+function passOn(
+  text: string,
+  { file, all, following }: { file: string; all: readonly Taint[]; following: Following },
+): void {
+  const { taints } = following;
+  const variable = (name: string) => `${file} $${name}`;
+  const [, one, several] = ASSIGNS.exec(text) ?? [];
+  if (one !== undefined) taints.add(variable(one), all);
+  for (const name of (several ?? "").match(/[A-Za-z_]\w*/g) ?? []) taints.add(variable(name), all);
+  for (const match of text.matchAll(WITH))
+    taints.add(variable(match[1] ?? match[2] ?? match[3] ?? ""), all);
+  const grows = GROWS.exec(text);
+  if (grows !== null) taints.add(variable(grows[1] ?? grows[2] ?? ""), all);
+}

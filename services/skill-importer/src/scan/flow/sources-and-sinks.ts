@@ -1,0 +1,76 @@
+import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
+
+/** What must not leave the machine, and what must not be run. */
+export type Label = "key" | "token" | "environment" | "download";
+
+/** Where data that must not leave comes from, in any language. */
+const SOURCES: readonly { readonly label: Label; readonly pattern: RegExp }[] = [
+  { label: "key", pattern: STRONG_CREDENTIALS },
+  { label: "token", pattern: TOOL_CREDENTIALS },
+  {
+    label: "token",
+    pattern: /(?:^|[\s"'/@<=(])(?:[\w.~$/{}-]{0,60}\/)?\.env\b(?!\.(?:example|sample|template)|\w)/,
+  },
+  {
+    label: "environment",
+    pattern:
+      /(?:^|[\s;|&(`])(?:env|printenv|set|export -p|declare -x)\s*(?=$|[|)>`])|\bprocess\.env\b(?!\s*[.[?])|\bos\.environ\b(?!\s*(?:\[|\.(?:get|setdefault|pop)\b))|\bDeno\.env\.toObject|\bENV\.(?:to_h|to_a|inspect|each|map)|%ENV\b|\$_ENV\b(?!\[)|\bgetenv\(\s*\)|(?:get-childitem|gci|dir|ls)\s+env:|\bos\.Environ\(\)|\/proc\/(?:self|\d+|\*)\/environ/i,
+  },
+];
+/** A key that is used to log in, or that a command writes, is not read; a public one is no secret. */
+const NOT_READ =
+  /(?:(?<=\s|^)-i|IdentityFile|ssh-add|ssh-keygen[^\n|;]{0,60}? -f|--(?:private-)?key|--cert|-E|key_filename|pkey)[ =]{1,3}["']?[\w~$/{}.-]{4,80}|(?<=\s|^)(?:-o|-O|--output|-out|-OutFile)[ =]{1,2}["']?[\w~$/{}.-]{2,80}|>{1,2}\s{0,3}["']?[\w~$/{}.-]{2,80}|[\w~$/{}.-]{0,60}\.pub\b|\S{1,60}@\S{1,60}:\S{1,80}|known_hosts|authorized_keys/g;
+
+/** Whether it is read or not. */
+export function namesSource(text: string): boolean {
+  return SOURCES.some(({ pattern }) => pattern.test(text));
+}
+
+export function sourcesIn(text: string): Label[] {
+  // Nearly no statement names one.
+  if (!namesSource(text)) return [];
+  const read = text.replaceAll(NOT_READ, " ");
+  return SOURCES.filter(({ pattern }) => pattern.test(read)).map(({ label }) => label);
+}
+
+/** Programs and calls that fetch. */
+export const FETCHES =
+  /(?:(?<=bin\/)|(?<![\w./~-]))(?:curl|wget|aria2c|axel|lwp-request|lynx|links|w3m|http|https|xh|fetch|ftp|tftp|iwr|irm|start-bitstransfer|bitsadmin|certutil|mshta)(?:\.exe)?\b|invoke-(?:webrequest|restmethod)|download(?:string|file|data)|\b(?:requests|httpx|session|client|axios|got|superagent|needle|request)\.(?:get|request|stream)\b|\burlopen|\burlretrieve|\bfetch\(|\baxios\(|\bhttps?\.(?:get|request)\b|\bopen-?uri|URI\.(?:open|parse)|Net::HTTP|LWP::|HTTP::Tiny|file_get_contents|fsockopen|\bgit\s+clone|\bxmlhttprequest|webclient|\/dev\/(?:tcp|udp)\/|\b(?:scp|rsync|sftp|nc|ncat|netcat|socat|telnet)\b/i;
+
+/** What reads a program from its input. An interpreter with a program of its own only gets data. */
+export const READS_PROGRAM =
+  /^\s*(?:(?:sudo|env|nohup|exec|command|time|xargs|busybox|setsid|timeout|doas|builtin)\s+(?:-{1,2}[\w=-]{1,20}\s+|\w+=\S*\s+|\d+\w?\s+){0,4}){0,3}["']?(?:\/(?:\w+\/){0,4})?(?:env\s+)?(?:(?:(?:ba|z|da|a|k|fi|c|tc)?sh|pwsh|powershell|osascript|iex|invoke-expression|cmd|source|\.|at|batch|parallel)(?:\.exe)?(?![\w.-])(?!\s+-c\b)|(?:python[\d.]*|node|perl|ruby|php|deno|bun|lua|tclsh)\b(?!\s+(?:-{1,2}(?:[ceEmnlpirV]|eval|print)\b|[\w./-]{1,60}\.\w{1,4}\b))|\$(?!\()[\w{@*"'!#?-]+["']?\s*$|\$\(|`|\/\S{0,40}[?*[]\S{0,20}\s*$)/i;
+/** Runs what a command in it prints: `eval "$(…)"`, `bash -c "$(…)"`, `source <(…)`, `sh <<< "$(…)"`, `> >(sh)`. */
+export const RUNS_OUTPUT =
+  /(?:\b(?:eval|source|exec|iex|invoke-expression|(?:ba|z|da|k|fi)?sh|python[\d.]*|perl|ruby|node|php|deno|bun|pwsh|powershell)|(?:^|[\s;&|(])\.)(?:\.exe)?\s+(?:-{1,2}\w[\w=-]{0,20}\s+){0,4}(?:<\s?)?(?:<<<\s?)?["'(]{0,2}(?:<\(|\$\(|`|\(?(?:irm|iwr|curl|invoke-\w{10}|new-object)\b)|>\s?>\(\s?(?:sudo\s+)?(?:ba|z|da)?sh|&\s?\(|\b(?:iex|invoke-expression)\s?\(/i;
+/** A program of another language in a command: `python3 -c "…"`. */
+export const RUNS_PROGRAM =
+  /\b(?:python[\d.]*|perl|ruby|node|nodejs|php|deno|bun|lua|pwsh|powershell|osascript|awk|gawk)(?:\.exe)?\s+(?:-\S{1,40}\s+){0,4}(?:-{1,2}\w{0,8}(?:[cer]|eval|command)\s+)?(["'])/i;
+/** Calls of programs in other languages. */
+export const RUNS_CODE =
+  /\((?:eval|exec|execSync)\)|\b(?:eval|exec|compile|execfile|system|popen\w?|passthru|shell_exec|proc_open|instance_eval|class_eval|load|loadstring|dofile|require|import_module|__import__)\s*\(|\bexec\(|\b(?:eval|exec|system)\s+["'$@(`\w]|\bsubprocess\.\w+|\bos\.(?:system|popen|exec\w+|spawn\w+|startfile)|\bchild_process|\b(?:exec|spawn|fork|execFile)(?:Sync)?\(|\bnew\s+Function\(|\bFunction\(|\bvm\.(?:run\w+|Script)|\b(?:pickle|marshal|cloudpickle|dill|joblib)\.loads?|\brunpy\.|\bimportlib\.|\bqx[\s({/]|%x[({]|\biex\b|invoke-expression|start-process|invoke-item|add-type|\[scriptblock\]|&\s*\$|\bos\.chmod|ctypes\.|\bBun\.spawn|\bDeno\.(?:run|Command)/i;
+/** Programs that fetch what they are given and run it. */
+export const INSTALLS =
+  /(?<![\w./~-])(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+(?:dlx|add|i|install)|yarn\s+(?:dlx|add)|bun\s+(?:x|add|i|install|run)|npm\s+(?:i|install|exec|add|x)|(?:uv\s+)?pip[\d.]*\s+install|python[\d.]*\s+-m\s+pip\s+install|uv\s+(?:run|add|tool)|conda\s+install|gem\s+install|cargo\s+install|go\s+(?:install|run)|brew\s+install|easy_install|luarocks\s+install|cpanm?|composer\s+(?:require|create-project)|deno\s+(?:run|install)|dpkg\s+-i|rpm\s+-\w*[iU]\w*|(?:apt|apt-get|dnf|yum|zypper|pacman|apk)\s+(?:-\w+\s+)*(?:install|add|-U\w*)|snap\s+install|flatpak\s+install|docker\s+(?:run|build|pull|compose)|podman\s+run|kubectl\s+(?:apply|create)|helm\s+(?:install|upgrade)|ansible-pull|msiexec|regsvr32|rundll32|mshta|hh|wmic|installutil|install-module|install-package|code\s+--install-extension|claude\s+(?:mcp\s+add|plugin)|openclaw\s+(?:skills?\s+install|plugins?\s+install)|clawhub\s+install|jshell|java\s+-jar)\b|(?:^|[;&|]\s{0,3})(?:xdg-open|open|start|explorer)\s/i;
+/** Works on the directory that a command is in. */
+export const RUNS_HERE =
+  /^\s*(?:sudo\s+)?(?:make\b|npm\b|yarn\b|pnpm\b|bun\b|pip[\d.]*\s+install|python[\d.]*\s+\S+\.py|bash\s|sh\s|\.\/|node\s|cargo\s|go\s+(?:run|build|install)|docker\b|cmake\b|\.\s|source\s|npx\b|uv\s|chmod\s\+|perl\s|ruby\s|gradle|mvn|ant\b|rake|just\b|task\b|deno\b)/i;
+
+/** Where data leaves. */
+export const SENDS_SHELL =
+  /(?:(?<=bin\/)|(?<![\w./~-]))(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|sftp|ftp|tftp|http|https|xh|iwr|irm|mail|mailx|mutt|sendmail|swaks|rclone|gsutil|s3cmd|aws\s+s3|gcloud\s+storage|az\s+storage|gh\s+gist|croc|wormhole|magic-wormhole|termbin|ssh|websocat|mosquitto_pub|nats\s+pub|redis-cli|logger\s+-n|openssl\s+s_client)(?:\.exe)?\b|invoke-(?:webrequest|restmethod)|upload(?:string|file|data)|\/dev\/(?:tcp|udp)\//i;
+export const SENDS_CODE =
+  /\b(?:requests|httpx|session|client|axios|got|superagent|needle|request|http|https|aiohttp|s|sess|c|conn|ua|agent|\$\w+)\.(?:post|put|patch|request|get|delete|storbinary|put_object|upload\w*)\b|\burlopen|urllib\.request|\bRequest\(|http\.client|\bfetch\(|\baxios\(|sendbeacon|xmlhttprequest|\.send(?:all|to|mail|_message|Message)?\(|\.(?:storbinary|sendmail|upload_file|upload_fileobj|put_object)\(|\.src\s*=|Net::HTTP|HTTP::Tiny|LWP::|IO::Socket|TCPSocket|fsockopen|curl_(?:setopt|exec)|file_get_contents|invoke-(?:webrequest|restmethod)|upload(?:string|file|data)|webclient|\biwr\b|\birm\b|["'\s](?:curl|wget|nc|scp)["'\s]|http\.(?:Post|NewRequest)|\.write\(|\.emit\(|\.publish\(/i;
+export const LOOKS_UP_NAMES =
+  /(?<![\w./~-])(?:dig|nslookup|host|drill|resolvectl|getent\s+hosts|ping|dnscat)\b|gethostbyname|getaddrinfo|dns\.(?:resolver|lookup|resolve)|resolve-dnsname/i;
+export const TO_CLIPBOARD =
+  /(?<![\w./~-])(?:pbcopy|xclip|xsel|wl-copy|clip(?:\.exe)?|set-clipboard|termux-clipboard-set|pyperclip\.copy|clipboard\.(?:copy|write\w*|set\w*))\b/i;
+
+/** Parts of a command by which it proves who it is: to send a token there is what it is for. */
+const PROVES =
+  /(?<=\s)(?:-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|--cert|--key|-E|-A|-Headers?|-Credential|--proxy-header)[ =]{0,2}(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|\S{1,200})|\b(?:headers|auth|cookies|cert|pkey|key_filename|Authorization|authorization|token|api_?key|credentials|httpsAgent|jar)["']?\s{0,2}[=:]\s{0,2}(?:\{[^{}\n]{0,400}\}|f?"[^"\n]{0,200}"|f?'[^'\n]{0,200}'|`[^`\n]{0,200}`|[\w.]{1,60}(?:\([^()\n]{0,60}\))?(?:\s?\+\s?[\w.]{1,60}){0,2})/gi;
+
+/** What a statement sends beside what it logs in with. */
+export function payloadOf(text: string): string {
+  return text.replaceAll(PROVES, " ");
+}

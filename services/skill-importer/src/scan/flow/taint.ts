@@ -1,0 +1,106 @@
+import type { Destination } from "../destinations.ts";
+import type { Label } from "./sources-and-sinks.ts";
+
+/** What a value holds, and where that came from. */
+export interface Taint {
+  readonly label: Label;
+  /** Of a download. */
+  readonly from?: Destination | undefined;
+}
+
+const MAX_NAMES = 2_000;
+/** Each bit of what a name holds is kept once. */
+const keyOf = ({ label, from }: Taint) => `${label} ${from?.kind ?? ""}`;
+
+/** What the variables, functions and files of a skill hold. Variables belong to a file, files to all. */
+export class Taints {
+  readonly #held = new Map<string, Map<string, Taint>>();
+  /** True once something was added since it was last set. */
+  isChanged = false;
+
+  add(name: string, taints: readonly Taint[]): void {
+    if (taints.length === 0 || name === "") return;
+    const held = this.#held.get(name) ?? new Map<string, Taint>();
+    if (held.size === 0 && this.#held.size >= MAX_NAMES) return;
+    for (const taint of taints) {
+      if (held.has(keyOf(taint))) continue;
+      held.set(keyOf(taint), taint);
+      this.isChanged = true;
+    }
+    this.#held.set(name, held);
+  }
+
+  forget(name: string): void {
+    this.#held.delete(name);
+  }
+
+  of(name: string): Taint[] {
+    return [...(this.#held.get(name)?.values() ?? [])];
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.size === 0;
+  }
+}
+
+export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
+  const all = new Map(parts.flat().map((taint) => [keyOf(taint), taint]));
+  return [...all.values()];
+}
+
+/** What a script of the skill is given, and what it prints. */
+export function argumentsOf(file: string): string {
+  return `arguments ${baseOf(file)}`;
+}
+
+export function outputOf(file: string): string {
+  return `output ${baseOf(file)}`;
+}
+
+/** Names of files that a statement mentions: the last part of each path. */
+export function filesIn(text: string): string[] {
+  const found = text.match(FILE) ?? [];
+  return [...new Set(found.slice(0, 64).map((path) => baseOf(path)))].filter(
+    (name) => name !== "" && !COMMON.has(name),
+  );
+}
+
+export function baseOf(path: string): string {
+  const bare = path.replace(/[?#].*$/, "").replace(/[/\\]+$/, "");
+  return bare.slice(Math.max(bare.lastIndexOf("/"), bare.lastIndexOf("\\")) + 1);
+}
+
+/** A path, or a name with an extension. */
+const FILE = /(?:[\w.$~{}%-]{0,80}[/\\]){1,8}[\w.$%-]{1,80}|\b[\w-]{1,60}\.\w{1,8}\b/g;
+const COMMON = new Set([
+  "null",
+  "stdin",
+  "stdout",
+  "stderr",
+  "bash",
+  "sh",
+  "env",
+  "zsh",
+  "python3",
+  "python",
+  "node",
+  "tmp",
+  "bin",
+  "www",
+]);
+
+/** A name that is used, and not a key, a member, or an argument's name. */
+const NAME = /(?<![\w.])(?:\$\{?)?([A-Za-z_]\w{0,60})(?!\w|\s{0,2}=(?!=)|["']?\s?:(?!:))/g;
+
+export function namesIn(text: string): string[] {
+  return [...new Set(Array.from(text.matchAll(NAME), (match) => match[1] ?? ""))];
+}
+
+/** The names of variables in a shell's command. */
+export function variablesIn(text: string): string[] {
+  return [
+    ...new Set(
+      Array.from(text.matchAll(/\$\{?!?([A-Za-z_]\w{0,60}|[\d@*])/g), (match) => match[1] ?? ""),
+    ),
+  ];
+}

@@ -1,0 +1,41 @@
+import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { Destinations } from "../destinations.ts";
+import { findingAt, type RuleFacts } from "../rule.ts";
+import type { ScannedText } from "../scanned-text.ts";
+
+const FOUR_NUMBERS = /(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)/g;
+const MAX_FINDINGS = 5;
+const FACTS: RuleFacts = {
+  code: "bare_address",
+  owasp: "AST02",
+  severity: "medium",
+  confidence: "medium",
+  message: "names a bare address in code",
+  advice: "use a host whose owner is known",
+};
+
+/** Addresses without a scheme that code names. What is private, local or for examples is none. */
+export function bareAddresses(text: ScannedText, destinations: Destinations): ScanFinding[] {
+  if (text.kind === "data") return [];
+  const findings: ScanFinding[] = [];
+  for (const { 0: seen, index: start } of text.text.matchAll(FOUR_NUMBERS)) {
+    const { kind } = destinations.of(seen);
+    if ((kind !== "address" && kind !== "known_bad") || !isInCode(text, start)) continue;
+    findings.push(findingAt(text, { start, length: seen.length }, FACTS));
+    if (findings.length >= MAX_FINDINGS) break;
+  }
+  return findings;
+}
+
+function isInCode(text: ScannedText, offset: number): boolean {
+  if (text.kind === "script") return true;
+  const index = text.lineIndexAt(offset);
+  if (text.contextAt(index).isCode) return true;
+  const line = text.lineAt(index);
+  const column = offset - text.startOf(index);
+  const isSpan = line.slice(0, column).split("`").length % 2 === 0;
+  return (
+    isSpan ||
+    /\b(?:curl|wget|nc|ncat|ssh|scp|bash|python3?)\b[^.]{0,60}$/.test(line.slice(0, column))
+  );
+}
