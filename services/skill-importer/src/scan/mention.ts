@@ -29,6 +29,11 @@ export function proseFacts(facts: RuleFacts, isMentioned: boolean): RuleFacts & 
   return { ...facts, severity: "info", confidence: "low", message, blocks: false };
 }
 
+/** True when the part of a text that a line is in says that it is about attacks. It changes no verdict. */
+export function isAboutAttacks(text: ScannedText, line: number): boolean {
+  return text.kind === "markdown" && TOPIC.test(text.contextAt(line - 1).heading);
+}
+
 /**
  * True when prose at an offset is quoted, negated, or given as an example: by the words before it in its own clause, by a
  * line above that ends with a colon, or by the heading of its section. Words behind it excuse nothing, because whoever

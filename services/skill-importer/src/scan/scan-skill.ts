@@ -15,6 +15,7 @@ import { confusableName, triggerAbuse } from "./rules/trigger-abuse.ts";
 import { declaredAuthority } from "./rules/declared-authority.ts";
 import { undeclaredUse } from "./rules/undeclared-use.ts";
 import { INDICATORS, joinedIndicators, type Indicators } from "./indicators.ts";
+import { isAboutAttacks } from "./mention.ts";
 import { rulebookOf, type Rulebook } from "./rulebook.ts";
 import { SCANNER_VERSION } from "./scanner-version.ts";
 import type { ScannedText } from "./scanned-text.ts";
@@ -48,10 +49,11 @@ export function scanSkill(input: ScanInput): ScanReport {
   const capabilities = capabilitiesOf(read.texts, needs.declared);
   const rules = rulebookFor(input.indicators ?? null);
   const { findings: seen, leftOut } = scanTexts(read.texts, rules);
+  const shown = seen.map((finding) => asShown(finding, { texts: read.texts, skill: input.skill }));
   const findings = [
     ...read.findings,
     ...rules.scanFiles(input.files),
-    ...seen,
+    ...shown,
     ...declarationFindings(input, { own, needs, texts: read.texts }),
     ...undeclaredUse(capabilities, { file: own, declaresNeeds: needs.isGiven }),
   ];
@@ -61,6 +63,28 @@ export function scanSkill(input: ScanInput): ScanReport {
     capabilities,
     leftOut,
   });
+}
+
+const TEACHES =
+  /\b(?:security|secure|attacks?|attackers?|threats?|malware|malicious|vulnerabilit\w{1,4}|pentest\w{0,4}|penetration|red[- ]?team\w{0,3}|injections?|exploit\w{0,5}|forensics?|detect\w{0,4}|scanner|audit\w{0,3}|vetting|CTF)\b|安全|攻击|恶意|漏洞/i;
+
+/**
+ * What blocks stays blocked, whatever stands around it, because whoever writes an attack writes that, too. Where a
+ * skill is about security the report says so, and how a person lists it.
+ */
+function asShown(
+  finding: ScanFinding,
+  { texts, skill }: { texts: readonly ScannedText[]; skill: ScanInput["skill"] },
+): ScanFinding {
+  if (!finding.blocks) return finding;
+  const text = texts.find(({ file }) => file === finding.file);
+  const isAbout =
+    TEACHES.test(skill?.description ?? "") ||
+    (text !== undefined && finding.line !== null && isAboutAttacks(text, finding.line));
+  if (!isAbout) return finding;
+  const message = `${finding.message} (the text is about security: it may only be shown)`;
+  const advice = `${finding.advice}; if it only teaches this, trust this version with a reason`;
+  return { ...finding, message, advice };
 }
 
 /** What names a place that nobody answers for. */

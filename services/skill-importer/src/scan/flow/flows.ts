@@ -25,6 +25,8 @@ export interface Following {
   readonly mayFetch: boolean;
   /** The function that a statement is in, and the parameters of each function, by file and name. */
   readonly functions: Map<string, readonly string[]>;
+  /** What a variable of a file is connected to. */
+  readonly connections: Map<string, readonly Destination[]>;
   current: string | null;
   /** What the present directory came from. */
   here: readonly Taint[];
@@ -48,12 +50,13 @@ export function flowsIn(
   if (!mayFetch && !statements.some(({ text }) => namesSource(text))) return [];
   const taints = new Taints();
   const functions = new Map<string, readonly string[]>();
+  const connections = new Map<string, readonly Destination[]>();
   let arrivals: Arrival[] = [];
   for (let pass = 0; pass < MAX_PASSES; pass += 1) {
     taints.isChanged = false;
     arrivals = [];
     const arrive = (arrival: Arrival) => arrivals.push(arrival);
-    followAll(statements, { taints, destinations, mayFetch, functions, arrive });
+    followAll(statements, { taints, destinations, mayFetch, functions, connections, arrive });
     if (!taints.isChanged) break;
   }
   return findingsOf(arrivals);
@@ -61,7 +64,10 @@ export function flowsIn(
 
 function followAll(
   statements: readonly Statement[],
-  given: Pick<Following, "taints" | "destinations" | "mayFetch" | "functions" | "arrive">,
+  given: Pick<
+    Following,
+    "taints" | "destinations" | "mayFetch" | "functions" | "connections" | "arrive"
+  >,
 ): void {
   let file = "";
   let block = -1;

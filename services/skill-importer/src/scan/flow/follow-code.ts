@@ -3,6 +3,7 @@ import type { Following } from "./flows.ts";
 import type { Statement } from "./statements.ts";
 import {
   FETCHES,
+  installedBy,
   INSTALLS,
   LOOKS_UP_NAMES,
   payloadOf,
@@ -12,7 +13,7 @@ import {
   sourcesIn,
   TO_CLIPBOARD,
 } from "./sources-and-sinks.ts";
-import { argumentsOf, filesIn, joined, namesIn, outputOf, type Taint } from "./taint.ts";
+import { argumentsOf, filesIn, from, joined, namesIn, outputOf, type Taint } from "./taint.ts";
 
 const ASSIGNS =
   /^\s*(?:(?:export|const|let|var|my|our|local|static|final|await|private|public)\s+){0,3}(?:[$@]?([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,60}\]|\.\w{1,40})?|[[({]?\s?(\w[\w\s,:$@]{1,120})[\])}]?)\s{0,3}(?::\s?[\w[\]., |]{1,40})?\s{0,3}[-+.|?:]{0,2}=(?![=>~])/;
@@ -25,6 +26,9 @@ const WRITES =
 const DEFINES =
   /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|function\*?|sub|func|fn)\s+([A-Za-z_]\w{0,60})\s*\(?([^)\n]{0,300})|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:function\s*)?\(?([^)\n=]{0,300})\)?\s*(?:=>|\{)/;
 const CALL = /\b([A-Za-z_]\w{0,60})\s?\(/g;
+/** A connection has its own variable, and its sender no address. */
+const CONNECTS =
+  /\b([A-Za-z_]\w{0,60})\.connect\w*\(|\$?\b([A-Za-z_]\w{0,60})\s?:?=[^=\n]{0,80}(?:connect\w*|Socket|socket|Client|SMTP\w*|FTP\w*|HTTPS?Connection|Dial)\b/;
 const RETURNS = /^\s*(?:return|yield|resolve\()\b|=>\s*[^{\s]/;
 const ENVIRONMENT =
   /(?:environ(?:\.get\(|\[)|process\.env(?:\.|\[)|getenv\(|ENV\[|\$ENV\{|\$env:)["']?([A-Za-z_]\w{0,60})/g;
@@ -52,8 +56,8 @@ function partsOf(text: string): string[] {
     if (one === "\\") at += 1;
     else if (quote !== "") quote = one === quote ? "" : quote;
     else if (one === '"' || one === "'" || one === "`") quote = one;
-    else if (one === "(" || one === "[") depth += 1;
-    else if (one === ")" || one === "]") depth -= 1;
+    else if (one === "(" || one === "[" || one === "{") depth += 1;
+    else if (one === ")" || one === "]" || one === "}") depth -= 1;
     else if (one === ";" && depth <= 0) {
       parts.push(text.slice(start, at));
       start = at + 1;
@@ -71,7 +75,7 @@ function followPart(statement: Statement, following: Following): void {
   if (defined !== null) define(defined, { file, following });
   const heldBy = (part: string): Taint[] =>
     joined(
-      sourcesIn(part).map((label) => ({ label })),
+      sourcesIn(part, "code").map((label) => ({ label })),
       ...(taints.isEmpty ? [] : namesIn(part).map((name) => taints.of(variable(name)))),
       ...(taints.isEmpty
         ? []
@@ -86,11 +90,15 @@ function followPart(statement: Statement, following: Following): void {
     );
   const held = heldBy(text);
   if (held.length === 0 && !following.mayFetch) return;
-  const to = /[.:]/.test(text) ? destinations.in(text, true) : [];
-  const fetched: Taint[] =
-    FETCHES.test(text) || INSTALLS.test(text)
-      ? to.filter(isUntrusted).map((from) => ({ label: "download", from }))
-      : [];
+  const named = /[.:]/.test(text) ? destinations.in(text, true) : [];
+  const connected = CONNECTS.exec(text);
+  if (connected !== null && named.length > 0)
+    following.connections.set(variable(connected[1] ?? connected[2] ?? ""), named);
+  const to =
+    named.length > 0 || following.connections.size === 0
+      ? named
+      : namesIn(text).flatMap((name) => following.connections.get(variable(name)) ?? []);
+  const fetched = FETCHES.test(text) || INSTALLS.test(text) ? from(to) : [];
   const all = joined(held, fetched);
   if (all.length > 0) {
     const arrive = (
@@ -110,8 +118,10 @@ function followPart(statement: Statement, following: Following): void {
         held.filter(({ label }) => label !== "download"),
       );
     if (TO_CLIPBOARD.test(text)) arrive("clipboard", held);
-    if (RUNS_CODE.test(text) || RUNS_OUTPUT.test(text) || INSTALLS.test(text))
-      arrive("execution", all);
+    if (RUNS_CODE.test(text) || RUNS_OUTPUT.test(text)) arrive("execution", all);
+    if (INSTALLS.test(text) && to.some(isUntrusted)) {
+      arrive("execution", from(destinations.in(installedBy(text), true)));
+    }
     if (WRITES.test(text)) for (const name of filesIn(text)) taints.add(name, all);
     passOn(text, { file, all, following });
     for (const match of text.matchAll(CALL)) {
@@ -136,7 +146,10 @@ function define(
     .split(",")
     .map((parameter) => /[A-Za-z_]\w*/.exec(parameter)?.[0] ?? "")
     .filter((parameter) => parameter !== "" && parameter !== "self");
-  following.functions.set(`${file} ${following.current ?? ""}`, parameters);
+  const key = `${file} ${following.current ?? ""}`;
+  // It may have been called above.
+  if (!following.functions.has(key)) following.taints.isChanged = true;
+  following.functions.set(key, parameters);
 }
 
 /** To what is assigned, what grows by it, and what a block is opened with. */

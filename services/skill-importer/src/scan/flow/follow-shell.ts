@@ -1,8 +1,9 @@
 import { commandsOf, type Statement } from "./statements.ts";
-import { isUntrusted, type Destination } from "../destinations.ts";
+import { isUntrusted } from "../destinations.ts";
 import type { Following } from "./flows.ts";
 import {
   FETCHES,
+  installedBy,
   INSTALLS,
   LOOKS_UP_NAMES,
   payloadOf,
@@ -18,6 +19,7 @@ import {
   argumentsOf,
   baseOf,
   filesIn,
+  from,
   joined,
   outputOf,
   variablesIn,
@@ -108,7 +110,7 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   };
   const heldBy = (text: string): Taint[] =>
     joined(
-      sourcesIn(text).map((label) => ({ label })),
+      sourcesIn(text, "shell").map((label) => ({ label })),
       ...variablesIn(text).map((name) => taints.of(variable(name))),
       ...(taints.isEmpty
         ? []
@@ -118,6 +120,10 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   if (held.length === 0 && following.here.length === 0 && !following.mayFetch) return [];
   const to = /[.:]/.test(stage) ? destinations.in(stage, true) : [];
   const fetched = FETCHES.test(stage) || INSTALLS.test(stage) ? from(to) : [];
+  const installed =
+    INSTALLS.test(stage) && to.some(isUntrusted)
+      ? from(destinations.in(installedBy(stage), true))
+      : [];
   const all = joined(held, fetched);
   const arrive = (
     sink: "network" | "names" | "clipboard" | "execution",
@@ -138,7 +144,7 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   if (!ELSEWHERE.test(statement.text)) {
     if (READS_PROGRAM.test(stage)) arrive("execution", carried);
     if (RUNS_OUTPUT.test(stage)) arrive("execution", joined(heldBy(stage), fetched));
-    if (INSTALLS.test(stage)) arrive("execution", fetched);
+    arrive("execution", installed);
     if (MAKES_COMMANDS.test(stage)) arrive("execution", carried);
     if (RUNS_HERE.test(stage)) arrive("execution", following.here);
     const file = RUNS_FILE.exec(stage)?.[1];
@@ -177,17 +183,15 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   return ONLY_NAMES.test(stage) ? all : joined(all, from(to));
 }
 
-/** What comes from places nobody answers for. */
-function from(to: readonly Destination[]): Taint[] {
-  return to.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
-}
-
 /** What goes out with a command: what it is told to send, and what comes through the pipe where it reads that. */
 function sentBy(
   stage: string,
   { carried, heldBy }: { carried: readonly Taint[]; heldBy: (text: string) => Taint[] },
 ): Taint[] {
   const payload = payloadOf(stage).replaceAll(SAVES, " ");
+  // What it names is how it logs in, or there.
+  if (/^\s*(?:sudo\s+)?ssh\s/.test(stage))
+    return joined(carried, heldBy(/<\s?(?!<)\S+/.exec(payload)?.[0] ?? ""));
   const isClient = /\b(?:curl|wget|http|https|xh|iwr|irm)\b|invoke-\w{10}/i.test(stage);
   const readsPipe =
     !isClient ||

@@ -4,7 +4,12 @@ import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 export type Label = "key" | "token" | "environment" | "download";
 
 /** Where data that must not leave comes from, in any language. */
-const SOURCES: readonly { readonly label: Label; readonly pattern: RegExp }[] = [
+const SOURCES: readonly {
+  readonly label: Label;
+  readonly pattern: RegExp;
+  /** What is a command in a shell is a name in a program. */
+  readonly in?: "shell";
+}[] = [
   { label: "key", pattern: STRONG_CREDENTIALS },
   { label: "token", pattern: TOOL_CREDENTIALS },
   {
@@ -14,7 +19,13 @@ const SOURCES: readonly { readonly label: Label; readonly pattern: RegExp }[] = 
   {
     label: "environment",
     pattern:
-      /(?:^|[\s;|&(`])(?:env|printenv|set|export -p|declare -x)\s*(?=$|[|)>`])|\bprocess\.env\b(?!\s*[.[?])|\bos\.environ\b(?!\s*(?:\[|\.(?:get|setdefault|pop)\b))|\bDeno\.env\.toObject|\bENV\.(?:to_h|to_a|inspect|each|map)|%ENV\b|\$_ENV\b(?!\[)|\bgetenv\(\s*\)|(?:get-childitem|gci|dir|ls)\s+env:|\bos\.Environ\(\)|\/proc\/(?:self|\d+|\*)\/environ/i,
+      /\bprocess\.env\b(?!\s*(?:\.|\?|\[))|\bos\.environ\b(?!\s*(?:\[|\.(?:get|setdefault|pop)\b))|\bDeno\.env\.toObject|\bENV\.(?:to_h|to_a|inspect|each|map)|%ENV\b|\$_ENV\b(?!\[)|\bgetenv\(\s*\)|(?:[Gg]et-[Cc]hild[Ii]tem|gci|dir|ls)\s+[Ee]nv:|\bos\.Environ\(\)|\/proc\/(?:self|\d+|\*)\/environ/,
+  },
+  {
+    label: "environment",
+    in: "shell",
+    pattern:
+      /(?:^|[;|&(`]|\b(?:sudo|command))\s*(?:env|printenv|set|export -p|declare -x)\s*(?=$|[|)>`])/m,
   },
 ];
 /** A key that is used to log in, or that a command writes, is not read; a public one is no secret. */
@@ -26,16 +37,19 @@ export function namesSource(text: string): boolean {
   return SOURCES.some(({ pattern }) => pattern.test(text));
 }
 
-export function sourcesIn(text: string): Label[] {
+/** What a statement reads that must not leave. */
+export function sourcesIn(text: string, kind: "shell" | "code"): Label[] {
   // Nearly no statement names one.
   if (!namesSource(text)) return [];
   const read = text.replaceAll(NOT_READ, " ");
-  return SOURCES.filter(({ pattern }) => pattern.test(read)).map(({ label }) => label);
+  return SOURCES.filter((source) => (source.in ?? kind) === kind && source.pattern.test(read)).map(
+    ({ label }) => label,
+  );
 }
 
 /** Programs and calls that fetch. */
 export const FETCHES =
-  /(?:(?<=bin\/)|(?<![\w./~-]))(?:curl|wget|aria2c|axel|lwp-request|lynx|links|w3m|http|https|xh|fetch|ftp|tftp|iwr|irm|start-bitstransfer|bitsadmin|certutil|mshta)(?:\.exe)?\b|invoke-(?:webrequest|restmethod)|download(?:string|file|data)|\b(?:requests|httpx|session|client|axios|got|superagent|needle|request)\.(?:get|request|stream)\b|\burlopen|\burlretrieve|\bfetch\(|\baxios\(|\bhttps?\.(?:get|request)\b|\bopen-?uri|URI\.(?:open|parse)|Net::HTTP|LWP::|HTTP::Tiny|file_get_contents|fsockopen|\bgit\s+clone|\bxmlhttprequest|webclient|\/dev\/(?:tcp|udp)\/|\b(?:scp|rsync|sftp|nc|ncat|netcat|socat|telnet)\b/i;
+  /(?:(?<=bin\/)|(?<![\w./~-]))(?:curl|wget|aria2c|axel|lwp-request|GET|lynx|links|w3m|http|https|xh|fetch|ftp|tftp|scp|rsync|sftp|nc|ncat|netcat|socat|telnet)(?:\.exe)?(?=\s|["'],)|(?i:\b(?:iwr|irm|bitsadmin|certutil|mshta|start-bitstransfer|invoke-webrequest|invoke-restmethod)\b|download(?:string|file|data)|webclient|\bxmlhttprequest)|\b(?:requests|httpx|session|client|axios|got|superagent|needle|request)\.(?:get|request|stream)\b|\burlopen|\burlretrieve|\bfetch\(|\baxios\(|\bhttps?\.(?:get|request)\b|\bopen-?uri|URI\.(?:open|parse)|Net::HTTP|LWP::|HTTP::Tiny|\bget\(|file_get_contents|fsockopen|\bgit\s+clone|\/dev\/(?:tcp|udp)\/|socket/;
 
 /** What reads a program from its input. An interpreter with a program of its own only gets data. */
 export const READS_PROGRAM =
@@ -48,17 +62,31 @@ export const RUNS_PROGRAM =
   /\b(?:python[\d.]*|perl|ruby|node|nodejs|php|deno|bun|lua|pwsh|powershell|osascript|awk|gawk)(?:\.exe)?\s+(?:-\S{1,40}\s+){0,4}(?:-{1,2}\w{0,8}(?:[cer]|eval|command)\s+)?(["'])/i;
 /** Calls of programs in other languages. */
 export const RUNS_CODE =
-  /\((?:eval|exec|execSync)\)|\b(?:eval|exec|compile|execfile|system|popen\w?|passthru|shell_exec|proc_open|instance_eval|class_eval|load|loadstring|dofile|require|import_module|__import__)\s*\(|\bexec\(|\b(?:eval|exec|system)\s+["'$@(`\w]|\bsubprocess\.\w+|\bos\.(?:system|popen|exec\w+|spawn\w+|startfile)|\bchild_process|\b(?:exec|spawn|fork|execFile)(?:Sync)?\(|\bnew\s+Function\(|\bFunction\(|\bvm\.(?:run\w+|Script)|\b(?:pickle|marshal|cloudpickle|dill|joblib)\.loads?|\brunpy\.|\bimportlib\.|\bqx[\s({/]|%x[({]|\biex\b|invoke-expression|start-process|invoke-item|add-type|\[scriptblock\]|&\s*\$|\bos\.chmod|ctypes\.|\bBun\.spawn|\bDeno\.(?:run|Command)/i;
+  /\((?:eval|exec|execSync)\)|\b(?:eval|exec|compile|execfile|system|popen\w?|passthru|shell_exec|proc_open|instance_eval|class_eval|load|loadstring|dofile|require|import_module|__import__)\s*\(|\b(?:eval|exec|system)\s+["'$@(`\w]|\bsubprocess\.\w+|\bos\.(?:system|popen|exec\w+|spawn\w+|startfile)|\bchild_process|\b(?:exec|spawn|fork|execFile)(?:Sync)?\(|\bnew\s+Function\(|\bFunction\(|\bvm\.(?:run\w+|Script)|\b(?:pickle|marshal|cloudpickle|dill|joblib)\.loads?|\brunpy\.|\bimportlib\.|\bqx[\s({/]|%x[({]|`[^`\n]{0,200}\|\s?(?:ba)?sh|exec\.Command|\bos\.chmod|ctypes\.|\bBun\.spawn|\bDeno\.(?:run|Command)|(?i:\biex\b|invoke-expression|start-process|invoke-item|add-type|\[scriptblock\]|&\s*\$|&\s?\()/;
 /** Programs that fetch what they are given and run it. */
 export const INSTALLS =
-  /(?<![\w./~-])(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+(?:dlx|add|i|install)|yarn\s+(?:dlx|add)|bun\s+(?:x|add|i|install|run)|npm\s+(?:i|install|exec|add|x)|(?:uv\s+)?pip[\d.]*\s+install|python[\d.]*\s+-m\s+pip\s+install|uv\s+(?:run|add|tool)|conda\s+install|gem\s+install|cargo\s+install|go\s+(?:install|run)|brew\s+install|easy_install|luarocks\s+install|cpanm?|composer\s+(?:require|create-project)|deno\s+(?:run|install)|dpkg\s+-i|rpm\s+-\w*[iU]\w*|(?:apt|apt-get|dnf|yum|zypper|pacman|apk)\s+(?:-\w+\s+)*(?:install|add|-U\w*)|snap\s+install|flatpak\s+install|docker\s+(?:run|build|pull|compose)|podman\s+run|kubectl\s+(?:apply|create)|helm\s+(?:install|upgrade)|ansible-pull|msiexec|regsvr32|rundll32|mshta|hh|wmic|installutil|install-module|install-package|code\s+--install-extension|claude\s+(?:mcp\s+add|plugin)|openclaw\s+(?:skills?\s+install|plugins?\s+install)|clawhub\s+install|jshell|java\s+-jar)\b|(?:^|[;&|]\s{0,3})(?:xdg-open|open|start|explorer)\s/i;
+  /(?<![\w./~-])(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+(?:dlx|add|i|install)|yarn\s+(?:dlx|add)|bun\s+(?:x|add|i|install|run)|npm\s+(?:i|install|exec|add|x)|(?:uv\s+)?pip[\d.]*\s+install|python[\d.]*\s+-m\s+pip\s+install|uv\s+(?:add|tool\s+(?:run|install)|run\s+(?:--with\s+)?(?=["']?http))|conda\s+install|gem\s+install|cargo\s+install|go\s+(?:install|run)|brew\s+install|easy_install|luarocks\s+install|cpanm?|composer\s+(?:require|create-project)|deno\s+(?:run|install)|dpkg\s+-i|rpm\s+-\w*[iU]\w*|(?:apt|apt-get|dnf|yum|zypper|pacman|apk)\s+(?:-\w+\s+)*(?:install|add|-U\w*)|snap\s+install|flatpak\s+install|docker\s+(?:run|build|pull|compose)|podman\s+run|kubectl\s+(?:apply|create)|helm\s+(?:install|upgrade)|ansible-pull|msiexec|regsvr32|rundll32|mshta|hh|wmic|installutil|install-module|install-package|code\s+--install-extension|claude\s+(?:mcp\s+add|plugin)|openclaw\s+(?:skills?\s+install|plugins?\s+install)|clawhub\s+install|jshell|java\s+-jar)\b|(?:^|[;&|]\s{0,3})(?:xdg-open|open|start|explorer)\s/i;
+/** Options whose value is not what is installed. */
+const SETTINGS =
+  /\s-{1,2}[\w-]{0,24}(?:url|host|server|endpoint|addr|address|proxy|target|api|base|env|e|name|p|v)(?<!index-url)[ =]["']?\S+/gi;
+
+/** What a package manager is told to install, and from where. */
+export function installedBy(text: string): string {
+  const bare = text.replaceAll(SETTINGS, " ");
+  // What follows is for the program that is run.
+  const [run] =
+    /^.{0,40}?\b(?:npx|bunx|uvx|pnpm dlx|yarn dlx)\s+(?:-\S+\s+|--from\s+\S+\s+)*\S+/.exec(bare) ??
+    [];
+  return run ?? bare;
+}
+
 /** Works on the directory that a command is in. */
 export const RUNS_HERE =
   /^\s*(?:sudo\s+)?(?:make\b|npm\b|yarn\b|pnpm\b|bun\b|pip[\d.]*\s+install|python[\d.]*\s+\S+\.py|bash\s|sh\s|\.\/|node\s|cargo\s|go\s+(?:run|build|install)|docker\b|cmake\b|\.\s|source\s|npx\b|uv\s|chmod\s\+|perl\s|ruby\s|gradle|mvn|ant\b|rake|just\b|task\b|deno\b)/i;
 
 /** Where data leaves. */
 export const SENDS_SHELL =
-  /(?:(?<=bin\/)|(?<![\w./~-]))(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|sftp|ftp|tftp|http|https|xh|iwr|irm|mail|mailx|mutt|sendmail|swaks|rclone|gsutil|s3cmd|aws\s+s3|gcloud\s+storage|az\s+storage|gh\s+gist|croc|wormhole|magic-wormhole|termbin|ssh|websocat|mosquitto_pub|nats\s+pub|redis-cli|logger\s+-n|openssl\s+s_client)(?:\.exe)?\b|invoke-(?:webrequest|restmethod)|upload(?:string|file|data)|\/dev\/(?:tcp|udp)\//i;
+  /(?:^|[({`]|\b(?:do|then|else|exec|xargs(?:\s+-\S+(?:\s+\{\})?)*|sudo|env|time|timeout\s+\S+|nohup|command|busybox|proxychains\d?)\s)\s*(?:\w+=\S*\s+){0,4}(?:\S*\/)?(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|sftp|ftp|tftp|http|https|xh|mail|mailx|mutt|sendmail|swaks|rclone|gsutil|s3cmd|aws\s+s3|gcloud\s+storage|az\s+storage|gh\s+gist|croc|wormhole|magic-wormhole|ssh|websocat|mosquitto_pub|nats\s+pub|openssl\s+s_client)(?:\.exe)?(?=\s|$)|(?i:\b(?:iwr|irm|invoke-webrequest|invoke-restmethod)\b|upload(?:string|file|data))|\/dev\/(?:tcp|udp)\//;
 export const SENDS_CODE =
   /\b(?:requests|httpx|session|client|axios|got|superagent|needle|request|http|https|aiohttp|s|sess|c|conn|ua|agent|\$\w+)\.(?:post|put|patch|request|get|delete|storbinary|put_object|upload\w*)\b|\burlopen|urllib\.request|\bRequest\(|http\.client|\bfetch\(|\baxios\(|sendbeacon|xmlhttprequest|\.send(?:all|to|mail|_message|Message)?\(|\.(?:storbinary|sendmail|upload_file|upload_fileobj|put_object)\(|\.src\s*=|Net::HTTP|HTTP::Tiny|LWP::|IO::Socket|TCPSocket|fsockopen|curl_(?:setopt|exec)|file_get_contents|invoke-(?:webrequest|restmethod)|upload(?:string|file|data)|webclient|\biwr\b|\birm\b|["'\s](?:curl|wget|nc|scp)["'\s]|http\.(?:Post|NewRequest)|\.write\(|\.emit\(|\.publish\(/i;
 export const LOOKS_UP_NAMES =

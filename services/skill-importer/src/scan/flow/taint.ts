@@ -1,4 +1,4 @@
-import type { Destination } from "../destinations.ts";
+import { isUntrusted, type Destination } from "../destinations.ts";
 import type { Label } from "./sources-and-sinks.ts";
 
 /** What a value holds, and where that came from. */
@@ -46,6 +46,11 @@ export class Taints {
 export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
   const all = new Map(parts.flat().map((taint) => [keyOf(taint), taint]));
   return [...all.values()];
+}
+
+/** What comes from places that nobody answers for. */
+export function from(destinations: readonly Destination[]): Taint[] {
+  return destinations.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
 }
 
 /** What a script of the skill is given, and what it prints. */

@@ -45,6 +45,9 @@ function partAt(
   if (one === "\\") return escaped(command, at);
   if (one === "'" || one === '"') return quoted(command, at, { constants, depth });
   if (one === "`") return substitution(command, at, { constants, depth, opens: 1, close: "`" });
+  if (one === "^" && /[a-z]/i.test(before) && /[a-z]/i.test(command[at + 1] ?? ""))
+    return { text: "", length: 1 };
+  if (one === "%") return ofBatchFile(command.slice(at, at + 64), constants);
   if (one === "{" && BRACES.test(command.slice(at, at + 500))) return braces(command, at, before);
   if (one !== "$") return { text: one, length: 1 };
   const rest = command.slice(at, at + 300);
@@ -68,6 +71,13 @@ function partAt(
 
 /** There a backslash separates. */
 const WINDOWS = /%\w+%|\b[A-Z]:\\|\.(?:exe|bat|cmd|ps1|dll|msi)\b/;
+
+/** `%name%` */
+function ofBatchFile(rest: string, constants: Constants): Part {
+  const [written = "%", name = ""] = /^%(\w{1,60})%/.exec(rest) ?? [];
+  const value = constants.get(name);
+  return value === undefined ? { text: "%", length: 1 } : { text: value, length: written.length };
+}
 
 function escaped(command: string, at: number): Part {
   const next = command[at + 1] ?? "";

@@ -52,7 +52,7 @@ export function mayBeDisguised({ text }: ScannedText): boolean {
       )
         return true;
       // An apostrophe has no partner in its word.
-      if (isInWord && closesInWord(text, at, code)) return true;
+      if (isLetter(text.charCodeAt(at + 1)) && closesInWord(text, at, code)) return true;
       if (!isInWord && isJoint(text, at)) return true;
     } else if (code === BACKSLASH) {
       if (
@@ -63,6 +63,8 @@ export function mayBeDisguised({ text }: ScannedText): boolean {
       if (/^\\(?:x[\da-f]{2}\\|u00|[01]\d\d\\)/i.test(text.slice(at, at + 6))) return true;
     } else if (code === DOLLAR) {
       if (COMPUTED.test(text.slice(at, at + 40))) return true;
+    } else if (code === PERCENT) {
+      if (/^%\w{1,20}%[%\w]/.test(text.slice(at, at + 24))) return true;
     } else if (code === CARET) {
       if (isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at + 1))) return true;
     } else if (code === BRACKET || code === PAREN) {
@@ -72,8 +74,8 @@ export function mayBeDisguised({ text }: ScannedText): boolean {
   return false;
 }
 
-const [QUOTE, DOUBLE_QUOTE, BACKSLASH, DOLLAR, CARET, BRACE, BRACKET, PAREN] = [
-  39, 34, 92, 36, 94, 123, 91, 40,
+const [QUOTE, DOUBLE_QUOTE, BACKSLASH, DOLLAR, CARET, BRACE, BRACKET, PAREN, PERCENT] = [
+  39, 34, 92, 36, 94, 123, 91, 40, 37,
 ];
 /** A variable beside another one, in the middle of a word, or as a command. */
 const COMPUTED =

@@ -3,7 +3,8 @@ import type { Destinations } from "../destinations.ts";
 import { findingAt, type RuleFacts } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
-const FOUR_NUMBERS = /(?<![\w.])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)/g;
+const FOUR_NUMBERS =
+  /(?<![\w./-]|[<>~^]|[<>~!^=]=|version\W{0,4})\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)/g;
 const MAX_FINDINGS = 5;
 const FACTS: RuleFacts = {
   code: "bare_address",

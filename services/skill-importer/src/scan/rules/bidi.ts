@@ -64,7 +64,7 @@ function isNamed(line: string, start: number, end: number): boolean {
   if (open < 0 || close < 0 || close - open > 80) return false;
   const inside = line.slice(open + 1, close);
   const controls = inside.match(/[\u202A-\u202E\u2066-\u2069]/g) ?? [];
-  const isClass = /^\^?(?:[\u061C\u115F\u1160\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF-]|\\[uUx]\{?[\da-fA-F]{2,6}\}?|\\[a-zA-Z])+$/.test(inside); // prettier-ignore
+  const isClass = /^\^?(?:[\u061C\u115F\u1160\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF-]|\\[uUx]\{?[\da-fA-F]{2,8}\}?|\\[a-zA-Z])+$/.test(inside); // prettier-ignore
   return (
     isClass &&
     controls.length > 1 &&

@@ -8,7 +8,7 @@ import { perText, type ScannedText } from "../scanned-text.ts";
 const SENDS =
   /\b(?:curl|wget|nc|ncat|netcat|scp|rsync|sftp|iwr|irm|dig|nslookup)\b|invoke-(?:webrequest|restmethod)|\b(?:requests|httpx|axios|session|client|http|https)\.(?:post|put|patch|request|get)\b|\bfetch\(|urlopen|urllib|http\.client|sendbeacon|xmlhttprequest|socket\.|net\/http|uploadfile|uploadstring/i;
 const ALL_VARIABLES =
-  /\benv\b[ \t]{0,3}[|)>]|\bprintenv\b|json\.stringify\(process\.env|dict\(os\.environ|os\.environ\.(?:copy|items)|get-childitem env:|gci env:/i;
+  /(?:^|[;&(`]|\|\s?)\s*(?:env|printenv)[ \t]{0,3}(?:[|)>`]|$)|JSON\.stringify\(process\.env\)|dict\(os\.environ|os\.environ\.(?:copy|items)|(?:get-childitem|gci) env:/;
 const READS_DOT_ENV = /(?:@|cat |open\(["']|readFileSync\(["']|<[ ]?)[^\n"']{0,60}\.env\b/i;
 /** To log in with a key is not to read it. */
 const USES_KEY =

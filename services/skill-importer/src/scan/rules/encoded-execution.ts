@@ -8,6 +8,9 @@ const LITERAL = /[A-Za-z0-9+/_-]{20,8000}={0,2}|(?:\\x[\da-fA-F]{2}){8,2000}/g;
 const MAX_LITERALS = 12;
 const FETCHES =
   /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|downloadstring|downloadfile|bitsadmin|certutil|urlopen|requests\.get|fetch\()|\/dev\/(?:tcp|udp)\/|https?:\/\//i;
+/** A command that is named without a place to fetch from does nothing. */
+const FROM_SOMEWHERE =
+  /:\/\/|\$\w|\/dev\/(?:tcp|udp)\/|(?:[\w-]+\.)+[a-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}/i;
 const RUNS =
   /\|\s{0,4}(?:sudo )?(?:ba|z|da)?sh\b|\b(?:ba|z|da)?sh (?:-\w{1,3} )?(?:-c|<)|\$\(|<\(|\b(?:eval|exec)\b|\biex\b|invoke-expression|\bsystem\(|subprocess|chmod \+|\/dev\/tcp|osascript/i;
 const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|iex|python[\d.]{0,4}|perl|node|osascript)\b/i; // prettier-ignore
@@ -83,7 +86,9 @@ interface Literal {
 function literalsOf(destinations: Destinations): (text: ScannedText, part: Span) => Literal[] {
   const says = (literal: string) => {
     const fetching = [...decodedTexts(literal)].filter(
-      (decoded) => FETCHES.test(decoded) || destinations.in(decoded, true).some(isUntrusted),
+      (decoded) =>
+        (FETCHES.test(decoded) && FROM_SOMEWHERE.test(decoded)) ||
+        destinations.in(decoded, true).some(isUntrusted),
     );
     return { fetches: fetching.length > 0, runs: fetching.some((decoded) => RUNS.test(decoded)) };
   };

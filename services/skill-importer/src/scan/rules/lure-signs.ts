@@ -104,7 +104,7 @@ const SHORT_OR_SHARED = /^(?:bit\.ly|tinyurl\.com|is\.gd|cutt\.ly|cutt\.us|t\.ly
 const BRAND =
   /openclaw|open-claw|clawd?bot|clawdhub|clawhub|moltbot|clawd(?=[-_]|auth)|claude-?code|anthropic|chatgpt|openai|codex-?cli|gemini-?cli|mcp-?installer/i;
 const BRAND_OWNERS =
-  /^(?:[\w-]+\.)*(?:openclaw\.ai|clawd\.bot|clawdbot\.com|molt\.bot|clawhub\.(?:ai|com)|clawdhub\.com|claude\.(?:ai|com)|anthropic\.com|openai\.com|chatgpt\.com|googleapis\.com|google\.com|npmjs\.com|pypi\.org|brew\.sh|docs\.rs)$/;
+  /^(?:[\w-]+\.)*(?:openclaw\.ai|clawd\.bot|clawdbot\.com|molt\.bot|geminicli\.com|clawhub\.(?:ai|com)|clawdhub\.com|claude\.(?:ai|com)|anthropic\.com|openai\.com|chatgpt\.com|googleapis\.com|google\.com|npmjs\.com|pypi\.org|brew\.sh|docs\.rs)$/;
 const CODE_HOSTS = /^(?:www\.)?(?:github|gitlab|bitbucket|codeberg|gitee)\.(?:com|org)$/;
 const BRAND_ACCOUNTS =
   /^\/(?:openclaw|clawdbot|moltbot|clawhub|anthropics?|openai|google-gemini|steipete)\//i;
@@ -194,6 +194,9 @@ function isLocal({ host, kind }: Destination): boolean {
   );
 }
 
+const HASH = 35;
+const LINES_OF_HEADING = 4;
+
 function withLines(text: ScannedText, found: readonly Omit<Sign, "line">[]): Sign[] {
   const signs: Sign[] = [];
   let line = 0;
@@ -201,7 +204,9 @@ function withLines(text: ScannedText, found: readonly Omit<Sign, "line">[]): Sig
   for (const sign of found) {
     for (; at < sign.offset; at += 1) {
       // A break after a break is a blank line.
-      if (text.text.charCodeAt(at) === 10 && text.text.charCodeAt(at + 1) !== 10) line += 1;
+      if (text.text.charCodeAt(at) !== 10 || text.text.charCodeAt(at + 1) === 10) continue;
+      // What stands below the next heading is about something else.
+      line += text.text.charCodeAt(at + 1) === HASH ? LINES_OF_HEADING : 1;
     }
     signs.push({ ...sign, line });
   }
