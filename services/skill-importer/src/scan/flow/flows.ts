@@ -5,33 +5,9 @@ import type { ScannedText } from "../scanned-text.ts";
 import { followCode } from "./follow-code.ts";
 import { followShell } from "./follow-shell.ts";
 import { namesSource } from "./sources-and-sinks.ts";
+import type { Arrival, Following } from "./following.ts";
 import { statementsOf, type Statement } from "./statements.ts";
 import { Taints, type Taint } from "./taint.ts";
-
-/** Where something ends that must not get there. */
-export interface Arrival {
-  readonly at: Statement;
-  readonly sink: "network" | "names" | "clipboard" | "execution";
-  readonly taints: readonly Taint[];
-  /** Of what is sent; empty where none is named. */
-  readonly to: readonly Destination[];
-}
-
-/** What one statement is followed with. */
-export interface Following {
-  readonly taints: Taints;
-  readonly destinations: Destinations;
-  /** False where no text names a place that nobody answers for. */
-  readonly mayFetch: boolean;
-  /** The function that a statement is in, and the parameters of each function, by file and name. */
-  readonly functions: Map<string, readonly string[]>;
-  /** What a variable of a file is connected to. */
-  readonly connections: Map<string, readonly Destination[]>;
-  current: string | null;
-  /** What the present directory came from. */
-  here: readonly Taint[];
-  arrive(arrival: Arrival): void;
-}
 
 /** A value may be passed on by a function that is defined below its use, in another file. */
 const MAX_PASSES = 4;

@@ -1,5 +1,5 @@
 import { isUntrusted } from "../destinations.ts";
-import type { Following } from "./flows.ts";
+import type { Following } from "./following.ts";
 import type { Statement } from "./statements.ts";
 import {
   FETCHES,
@@ -13,7 +13,15 @@ import {
   sourcesIn,
   TO_CLIPBOARD,
 } from "./sources-and-sinks.ts";
-import { argumentsOf, filesIn, from, joined, namesIn, outputOf, type Taint } from "./taint.ts";
+import {
+  argumentsOf,
+  downloadsFrom,
+  filesIn,
+  joined,
+  namesIn,
+  outputOf,
+  type Taint,
+} from "./taint.ts";
 
 const ASSIGNS =
   /^\s*(?:(?:export|const|let|var|my|our|local|static|final|await|private|public)\s+){0,3}(?:[$@]?([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,60}\]|\.\w{1,40})?|[[({]?\s?(\w[\w\s,:$@]{1,120})[\])}]?)\s{0,3}(?::\s?[\w[\]., |]{1,40})?\s{0,3}[-+.|?:]{0,2}=(?![=>~])/;
@@ -98,7 +106,7 @@ function followPart(statement: Statement, following: Following): void {
     named.length > 0 || following.connections.size === 0
       ? named
       : namesIn(text).flatMap((name) => following.connections.get(variable(name)) ?? []);
-  const fetched = FETCHES.test(text) || INSTALLS.test(text) ? from(to) : [];
+  const fetched = FETCHES.test(text) || INSTALLS.test(text) ? downloadsFrom(to) : [];
   const all = joined(held, fetched);
   if (all.length > 0) {
     const arrive = (
@@ -120,7 +128,7 @@ function followPart(statement: Statement, following: Following): void {
     if (TO_CLIPBOARD.test(text)) arrive("clipboard", held);
     if (RUNS_CODE.test(text) || RUNS_OUTPUT.test(text)) arrive("execution", all);
     if (INSTALLS.test(text) && to.some(isUntrusted)) {
-      arrive("execution", from(destinations.in(installedBy(text), true)));
+      arrive("execution", downloadsFrom(destinations.in(installedBy(text), true)));
     }
     if (WRITES.test(text)) for (const name of filesIn(text)) taints.add(name, all);
     passOn(text, { file, all, following });

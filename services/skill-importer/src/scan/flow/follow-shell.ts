@@ -1,6 +1,6 @@
 import { commandsOf, type Statement } from "./statements.ts";
 import { isUntrusted } from "../destinations.ts";
-import type { Following } from "./flows.ts";
+import type { Following } from "./following.ts";
 import {
   FETCHES,
   installedBy,
@@ -19,7 +19,7 @@ import {
   argumentsOf,
   baseOf,
   filesIn,
-  from,
+  downloadsFrom,
   joined,
   outputOf,
   variablesIn,
@@ -119,10 +119,10 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   const held = joined(carried, heldBy(stage));
   if (held.length === 0 && following.here.length === 0 && !following.mayFetch) return [];
   const to = /[.:]/.test(stage) ? destinations.in(stage, true) : [];
-  const fetched = FETCHES.test(stage) || INSTALLS.test(stage) ? from(to) : [];
+  const fetched = FETCHES.test(stage) || INSTALLS.test(stage) ? downloadsFrom(to) : [];
   const installed =
     INSTALLS.test(stage) && to.some(isUntrusted)
-      ? from(destinations.in(installedBy(stage), true))
+      ? downloadsFrom(destinations.in(installedBy(stage), true))
       : [];
   const all = joined(held, fetched);
   const arrive = (
@@ -161,7 +161,7 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   if (fetched.length > 0 && FETCHES_TO_LAST.test(stage))
     for (const name of filesIn(stage)) taints.add(name, fetched);
   if (to.some(isUntrusted) && />|\btee\b/.test(stage) && PACKAGE_SOURCES.test(stage))
-    arrive("execution", from(to));
+    arrive("execution", downloadsFrom(to));
   for (const pattern of [ASSIGNS, READS]) {
     for (const match of stage.matchAll(pattern)) taints.add(variable(match[1] ?? ""), all);
   }
@@ -180,7 +180,7 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   const command = /^\s*([A-Za-z_][\w-]{0,60})\s/.exec(stage)?.[1];
   if (command !== undefined && functions.has(`${statement.file} ${command}`))
     taints.add(`${statement.file} $${command}()`, all);
-  return ONLY_NAMES.test(stage) ? all : joined(all, from(to));
+  return ONLY_NAMES.test(stage) ? all : joined(all, downloadsFrom(to));
 }
 
 /** What goes out with a command: what it is told to send, and what comes through the pipe where it reads that. */

@@ -49,7 +49,7 @@ export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
 }
 
 /** What comes from places that nobody answers for. */
-export function from(destinations: readonly Destination[]): Taint[] {
+export function downloadsFrom(destinations: readonly Destination[]): Taint[] {
   return destinations.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
 }
 

@@ -4,7 +4,7 @@ const MAX_DECODED = 16 * 1024;
 const TEXT = /^[\t\n\r\u0020-\u007E]*$/;
 
 export function reversed(text: string): string {
-  return [...text].toReversed().join("");
+  return text.split("").toReversed().join("");
 }
 
 export function rot13(text: string): string {
@@ -51,7 +51,8 @@ export function fromCodes(codes: readonly number[]): string | null {
 /** As `tr` does it: ranges, and what is too short repeats its last character. */
 export function translated(text: string, from: string, to: string): string {
   const [source, target] = [ranges(from), ranges(to)];
-  return [...text]
+  return text
+    .split("")
     .map((one) => {
       const at = source.lastIndexOf(one);
       return at < 0 ? one : (target[at] ?? target.at(-1) ?? "");

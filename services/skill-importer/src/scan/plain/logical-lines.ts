@@ -43,7 +43,8 @@ export function logicalLines(text: ScannedText): LogicalLine[] {
     const origin = index + 1;
     const kind = isPlainCode ? fileKind : kindAt(text, index);
     let joined = text.lineAt(index);
-    for (let more = 0; more < MAX_JOINED && kind !== "text" && continues(joined, kind); more += 1) {
+    const mostJoined = kind === "text" ? 0 : MAX_JOINED;
+    for (let more = 0; more < mostJoined && continues(joined, kind); more += 1) {
       index += 1;
       if (index >= text.lineCount) break;
       joined = joinedWith(joined, text.lineAt(index));
@@ -69,8 +70,8 @@ function kindAt(text: ScannedText, index: number): LogicalLine["kind"] {
     : "text";
 }
 
-function continues(line: string, kind: "shell" | "code"): boolean {
-  return /\\\s?$/.test(line) || (kind === "shell" ? /\^$/.test(line) : /[ \w]`$/.test(line));
+function continues(line: string, kind: LogicalLine["kind"]): boolean {
+  return /\\\s?$/.test(line) || (kind === "shell" ? line.endsWith("^") : /[ \w]`$/.test(line));
 }
 
 /** In the middle of a word nothing stands between the two, as a shell has it. */

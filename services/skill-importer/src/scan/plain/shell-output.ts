@@ -65,17 +65,20 @@ function printed([format = "", ...values]: string[]): string | null {
 function filtered(stage: string, text: string): string | null {
   const [command = "", ...given] = wordsOf(stage.trim());
   const flags = given.filter((word) => word.startsWith("-")).join(" ");
-  const values = given.filter((word) => !word.startsWith("-"));
+  const [first = "", second = ""] = given.filter((word) => !word.startsWith("-"));
   if (command === "rev") return text.split("\n").map(reversed).join("\n");
   if (command === "tac" || command === "cat") return text;
   if (command === "base64" || command === "openssl") return fromBase64(text);
   if (command === "xxd") return flags.includes("r") ? fromHex(text) : null;
   if (command === "tr") {
-    const [from = "", to = ""] = values;
-    if (/d/.test(flags)) return [...text].filter((one) => !ranges(from).includes(one)).join("");
-    return translated(text, from, to);
+    if (/d/.test(flags))
+      return text
+        .split("")
+        .filter((one) => !ranges(first).includes(one))
+        .join("");
+    return translated(text, first, second);
   }
-  if (command === "sed") return substituted(values[0] ?? "", text);
+  if (command === "sed") return substituted(first, text);
   return null;
 }
 

@@ -10,12 +10,18 @@ import { findingOf } from "../rule.ts";
 const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
 
+/** Sends a reader there, or is nothing but the name. */
+const INVITES =
+  /\b(?:visit|go to|open|download|install(?:ed)?|get it|set ?up|available)\b|访问|前往|打开|下载|安装|设置|設置|^\W{0,6}[a-z][\w.-]{3,60}\/?\W{0,6}$/i;
+
 /** To go to a destination of attackers blocks; a text that only names one is a finding. */
 export function leadsToKnownBad(destinations: Destinations): Check {
   return (match, text) => {
     const line = spanAround(text, match.index, { before: 0, after: 0 });
+    const written = text.text.slice(line.start, line.end);
+    const isReached = REACHES.test(written) || (/^[a-z]/i.test(match[0]) && INVITES.test(written));
     const destination = destinations
-      .near(text, line, REACHES.test(text.text.slice(line.start, line.end)))
+      .near(text, line, isReached)
       .find(({ kind }) => kind === "known_bad");
     if (destination === undefined) return {};
     const message = `leads to a place of known attackers: ${destination.reason ?? destination.host}`;

@@ -90,7 +90,7 @@ const REACH = 3_000;
 /** A site without a scheme, as people write it. */
 const TOP_LEVELS =
   "com|net|org|io|co|app|dev|ai|site|top|xyz|sh|me|cc|ru|cn|info|online|forum|link|club|fun|icu|live|pro|store|tech|so|gg|to|st|it|rs|us|es|ee|ly|my|life|pw|su|tk|uk|de|fr|in|eu|ws|biz|cloud|space|website|click|download|run|page|one|host|bot|chat";
-export const BARE_LINK = new RegExp(String.raw`\.(?:${TOP_LEVELS})\b`, "i");
+export const BARE_LINK = new RegExp(String.raw`\.(?:${TOP_LEVELS})\b|\d\.\d{1,3}[/:]`, "i");
 /** Without a path; of the others, some are ends of file names. */
 const ONLY_A_SITE = /\.(?:com|net|org|io|app|dev|ai|site|top|xyz|forum)$/i;
 const LINK_OR_PASSWORD = new RegExp(
@@ -195,7 +195,7 @@ function isLocal({ host, kind }: Destination): boolean {
 }
 
 const HASH = 35;
-const LINES_OF_HEADING = 4;
+const LINES_OF_HEADING = 5;
 
 function withLines(text: ScannedText, found: readonly Omit<Sign, "line">[]): Sign[] {
   const signs: Sign[] = [];

@@ -1,0 +1,28 @@
+import type { Destination, Destinations } from "../destinations.ts";
+import type { Statement } from "./statements.ts";
+import type { Taint, Taints } from "./taint.ts";
+
+/** Where something ends that must not get there. */
+export interface Arrival {
+  readonly at: Statement;
+  readonly sink: "network" | "names" | "clipboard" | "execution";
+  readonly taints: readonly Taint[];
+  /** Of what is sent; empty where none is named. */
+  readonly to: readonly Destination[];
+}
+
+/** What one statement is followed with. */
+export interface Following {
+  readonly taints: Taints;
+  readonly destinations: Destinations;
+  /** False where no text names a place that nobody answers for. */
+  readonly mayFetch: boolean;
+  /** The function that a statement is in, and the parameters of each function, by file and name. */
+  readonly functions: Map<string, readonly string[]>;
+  /** What a variable of a file is connected to. */
+  readonly connections: Map<string, readonly Destination[]>;
+  current: string | null;
+  /** What the present directory came from. */
+  here: readonly Taint[];
+  arrive(arrival: Arrival): void;
+}
