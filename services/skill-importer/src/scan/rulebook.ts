@@ -77,8 +77,8 @@ export function rulebookOf(indicators: Indicators) {
         ],
       };
     },
-    scanFlows: (texts: readonly ScannedText[], mayFetch: boolean) =>
-      flowsIn(texts, { destinations, mayFetch }),
+    scanFlows: (texts: readonly ScannedText[], places: ReadonlySet<string>) =>
+      flowsIn(texts, { destinations, places }),
     scanFiles: knownBadFiles(indicators),
   };
 }

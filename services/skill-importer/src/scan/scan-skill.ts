@@ -103,19 +103,35 @@ function scanTexts(
   );
   const plain = disguised.filter((text) => text !== null).map((text) => rules.scanPlain(text));
   const found = [...written, ...plain];
-  const mayFetch = found.some(({ findings }) => findings.some(({ code }) => PLACES.has(code)));
-  const namesSecret = found.some(({ marks }) => marks.has("secret_place"));
-  const flows =
-    mayFetch || namesSecret
-      ? rules.scanFlows(
-          texts.map((text, index) => disguised[index] ?? plainText(text) ?? text),
-          mayFetch,
-        )
-      : [];
+  const places = new Set(
+    found.flatMap(({ findings }) =>
+      findings.filter(({ code }) => PLACES.has(code)).map(({ file }) => file),
+    ),
+  );
+  const named = new Set(
+    texts
+      .filter((_text, index) => written[index]?.marks.has("secret_place"))
+      .map(({ file }) => file),
+  );
+  const isFollowed = places.size > 0 || found.some(({ marks }) => marks.has("secret_place"));
+  const flows = isFollowed
+    ? rules.scanFlows(
+        texts.map(
+          (text, index) =>
+            disguised[index] ?? withConstants(text, named.has(text.file) || places.has(text.file)),
+        ),
+        places,
+      )
+    : [];
   return {
     findings: once([...found.flatMap(({ findings }) => findings), ...flows]),
     leftOut: found.reduce((sum, { leftOut }) => sum + leftOut, 0),
   };
+}
+
+/** What goes out goes to an address in a variable: it is put in where a text has something to follow. */
+function withConstants(text: ScannedText, isNamed: boolean): ScannedText {
+  return isNamed ? (plainText(text) ?? text) : text;
 }
 
 /** Of equal findings on one line the one that weighs most; that an address is bare is a part of what is done with it. */

@@ -1,68 +1,63 @@
 import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import { isUntrusted, type Destination, type Destinations } from "../destinations.ts";
+import { isUntrusted, type Destinations } from "../destinations.ts";
 import { findingIn, type RuleFacts } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
-import { followCode } from "./follow-code.ts";
-import { followShell } from "./follow-shell.ts";
+import type { Arrival } from "./following.ts";
 import { namesSource } from "./sources-and-sinks.ts";
-import type { Arrival, Following } from "./following.ts";
 import { statementsOf, type Statement } from "./statements.ts";
-import { Taints, type Taint } from "./taint.ts";
+import type { Taint } from "./taint.ts";
+import { Walk } from "./walk.ts";
 
-/** A value may be passed on by a function that is defined below its use, in another file. */
-const MAX_PASSES = 4;
+/** Of all texts of a skill together; a few per thousand have more. */
+const MAX_CODE = 1_500_000;
 
 /**
  * Follows what is secret, and what was fetched from a place nobody answers for, over the variables, files and functions
- * of a skill to where it is sent or run. Over-approximates: whatever mentions a value has it.
+ * of a skill to where it is sent or run. Over-approximates: whatever mentions a value has it. `places` are the files that
+ * name a place nobody answers for.
  */
 export function flowsIn(
   texts: readonly ScannedText[],
-  { destinations, mayFetch }: { destinations: Destinations; mayFetch: boolean },
+  { destinations, places }: { destinations: Destinations; places: ReadonlySet<string> },
 ): ScanFinding[] {
   const code = texts.filter(({ kind }) => kind !== "data");
-  if (!mayFetch && !code.some(({ text }) => namesSource(text))) return [];
-  const statements = code.flatMap((text) => statementsOf(text));
-  if (!mayFetch && !statements.some(({ text }) => namesSource(text))) return [];
-  const taints = new Taints();
-  const functions = new Map<string, readonly string[]>();
-  const connections = new Map<string, readonly Destination[]>();
-  let arrivals: Arrival[] = [];
-  for (let pass = 0; pass < MAX_PASSES; pass += 1) {
-    taints.isChanged = false;
-    arrivals = [];
-    const arrive = (arrival: Arrival) => arrivals.push(arrival);
-    followAll(statements, { taints, destinations, mayFetch, functions, connections, arrive });
-    if (!taints.isChanged) break;
+  const hasSecret = new Set(code.filter(({ text }) => namesSource(text)).map(({ file }) => file));
+  if (hasSecret.size === 0 && places.size === 0) return [];
+  // Where it begins is read first.
+  const ordered = code.toSorted((one, other) => rank(one) - rank(other));
+  function rank({ file }: ScannedText): number {
+    return hasSecret.has(file) || places.has(file) ? 0 : 1;
   }
-  return findingsOf(arrivals);
+  const statements: Statement[] = [];
+  let size = 0;
+  for (const text of ordered) {
+    size += text.text.length;
+    if (size > MAX_CODE) break;
+    statements.push(...statementsOf(text));
+  }
+  const isSeed = ({ text, file }: Statement) =>
+    (hasSecret.has(file) && namesSource(text)) ||
+    (places.has(file) && destinations.in(text, true).some(isUntrusted));
+  const walk = new Walk(statements, { destinations, mayFetch: places.size > 0 });
+  const isWhole = walk.from(statements.flatMap((one, index) => (isSeed(one) ? [index] : [])));
+  const findings = findingsOf(walk.arrivals());
+  return isWhole && size <= MAX_CODE ? findings : [...findings, tooMuch(ordered[0]?.file ?? "")];
 }
 
-function followAll(
-  statements: readonly Statement[],
-  given: Pick<
-    Following,
-    "taints" | "destinations" | "mayFetch" | "functions" | "connections" | "arrive"
-  >,
-): void {
-  let file = "";
-  let block = -1;
-  let following: Following = { ...given, current: null, here: [] };
-  for (const statement of statements) {
-    if (statement.file !== file) {
-      following = { ...given, current: null, here: [] };
-    } else if (statement.block !== block) {
-      following.here = [];
-    }
-    ({ file, block } = statement);
-    if (statement.kind === "shell") followShell(statement, following);
-    else followCode(statement, following);
-  }
+function tooMuch(file: string): ScanFinding {
+  return findingIn(file, "", {
+    code: "too_much_to_follow",
+    owasp: "AST08",
+    severity: "medium",
+    confidence: "high",
+    message: "has more code than where its values go is followed in",
+    advice: "make the skill's scripts shorter, or leave out what it does not need",
+  });
 }
 
 const MAX_FINDINGS = 20;
 
-function findingsOf(arrivals: readonly Arrival[]): ScanFinding[] {
+function findingsOf(arrivals: Iterable<Arrival>): ScanFinding[] {
   const found = new Map<string, ScanFinding>();
   for (const arrival of arrivals) {
     const facts = factsOf(arrival);

@@ -1,4 +1,4 @@
-import { isUntrusted } from "../destinations.ts";
+import { isUntrusted, type Destination } from "../destinations.ts";
 import type { Following } from "./following.ts";
 import type { Statement } from "./statements.ts";
 import {
@@ -17,9 +17,11 @@ import {
   argumentsOf,
   downloadsFrom,
   filesIn,
+  givenTo,
   joined,
   namesIn,
   outputOf,
+  variableOf,
   type Taint,
 } from "./taint.ts";
 
@@ -31,8 +33,6 @@ const GROWS =
   /^\s*\$?([A-Za-z_]\w{0,60})(?:\.\w+)?\.(?:append|push|extend|add|update|set|write|concat|unshift|insert|put|put_nowait)\(|^\s*push\s*\(?\s*@?(\w{1,60})/;
 const WRITES =
   /\.write\w*\(|writefile\w*\(|appendfile\w*\(|write_(?:text|bytes)|\bcopy(?:file|2)?\w*\(|\bopen\([^)\n]{0,120},\s?["'][wax]b?\+?["']|out-file|set-content|add-content|file_put_contents|shutil\.|\.save\(|\.dump\(|urlretrieve|\.pipe\(|createwritestream|downloadfile|-outfile|rename\w*\(|\bprint\s*\{|>{1,2}\s?["']/i;
-const DEFINES =
-  /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|function\*?|sub|func|fn)\s+([A-Za-z_]\w{0,60})\s*\(?([^)\n]{0,300})|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:function\s*)?\(?([^)\n=]{0,300})\)?\s*(?:=>|\{)/;
 const CALL = /\b([A-Za-z_]\w{0,60})\s?\(/g;
 /** A connection has its own variable, and its sender no address. */
 const CONNECTS =
@@ -78,9 +78,7 @@ function followPart(statement: Statement, following: Following): void {
   const { taints, destinations, functions } = following;
   const { file } = statement;
   const text = statement.text.replaceAll(FOR_CHILD, " ");
-  const variable = (name: string) => `${file} $${name}`;
-  const defined = DEFINES.exec(text);
-  if (defined !== null) define(defined, { file, following });
+  const variable = (name: string) => variableOf(file, name);
   const heldBy = (part: string): Taint[] =>
     joined(
       sourcesIn(part, "code").map((label) => ({ label })),
@@ -101,7 +99,7 @@ function followPart(statement: Statement, following: Following): void {
   const named = /[.:]/.test(text) ? destinations.in(text, true) : [];
   const connected = CONNECTS.exec(text);
   if (connected !== null && named.length > 0)
-    following.connections.set(variable(connected[1] ?? connected[2] ?? ""), named);
+    connect(variable(connected[1] ?? connected[2] ?? ""), named, following);
   const to =
     named.length > 0 || following.connections.size === 0
       ? named
@@ -133,31 +131,26 @@ function followPart(statement: Statement, following: Following): void {
     if (WRITES.test(text)) for (const name of filesIn(text)) taints.add(name, all);
     passOn(text, { file, all, following });
     for (const match of text.matchAll(CALL)) {
-      for (const parameter of functions.get(`${file} ${match[1] ?? ""}`) ?? [])
+      for (const parameter of functions.get(givenTo(file, match[1] ?? "")) ?? [])
         taints.add(variable(parameter), all);
     }
     for (const name of filesIn(text))
       if (/\.\w{2,4}$/.test(name) && name !== file) taints.add(argumentsOf(name), held);
     if (PRINTS.test(text)) taints.add(outputOf(file), held);
-    if (RETURNS.test(text) && following.current !== null)
-      taints.add(`function ${following.current}`, all);
+    if (RETURNS.test(text) && statement.scope !== null)
+      taints.add(`function ${statement.scope}`, all);
   }
 }
 
-function define(
-  defined: RegExpExecArray,
-  { file, following }: { file: string; following: Following },
+/** Its sender is followed, too. */
+function connect(
+  variable: string,
+  to: readonly Destination[],
+  { connections, taints }: Following,
 ): void {
-  const [, name, given, arrow, arrowGiven] = defined;
-  following.current = name ?? arrow ?? null;
-  const parameters = (given ?? arrowGiven ?? "")
-    .split(",")
-    .map((parameter) => /[A-Za-z_]\w*/.exec(parameter)?.[0] ?? "")
-    .filter((parameter) => parameter !== "" && parameter !== "self");
-  const key = `${file} ${following.current ?? ""}`;
-  // It may have been called above.
-  if (!following.functions.has(key)) following.taints.isChanged = true;
-  following.functions.set(key, parameters);
+  if (connections.has(variable)) return;
+  connections.set(variable, to);
+  taints.changed.push(variable);
 }
 
 /** To what is assigned, what grows by it, and what a block is opened with. */
@@ -166,7 +159,7 @@ function passOn(
   { file, all, following }: { file: string; all: readonly Taint[]; following: Following },
 ): void {
   const { taints } = following;
-  const variable = (name: string) => `${file} $${name}`;
+  const variable = (name: string) => variableOf(file, name);
   const [, one, several] = ASSIGNS.exec(text) ?? [];
   if (one !== undefined) taints.add(variable(one), all);
   for (const name of (several ?? "").match(/[A-Za-z_]\w*/g) ?? []) taints.add(variable(name), all);

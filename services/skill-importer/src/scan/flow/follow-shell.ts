@@ -18,10 +18,12 @@ import {
 import {
   argumentsOf,
   baseOf,
-  filesIn,
   downloadsFrom,
+  filesIn,
+  givenTo,
   joined,
   outputOf,
+  variableOf,
   variablesIn,
   type Taint,
 } from "./taint.ts";
@@ -40,8 +42,6 @@ const COPIES =
   /^\s*(?:sudo\s+)?(?:cp|mv|ln|install|tar|zip|7z|rsync|scp|dd|gpg|openssl|cat|base64|gzip|split|copy|xcopy|move|rename|unzip|tee|sed|awk|xz|zstd|ditto|robocopy|compress-archive|expand-archive|bunzip2|gunzip)\b/i;
 const RUNS_FILE =
   /^\s*(?:(?:sudo|nohup|exec|command|time|setsid|doas|env|then|do|else|&)\s+(?:-\w+\s+)*){0,3}(?:(?:ba|z|da|k)?sh|source|\.|python[\d.]*|node|perl|ruby|php|pwsh|powershell|open|start|xdg-open|osascript|installer|msiexec|java|deno|bun|chmod\s+\S+|crontab|at|batch|launchctl|systemctl|wine|mono|dotnet|start-process|call|insmod|dpkg|rpm|pip[\d.]*|npm|npx|docker|make|r?bash|exec)?\s*(?:-\w+\s+|--\S+\s+|\/\w+\s+|load\s+|install\s+|-i\s+){0,4}["']?([\w.$~{}%/\\:-]{1,120})/i;
-const FUNCTION =
-  /^\s*(?:function\s+)?([A-Za-z_][\w-]{0,60})\s*\(\)\s*\{?|^\s*function\s+([A-Za-z_][\w-]{0,60})\s*\{/;
 /** A remote shell runs there and not here. */
 const ELSEWHERE =
   /^\s*(?:sudo\s+)?(?:ssh|mosh|docker\s+exec|kubectl\s+exec|psql|mysql|redis-cli|mongosh?)\b/i;
@@ -63,11 +63,6 @@ const FETCHES_TO_LAST = /\b(?:certutil|bitsadmin|scp|rsync|sftp|robocopy|tftp)\b
 /** Follows one command, stage by stage of its pipeline, and the commands that stand in its quotes. */
 export function followShell(statement: Statement, following: Following, depth = 0): void {
   const { text, file } = statement;
-  const name = depth === 0 ? FUNCTION.exec(text) : null;
-  if (name !== null) {
-    following.current = name[1] ?? name[2] ?? null;
-    following.functions.set(`${file} ${following.current ?? ""}`, []);
-  }
   let carried: readonly Taint[] = [];
   for (const stage of stagesOf(text))
     carried = followStage(stage, { statement, following, carried });
@@ -79,7 +74,6 @@ export function followShell(statement: Statement, following: Following, depth = 
     );
   }
   if (depth < MAX_DEPTH && !ELSEWHERE.test(text)) followQuoted(statement, following, depth + 1);
-  if (depth === 0 && (/^\s*\}/.test(text) || /\}\s*$/.test(text))) following.current = null;
 }
 
 function followQuoted(statement: Statement, following: Following, depth: number): void {
@@ -103,10 +97,10 @@ interface Given {
 function followStage(stage: string, { statement, following, carried }: Given): Taint[] {
   const { taints, destinations, functions } = following;
   const variable = (name: string) => {
-    if (!/^[\d@*]$/.test(name)) return `${statement.file} $${name}`;
-    return following.current === null
+    if (!/^[\d@*]$/.test(name)) return variableOf(statement.file, name);
+    return statement.scope === null
       ? argumentsOf(statement.file)
-      : `${statement.file} $${following.current}()`;
+      : givenTo(statement.file, statement.scope);
   };
   const heldBy = (text: string): Taint[] =>
     joined(
@@ -171,15 +165,14 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   if (/\bgit\s+clone\b/.test(stage)) clone(stage, fetched, following);
   if (COPIES.test(stage)) for (const file of filesIn(stage)) taints.add(file, held);
   const directory = /^\s*(?:cd|pushd)\s+["']?([\w./$~{}-]{1,120})/.exec(stage)?.[1];
-  if (directory !== undefined)
-    following.here = joined(following.here, taints.of(baseOf(directory)));
+  if (directory !== undefined) following.enter(baseOf(directory));
   for (const file of filesIn(stage))
     if (/\.\w{2,4}$/.test(file)) taints.add(argumentsOf(file), held);
   if (/\bexport\s/.test(stage))
     for (const match of stage.matchAll(ASSIGNS)) taints.add(`env ${match[1] ?? ""}`, all);
   const command = /^\s*([A-Za-z_][\w-]{0,60})\s/.exec(stage)?.[1];
-  if (command !== undefined && functions.has(`${statement.file} ${command}`))
-    taints.add(`${statement.file} $${command}()`, all);
+  if (command !== undefined && functions.has(givenTo(statement.file, command)))
+    taints.add(givenTo(statement.file, command), all);
   return ONLY_NAMES.test(stage) ? all : joined(all, downloadsFrom(to));
 }
 

@@ -17,12 +17,13 @@ export interface Following {
   readonly destinations: Destinations;
   /** False where no text names a place that nobody answers for. */
   readonly mayFetch: boolean;
-  /** The function that a statement is in, and the parameters of each function, by file and name. */
-  readonly functions: Map<string, readonly string[]>;
+  /** The parameters of each function, by {@link givenTo}. */
+  readonly functions: ReadonlyMap<string, readonly string[]>;
   /** What a variable of a file is connected to. */
   readonly connections: Map<string, readonly Destination[]>;
-  current: string | null;
-  /** What the present directory came from. */
+  /** What the directory of a statement came from. */
   here: readonly Taint[];
   arrive(arrival: Arrival): void;
+  /** The statements below are in this directory. */
+  enter(directory: string): void;
 }

@@ -10,9 +10,10 @@ export interface Statement {
   readonly line: number;
   /** Markdown's blocks of code are apart from each other: what one of them enters, another one does not. */
   readonly block: number;
+  /** The function that it is in, or defines. */
+  scope: string | null;
 }
 
-const MAX_STATEMENTS = 12_000;
 const MAX_LENGTH = 4_000;
 const MAX_JOINED = 24;
 /** A sentence with a command in it. */
@@ -24,11 +25,18 @@ export function statementsOf(text: ScannedText): Statement[] {
   const found: Statement[] = [];
   const lines = logicalLines(text);
   let block = 0;
-  for (let index = 0; index < lines.length && found.length < MAX_STATEMENTS; index += 1) {
+  for (let index = 0; index < lines.length; index += 1) {
     const { text: written, kind, origin } = lines[index] ?? { text: "", kind: "text", origin: 1 };
     const { line } = text.positionAt(text.startOf(origin - 1));
     const add = (part: string, partKind: Statement["kind"]) =>
-      found.push({ text: part.slice(0, MAX_LENGTH), kind: partKind, file: text.file, line, block });
+      found.push({
+        text: part.slice(0, MAX_LENGTH),
+        kind: partKind,
+        file: text.file,
+        line,
+        block,
+        scope: null,
+      });
     if (kind === "text") {
       block += written.trim() === "" ? 0 : 1;
       for (const code of spansIn(written))
@@ -74,12 +82,22 @@ function goesOn(
       .some((line) => line.trim() === given.end);
   if (given.kind === "shell")
     return /(?:\||&&|\|\|)\s{0,4}$/.test(whole) || /^\s*\|/.test(given.next);
+  return isOpen(whole) || /^\s*\.\w/.test(given.next) || /[\s](?:&&|\|\||\+|\.)\s*$/.test(whole);
+}
+
+/** A bracket is open, outside of texts. */
+function isOpen(written: string): boolean {
   let depth = 0;
-  for (const mark of whole) {
-    if (mark === "(" || mark === "[" || mark === "{") depth += mark === "{" ? 0 : 1;
-    if (mark === ")" || mark === "]") depth -= 1;
+  let quote = "";
+  for (let at = 0; at < written.length; at += 1) {
+    const one = written[at] ?? "";
+    if (one === "\\") at += 1;
+    else if (quote !== "") quote = one === quote ? "" : quote;
+    else if (one === '"' || one === "'" || one === "`") quote = one;
+    else if (one === "(" || one === "[") depth += 1;
+    else if (one === ")" || one === "]") depth -= 1;
   }
-  return depth > 0 || /^\s*\.\w/.test(given.next) || /[\s](?:&&|\|\||\+|\.)\s*$/.test(whole);
+  return depth > 0;
 }
 
 /** Of a list of commands: split at `;`, `&&`, `||`, `&` and line ends, outside of quotes and substitutions. */

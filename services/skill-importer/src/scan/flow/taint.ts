@@ -15,8 +15,8 @@ const keyOf = ({ label, from }: Taint) => `${label} ${from?.kind ?? ""}`;
 /** What the variables, functions and files of a skill hold. Variables belong to a file, files to all. */
 export class Taints {
   readonly #held = new Map<string, Map<string, Taint>>();
-  /** True once something was added since it was last set. */
-  isChanged = false;
+  /** What was added to since it was last emptied. */
+  readonly changed: string[] = [];
 
   add(name: string, taints: readonly Taint[]): void {
     if (taints.length === 0 || name === "") return;
@@ -25,13 +25,9 @@ export class Taints {
     for (const taint of taints) {
       if (held.has(keyOf(taint))) continue;
       held.set(keyOf(taint), taint);
-      this.isChanged = true;
+      if (this.changed.at(-1) !== name) this.changed.push(name);
     }
     this.#held.set(name, held);
-  }
-
-  forget(name: string): void {
-    this.#held.delete(name);
   }
 
   of(name: string): Taint[] {
@@ -51,6 +47,16 @@ export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
 /** What comes from places that nobody answers for. */
 export function downloadsFrom(destinations: readonly Destination[]): Taint[] {
   return destinations.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
+}
+
+/** The key of a variable, which belongs to a file. */
+export function variableOf(file: string, name: string): string {
+  return `$${name}\n${file}`;
+}
+
+/** The key of what a shell's function is given. */
+export function givenTo(file: string, name: string): string {
+  return `(${name}\n${file}`;
 }
 
 /** What a script of the skill is given, and what it prints. */

@@ -1,0 +1,161 @@
+import type { Destination, Destinations } from "../destinations.ts";
+import { followCode } from "./follow-code.ts";
+import { followShell } from "./follow-shell.ts";
+import type { Arrival, Following } from "./following.ts";
+import type { Statement } from "./statements.ts";
+import { argumentsOf, baseOf, givenTo, joined, Taints, type Taint } from "./taint.ts";
+
+/** How often statements are looked at; each is looked at again when something that it mentions is found to hold more. */
+const MAX_STEPS = 20_000;
+const FUNCTION_SHELL =
+  /^\s*(?:function\s+)?([A-Za-z_][\w-]{0,60})\s*\(\)|^\s*function\s+([A-Za-z_][\w-]{0,60})\s*\{/;
+const FUNCTION_CODE =
+  /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|function\*?|sub|func|fn)\s+([A-Za-z_]\w{0,60})\s*\(?([^)\n]{0,300})|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:function\s*)?\(?([^)\n=]{0,300})\)?\s*(?:=>|\{)/;
+const IS_GIVEN = /\$[\d@*]|argv|stdin|\bargs\b|input\(/i;
+
+/** Goes from statements to those that mention what they pass on, until nothing new is passed on. */
+export class Walk {
+  readonly #statements: readonly Statement[];
+  readonly #following: Following;
+  readonly #taints = new Taints();
+  readonly #functions = new Map<string, readonly string[]>();
+  /** By each word, the statements that have it; and by the keys of what functions and scripts are given. */
+  readonly #mentions = new Map<string, number[]>();
+  readonly #here = new Map<number, readonly Taint[]>();
+  readonly #arrivals = new Map<number, Arrival[]>();
+  readonly #queue: number[] = [];
+  readonly #isQueued = new Set<number>();
+  #at = 0;
+
+  constructor(
+    statements: readonly Statement[],
+    { destinations, mayFetch }: { destinations: Destinations; mayFetch: boolean },
+  ) {
+    this.#statements = statements;
+    this.#following = {
+      taints: this.#taints,
+      destinations,
+      mayFetch,
+      functions: this.#functions,
+      connections: new Map<string, readonly Destination[]>(),
+      here: [],
+      arrive: (arrival) =>
+        this.#arrivals.set(this.#at, [...(this.#arrivals.get(this.#at) ?? []), arrival]),
+      enter: (directory) => this.#enter(directory),
+    };
+  }
+
+  /** Begins at the given statements. False when it was ended before its end. */
+  from(seeds: readonly number[]): boolean {
+    if (seeds.length === 0) return true;
+    this.#index();
+    for (const seed of seeds) this.#add(seed);
+    for (let steps = 0; this.#queue.length > 0; steps += 1) {
+      if (steps > MAX_STEPS) return false;
+      this.#step(this.#queue.shift() ?? 0);
+    }
+    return true;
+  }
+
+  *arrivals(): Generator<Arrival> {
+    for (const index of [...this.#arrivals.keys()].toSorted((one, other) => one - other))
+      yield* this.#arrivals.get(index) ?? [];
+  }
+
+  #step(index: number): void {
+    const statement = this.#statements[index];
+    if (statement === undefined) return;
+    this.#isQueued.delete(index);
+    this.#at = index;
+    this.#arrivals.delete(index);
+    this.#following.here = this.#here.get(index) ?? [];
+    if (statement.kind === "shell") followShell(statement, this.#following);
+    else followCode(statement, this.#following);
+    for (const key of this.#taints.changed.splice(0))
+      for (const next of this.#mentioning(key)) this.#add(next);
+  }
+
+  #add(index: number): void {
+    if (this.#isQueued.has(index)) return;
+    this.#isQueued.add(index);
+    this.#queue.push(index);
+  }
+
+  #mentioning(key: string): number[] {
+    if (key.startsWith("(") || key.startsWith("arguments ")) return this.#mentions.get(key) ?? [];
+    if (!key.startsWith("$")) return this.#mentions.get(longestWord(key)) ?? [];
+    const [name = "", file] = key.slice(1).split("\n");
+    return (this.#mentions.get(name) ?? []).filter(
+      (index) => this.#statements[index]?.file === file,
+    );
+  }
+
+  #enter(directory: string): void {
+    const came = this.#taints.of(directory);
+    const from = this.#statements[this.#at];
+    if (came.length === 0 || from === undefined) return;
+    for (let index = this.#at + 1; index < this.#statements.length; index += 1) {
+      const { file, block } = this.#statements[index] ?? {};
+      if (file !== from.file || block !== from.block) return;
+      const held = this.#here.get(index) ?? [];
+      const all = joined(held, came);
+      if (all.length > held.length) this.#add(index);
+      this.#here.set(index, all);
+    }
+  }
+
+  #index(): void {
+    let scope: string | null = null;
+    let file = "";
+    for (const [index, statement] of this.#statements.entries()) {
+      if (statement.file !== file) scope = null;
+      ({ file } = statement);
+      const defined = this.#define(statement);
+      scope = defined ?? scope;
+      statement.scope = scope;
+      for (const word of new Set(statement.text.match(/[A-Za-z_]\w*|\d\w+/g)))
+        this.#mention(word, index);
+      if (IS_GIVEN.test(statement.text)) {
+        this.#mention(argumentsOf(file), index);
+        if (scope !== null) this.#mention(givenTo(file, scope), index);
+      }
+      const isEnd = statement.kind === "shell" && /^\s*\}|\}\s*$/.test(statement.text);
+      if (isEnd) scope = null;
+    }
+  }
+
+  #mention(key: string, index: number): void {
+    const known = this.#mentions.get(key);
+    if (known === undefined) this.#mentions.set(key, [index]);
+    else known.push(index);
+  }
+
+  /** The name of the function that a statement defines. */
+  #define({ kind, text, file }: Statement): string | null {
+    if (kind === "shell") {
+      const [, name, other] =
+        text.includes("(") || text.includes("{") ? (FUNCTION_SHELL.exec(text) ?? []) : [];
+      const defined = name ?? other ?? null;
+      if (defined !== null) this.#functions.set(givenTo(file, defined), []);
+      return defined;
+    }
+    const [, name, given, arrow, arrowGiven] = text.includes("(")
+      ? (FUNCTION_CODE.exec(text) ?? [])
+      : [];
+    const defined = name ?? arrow ?? null;
+    if (defined === null) return null;
+    const parameters = (given ?? arrowGiven ?? "")
+      .split(",")
+      .map((parameter) => /[A-Za-z_]\w*/.exec(parameter)?.[0] ?? "")
+      .filter((parameter) => parameter !== "" && parameter !== "self");
+    this.#functions.set(givenTo(file, defined), parameters);
+    return defined;
+  }
+}
+
+/** The word of a key that the fewest statements have. */
+function longestWord(key: string): string {
+  const words =
+    baseOf(key.replace(/^(?:function|env|output) /, "")).match(/[A-Za-z_]\w*|\d\w+/g) ?? [];
+  return words.toSorted((one, other) => other.length - one.length)[0] ?? "";
+}
