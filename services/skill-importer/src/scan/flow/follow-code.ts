@@ -1,17 +1,20 @@
 import { isUntrusted, type Destination } from "../destinations.ts";
 import type { Following } from "./following.ts";
-import type { Statement } from "./statements.ts";
+import { commandsOf, type Statement } from "./statements.ts";
 import {
   FETCHES,
   installedBy,
   INSTALLS,
-  LOOKS_UP_NAMES,
+  LOOKS_UP_CODE,
+  NAMES_CLIENT,
+  OPENS,
   payloadOf,
   RUNS_CODE,
   RUNS_OUTPUT,
   SENDS_CODE,
   sourcesIn,
   TO_CLIPBOARD,
+  withoutPatterns,
 } from "./sources-and-sinks.ts";
 import {
   argumentsOf,
@@ -27,12 +30,16 @@ import {
 
 const ASSIGNS =
   /^\s*(?:(?:export|const|let|var|my|our|local|static|final|await|private|public)\s+){0,3}(?:[$@]?([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,60}\]|\.\w{1,40})?|[[({]?\s?(\w[\w\s,:$@]{1,120})[\])}]?)\s{0,3}(?::\s?[\w[\]., |]{1,40})?\s{0,3}[-+.|?:]{0,2}=(?![=>~])/;
+/** A path that is kept for later. */
+const ASSIGNS_PATH =
+  /^\s*(?:(?:const|let|var|my|our)\s+)?[$@]?\w+\s{0,3}:?=\s{0,3}f?["'][^"'\n]{3,200}["'];?\s*$/;
 const WITH =
   /\b(?:as|for|each|=>)\s+\$?([A-Za-z_]\w{0,60})|\|(\w{1,40})\||\bopen\s?\(?\s?(?:my\s+)?\$(\w{1,40})/g;
 const GROWS =
   /^\s*\$?([A-Za-z_]\w{0,60})(?:\.\w+)?\.(?:append|push|extend|add|update|set|write|concat|unshift|insert|put|put_nowait)\(|^\s*push\s*\(?\s*@?(\w{1,60})/;
 const WRITES =
   /\.write\w*\(|writefile\w*\(|appendfile\w*\(|write_(?:text|bytes)|\bcopy(?:file|2)?\w*\(|\bopen\([^)\n]{0,120},\s?["'][wax]b?\+?["']|out-file|set-content|add-content|file_put_contents|shutil\.|\.save\(|\.dump\(|urlretrieve|\.pipe\(|createwritestream|downloadfile|-outfile|rename\w*\(|\bprint\s*\{|>{1,2}\s?["']/i;
+const LITERAL = /"(?:[^"\\\n]|\\.){0,4000}"|'(?:[^'\\\n]|\\.){0,4000}'|`[^`]{0,4000}`/g;
 const CALL = /\b([A-Za-z_]\w{0,60})\s?\(/g;
 /** A connection has its own variable, and its sender no address. */
 const CONNECTS =
@@ -77,11 +84,13 @@ function partsOf(text: string): string[] {
 function followPart(statement: Statement, following: Following): void {
   const { taints, destinations, functions } = following;
   const { file } = statement;
-  const text = statement.text.replaceAll(FOR_CHILD, " ");
+  const text = withoutPatterns(statement.text.replaceAll(FOR_CHILD, " "));
   const variable = (name: string) => variableOf(file, name);
   const heldBy = (part: string): Taint[] =>
     joined(
-      sourcesIn(part, "code").map((label) => ({ label })),
+      sourcesIn(part, "code")
+        .filter((label) => label === "environment" || OPENS.test(part) || ASSIGNS_PATH.test(part))
+        .map((label) => ({ label })),
       ...(taints.isEmpty ? [] : namesIn(part).map((name) => taints.of(variable(name)))),
       ...(taints.isEmpty
         ? []
@@ -104,8 +113,11 @@ function followPart(statement: Statement, following: Following): void {
     named.length > 0 || following.connections.size === 0
       ? named
       : namesIn(text).flatMap((name) => following.connections.get(variable(name)) ?? []);
-  const fetched = FETCHES.test(text) || INSTALLS.test(text) ? downloadsFrom(to) : [];
-  const all = joined(held, fetched);
+  const isFetched = to.some(isUntrusted) && FETCHES.test(text);
+  const isCalled = isFetched && FETCHES.test(text.replaceAll(LITERAL, '""'));
+  const fetched = isCalled ? downloadsFrom(to) : [];
+  // To run a command that fetches is not yet to run what it fetches.
+  const all = joined(held, isFetched ? downloadsFrom(to) : []);
   if (all.length > 0) {
     const arrive = (
       sink: "network" | "names" | "clipboard" | "execution",
@@ -113,18 +125,21 @@ function followPart(statement: Statement, following: Following): void {
     ) => {
       if (what.length > 0) following.arrive({ at: statement, sink, taints: what, to });
     };
-    if (SENDS_CODE.test(text))
+    if (SENDS_CODE.test(text) || (NAMES_CLIENT.test(text) && RUNS_CODE.test(text)))
       arrive(
         "network",
         heldBy(payloadOf(text)).filter(({ label }) => label !== "download"),
       );
-    if (LOOKS_UP_NAMES.test(text))
+    if (LOOKS_UP_CODE.test(text))
       arrive(
         "names",
         held.filter(({ label }) => label !== "download"),
       );
     if (TO_CLIPBOARD.test(text)) arrive("clipboard", held);
-    if (RUNS_CODE.test(text) || RUNS_OUTPUT.test(text)) arrive("execution", all);
+    if (RUNS_CODE.test(text) || RUNS_OUTPUT.test(text)) {
+      arrive("execution", joined(held, fetched));
+      if (isFetched && !isCalled) runLiterals(text, statement, following);
+    }
     if (INSTALLS.test(text) && to.some(isUntrusted)) {
       arrive("execution", downloadsFrom(destinations.in(installedBy(text), true)));
     }
@@ -139,6 +154,14 @@ function followPart(statement: Statement, following: Following): void {
     if (PRINTS.test(text)) taints.add(outputOf(file), held);
     if (RETURNS.test(text) && statement.scope !== null)
       taints.add(`function ${statement.scope}`, all);
+  }
+}
+
+/** The commands that a program runs stand in its texts. */
+function runLiterals(text: string, statement: Statement, following: Following): void {
+  for (const [literal] of text.matchAll(LITERAL)) {
+    for (const command of commandsOf(literal.slice(1, -1)))
+      following.command({ ...statement, text: command, kind: "shell" });
   }
 }
 

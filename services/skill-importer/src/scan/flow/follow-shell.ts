@@ -5,7 +5,7 @@ import {
   FETCHES,
   installedBy,
   INSTALLS,
-  LOOKS_UP_NAMES,
+  LOOKS_UP_SHELL,
   payloadOf,
   READS_PROGRAM,
   RUNS_HERE,
@@ -129,7 +129,7 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   if (SENDS_SHELL.test(stage) && held.some(({ label }) => label !== "download")) {
     arrive("network", joined(sentBy(stage, { carried, heldBy })));
   }
-  if (LOOKS_UP_NAMES.test(stage) && /\$|`|@/.test(stage))
+  if (LOOKS_UP_SHELL.test(stage) && /\$|`|@/.test(stage))
     arrive(
       "names",
       held.filter(({ label }) => label !== "download"),

@@ -24,6 +24,8 @@ export interface Following {
   /** What the directory of a statement came from. */
   here: readonly Taint[];
   arrive(arrival: Arrival): void;
+  /** Follows a command that stands in a text of a program. */
+  command(statement: Statement): void;
   /** The statements below are in this directory. */
   enter(directory: string): void;
 }

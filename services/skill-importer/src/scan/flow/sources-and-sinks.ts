@@ -62,10 +62,10 @@ export const RUNS_PROGRAM =
   /\b(?:python[\d.]*|perl|ruby|node|nodejs|php|deno|bun|lua|pwsh|powershell|osascript|awk|gawk)(?:\.exe)?\s+(?:-\S{1,40}\s+){0,4}(?:-{1,2}\w{0,8}(?:[cer]|eval|command)\s+)?(["'])/i;
 /** Calls of programs in other languages. */
 export const RUNS_CODE =
-  /\((?:eval|exec|execSync)\)|\b(?:eval|exec|compile|execfile|system|popen\w?|passthru|shell_exec|proc_open|instance_eval|class_eval|load|loadstring|dofile|require|import_module|__import__)\s*\(|\b(?:eval|exec|system)\s+["'$@(`\w]|\bsubprocess\.\w+|\bos\.(?:system|popen|exec\w+|spawn\w+|startfile)|\bchild_process|\b(?:exec|spawn|fork|execFile)(?:Sync)?\(|\bnew\s+Function\(|\bFunction\(|\bvm\.(?:run\w+|Script)|\b(?:pickle|marshal|cloudpickle|dill|joblib)\.loads?|\brunpy\.|\bimportlib\.|\bqx[\s({/]|%x[({]|`[^`\n]{0,200}\|\s?(?:ba)?sh|exec\.Command|\bos\.chmod|ctypes\.|\bBun\.spawn|\bDeno\.(?:run|Command)|(?i:\biex\b|invoke-expression|start-process|invoke-item|add-type|\[scriptblock\]|&\s*\$|&\s?\()/;
+  /\((?:eval|exec|execSync)\)|(?<![\w.])(?:eval|exec|compile|execfile|system|popen|passthru|shell_exec|proc_open|load|loadstring|dofile|import_module|__import__)\s*\(|(?<![\w.])require\(\s*(?!["'])|\.(?:instance_eval|class_eval)\b|(?<![\w.])(?:eval|exec|system)\s+["'$@(`\w]|\bsubprocess\.\w+|\b(?:os|io)\.(?:system|popen|exec\w*|spawn\w+|startfile)|\b(?:cp|child_process["']?\)?|childProcess|shell|\$|Kernel)\.(?:exec|spawn|fork|execFile|system)(?:Sync)?\(|(?<![\w.])(?:spawn|fork|execFile|exec)(?:Sync)?\(|\.(?:exec|spawn|execFile)Sync\(|\bnew\s+Function\(|(?<![\w.])Function\(|\bvm\.(?:run\w+|Script)|\b(?:pickle|marshal|cloudpickle|dill|joblib)\.loads?|\brunpy\.|\bimportlib\.|\bqx[\s({/]|%x[({]|`[^`\n]{0,200}\|\s?(?:ba)?sh|exec\.Command|\bos\.chmod|\bBun\.spawn|\bDeno\.(?:run|Command)|(?i:\biex\b|invoke-expression|start-process|invoke-item|add-type|\[scriptblock\]|&\s*\$|&\s?\()/;
 /** Programs that fetch what they are given and run it. */
 export const INSTALLS =
-  /(?<![\w./~-])(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+(?:dlx|add|i|install)|yarn\s+(?:dlx|add)|bun\s+(?:x|add|i|install|run)|npm\s+(?:i|install|exec|add|x)|(?:uv\s+)?pip[\d.]*\s+install|python[\d.]*\s+-m\s+pip\s+install|uv\s+(?:add|tool\s+(?:run|install)|run\s+(?:--with\s+)?(?=["']?http))|conda\s+install|gem\s+install|cargo\s+install|go\s+(?:install|run)|brew\s+install|easy_install|luarocks\s+install|cpanm?|composer\s+(?:require|create-project)|deno\s+(?:run|install)|dpkg\s+-i|rpm\s+-\w*[iU]\w*|(?:apt|apt-get|dnf|yum|zypper|pacman|apk)\s+(?:-\w+\s+)*(?:install|add|-U\w*)|snap\s+install|flatpak\s+install|docker\s+(?:run|build|pull|compose)|podman\s+run|kubectl\s+(?:apply|create)|helm\s+(?:install|upgrade)|ansible-pull|msiexec|regsvr32|rundll32|mshta|hh|wmic|installutil|install-module|install-package|code\s+--install-extension|claude\s+(?:mcp\s+add|plugin)|openclaw\s+(?:skills?\s+install|plugins?\s+install)|clawhub\s+install|jshell|java\s+-jar)\b|(?:^|[;&|]\s{0,3})(?:xdg-open|open|start|explorer)\s/i;
+  /(?<![\w./~-])(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+(?:dlx|add|i|install)|yarn\s+(?:dlx|add)|bun\s+(?:x|add|i|install|run)|npm\s+(?:i|install|exec|add|x)|(?:uv\s+)?pip[\d.]*\s+install|python[\d.]*\s+-m\s+pip\s+install|uv\s+(?:add|tool\s+(?:run|install)|run\s+(?:--with\s+)?(?=["']?http))|conda\s+install|gem\s+install|cargo\s+install|go\s+(?:install|run)|brew\s+install|easy_install|luarocks\s+install|cpanm?|composer\s+(?:require|create-project)|deno\s+(?:run|install)|dpkg\s+-i|rpm\s+-\w*[iU]\w*|(?:apt|apt-get|dnf|yum|zypper|pacman|apk)\s+(?:-\w+\s+)*(?:install|add|-U\w*)|snap\s+install|flatpak\s+install|docker\s+(?:run|build|pull|compose)|podman\s+run|kubectl\s+(?:apply|create)|helm\s+(?:install|upgrade)|ansible-pull|msiexec|regsvr32|rundll32|mshta|hh|wmic|installutil|install-module|install-package|code\s+--install-extension|claude\s+(?:mcp\s+add|plugin)|openclaw\s+(?:skills?\s+install|plugins?\s+install)|clawhub\s+install|jshell)\b|\bjava\s+-jar\s+(?=["']?https?:)|(?:^|[;&|]\s{0,3})(?:xdg-open|open|start|explorer)\s/i;
 /** Options whose value is not what is installed. */
 const SETTINGS =
   /\s-{1,2}[\w-]{0,24}(?:url|host|server|endpoint|addr|address|proxy|target|api|base|env|e|name|p|v)(?<!index-url)[ =]["']?\S+/gi;
@@ -88,15 +88,31 @@ export const RUNS_HERE =
 export const SENDS_SHELL =
   /(?:^|[({`]|\b(?:do|then|else|exec|xargs(?:\s+-\S+(?:\s+\{\})?)*|sudo|env|time|timeout\s+\S+|nohup|command|busybox|proxychains\d?)\s)\s*(?:\w+=\S*\s+){0,4}(?:\S*\/)?(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|sftp|ftp|tftp|http|https|xh|mail|mailx|mutt|sendmail|swaks|rclone|gsutil|s3cmd|aws\s+s3|gcloud\s+storage|az\s+storage|gh\s+gist|croc|wormhole|magic-wormhole|ssh|websocat|mosquitto_pub|nats\s+pub|openssl\s+s_client)(?:\.exe)?(?=\s|$)|(?i:\b(?:iwr|irm|invoke-webrequest|invoke-restmethod)\b|upload(?:string|file|data))|\/dev\/(?:tcp|udp)\//;
 export const SENDS_CODE =
-  /\b(?:requests|httpx|session|client|axios|got|superagent|needle|request|http|https|aiohttp|s|sess|c|conn|ua|agent|\$\w+)\.(?:post|put|patch|request|get|delete|storbinary|put_object|upload\w*)\b|\burlopen|urllib\.request|\bRequest\(|http\.client|\bfetch\(|\baxios\(|sendbeacon|xmlhttprequest|\.send(?:all|to|mail|_message|Message)?\(|\.(?:storbinary|sendmail|upload_file|upload_fileobj|put_object)\(|\.src\s*=|Net::HTTP|HTTP::Tiny|LWP::|IO::Socket|TCPSocket|fsockopen|curl_(?:setopt|exec)|file_get_contents|invoke-(?:webrequest|restmethod)|upload(?:string|file|data)|webclient|\biwr\b|\birm\b|["'\s](?:curl|wget|nc|scp)["'\s]|http\.(?:Post|NewRequest)|\.write\(|\.emit\(|\.publish\(/i;
-export const LOOKS_UP_NAMES =
-  /(?<![\w./~-])(?:dig|nslookup|host|drill|resolvectl|getent\s+hosts|ping|dnscat)\b|gethostbyname|getaddrinfo|dns\.(?:resolver|lookup|resolve)|resolve-dnsname/i;
+  /\b(?:requests|httpx|session|client|axios|got|superagent|needle|http|https|aiohttp)\.(?:post|put|patch|request|get|delete)\b|\b(?:s|sess|c|conn|ua|agent|ftp|bucket|\$\w+)\.(?:post|put|patch|storbinary|put_object|upload\w*)\b|->(?:post|put|request)\b|\burlopen|urllib\.request|http\.client|\bfetch\(|\baxios\(|\.send(?:all|to|mail|_message|Message)?\(|\.(?:storbinary|sendmail|upload_file|upload_fileobj|put_object)\(|\.src\s*=|Net::HTTP|HTTP::Tiny|LWP::|IO::Socket|TCPSocket|fsockopen|curl_(?:setopt|exec)|file_get_contents|http\.(?:Post|NewRequest)|(?i:sendbeacon|xmlhttprequest|invoke-(?:webrequest|restmethod)|upload(?:string|file|data)|webclient|\biwr\b|\birm\b)/;
+/** A program that sends, in a call that runs one. */
+export const NAMES_CLIENT = /["'\s](?:curl|wget|nc|ncat|scp|rsync|sftp)["'\s]/;
+export const LOOKS_UP_SHELL =
+  /(?:^|[({`]|\b(?:do|then|sudo|xargs(?:\s+-\S+)*)\s)\s*(?:dig|nslookup|host|drill|resolvectl|getent\s+hosts|ping|dnscat)\s|(?i:resolve-dnsname)/;
+export const LOOKS_UP_CODE =
+  /gethostbyname|getaddrinfo|dns\.(?:resolver|lookup|resolve)|(?i:resolve-dnsname)|net\.LookupHost/;
 export const TO_CLIPBOARD =
   /(?<![\w./~-])(?:pbcopy|xclip|xsel|wl-copy|clip(?:\.exe)?|set-clipboard|termux-clipboard-set|pyperclip\.copy|clipboard\.(?:copy|write\w*|set\w*))\b/i;
 
+/** A key that is opened, and not one that is only named. */
+export const OPENS =
+  /open|read|file|load|cat\b|path|home|expand|glob|list|walk|slurp|copy|tar\b|zip|base64|get-content|gc\s|@|<|-T|-F|\w\s?\(\s?["']/i;
+/** A pattern in a text or between slashes: no file has such a name, and no command such words. */
+const PATTERN_TEXT =
+  /\br"[^"\n]{0,400}\\[bsSdDwW][^"\n]{0,400}"|\br'[^'\n]{0,400}\\[bsSdDwW][^'\n]{0,400}'|[rb]{0,2}"[^"\s\n]{0,200}(?:\\[bsSdDwW./(]|\(\?[:=!<]|\.\*|\[\^|\|)[^"\s\n]{0,200}"|[rb]{0,2}'[^'\s\n]{0,200}(?:\\[bsSdDwW./(]|\(\?[:=!<]|\.\*|\[\^|\|)[^'\s\n]{0,200}'|(?<=[=:(,[]\s{0,3})\/(?![/*])(?:[^/\\\n]|\\.){2,400}\/[gimsuy]{0,5}(?=\s*[,;)\].}]|\s*$)/g;
+
+/** Without the patterns that a scanner looks for. */
+export function withoutPatterns(text: string): string {
+  return /\\|\||\(\?|\.\*/.test(text) ? text.replaceAll(PATTERN_TEXT, '""') : text;
+}
+
 /** Parts of a command by which it proves who it is: to send a token there is what it is for. */
 const PROVES =
-  /(?<=\s)(?:-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|--cert|--key|-E|-A|-Headers?|-Credential|--proxy-header)[ =]{0,2}(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|\S{1,200})|\b(?:headers|auth|cookies|cert|pkey|key_filename|Authorization|authorization|token|api_?key|credentials|httpsAgent|jar)["']?\s{0,2}[=:]\s{0,2}(?:\{[^{}\n]{0,400}\}|f?"[^"\n]{0,200}"|f?'[^'\n]{0,200}'|`[^`\n]{0,200}`|[\w.]{1,60}(?:\([^()\n]{0,60}\))?(?:\s?\+\s?[\w.]{1,60}){0,2})/gi;
+  /["']-i["'],\s{0,3}[\w.()"'/~[\]-]{1,80}|(?<=\s)(?:-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|--cert|--key|-E|-A|-Headers?|-Credential|--proxy-header)[ =]{0,2}(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|\S{1,200})|\b(?:headers|auth|cookies|cert|pkey|key_filename|Authorization|authorization|token|api_?key|credentials|httpsAgent|jar)["']?\s{0,2}[=:]\s{0,2}(?:\{[^{}\n]{0,400}\}|f?"[^"\n]{0,200}"|f?'[^'\n]{0,200}'|`[^`\n]{0,200}`|[\w.]{1,60}(?:\([^()\n]{0,60}\))?(?:\s?\+\s?[\w.]{1,60}){0,2})/gi;
 
 /** What a statement sends beside what it logs in with. */
 export function payloadOf(text: string): string {

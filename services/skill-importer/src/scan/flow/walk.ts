@@ -41,6 +41,7 @@ export class Walk {
       here: [],
       arrive: (arrival) =>
         this.#arrivals.set(this.#at, [...(this.#arrivals.get(this.#at) ?? []), arrival]),
+      command: (statement) => followShell(statement, this.#following, 1),
       enter: (directory) => this.#enter(directory),
     };
   }

@@ -144,15 +144,15 @@ function withConstants(line: string, constants: Constants): string {
     const value = constants.get(name);
     return value === undefined || value.length > 2_000 || /["'\n\\]/.test(value) ? null : value;
   };
-  const named = line.replaceAll(NAME, (written, name: string) => {
-    const value = valueOf(name);
-    return value === null ? written : `"${value}"`;
-  });
   // f"…{name}…", `…${name}…`, "…#{name}…", "…$name…"
-  return named.replaceAll(
+  const filled = line.replaceAll(
     /[$#]?\{([A-Za-z_]\w{0,60})\}|\$([A-Za-z_]\w{0,60})(?=[/.:\w"'])/g,
     (written, braced?: string, plain?: string) => valueOf(braced ?? plain ?? "") ?? written,
   );
+  return filled.replaceAll(NAME, (written, name: string) => {
+    const value = valueOf(name);
+    return value === null ? written : `"${value}"`;
+  });
 }
 
 function rule(source: string, fold: Fold[1]): Fold {
