@@ -96,11 +96,10 @@ function scanTexts(
   rules: Rulebook,
 ): { findings: ScanFinding[]; leftOut: number } {
   const written = texts.map((text) => rules.scanText(text));
-  const disguised = texts.map((text, index) =>
-    written[index]?.marks.has("may_be_disguised") === true || mayBeDisguised(text)
-      ? plainText(text)
-      : null,
-  );
+  const disguised = texts.map((text, index) => {
+    const decodes = written[index]?.marks.has("may_be_disguised") === true;
+    return decodes || mayBeDisguised(text) ? plainText(text, { decodes }) : null;
+  });
   const plain = disguised.filter((text) => text !== null).map((text) => rules.scanPlain(text));
   const found = [...written, ...plain];
   const places = new Set(
@@ -131,7 +130,7 @@ function scanTexts(
 
 /** What goes out goes to an address in a variable: it is put in where a text has something to follow. */
 function withConstants(text: ScannedText, isNamed: boolean): ScannedText {
-  return isNamed ? (plainText(text) ?? text) : text;
+  return isNamed ? (plainText(text, { decodes: false }) ?? text) : text;
 }
 
 /** Of equal findings on one line the one that weighs most; that an address is bare is a part of what is done with it. */

@@ -9,7 +9,7 @@ import type { Taint } from "./taint.ts";
 import { Walk } from "./walk.ts";
 
 /** Of all texts of a skill together; a few per thousand have more. */
-const MAX_CODE = 1_500_000;
+const MAX_CODE = 768 * 1024;
 
 /**
  * Follows what is secret, and what was fetched from a place nobody answers for, over the variables, files and functions

@@ -70,7 +70,7 @@ export function outputOf(file: string): string {
 
 /** Names of files that a statement mentions: the last part of each path. */
 export function filesIn(text: string): string[] {
-  const found = text.match(FILE) ?? [];
+  const found = /[./\\]/.test(text) ? (text.match(FILE) ?? []) : [];
   return [...new Set(found.slice(0, 64).map((path) => baseOf(path)))].filter(
     (name) => name !== "" && !COMMON.has(name),
   );
@@ -82,7 +82,8 @@ export function baseOf(path: string): string {
 }
 
 /** A path, or a name with an extension. */
-const FILE = /(?:[\w.$~{}%-]{0,80}[/\\]){1,8}[\w.$%-]{1,80}|\b[\w-]{1,60}\.\w{1,8}\b/g;
+const FILE =
+  /(?<![\w.$~{}%/\\-])(?:[\w.$~{}%-]{0,80}[/\\]){1,8}[\w.$%-]{1,80}|\b[\w-]{1,60}\.\w{1,8}\b/g;
 const COMMON = new Set([
   "null",
   "stdin",

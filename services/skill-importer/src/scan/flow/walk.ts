@@ -6,7 +6,7 @@ import type { Statement } from "./statements.ts";
 import { argumentsOf, baseOf, givenTo, joined, Taints, type Taint } from "./taint.ts";
 
 /** How often statements are looked at; each is looked at again when something that it mentions is found to hold more. */
-const MAX_STEPS = 20_000;
+const MAX_STEPS = 6_000;
 const FUNCTION_SHELL =
   /^\s*(?:function\s+)?([A-Za-z_][\w-]{0,60})\s*\(\)|^\s*function\s+([A-Za-z_][\w-]{0,60})\s*\{/;
 const FUNCTION_CODE =

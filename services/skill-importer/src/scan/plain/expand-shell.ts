@@ -6,6 +6,8 @@ export type Constants = ReadonlyMap<string, string>;
 
 const MAX_LENGTH = 8 * 1024;
 const MAX_DEPTH = 4;
+/** What a shell gives a meaning. */
+const EXPANDED = /[\\'"`$^%{]/;
 /** What stays together without its quotes. */
 const ONE_WORD = /^[\w./:@%+,~^=?&#-]*$/;
 const BLANK = /^\$(?:IFS(?:\$\d|\b)|\{IFS[^}]{0,12}\})/;
@@ -19,7 +21,7 @@ const BRACES = /^\{([^{}\s"'`]{0,200},[^{}\s"'`]{0,200})\}/;
  * not known stays as it is written, and so do quotes that hold several words together.
  */
 export function expandShell(command: string, constants: Constants, depth = 0): string {
-  if (depth > MAX_DEPTH) return command;
+  if (depth > MAX_DEPTH || !EXPANDED.test(command)) return command;
   let out = "";
   for (let at = 0; at < command.length && out.length < MAX_LENGTH;) {
     const part = partAt(command, at, { constants, depth, before: out.at(-1) ?? "" });

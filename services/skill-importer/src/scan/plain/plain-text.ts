@@ -102,8 +102,11 @@ function isJoint(text: string, at: number): boolean {
   return JOINED.test(text.slice(at, at + 10)) && /[\w/:.]/.test(text[at - 1] ?? "");
 }
 
-/** Null where the text is plain already. */
-export function plainText(text: ScannedText): PlainText | null {
+/** Null where the text is plain already. Encoded texts are read where something `decodes` them. */
+export function plainText(
+  text: ScannedText,
+  { decodes = true }: { decodes?: boolean } = {},
+): PlainText | null {
   const lines = logicalLines(text);
   const constants = new Map<string, string>();
   // A function may use what is set below it.
@@ -117,7 +120,8 @@ export function plainText(text: ScannedText): PlainText | null {
     const plain = plainLine(line, known);
     isChanged ||= plain !== line.text;
     written.push({ text: plain, origin: line.origin });
-    const hidden = hiddenIn(line, plain);
+    const printed = line.kind === "text" ? [] : [...outputs(plain), ...outputs(line.text)];
+    const hidden = decodes ? [...new Set([...printed, ...hiddenIn(line, plain)])] : printed;
     for (const one of hidden.flatMap((each) => each.split("\n")).slice(0, MAX_HIDDEN)) {
       written.push({ text: foldConstants(expandShell(one, known), known), origin: line.origin });
       isChanged = true;
@@ -132,13 +136,8 @@ export function plainText(text: ScannedText): PlainText | null {
 const MAX_HIDDEN = 40;
 
 function hiddenIn({ kind, text }: LogicalLine, plain: string): string[] {
-  if (kind === "text") return hiddenTexts(text);
-  const found = [
-    ...outputs(plain),
-    ...hiddenTexts(plain),
-    ...(plain === text ? [] : hiddenTexts(text)),
-  ];
-  return found.length < 2 ? found : [...new Set(found)];
+  const found = hiddenTexts(text);
+  return kind === "text" || plain === text ? found : [...found, ...hiddenTexts(plain)];
 }
 
 function learn(line: LogicalLine, constants: Map<string, string>): void {

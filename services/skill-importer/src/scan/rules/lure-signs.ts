@@ -90,13 +90,15 @@ const REACH = 3_000;
 /** A site without a scheme, as people write it. */
 const TOP_LEVELS =
   "com|net|org|io|co|app|dev|ai|site|top|xyz|sh|me|cc|ru|cn|info|online|forum|link|club|fun|icu|live|pro|store|tech|so|gg|to|st|it|rs|us|es|ee|ly|my|life|pw|su|tk|uk|de|fr|in|eu|ws|biz|cloud|space|website|click|download|run|page|one|host|bot|chat";
-export const BARE_LINK = new RegExp(String.raw`\.(?:${TOP_LEVELS})\b|\d\.\d{1,3}[/:]`, "i");
-/** Without a path; of the others, some are ends of file names. */
-const ONLY_A_SITE = /\.(?:com|net|org|io|app|dev|ai|site|top|xyz|forum)$/i;
-const LINK_OR_PASSWORD = new RegExp(
-  String.raw`\b(?:pass(?:word|code|phrase)?\*{0,2}(?:\s{0,2}(?:is\b|[:=\x60"'“(])))|密码|密碼|口令|(?:https?|ftp)://([^\s"'\x60<>()|\\^\]）。，、]{3,400})|(?<![\w@.:/-])((?:[a-z0-9-]{1,60}\.){1,4}(?:${TOP_LEVELS})|\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?(/[^\s"'\x60<>()|\\^\]）。，、]{0,300})?`,
+/** The end of the name of such a site, or of an address, and what follows it. */
+const BARE_LINK = new RegExp(
+  String.raw`(?:\.(?:${TOP_LEVELS})|\d\.\d{1,3})(?![\w@-]|\.\w)(?::\d{1,5})?(/[^\s"'\x60<>()|\\^\]）。，、]{0,300})?`,
   "gi",
 );
+/** Without a path; of the others, some are ends of file names. */
+const ONLY_A_SITE = /\.(?:com|net|org|io|app|dev|ai|site|top|xyz|forum)$/i;
+const LINK_OR_PASSWORD =
+  /\b(?:pass(?:word|code|phrase)?\*{0,2}(?:\s{0,2}(?:is\b|[:=`"'“(])))|密码|密碼|口令|(?:https?|ftp):\/\/([^\s"'`<>()|\\^\]）。，、]{3,400})/gi;
 const PROGRAM_PATH =
   /\.(?:exe|msi|dmg|pkg|scr|bat|zip|rar|7z|tgz|tar\.gz|jar|apk|iso|sh|command)(?:[?#]|$)|\/releases\/(?:latest\/)?download\//i;
 const SHORT_OR_SHARED = /^(?:bit\.ly|tinyurl\.com|is\.gd|cutt\.ly|cutt\.us|t\.ly|rb\.gy|shorturl\.at|goo\.su|mediafire\.com|www\.mediafire\.com|mega\.nz|mega\.co\.nz|dropmefiles\.com|workupload\.com|send\.cm|we\.tl|wetransfer\.com|cdn\.discordapp\.com|pan\.baidu\.com|lanzou[a-z]\.com|\w+\.lanzou\w?\.com|123pan\.com)$/; // prettier-ignore
@@ -119,22 +121,18 @@ export function lureSigns(text: ScannedText, destinations: Destinations): Sign[]
     if (last !== undefined && offset - REACH <= last.end) last.end = end;
     else near.push({ start: Math.max(0, offset - REACH), end });
   };
-  for (const match of text.text.matchAll(LINK_OR_PASSWORD)) {
-    const [, linked, host, path = ""] = match;
-    if (linked === undefined && host === undefined) {
-      reachFrom(match.index);
+  for (const { offset, length, destination } of linksAndPasswords(text.text, destinations)) {
+    if (destination === null) {
+      reachFrom(offset);
       continue;
     }
-    if (host !== undefined && path === "" && !ONLY_A_SITE.test(host)) continue;
-    const destination =
-      host === undefined ? destinations.in(match[0])[0] : destinations.of(host, path);
-    if (destination === undefined || isLocal(destination)) continue;
-    const sign = { offset: match.index, length: match[0].length };
+    if (isLocal(destination)) continue;
+    const sign = { offset, length };
     found.push({ is: "link", says: "a link", ...sign });
     for (const [is, says] of linkSigns(destination)) {
-      if (is === "lookalike_tool" && !isOffered(text, match.index)) continue;
+      if (is === "lookalike_tool" && !isOffered(text, offset)) continue;
       found.push({ is, says, ...sign });
-      reachFrom(match.index);
+      reachFrom(offset);
     }
   }
   if (found.length === 0) return [];
@@ -145,6 +143,50 @@ export function lureSigns(text: ScannedText, destinations: Destinations): Sign[]
       found.toSorted((one, other) => one.offset - other.offset),
     ),
   );
+}
+
+interface Place {
+  readonly offset: number;
+  readonly length: number;
+  /** Null for a password. */
+  readonly destination: Destination | null;
+}
+
+/** In the order of the text. */
+function linksAndPasswords(text: string, destinations: Destinations): Place[] {
+  const found: Place[] = [];
+  for (const match of text.matchAll(LINK_OR_PASSWORD)) {
+    const [destination = null] = match[1] === undefined ? [] : destinations.in(match[0]);
+    if (match[1] === undefined || destination !== null)
+      found.push({ offset: match.index, length: match[0].length, destination });
+  }
+  for (const match of text.matchAll(BARE_LINK)) {
+    const path = match[1] ?? "";
+    const start = startOfName(text, match.index);
+    const host = text
+      .slice(start, match.index + match[0].length - path.length)
+      .replace(/:\d+$/, "");
+    // Behind a slash or an @ it is a part of something else.
+    if (
+      /[@/:\w\\-]/.test(text[start - 1] ?? "") ||
+      !/^(?:[a-z\d][a-z\d-]{0,60}\.){1,5}[a-z\d]+$/i.test(host)
+    )
+      continue;
+    const isSite = /[a-z]$/i.test(host) ? ONLY_A_SITE.test(host) : false;
+    if (path === "" && !isSite) continue;
+    found.push({
+      offset: start,
+      length: host.length + path.length,
+      destination: destinations.of(host, path),
+    });
+  }
+  return found.toSorted((one, other) => one.offset - other.offset);
+}
+
+function startOfName(text: string, end: number): number {
+  let start = end;
+  while (start > 0 && end - start < 120 && /[\w.-]/.test(text[start - 1] ?? "")) start -= 1;
+  return start;
 }
 
 /** Without the passwords of archives that nothing near leads to. */
