@@ -79,5 +79,8 @@ export const CREDENTIAL_PLACES: readonly string[] = [
   "env|",
   "env >",
   "$(env)",
-  "env:",
+  "item env:",
+  "gci env:",
+  "dir env:",
+  "ls env:",
 ];

@@ -26,7 +26,7 @@ export interface Destinations {
 
 const ADDRESS =
   /(?:https?|s?ftps?|tftp|wss?|tcp|udp|ssh|rsync|git|svn|ldaps?|smb):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
-const BARE = /(?<![\w.@/$-]|[<>~^]|[<>~!^=]=)(?:\w{1,32}@(?=\d{1,3}\.\d))?((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;:\\&]|$)/gi; // prettier-ignore
+const BARE = /(?<![\w.@/$<>~^-])(?:\w{1,32}@(?=\d{1,3}\.\d))?((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;:\\&]|$)/gi; // prettier-ignore
 /** Names that stand for an address, whoever it belongs to. */
 const ADDRESS_NAME =
   /(?:\d{1,3}[.-]){3}\d{1,3}\.(?:nip|sslip|xip)\.io$|(?:^|[.-])[\da-f]{8}\.(?:nip|sslip)\.io$/;
@@ -78,7 +78,13 @@ export function destinationsOf(indicators: Indicators): Destinations {
     for (const match of text.matchAll(BARE)) {
       const name = match[1] ?? "";
       // `1.5` is a number here, and an address only in a URL.
-      if (/^[\d.]+$/.test(name) && !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
+      if (/^[\d.]+$/.test(name)) {
+        // So is a version: `a>=4.1.0.25`.
+        const isVersion = /[<>~!^=]=\s?["']?$/.test(
+          text.slice(Math.max(0, match.index - 4), match.index),
+        );
+        if (isVersion || !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
+      }
       const destination = of(name, match[2] ?? "");
       // A word with a dot is a file's name more often than a host.
       if (destination.kind !== "other") yield { offset: match.index, destination };

@@ -94,7 +94,7 @@ class Matches {
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
     if (rule.isMark === true) {
-      this.marks.add(rule.code);
+      if (rule.check === undefined || rule.check(match, text) !== null) this.marks.add(rule.code);
       return;
     }
     const place = { start: offset, length: match[0].length };

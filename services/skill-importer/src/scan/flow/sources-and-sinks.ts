@@ -14,7 +14,8 @@ const SOURCES: readonly {
   { label: "token", pattern: TOOL_CREDENTIALS },
   {
     label: "token",
-    pattern: /(?:^|[\s"'/@<=(])(?:[\w.~$/{}-]{0,60}\/)?\.env\b(?!\.(?:example|sample|template)|\w)/,
+    pattern:
+      /\.env\b(?<=(?:@|\bcat |\bopen\(|[Rr]ead\w*\(|\bread |<\s?|-T |\bcp |file |Content |\bbase64 |\btar [\w-]{1,8} [^\n]{0,40})["']?[\w.~$/{}-]{0,60}\.env)(?!\.(?:example|sample|template)|\w)/,
   },
   {
     label: "environment",

@@ -37,46 +37,53 @@ export class PlainText extends ScannedText {
 const SIGNS =
   /[a-z](?:''|""|\\[a-z]|\^[a-z])[a-z]|[a-z]['"][\w.:/]{1,12}['"][a-z]|\$\{?IFS|\$\((?:echo|printf)|\$[@*][a-z]|\$[a-z_]\w*\$|\}\$?\{|\{[a-z]{2,8},[^{}\s]{1,80}\}|<<<|\|\s?(?:rev|tr|xxd|base64)\b/i;
 
-/** True when something in a text is not written as a machine reads it: one look at each character that can hide another. */
+/** What each character that can hide another one looks like where it does, with the characters around it. */
+const HIDERS: readonly (readonly [
+  character: string,
+  hides: (text: string, at: number) => boolean,
+])[] = [
+  ["'", inQuotes],
+  ['"', inQuotes],
+  [
+    "\\",
+    (text, at) =>
+      /^(?:[a-z]\\\n?[a-z]|.?\\(?:x[\da-f]{2}\\|u00|[01]\d\d\\))/i.test(
+        text.slice(Math.max(0, at - 1), at + 6),
+      ),
+  ],
+  ["$", (text, at) => COMPUTED.test(text.slice(at, at + 40))],
+  ["^", (text, at) => /^[a-z]\^[a-z]/i.test(text.slice(at - 1, at + 2))],
+  ["%", (text, at) => /^%\w{1,20}%[%\w]/.test(text.slice(at, at + 24))],
+  ["{", (text, at) => BRACED.test(text.slice(at, at + 60))],
+  ["[", inBrackets],
+  ["(", inBrackets],
+];
+
+/** True when something in a text is not written as a machine reads it. */
 export function mayBeDisguised({ text }: ScannedText): boolean {
-  for (let at = 1; at < text.length - 1; at += 1) {
-    const code = text.charCodeAt(at);
-    // Nearly all characters are letters, digits and blanks.
-    if (code > 96 && code < 123) continue;
-    if (code === QUOTE || code === DOUBLE_QUOTE) {
-      const isInWord = isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at + 1));
-      if (
-        text.charCodeAt(at + 1) === code &&
-        isLetter(text.charCodeAt(at - 1)) &&
-        isLetter(text.charCodeAt(at + 2))
-      )
-        return true;
-      // An apostrophe has no partner in its word.
-      if (isLetter(text.charCodeAt(at + 1)) && closesInWord(text, at, code)) return true;
-      if (!isInWord && isJoint(text, at)) return true;
-    } else if (code === BACKSLASH) {
-      if (
-        isLetter(text.charCodeAt(at - 1)) &&
-        /^(?:[a-z]|\n[a-z])/i.test(text.slice(at + 1, at + 3))
-      )
-        return true;
-      if (/^\\(?:x[\da-f]{2}\\|u00|[01]\d\d\\)/i.test(text.slice(at, at + 6))) return true;
-    } else if (code === DOLLAR) {
-      if (COMPUTED.test(text.slice(at, at + 40))) return true;
-    } else if (code === PERCENT) {
-      if (/^%\w{1,20}%[%\w]/.test(text.slice(at, at + 24))) return true;
-    } else if (code === CARET) {
-      if (isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at + 1))) return true;
-    } else if (code === BRACKET || code === PAREN) {
-      if (/^[[(]\s?[.:]\s?[\])]/.test(text.slice(at, at + 5))) return true;
-    } else if (code === BRACE && BRACED.test(text.slice(at, at + 60))) return true;
-  }
-  return false;
+  return HIDERS.some(([character, hides]) => {
+    for (let at = text.indexOf(character, 1); at >= 0; at = text.indexOf(character, at + 1)) {
+      if (hides(text, at)) return true;
+    }
+    return false;
+  });
 }
 
-const [QUOTE, DOUBLE_QUOTE, BACKSLASH, DOLLAR, CARET, BRACE, BRACKET, PAREN, PERCENT] = [
-  39, 34, 92, 36, 94, 123, 91, 40, 37,
-];
+/** `c''url`, `c"ur"l`, `"cu" + "rl"` */
+function inQuotes(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (!isLetter(text.charCodeAt(at + 1))) {
+    const isEmpty = text.charCodeAt(at + 1) === code && isLetter(text.charCodeAt(at + 2));
+    return (isEmpty && isLetter(text.charCodeAt(at - 1))) || isJoint(text, at);
+  }
+  // An apostrophe has no partner in its word.
+  return closesInWord(text, at, code) || (!isLetter(text.charCodeAt(at - 1)) && isJoint(text, at));
+}
+
+function inBrackets(text: string, at: number): boolean {
+  return /^.\s?[.:]\s?[\])]/.test(text.slice(at, at + 5));
+}
+
 /** A variable beside another one, in the middle of a word, or as a command. */
 const COMPUTED =
   /^\$(?:'\\|\{!?\w+(?::\d|:\s-|#|%|\/|\^|,|\[)|\w+\$\w|\{\w+\}(?:\$|\{|[a-z])|[@*][a-z]|[a-z_]\w*[ \t]+["'$-]|\{\w+\}[ \t]+["'$-]|[a-z_]\w*[ \t]+\w+:)/i;

@@ -3,8 +3,10 @@ import type { Destinations } from "../destinations.ts";
 import { findingAt, type RuleFacts } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
-const FOUR_NUMBERS =
-  /(?<![\w./-]|[<>~^]|[<>~!^=]=|version\W{0,4})\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)/g;
+const FOUR_NUMBERS = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/g;
+/** A part of a longer number, of a path, or a version. */
+const BEFORE = /(?:[\w./-]|[<>~^]|[<>~!^=]=|version\W{0,4})$/;
+const AFTER = /^(?:\w|\.\d)/;
 const MAX_FINDINGS = 5;
 const FACTS: RuleFacts = {
   code: "bare_address",
@@ -20,6 +22,9 @@ export function bareAddresses(text: ScannedText, destinations: Destinations): Sc
   if (text.kind === "data") return [];
   const findings: ScanFinding[] = [];
   for (const { 0: seen, index: start } of text.text.matchAll(FOUR_NUMBERS)) {
+    const end = start + seen.length;
+    if (BEFORE.test(text.text.slice(Math.max(0, start - 12), start))) continue;
+    if (AFTER.test(text.text.slice(end, end + 2))) continue;
     const { kind } = destinations.of(seen);
     if ((kind !== "address" && kind !== "known_bad") || !isInCode(text, start)) continue;
     findings.push(findingAt(text, { start, length: seen.length }, FACTS));

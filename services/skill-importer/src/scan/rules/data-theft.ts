@@ -1,4 +1,5 @@
 import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
+import { namesSource } from "../flow/sources-and-sinks.ts";
 import { codeAround, spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Destinations } from "../destinations.ts";
@@ -18,7 +19,7 @@ const NEAR_LINES = 20;
 const ONE_LINE = { before: 0, after: 0 };
 const MAX_LINE = 1_200;
 
-type Checks = Readonly<Record<"namesDropHost" | "sendsCredentials" | "notInData", Check>>;
+type Checks = Readonly<Record<"namesDropHost" | "sendsCredentials" | "notInData" | "namesSecret", Check>>;
 
 /** Data that leaves the machine, and where it goes. */
 export function dataTheft(destinations: Destinations): Checks {
@@ -33,6 +34,10 @@ export function dataTheft(destinations: Destinations): Checks {
       if (!destinations.near(text, span, isCommand).some(isUntrusted)) return null;
       const near = codeAround(text, match.index, NEAR_LINES).map((index) => lineOf(text, index));
       return near.some(({ sends }) => sends) && near.some(({ names }) => names) ? {} : null;
+    },
+    namesSecret(match, text) {
+      const { start, end } = spanAround(text, match.index, ONE_LINE);
+      return namesSource(text.text.slice(start, end)) ? {} : null;
     },
     notInData: (_match, text) => (text.kind === "data" ? null : {}),
   };

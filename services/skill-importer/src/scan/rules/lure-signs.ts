@@ -111,6 +111,13 @@ const CODE_HOSTS = /^(?:www\.)?(?:github|gitlab|bitbucket|codeberg|gitee)\.(?:co
 const BRAND_ACCOUNTS =
   /^\/(?:openclaw|clawdbot|moltbot|clawhub|anthropics?|openai|google-gemini|steipete)\//i;
 
+const ENDS_OF_SITES = new RegExp(String.raw`\.(?:${TOP_LEVELS}|\d{1,3}(?=[/:]))(?![\w@-])`, "i");
+
+/** False where no look at the words of a text is worth its time. */
+export function mayLink(text: string): boolean {
+  return text.includes("://") || ENDS_OF_SITES.test(text);
+}
+
 /** All signs of a text, in its order. Words are only read near something that could be fetched. */
 export function lureSigns(text: ScannedText, destinations: Destinations): Sign[] {
   const found: Omit<Sign, "line">[] = [];

@@ -2,7 +2,7 @@ import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import type { Destinations } from "../destinations.ts";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
-import { lureSigns, type LureSign, type Sign } from "./lure-signs.ts";
+import { lureSigns, mayLink, type LureSign, type Sign } from "./lure-signs.ts";
 
 /**
  * Known campaigns do not attack with code but with prose: a "prerequisite" that the user must fetch and run.
@@ -34,7 +34,7 @@ interface Way {
 
 /** Blocks where all signs of one way to lure stand within one part of a Markdown file. */
 export function luresIn(text: ScannedText, destinations: Destinations): ScanFinding[] {
-  if (text.kind !== "markdown") return [];
+  if (text.kind !== "markdown" || !mayLink(text.text)) return [];
   const seen = lureSigns(text, destinations);
   const blocking = firstTogether(seen, BLOCKING);
   const found = blocking ?? firstTogether(seen, NOTED);
