@@ -79,6 +79,7 @@ class Matches {
   readonly #counts = new Map<string, number>();
   readonly #looks = new Map<PatternRule, number>();
   readonly #needed = new Map<string, number>();
+  readonly #checked = new Map<string, number>();
 
   constructor(text: ScannedText) {
     this.#text = text;
@@ -93,10 +94,7 @@ class Matches {
     rule.pattern.lastIndex = offset;
     const match = rule.pattern.exec(text.text);
     if (match === null) return;
-    if (rule.isMark === true) {
-      if (rule.check === undefined || rule.check(match, text) !== null) this.marks.add(rule.code);
-      return;
-    }
+    if (rule.isMark === true) return this.#mark(rule, match);
     const place = { start: offset, length: match[0].length };
     if (rule.check !== undefined && !this.#mayLook(rule)) return this.#add(place, TOO_MANY);
     const checked = rule.check === undefined ? {} : rule.check(match, text);
@@ -105,6 +103,18 @@ class Matches {
     // The only way in which words around a match count, and behind it nothing blocks.
     if (rule.isProse === true) this.#add(place, proseFacts(facts, isMention(text, place)));
     else this.#add(place, facts);
+  }
+
+  /** Each line is checked once, and one that is long in parts. */
+  #mark({ code, check }: PatternRule, match: RegExpExecArray): void {
+    const { text } = this.#text;
+    if (match.index < (this.#checked.get(code) ?? 0)) return;
+    if (check === undefined || check(match, this.#text) !== null) {
+      this.marks.add(code);
+      return;
+    }
+    const end = text.indexOf("\n", match.index);
+    this.#checked.set(code, Math.min(end < 0 ? text.length : end, match.index + REACH));
   }
 
   /** Counted by weight, so that ten harmless ones never push out what blocks. Only what is kept is written out. */

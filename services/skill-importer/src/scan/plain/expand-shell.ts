@@ -22,9 +22,10 @@ const BRACES = /^\{([^{}\s"'`]{0,200},[^{}\s"'`]{0,200})\}/;
  */
 export function expandShell(command: string, constants: Constants, depth = 0): string {
   if (depth > MAX_DEPTH || !EXPANDED.test(command)) return command;
+  const isWindows = command.includes("\\") && WINDOWS.test(command);
   let out = "";
   for (let at = 0; at < command.length && out.length < MAX_LENGTH;) {
-    const part = partAt(command, at, { constants, depth, before: out.at(-1) ?? "" });
+    const part = partAt(command, at, { constants, depth, isWindows, before: out.at(-1) ?? "" });
     out += part.text;
     at += part.length;
   }
@@ -40,11 +41,11 @@ interface Part {
 function partAt(
   command: string,
   at: number,
-  given: { constants: Constants; depth: number; before: string },
+  given: { constants: Constants; depth: number; isWindows: boolean; before: string },
 ): Part {
-  const { constants, depth, before } = given;
+  const { constants, depth, isWindows, before } = given;
   const one = command[at] ?? "";
-  if (one === "\\") return escaped(command, at);
+  if (one === "\\") return isWindows ? { text: one, length: 1 } : escaped(command, at);
   if (one === "'" || one === '"') return quoted(command, at, { constants, depth });
   if (one === "`") return substitution(command, at, { constants, depth, opens: 1, close: "`" });
   if (one === "^" && /[a-z]/i.test(before) && /[a-z]/i.test(command[at + 1] ?? ""))
@@ -83,7 +84,6 @@ function ofBatchFile(rest: string, constants: Constants): Part {
 
 function escaped(command: string, at: number): Part {
   const next = command[at + 1] ?? "";
-  if (WINDOWS.test(command)) return { text: "\\", length: 1 };
   if (next === "\n") return { text: "", length: 2 };
   return /[a-z0-9./:~-]/i.test(next) ? { text: next, length: 2 } : { text: `\\${next}`, length: 2 };
 }

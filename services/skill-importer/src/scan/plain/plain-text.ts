@@ -117,14 +117,17 @@ export function plainText(
   const lines = logicalLines(text);
   const constants = new Map<string, string>();
   // A function may use what is set below it.
-  for (const line of lines) learn(line, constants);
+  for (const line of lines.slice(0, MAX_LEARNED)) learn(line, constants);
   const known = new Map(constants);
   const written: { text: string; origin: number }[] = [];
   let disguised: PlainText["disguised"] = null;
   let isChanged = false;
-  for (const line of lines) {
-    learn(line, known);
-    const plain = plainLine(line, known);
+  // A text that grows beyond this was made to cost time.
+  let room = 2 * text.text.length + 64 * 1024;
+  for (const [index, line] of lines.entries()) {
+    if (index < MAX_LEARNED) learn(line, known);
+    const plain = room < 0 ? line.text : plainLine(line, known);
+    room -= plain.length;
     isChanged ||= plain !== line.text;
     written.push({ text: plain, origin: line.origin });
     const printed = line.kind === "text" ? [] : [...outputs(plain), ...outputs(line.text)];
@@ -141,6 +144,7 @@ export function plainText(
 }
 
 const MAX_HIDDEN = 40;
+const MAX_LEARNED = 4_000;
 
 function hiddenIn({ kind, text }: LogicalLine, plain: string): string[] {
   const found = hiddenTexts(text);

@@ -19,7 +19,9 @@ const NEAR_LINES = 20;
 const ONE_LINE = { before: 0, after: 0 };
 const MAX_LINE = 1_200;
 
-type Checks = Readonly<Record<"namesDropHost" | "sendsCredentials" | "notInData" | "namesSecret", Check>>;
+type Checks = Readonly<
+  Record<"namesDropHost" | "sendsCredentials" | "notInData" | "namesSecret", Check>
+>;
 
 /** Data that leaves the machine, and where it goes. */
 export function dataTheft(destinations: Destinations): Checks {
