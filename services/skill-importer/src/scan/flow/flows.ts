@@ -55,19 +55,23 @@ function tooMuch(file: string): ScanFinding {
   });
 }
 
-const MAX_FINDINGS = 20;
+/** Of those that block, and of the others: these must not use up the room of those. */
+const MAX_FINDINGS = 10;
 
 function findingsOf(arrivals: Iterable<Arrival>): ScanFinding[] {
-  const found = new Map<string, ScanFinding>();
+  const blocking = new Map<string, ScanFinding>();
+  const others = new Map<string, ScanFinding>();
   for (const arrival of arrivals) {
+    if (blocking.size >= MAX_FINDINGS) break;
     const facts = factsOf(arrival);
     if (facts === null) continue;
     const { at } = arrival;
+    const found = facts.blocks === true ? blocking : others;
     const key = `${facts.code} ${facts.severity} ${at.file} ${at.line}`;
     if (found.has(key) || found.size >= MAX_FINDINGS) continue;
     found.set(key, { ...findingIn(at.file, at.text, facts), line: at.line, column: 1 });
   }
-  return [...found.values()];
+  return [...blocking.values(), ...others.values()];
 }
 
 type Facts = RuleFacts & { readonly blocks?: boolean };

@@ -6,7 +6,7 @@ import type { Statement } from "./statements.ts";
 import { argumentsOf, baseOf, givenTo, joined, Taints, type Taint } from "./taint.ts";
 
 /** How often statements are looked at; each is looked at again when something that it mentions is found to hold more. */
-const MAX_STEPS = 6_000;
+const MAX_STEPS = 4_000;
 const FUNCTION_SHELL =
   /^\s*(?:function\s+)?([A-Za-z_][\w-]{0,60})\s*\(\)|^\s*function\s+([A-Za-z_][\w-]{0,60})\s*\{/;
 const FUNCTION_CODE =
@@ -51,9 +51,10 @@ export class Walk {
     if (seeds.length === 0) return true;
     this.#index();
     for (const seed of seeds) this.#add(seed);
-    for (let steps = 0; this.#queue.length > 0; steps += 1) {
+    // What is added on the way comes last.
+    for (let steps = 0; steps < this.#queue.length; steps += 1) {
       if (steps > MAX_STEPS) return false;
-      this.#step(this.#queue.shift() ?? 0);
+      this.#step(this.#queue[steps] ?? 0);
     }
     return true;
   }

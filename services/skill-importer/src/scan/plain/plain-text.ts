@@ -130,7 +130,10 @@ export function plainText(
     room -= plain.length;
     isChanged ||= plain !== line.text;
     written.push({ text: plain, origin: line.origin });
-    const printed = line.kind === "text" ? [] : [...outputs(plain), ...outputs(line.text)];
+    const printed =
+      line.kind === "text"
+        ? []
+        : [...outputs(plain), ...(plain === line.text ? [] : outputs(line.text))];
     const hidden = decodes ? [...new Set([...printed, ...hiddenIn(line, plain)])] : printed;
     for (const one of hidden.flatMap((each) => each.split("\n")).slice(0, MAX_HIDDEN)) {
       written.push({ text: foldConstants(expandShell(one, known), known), origin: line.origin });
@@ -172,9 +175,11 @@ function plainLine({ kind, text }: LogicalLine, constants: ReadonlyMap<string, s
 const INTERPRETER =
   /^\s*(?:sudo\s+)?(?:\/\S*\/)?(?:(?:ba|z|da|k)?sh|python[\d.]*|perl|node|ruby|php|pwsh|powershell|\$|"?\$|source|eval|xargs)/i;
 
+const PRINTS = /echo|printf|cat|rev|base64|xxd|<<</;
+
 /** What a pipeline of constants hands to an interpreter. */
 function outputs(line: string): string[] {
-  if (!line.includes("|")) return [];
+  if (!line.includes("|") || !PRINTS.test(line)) return [];
   const stages = stagesOf(line);
   const last = stages.findIndex((stage, index) => index > 0 && INTERPRETER.test(stage));
   if (last < 0) return [];

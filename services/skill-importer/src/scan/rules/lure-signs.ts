@@ -128,14 +128,18 @@ export function lureSigns(text: ScannedText, destinations: Destinations): Sign[]
     if (last !== undefined && offset - REACH <= last.end) last.end = end;
     else near.push({ start: Math.max(0, offset - REACH), end });
   };
-  for (const { offset, length, destination } of linksAndPasswords(text.text, destinations)) {
+  for (const { offset, length, isWhole, destination } of linksAndPasswords(
+    text.text,
+    destinations,
+  )) {
     if (destination === null) {
       reachFrom(offset);
       continue;
     }
     if (isLocal(destination)) continue;
     const sign = { offset, length };
-    found.push({ is: "link", says: "a link", ...sign });
+    // The bare name of a site delivers no file.
+    if (isWhole || destination.path !== "") found.push({ is: "link", says: "a link", ...sign });
     for (const [is, says] of linkSigns(destination)) {
       if (is === "lookalike_tool" && !isOffered(text, offset)) continue;
       found.push({ is, says, ...sign });
@@ -155,6 +159,8 @@ export function lureSigns(text: ScannedText, destinations: Destinations): Sign[]
 interface Place {
   readonly offset: number;
   readonly length: number;
+  /** With a scheme. */
+  readonly isWhole: boolean;
   /** Null for a password. */
   readonly destination: Destination | null;
 }
@@ -165,7 +171,7 @@ function linksAndPasswords(text: string, destinations: Destinations): Place[] {
   for (const match of text.matchAll(LINK_OR_PASSWORD)) {
     const [destination = null] = match[1] === undefined ? [] : destinations.in(match[0]);
     if (match[1] === undefined || destination !== null)
-      found.push({ offset: match.index, length: match[0].length, destination });
+      found.push({ offset: match.index, length: match[0].length, isWhole: true, destination });
   }
   for (const match of text.matchAll(BARE_LINK)) {
     const path = match[1] ?? "";
@@ -184,6 +190,7 @@ function linksAndPasswords(text: string, destinations: Destinations): Place[] {
     found.push({
       offset: start,
       length: host.length + path.length,
+      isWhole: false,
       destination: destinations.of(host, path),
     });
   }
