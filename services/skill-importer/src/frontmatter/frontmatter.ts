@@ -74,7 +74,7 @@ function repairOf(yaml: string, isBare: boolean): { repair?: Finding } {
   if (heading === null) return {};
   const line = yaml.slice(0, heading.index).split("\n").length + 3;
   const message =
-    "a heading stands in the frontmatter, which ends at a line --- further down; put a line --- after the last field";
+    "a heading is in the frontmatter, which ends at a line --- further down; put a line --- after the last field";
   return { repair: repairedDelimiter(message, line) };
 }
 

@@ -2,7 +2,7 @@ import { warningFinding, type Finding } from "../finding.ts";
 import { hasKnownField, KNOWN_FIELD, MAX_FRONTMATTER_BYTES } from "./odd-frontmatter.ts";
 import { hasRestrictionLine } from "./restrictions.ts";
 
-/** Fields that stand where nobody reads them. */
+/** Fields in a position where no client reads them. */
 export interface MisplacedFields {
   readonly findings: Finding[];
   /** What the author may have taken for the frontmatter. */
@@ -12,7 +12,7 @@ export interface MisplacedFields {
 const ODD_FENCE = /^---[^-][^]*?(?=\n---|\n[ \t]*\n|$)/;
 const CODE_BLOCK = /^(`{3,}|~{3,})[a-z]*[ \t]*\n([^]*?)\n\1/;
 const LATER_BLOCK = /^---[ \t]*\n([^]*?)\n---[ \t]*$/gm;
-/** Licences stand above, of any length. */
+/** Licences are above, of any length. */
 const COMMENTS = /^(?:\s|<!--[^]*?-->|\/\*[^]*?\*\/|(?:#!?|\/\/)[^\n]*\n)*/;
 /** Lines without a block further down are text. */
 const HEAD_LINES = 20;
@@ -29,18 +29,18 @@ export function misplacedFields(text: string): MisplacedFields {
   const code = CODE_BLOCK.exec(start)?.[2];
   if (code !== undefined && hasKnownField(code)) {
     const message =
-      "the fields stand in a code block, so the whole file is the body; begin the file with a line --- in place of the block's";
+      "the fields are in a code block, so the whole file is the body; begin the file with a line --- in place of the block's";
     return { findings: [notRecognised(message, 1)], unread: code };
   }
   const above = COMMENTS.exec(text)?.[0].length ?? 0;
-  // What stands further down is an example.
+  // A block further down is an example.
   const near = above + firstLines(text.slice(above), HEAD_LINES).length;
   const head = text.slice(0, near + MAX_FRONTMATTER_BYTES);
   for (const block of head.matchAll(LATER_BLOCK)) {
     if (block.index > near) break;
     if (!hasKnownField(block[1] ?? "")) continue;
     const message =
-      "the fields begin here and not in the first line, so the whole file is the body; put what stands above below them";
+      "the fields begin here and not in the first line, so the whole file is the body; put the text above below them";
     const line = head.slice(0, block.index).split("\n").length;
     return { findings: [notRecognised(message, line)], unread: block[1] ?? "" };
   }
@@ -57,7 +57,7 @@ function fieldsInText(text: string, above: number): MisplacedFields {
   );
   if (!isNamed && !hasRestrictionLine(head)) return { findings: [] };
   const message =
-    "fields such as name and description stand in the text, so nothing reads them; put them between two lines ---, the first of them the file's first line";
+    "fields such as name and description are in the text, so nothing reads them; put them between two lines ---, the first of them the file's first line";
   return { findings: [notRecognised(message, 1)], unread: head };
 }
 

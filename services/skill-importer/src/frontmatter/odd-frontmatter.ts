@@ -17,7 +17,7 @@ const BLANKS = /^[\s\uFEFF\u200B-\u200D\u2060]*/;
 const RULE =
   /^[^\S\n]*(?:-{2,8}|[\p{Pd}\u2212-]{1,8}|\+{3,8}|={3,8}|\*{3,8}|_{3,8}|~{3,8}|\.{3})[^\S\n]*$/u;
 const FIELD = /^[ \t]*["'“‘]?[\p{L}][\p{L}\p{N}\p{Pd}_. -]{0,40}["'”’]?[ \t]*[:：=]/u;
-/** What may stand between the fields: further in, a list, a comment, brackets. */
+/** What may be between the fields: further in, a list, a comment, brackets. */
 const FIELD_PART = /^(?:[ \t]+\S|- |#(?!#)|[[\]{}])/;
 const MAX_LINES = 256;
 export const KNOWN_FIELD = /^[ \t"'“‘*>-]{0,12}(?:name|description)["'”’*]{0,3}[ \t]*[:：=]/imu;
@@ -49,8 +49,8 @@ export function splitOdd(text: string): OddFrontmatter | null {
   const used = fields.end + (hasRule ? 1 : 0) + (fields.isClosed ? 1 : 0);
   const usedLength = lines.slice(0, used).reduce((sum, line) => sum + line.length + 1, 0);
   const message = hasRule
-    ? `the fields stand below ${JSON.stringify((lines[0] ?? "").slice(0, 12))} and not below a line ---`
-    : "no line --- stands above the fields";
+    ? `the fields are below ${JSON.stringify((lines[0] ?? "").slice(0, 12))} and not below a line ---`
+    : "no line --- is above the fields";
   return {
     yaml: `${yaml}\n`,
     linesBefore: linesAbove + (hasRule ? 1 : 0),

@@ -1,7 +1,7 @@
 /** Characters that are not seen. */
 export const UNSEEN = /[\u00AD\u200B-\u200D\u2060\uFEFF]/g;
 const DASHES = /[\p{Pd}\u2212]/gu;
-/** Letters of other alphabets that look like Latin ones, as they stand in a key by mistake or on purpose. */
+/** Letters of other alphabets that look like Latin ones, as they are in a key by mistake or on purpose. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   а: "a",
   с: "c",

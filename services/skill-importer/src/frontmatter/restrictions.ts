@@ -2,9 +2,9 @@ import { fieldNamed, fieldOf, FIELDS, isFieldName, type FieldName } from "./fiel
 import { withPlainKeys } from "./plain-key.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "./yaml-value.ts";
 
-/** What may stand between the words of a key. */
+/** What may be between the words of a key. */
 const GAP = String.raw`[-_. \t]{0,3}`;
-/** What may stand before a key on its line: an indentation, a list's mark, a quotation, a bracket, emphasis. */
+/** What may be before a key on its line: an indentation, a list's mark, a quotation, a bracket, emphasis. */
 const MARGIN = String.raw`^[\s>*_"'\x60{,<-]{0,12}`;
 const ENDS = String.raw`["'*_\x60]{0,3}\s{0,4}[:：=>]`;
 
@@ -32,14 +32,14 @@ export function isRestriction(key: string): boolean {
   return isFieldName(field) && fieldNamed(field).restricts === true;
 }
 
-/** True when a line of a text begins like a restriction, whatever marks stand before its key. */
+/** True when a line of a text begins like a restriction, whatever marks are before its key. */
 export function hasRestrictionLine(text: string): boolean {
   const plain = withPlainKeys(text);
   if (!ANY.test(plain)) return false;
   return RESTRICTIONS.some(({ line }) => plain.match(line) !== null);
 }
 
-/** A restriction that stands below another field. */
+/** A restriction below another field. */
 export interface NestedRestriction {
   readonly field: FieldName;
   readonly path: readonly string[];

@@ -27,7 +27,7 @@ export interface Destinations {
 const ADDRESS =
   /(?:https?|s?ftps?|tftp|wss?|tcp|udp|ssh|rsync|git|svn|ldaps?|smb):\/\/([^\s"'`<>()|\\^]{3,400})/gi;
 const BARE = /(?<![\w.@/$<>~^-])(?:\w{1,32}@(?=\d{1,3}\.\d))?((?:[a-z0-9-]{1,63}\.){1,6}[a-z0-9]{1,24})(?::\d{1,5})?(\/[^\s"'`<>()|\\^]{0,200})?(?=[\s"'`<>()|;:\\&]|$)/gi; // prettier-ignore
-/** Names that stand for an address, whoever it belongs to. */
+/** Names that resolve to the address in them. */
 const ADDRESS_NAME =
   /(?:\d{1,3}[.-]){3}\d{1,3}\.(?:nip|sslip|xip)\.io$|(?:^|[.-])[\da-f]{8}\.(?:nip|sslip)\.io$/;
 const MAX_DESTINATIONS = 32;

@@ -36,8 +36,8 @@ export function isAboutAttacks(text: ScannedText, line: number): boolean {
 
 /**
  * True when prose at an offset is quoted, negated, or given as an example: by the words before it in its own clause, by a
- * line above that ends with a colon, or by the heading of its section. Words behind it excuse nothing, because whoever
- * writes the phrase writes those, too. Never in scripts and blocks of code, by words of these, or by its own.
+ * line above that ends with a colon, or by the heading of its section. Words behind it excuse nothing: the
+ * author of the phrase writes those, too. Never in scripts and blocks of code, by words of these, or by its own.
  */
 export function isMention(
   text: ScannedText,
@@ -56,7 +56,7 @@ export function isMention(
   return TOPIC.test(context.heading) || isExcused(before) || introduces(lineAbove(text, index));
 }
 
-/** By a negation or a word about it in the clause that goes on with the phrase. */
+/** By a negation or a word about it in the clause that continues with the phrase. */
 function isExcused(before: string): boolean {
   const sentence = afterLast(before, SENTENCE_END);
   if (introduces(sentence)) return true;

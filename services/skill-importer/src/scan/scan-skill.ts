@@ -69,7 +69,7 @@ const TEACHES =
   /\b(?:security|secure|attacks?|attackers?|threats?|malware|malicious|vulnerabilit\w{1,4}|pentest\w{0,4}|penetration|red[- ]?team\w{0,3}|injections?|exploit\w{0,5}|forensics?|detect\w{0,4}|scanner|audit\w{0,3}|vetting|CTF)\b|安全|攻击|恶意|漏洞/i;
 
 /**
- * What blocks stays blocked, whatever stands around it, because whoever writes an attack writes that, too. Where a
+ * What blocks stays blocked, whatever is around it: the author of an attack writes that, too. Where a
  * skill is about security the report says so, and how a person lists it.
  */
 function asShown(
@@ -87,7 +87,7 @@ function asShown(
   return { ...finding, message, advice };
 }
 
-/** What names a place that nobody answers for. */
+/** What names an untrusted place. */
 const PLACES = new Set("bare_address drop_host known_bad_place".split(" "));
 
 /** As the texts are written, as a machine reads them, and as their parts work together. */

@@ -150,7 +150,7 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
     assert.deepEqual(missed.splice(0), []);
   });
 
-  test(`a tool's token or all variables block on the way to a place nobody answers for, and are findings else: ${name}`, () => {
+  test(`a tool's token or all variables block on the way to an untrusted place, and are findings else: ${name}`, () => {
     for (const [source, reads] of [
       ...Object.entries(TOKENS).map(([what, path]) => [what, read(path)] as const),
       ["all variables", readAll] as const,

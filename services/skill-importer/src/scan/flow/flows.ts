@@ -12,9 +12,9 @@ import { Walk } from "./walk.ts";
 const MAX_CODE = 768 * 1024;
 
 /**
- * Follows what is secret, and what was fetched from a place nobody answers for, over the variables, files and functions
+ * Follows what is secret, and what was fetched from an untrusted place, over the variables, files and functions
  * of a skill to where it is sent or run. Over-approximates: whatever mentions a value has it. `places` are the files that
- * name a place nobody answers for.
+ * name an untrusted place.
  */
 export function flowsIn(
   texts: readonly ScannedText[],

@@ -157,7 +157,7 @@ function followPart(statement: Statement, following: Following): void {
   }
 }
 
-/** The commands that a program runs stand in its texts. */
+/** The commands that a program runs are in its texts. */
 function runLiterals(text: string, statement: Statement, following: Following): void {
   for (const [literal] of text.matchAll(LITERAL)) {
     for (const command of commandsOf(literal.slice(1, -1)))

@@ -60,7 +60,7 @@ const PACKAGE_SOURCES = /sources\.list|\.repo\b|pip\.conf|\.npmrc|\.gemrc|\.cond
 /** Names the file that it fetches last. */
 const FETCHES_TO_LAST = /\b(?:certutil|bitsadmin|scp|rsync|sftp|robocopy|tftp)\b/i;
 
-/** Follows one command, stage by stage of its pipeline, and the commands that stand in its quotes. */
+/** Follows one command, stage by stage of its pipeline, and the commands in its quotes. */
 export function followShell(statement: Statement, following: Following, depth = 0): void {
   const { text, file } = statement;
   let carried: readonly Taint[] = [];
@@ -176,7 +176,7 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   return ONLY_NAMES.test(stage) ? all : joined(all, downloadsFrom(to));
 }
 
-/** What goes out with a command: what it is told to send, and what comes through the pipe where it reads that. */
+/** What goes out with a command: what it sends by its options, and what comes through the pipe where it reads that. */
 function sentBy(
   stage: string,
   { carried, heldBy }: { carried: readonly Taint[]; heldBy: (text: string) => Taint[] },

@@ -15,7 +15,7 @@ export interface Arrival {
 export interface Following {
   readonly taints: Taints;
   readonly destinations: Destinations;
-  /** False where no text names a place that nobody answers for. */
+  /** False where no text names an untrusted place. */
   readonly mayFetch: boolean;
   /** The parameters of each function, by {@link givenTo}. */
   readonly functions: ReadonlyMap<string, readonly string[]>;
@@ -24,7 +24,7 @@ export interface Following {
   /** What the directory of a statement came from. */
   here: readonly Taint[];
   arrive(arrival: Arrival): void;
-  /** Follows a command that stands in a text of a program. */
+  /** Follows a command in a text of a program. */
   command(statement: Statement): void;
   /** The statements below are in this directory. */
   enter(directory: string): void;

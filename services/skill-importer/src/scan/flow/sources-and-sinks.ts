@@ -71,7 +71,7 @@ export const INSTALLS =
 const SETTINGS =
   /\s-{1,2}[\w-]{0,24}(?:url|host|server|endpoint|addr|address|proxy|target|api|base|env|e|name|p|v)(?<!index-url)[ =]["']?\S+/gi;
 
-/** What a package manager is told to install, and from where. */
+/** The packages that a package manager installs, and their sources. */
 export function installedBy(text: string): string {
   const bare = text.replaceAll(SETTINGS, " ");
   // What follows is for the program that is run.

@@ -1,7 +1,7 @@
 import { logicalLines } from "../plain/logical-lines.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
-/** A command or an expression, with what it goes on to. */
+/** A command or an expression, with its continuation. */
 export interface Statement {
   readonly text: string;
   readonly kind: "shell" | "code";

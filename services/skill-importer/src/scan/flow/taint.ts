@@ -44,7 +44,7 @@ export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
   return [...all.values()];
 }
 
-/** What comes from places that nobody answers for. */
+/** What comes from untrusted places. */
 export function downloadsFrom(destinations: readonly Destination[]): Taint[] {
   return destinations.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
 }

@@ -1,4 +1,4 @@
-/** Ways to write a link so that no program takes it for one; whoever reads it puts it together again. */
+/** Ways to write a link so that no program takes it for one; a reader puts it together again. */
 const DEFANGED: readonly (readonly [pattern: RegExp, plain: string])[] = [
   [/\bh(?:xx|XX|\*\*|--|__)p(s?)(?=:|\[|\(|\\|\s?:)/gi, "http$1"],
   [/\b(https?|ftp)\s?[[({]\s?:\s?(?:\/\/)?\s?[\])}]\s?(?:\/\/)?/gi, "$1://"],

@@ -34,7 +34,7 @@ export function expandShell(command: string, constants: Constants, depth = 0): s
 
 interface Part {
   readonly text: string;
-  /** Of what it stands for. */
+  /** Of the part that it replaces. */
   readonly length: number;
 }
 

@@ -34,7 +34,7 @@ const SHELL_FILES =
   /(?:\.(?:sh|bash|zsh|ksh|fish|bat|cmd|command|env|txt|cfg|conf|service|yml|yaml|toml|ini|mk)|(?:^|\/)(?:Dockerfile|Makefile|Procfile|\w+rc))$/i;
 const MAX_JOINED = 12;
 
-/** The lines of a text; one that ends in a backslash, a backtick or a caret goes on with the next one. */
+/** The lines of a text; one that ends in a backslash, a backtick or a caret continues on the next one. */
 export function logicalLines(text: ScannedText): LogicalLine[] {
   const lines: LogicalLine[] = [];
   const isPlainCode = text.kind !== "markdown";
@@ -74,7 +74,7 @@ function continues(line: string, kind: LogicalLine["kind"]): boolean {
   return /\\\s?$/.test(line) || (kind === "shell" ? line.endsWith("^") : /[ \w]`$/.test(line));
 }
 
-/** In the middle of a word nothing stands between the two, as a shell has it. */
+/** In the middle of a word nothing is between the two, as a shell has it. */
 function joinedWith(line: string, next: string): string {
   return line.replace(/[\\^`]\s?$/, "") + (/^\s/.test(next) ? ` ${next.trimStart()}` : next);
 }

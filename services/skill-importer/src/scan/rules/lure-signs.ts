@@ -261,7 +261,7 @@ function withLines(text: ScannedText, found: readonly Omit<Sign, "line">[]): Sig
     for (; at < sign.offset; at += 1) {
       // A break after a break is a blank line.
       if (text.text.charCodeAt(at) !== 10 || text.text.charCodeAt(at + 1) === 10) continue;
-      // What stands below the next heading is about something else.
+      // The text below the next heading is about something else.
       line += text.text.charCodeAt(at + 1) === HASH ? LINES_OF_HEADING : 1;
     }
     signs.push({ ...sign, line });
