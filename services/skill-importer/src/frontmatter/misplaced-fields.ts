@@ -5,7 +5,7 @@ import { hasRestrictionLine } from "./restrictions.ts";
 /** Fields in a position where no client reads them. */
 export interface MisplacedFields {
   readonly findings: Finding[];
-  /** What the author may have taken for the frontmatter. */
+  /** The text that the author may have taken for the frontmatter. */
   readonly unread?: string;
 }
 

@@ -17,7 +17,7 @@ const BLANKS = /^[\s\uFEFF\u200B-\u200D\u2060]*/;
 const RULE =
   /^[^\S\n]*(?:-{2,8}|[\p{Pd}\u2212-]{1,8}|\+{3,8}|={3,8}|\*{3,8}|_{3,8}|~{3,8}|\.{3})[^\S\n]*$/u;
 const FIELD = /^[ \t]*["'“‘]?[\p{L}][\p{L}\p{N}\p{Pd}_. -]{0,40}["'”’]?[ \t]*[:：=]/u;
-/** What may be between the fields: further in, a list, a comment, brackets. */
+/** A line that may be between the fields: indented, a list item, a comment, brackets. */
 const FIELD_PART = /^(?:[ \t]+\S|- |#(?!#)|[[\]{}])/;
 const MAX_LINES = 256;
 export const KNOWN_FIELD = /^[ \t"'“‘*>-]{0,12}(?:name|description)["'”’*]{0,3}[ \t]*[:：=]/imu;

@@ -2,9 +2,9 @@ import { fieldNamed, fieldOf, FIELDS, isFieldName, type FieldName } from "./fiel
 import { withPlainKeys } from "./plain-key.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "./yaml-value.ts";
 
-/** What may be between the words of a key. */
+/** Separators that are accepted between the words of a key. */
 const GAP = String.raw`[-_. \t]{0,3}`;
-/** What may be before a key on its line: an indentation, a list's mark, a quotation, a bracket, emphasis. */
+/** Marks that are accepted before a key on its line: indentation, list, quotation, bracket, emphasis. */
 const MARGIN = String.raw`^[\s>*_"'\x60{,<-]{0,12}`;
 const ENDS = String.raw`["'*_\x60]{0,3}\s{0,4}[:：=>]`;
 

@@ -155,7 +155,7 @@ function parentsOf(host: string): string[] {
   return parts.slice(1, -1).map((_, index) => parts.slice(index + 1).join("."));
 }
 
-/** Of examples, and of public name servers. */
+/** Addresses of examples and of public name servers. */
 const PLACEHOLDERS = new Set(
   "1.2.3.4 5.6.7.8 1.1.1.1 1.0.0.1 8.8.8.8 8.8.4.4 9.9.9.9 149.112.112.112 208.67.222.222 208.67.220.220 114.114.114.114 223.5.5.5 223.6.6.6 119.29.29.29 4.2.2.2".split(
     " ",

@@ -32,7 +32,7 @@ const octals = (text: string) =>
     .map((code) => `\\${code.toString(8).padStart(3, "0")}`)
     .join("");
 
-/** By what is done to the command, and the language it is done in. */
+/** The disguises are grouped by the way they change the command. */
 const DISGUISES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "quotes and escapes in words": {
     "single quotes": sh(`c''url ${URL} | ba''sh`),
@@ -271,7 +271,7 @@ test("a command that is hidden and goes to a named host is a finding, never clea
   assert.deepEqual(missed, []);
 });
 
-/** What looks a little like the above, and is ordinary work. */
+/** Ordinary work that looks a little like the above. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   "quotes in sentences":
     "Don't use \"double\" quotes; it's 'fine' to use single ones. The O'Reilly book's title.",

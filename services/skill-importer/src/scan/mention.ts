@@ -10,7 +10,7 @@ const ABOUT =
 /** "Do not hesitate to …" asks for it. */
 const NEGATION =
   /\b(?:never|don['’]t|do not|avoid|must not|should not|cannot|must never)\b(?! (?:\w{1,12} ){0,2}?(?:hesitate|fail|forget|stop|wait|worry|mind|bother|be afraid|be shy)\b)/iu;
-/** What begins a list of mentions: from there on a comma does not end the clause. */
+/** Words that begin a list of mentions: from there on a comma does not end the clause. */
 const LISTS =
   /\b(?:such as|like|e\.g\.|including|include|phrases?|texts?|words?|prompts?|patterns?|examples?)\b[^.!?;]{0,60}$/iu;
 /** "Never do this: …", and any word of the above before a colon. */
@@ -56,7 +56,7 @@ export function isMention(
   return TOPIC.test(context.heading) || isExcused(before) || introduces(lineAbove(text, index));
 }
 
-/** By a negation or a word about it in the clause that continues with the phrase. */
+/** True when a negation or a descriptive word is in the clause that continues with the phrase. */
 function isExcused(before: string): boolean {
   const sentence = afterLast(before, SENTENCE_END);
   if (introduces(sentence)) return true;

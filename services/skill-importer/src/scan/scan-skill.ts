@@ -69,7 +69,7 @@ const TEACHES =
   /\b(?:security|secure|attacks?|attackers?|threats?|malware|malicious|vulnerabilit\w{1,4}|pentest\w{0,4}|penetration|red[- ]?team\w{0,3}|injections?|exploit\w{0,5}|forensics?|detect\w{0,4}|scanner|audit\w{0,3}|vetting|CTF)\b|安全|攻击|恶意|漏洞/i;
 
 /**
- * What blocks stays blocked, whatever is around it: the author of an attack writes that, too. Where a
+ * A blocking finding stays blocking, whatever is around it: the author of an attack writes that, too. Where a
  * skill is about security the report says so, and how a person lists it.
  */
 function asShown(
@@ -87,10 +87,10 @@ function asShown(
   return { ...finding, message, advice };
 }
 
-/** What names an untrusted place. */
+/** Codes of findings that name an untrusted place. */
 const PLACES = new Set("bare_address drop_host known_bad_place".split(" "));
 
-/** As the texts are written, as a machine reads them, and as their parts work together. */
+/** Judges the texts as they are written, as a machine reads them, and by the flows between them. */
 function scanTexts(
   texts: readonly ScannedText[],
   rules: Rulebook,
@@ -128,12 +128,12 @@ function scanTexts(
   };
 }
 
-/** What goes out goes to an address in a variable: it is put in where a text has something to follow. */
+/** Puts constants in where a text has something to follow: an address is often in a variable. */
 function withConstants(text: ScannedText, isNamed: boolean): ScannedText {
   return isNamed ? (plainText(text, { decodes: false }) ?? text) : text;
 }
 
-/** Of equal findings on one line the one that weighs most; that an address is bare is a part of what is done with it. */
+/** Keeps the heaviest of equal findings on one line; `bare_address` is implied by `remote_execution`. */
 function once(findings: readonly ScanFinding[]): ScanFinding[] {
   const kept = new Map<string, ScanFinding>();
   for (const finding of findings.toSorted(worstFirst)) {

@@ -114,7 +114,7 @@ class FieldReader {
     return this.#parse(name, this.values[key]);
   }
 
-  /** From any position and in any spelling; which of two would count was chance, and one of them takes more away. */
+  /** Reads a restriction from any position and in any spelling. Two that differ count in the strictest reading. */
   #readRestriction(name: FieldName): unknown {
     const { absent, strict } = fieldNamed(name);
     const spelled = Object.keys(this.values).filter((key) => fieldOf(key) === name);

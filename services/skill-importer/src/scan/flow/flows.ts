@@ -8,7 +8,7 @@ import { statementsOf, type Statement } from "./statements.ts";
 import type { Taint } from "./taint.ts";
 import { Walk } from "./walk.ts";
 
-/** Of all texts of a skill together; a few per thousand have more. */
+/** The limit for all texts of a skill together; few skills have more. */
 const MAX_CODE = 768 * 1024;
 
 /**
@@ -55,7 +55,7 @@ function tooMuch(file: string): ScanFinding {
   });
 }
 
-/** Of those that block, and of the others: these must not use up the room of those. */
+/** The limit counts blocking findings and others apart, so that others never displace a blocking one. */
 const MAX_FINDINGS = 10;
 
 function findingsOf(arrivals: Iterable<Arrival>): ScanFinding[] {
@@ -76,7 +76,7 @@ function findingsOf(arrivals: Iterable<Arrival>): ScanFinding[] {
 
 type Facts = RuleFacts & { readonly blocks?: boolean };
 
-/** What an arrival means: what it is, and where it arrives. */
+/** The finding depends on the value that arrives and on the sink. */
 function factsOf({ sink, taints, to }: Arrival): Facts | null {
   if (sink === "execution") return taints.some(isUntrustedDownload) ? RUNS_UNTRUSTED : null;
   const secret = (["key", "token", "environment"] as const).find((label) =>

@@ -116,7 +116,7 @@ function followPart(statement: Statement, following: Following): void {
   const isFetched = to.some(isUntrusted) && FETCHES.test(text);
   const isCalled = isFetched && FETCHES.test(text.replaceAll(LITERAL, '""'));
   const fetched = isCalled ? downloadsFrom(to) : [];
-  // To run a command that fetches is not yet to run what it fetches.
+  // Running a command that fetches is not yet running its output.
   const all = joined(held, isFetched ? downloadsFrom(to) : []);
   if (all.length > 0) {
     const arrive = (
@@ -176,7 +176,7 @@ function connect(
   taints.changed.push(variable);
 }
 
-/** To what is assigned, what grows by it, and what a block is opened with. */
+/** Passes the values on to assigned variables, to collections that grow by them, and to a block's variable. */
 function passOn(
   text: string,
   { file, all, following }: { file: string; all: readonly Taint[]; following: Following },

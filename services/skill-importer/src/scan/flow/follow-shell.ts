@@ -66,7 +66,7 @@ export function followShell(statement: Statement, following: Following, depth = 
   let carried: readonly Taint[] = [];
   for (const stage of stagesOf(text))
     carried = followStage(stage, { statement, following, carried });
-  // What a script prints, another one may send.
+  // Another script may send the output of this one.
   if (!text.includes(">")) {
     following.taints.add(
       outputOf(file),
@@ -90,7 +90,7 @@ function followQuoted(statement: Statement, following: Following, depth: number)
 interface Given {
   readonly statement: Statement;
   readonly following: Following;
-  /** What comes through the pipe. */
+  /** The values that come through the pipe. */
   readonly carried: readonly Taint[];
 }
 
@@ -176,13 +176,13 @@ function followStage(stage: string, { statement, following, carried }: Given): T
   return ONLY_NAMES.test(stage) ? all : joined(all, downloadsFrom(to));
 }
 
-/** What goes out with a command: what it sends by its options, and what comes through the pipe where it reads that. */
+/** The values that a command sends: by its options, and from the pipe where it reads that. */
 function sentBy(
   stage: string,
   { carried, heldBy }: { carried: readonly Taint[]; heldBy: (text: string) => Taint[] },
 ): Taint[] {
   const payload = payloadOf(stage).replaceAll(SAVES, " ");
-  // What it names is how it logs in, or there.
+  // A path that ssh names is a login key, or a path on the other machine.
   if (/^\s*(?:sudo\s+)?ssh\s/.test(stage))
     return joined(carried, heldBy(/<\s?(?!<)\S+/.exec(payload)?.[0] ?? ""));
   const isClient = /\b(?:curl|wget|http|https|xh|iwr|irm)\b|invoke-\w{10}/i.test(stage);

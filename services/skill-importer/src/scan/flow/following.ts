@@ -7,11 +7,11 @@ export interface Arrival {
   readonly at: Statement;
   readonly sink: "network" | "names" | "clipboard" | "execution";
   readonly taints: readonly Taint[];
-  /** Of what is sent; empty where none is named. */
+  /** The destinations of the statement; empty where it names none. */
   readonly to: readonly Destination[];
 }
 
-/** What one statement is followed with. */
+/** The state that the followers of statements share. */
 export interface Following {
   readonly taints: Taints;
   readonly destinations: Destinations;
@@ -19,9 +19,9 @@ export interface Following {
   readonly mayFetch: boolean;
   /** The parameters of each function, by {@link givenTo}. */
   readonly functions: ReadonlyMap<string, readonly string[]>;
-  /** What a variable of a file is connected to. */
+  /** The destinations that a variable of a file is connected to. */
   readonly connections: Map<string, readonly Destination[]>;
-  /** What the directory of a statement came from. */
+  /** The origin of the directory that a statement runs in. */
   here: readonly Taint[];
   arrive(arrival: Arrival): void;
   /** Follows a command in a text of a program. */

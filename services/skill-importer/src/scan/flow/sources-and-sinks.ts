@@ -1,13 +1,13 @@
 import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 
-/** What must not leave the machine, and what must not be run. */
+/** Labels for values that must not leave the machine or must not be run. */
 export type Label = "key" | "token" | "environment" | "download";
 
 /** Where data that must not leave comes from, in any language. */
 const SOURCES: readonly {
   readonly label: Label;
   readonly pattern: RegExp;
-  /** What is a command in a shell is a name in a program. */
+  /** A shell command such as `env` is an ordinary name in a program. */
   readonly in?: "shell";
 }[] = [
   { label: "key", pattern: STRONG_CREDENTIALS },
@@ -38,7 +38,7 @@ export function namesSource(text: string): boolean {
   return SOURCES.some(({ pattern }) => pattern.test(text));
 }
 
-/** What a statement reads that must not leave. */
+/** Returns the labels of the secrets that a statement reads. */
 export function sourcesIn(text: string, kind: "shell" | "code"): Label[] {
   // Nearly no statement names one.
   if (!namesSource(text)) return [];
@@ -52,7 +52,7 @@ export function sourcesIn(text: string, kind: "shell" | "code"): Label[] {
 export const FETCHES =
   /(?:(?<=bin\/)|(?<![\w./~-]))(?:curl|wget|aria2c|axel|lwp-request|GET|lynx|links|w3m|http|https|xh|fetch|ftp|tftp|scp|rsync|sftp|nc|ncat|netcat|socat|telnet)(?:\.exe)?(?=\s|["'],)|(?i:\b(?:iwr|irm|bitsadmin|certutil|mshta|start-bitstransfer|invoke-webrequest|invoke-restmethod)\b|download(?:string|file|data)|webclient|\bxmlhttprequest)|\b(?:requests|httpx|session|client|axios|got|superagent|needle|request)\.(?:get|request|stream)\b|\burlopen|\burlretrieve|\bfetch\(|\baxios\(|\bhttps?\.(?:get|request)\b|\bopen-?uri|URI\.(?:open|parse)|Net::HTTP|LWP::|HTTP::Tiny|\bget\(|file_get_contents|fsockopen|\bgit\s+clone|\/dev\/(?:tcp|udp)\/|socket/;
 
-/** What reads a program from its input. An interpreter with a program of its own only gets data. */
+/** Matches a command that reads a program from its input. An interpreter with a program of its own only gets data. */
 export const READS_PROGRAM =
   /^\s*(?:(?:sudo|env|nohup|exec|command|time|xargs|busybox|setsid|timeout|doas|builtin)\s+(?:-{1,2}[\w=-]{1,20}\s+|\w+=\S*\s+|\d+\w?\s+){0,4}){0,3}["']?(?:\/(?:\w+\/){0,4})?(?:env\s+)?(?:(?:(?:ba|z|da|a|k|fi|c|tc)?sh|pwsh|powershell|osascript|iex|invoke-expression|cmd|source|\.|at|batch|parallel)(?:\.exe)?(?![\w.-])(?!\s+-c\b)|(?:python[\d.]*|node|perl|ruby|php|deno|bun|lua|tclsh)\b(?!\s+(?:-{1,2}(?:[ceEmnlpirV]|eval|print)\b|[\w./-]{1,60}\.\w{1,4}\b))|\$(?!\()[\w{@*"'!#?-]+["']?\s*$|\$\(|`|\/\S{0,40}[?*[]\S{0,20}\s*$)/i;
 /** Runs what a command in it prints: `eval "$(…)"`, `bash -c "$(…)"`, `source <(…)`, `sh <<< "$(…)"`, `> >(sh)`. */
@@ -74,7 +74,7 @@ const SETTINGS =
 /** The packages that a package manager installs, and their sources. */
 export function installedBy(text: string): string {
   const bare = text.replaceAll(SETTINGS, " ");
-  // What follows is for the program that is run.
+  // Later arguments belong to the program that is run.
   const [run] =
     /^.{0,40}?\b(?:npx|bunx|uvx|pnpm dlx|yarn dlx)\s+(?:-\S+\s+|--from\s+\S+\s+)*\S+/.exec(bare) ??
     [];
@@ -115,7 +115,7 @@ export function withoutPatterns(text: string): string {
 const PROVES =
   /["']-i["'],\s{0,3}[\w.()"'/~[\]-]{1,80}|(?<=\s)(?:-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|--cert|--key|-E|-A|-Headers?|-Credential|--proxy-header)[ =]{0,2}(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|\S{1,200})|\b(?:headers|auth|cookies|cert|pkey|key_filename|Authorization|authorization|token|api_?key|credentials|httpsAgent|jar)["']?\s{0,2}[=:]\s{0,2}(?:\{[^{}\n]{0,400}\}|f?"[^"\n]{0,200}"|f?'[^'\n]{0,200}'|`[^`\n]{0,200}`|[\w.]{1,60}(?:\([^()\n]{0,60}\))?(?:\s?\+\s?[\w.]{1,60}){0,2})/gi;
 
-/** What a statement sends beside what it logs in with. */
+/** Returns a statement without the parts by which it authenticates. */
 export function payloadOf(text: string): string {
   return text.replaceAll(PROVES, " ");
 }

@@ -100,7 +100,7 @@ function isOpen(written: string): boolean {
   return depth > 0;
 }
 
-/** Of a list of commands: split at `;`, `&&`, `||`, `&` and line ends, outside of quotes and substitutions. */
+/** Splits a list of commands at `;`, `&&`, `||`, `&` and line ends, outside of quotes and substitutions. */
 export function commandsOf(list: string): string[] {
   const commands: string[] = [];
   let start = 0;

@@ -1,10 +1,10 @@
 import { isUntrusted, type Destination } from "../destinations.ts";
 import type { Label } from "./sources-and-sinks.ts";
 
-/** What a value holds, and where that came from. */
+/** The label of a value, and its origin. */
 export interface Taint {
   readonly label: Label;
-  /** Of a download. */
+  /** The source of a download. */
   readonly from?: Destination | undefined;
 }
 
@@ -12,10 +12,10 @@ const MAX_NAMES = 2_000;
 /** Each bit of what a name holds is kept once. */
 const keyOf = ({ label, from }: Taint) => `${label} ${from?.kind ?? ""}`;
 
-/** What the variables, functions and files of a skill hold. Variables belong to a file, files to all. */
+/** The labels that the variables, functions and files of a skill hold. A variable belongs to one file; files are shared. */
 export class Taints {
   readonly #held = new Map<string, Map<string, Taint>>();
-  /** What was added to since it was last emptied. */
+  /** The names that gained a label since the list was last emptied. */
   readonly changed: string[] = [];
 
   add(name: string, taints: readonly Taint[]): void {
@@ -44,7 +44,7 @@ export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
   return [...all.values()];
 }
 
-/** What comes from untrusted places. */
+/** Labels downloads from untrusted places. */
 export function downloadsFrom(destinations: readonly Destination[]): Taint[] {
   return destinations.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
 }
@@ -59,7 +59,7 @@ export function givenTo(file: string, name: string): string {
   return `(${name}\n${file}`;
 }
 
-/** What a script of the skill is given, and what it prints. */
+/** Keys of a script's arguments and of its output. */
 export function argumentsOf(file: string): string {
   return `arguments ${baseOf(file)}`;
 }

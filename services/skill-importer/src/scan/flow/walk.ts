@@ -19,7 +19,7 @@ export class Walk {
   readonly #following: Following;
   readonly #taints = new Taints();
   readonly #functions = new Map<string, readonly string[]>();
-  /** By each word, the statements that have it; and by the keys of what functions and scripts are given. */
+  /** The statements that contain each word, and those that read the arguments of a function or script. */
   readonly #mentions = new Map<string, number[]>();
   readonly #here = new Map<number, readonly Taint[]>();
   readonly #arrivals = new Map<number, Arrival[]>();
@@ -51,7 +51,7 @@ export class Walk {
     if (seeds.length === 0) return true;
     this.#index();
     for (const seed of seeds) this.#add(seed);
-    // What is added on the way comes last.
+    // The loop appends to the queue that it reads.
     for (let steps = 0; steps < this.#queue.length; steps += 1) {
       if (steps > MAX_STEPS) return false;
       this.#step(this.#queue[steps] ?? 0);

@@ -14,14 +14,14 @@ export function rot13(text: string): string {
   });
 }
 
-/** Of what `base64 -d` reads; null where it is no text, and where it is no base64. Packed text is unpacked. */
+/** Decodes base64, and unpacks gzip and zlib; null where the result is no text. */
 export function fromBase64(text: string): string | null {
   const bare = text.replaceAll(/\s/g, "");
   if (!/^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(bare)) return null;
   return textOf(Buffer.from(bare, "base64"));
 }
 
-/** Of hex digits, with or without `\x`, `0x` or blanks. */
+/** Decodes hex digits, with or without `\x`, `0x` or blanks. */
 export function fromHex(text: string): string | null {
   const bare = text.replaceAll(/\\x|0x|[\s,:;]/gi, "");
   if (bare.length < 8 || bare.length % 2 === 1 || !/^[\da-f]+$/i.test(bare)) return null;
@@ -42,13 +42,13 @@ export function withoutEscapes(text: string): string {
     .replaceAll(/&#(\d{2,3});/g, (_all, decimal: string) => character(Number(decimal)));
 }
 
-/** Of numbers that are codes of characters. */
+/** Decodes numbers that are codes of characters. */
 export function fromCodes(codes: readonly number[]): string | null {
   if (codes.length < 3 || !codes.every((code) => code > 8 && code < 127)) return null;
   return String.fromCharCode(...codes);
 }
 
-/** As `tr` does it: ranges, and what is too short repeats its last character. */
+/** Translates as `tr` does: with ranges, and a set that is too short repeats its last character. */
 export function translated(text: string, from: string, to: string): string {
   const [source, target] = [ranges(from), ranges(to)];
   return text

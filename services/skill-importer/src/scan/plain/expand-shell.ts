@@ -6,9 +6,9 @@ export type Constants = ReadonlyMap<string, string>;
 
 const MAX_LENGTH = 8 * 1024;
 const MAX_DEPTH = 4;
-/** What a shell gives a meaning. */
+/** Characters that have a meaning for a shell. */
 const EXPANDED = /[\\'"`$^%{]/;
-/** What stays together without its quotes. */
+/** A text that stays one word without its quotes. */
 const ONE_WORD = /^[\w./:@%+,~^=?&#-]*$/;
 const BLANK = /^\$(?:IFS(?:\$\d|\b)|\{IFS[^}]{0,12}\})/;
 /** Nothing, in the middle of a word: `cu$@rl`, `cu${x}rl`. */
@@ -34,7 +34,7 @@ export function expandShell(command: string, constants: Constants, depth = 0): s
 
 interface Part {
   readonly text: string;
-  /** Of the part that it replaces. */
+  /** The length of the source that it replaces. */
   readonly length: number;
 }
 
@@ -93,7 +93,7 @@ function quoted(command: string, at: number, given: { constants: Constants; dept
   const end = endOfQuotes(command, at + 1, mark);
   if (end < 0) return { text: mark, length: 1 };
   const inner = command.slice(at + 1, end);
-  // What is run later is expanded then.
+  // A command in quotes is expanded when it is run later.
   const text = inner.includes("\n") ? inner : expandShell(inner, given.constants, given.depth + 1);
   const isWord = ONE_WORD.test(text);
   return { text: isWord ? text : `${mark}${text}${mark}`, length: end + 1 - at };

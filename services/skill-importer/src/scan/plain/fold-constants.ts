@@ -73,7 +73,7 @@ const FOLDS: readonly Fold[] = [
     String.raw`${TEXT}\s?(?:\.(?:replace(?:All)?|gsub)\(|-c?replace\s)\s?(?:/([^/\n]{1,12})/g?|["']([^"'\n]{1,12})["'])\s?,\s?["']([^"'\n]{0,12})["']\s?\)?`,
     (match) => literal(textIn(match, 1).replaceAll(match[3] ?? match[4] ?? "\n", match[5] ?? "")),
   ),
-  // What a decoder is given.
+  // Arguments of decoders.
   rule(
     String.raw`(?:b64decode|decodebytes|urlsafe_b64decode|\batob|base64_decode|decode64|decode_base64|FromBase64String)\(\s?b?${TEXT}\s?\)`,
     (match) => decoded(fromBase64(textIn(match, 1))),

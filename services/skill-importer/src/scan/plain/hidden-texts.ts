@@ -1,6 +1,6 @@
 import { fromBase64, fromHex, reversed, rot13, withoutEscapes } from "./ciphers.ts";
 
-/** What text that was hidden says when it is worth a rule's look: something is fetched, run or opened. */
+/** Matches decoded text that is worth judging: it fetches, runs or opens something. */
 const SAYS =
   /\b(?:curl|wget|iwr|irm|invoke-\w{7,10}|certutil|bitsadmin|urlopen|urllib|requests|fetch|nc|ncat|bash|sh|python3?|powershell|eval|exec|iex|system|subprocess|child_process)\b[^]{0,400}(?:https?:\/\/|ftp:\/\/|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d|\||\/dev\/tcp\/)|^\s*(?:https?|ftp):\/\/\S+\s*$|\/dev\/(?:tcp|udp)\/|\.ssh\/|\bid_(?:rsa|ed25519)\b/i;
 const CLEARLY = /(?:https?|ftp):\/\/|\b(?:curl|wget|bash)\s/i;

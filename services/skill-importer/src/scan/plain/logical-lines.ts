@@ -74,7 +74,7 @@ function continues(line: string, kind: LogicalLine["kind"]): boolean {
   return /\\\s?$/.test(line) || (kind === "shell" ? line.endsWith("^") : /[ \w]`$/.test(line));
 }
 
-/** In the middle of a word nothing is between the two, as a shell has it. */
+/** Joins without a blank, as a shell does, unless the next line is indented. */
 function joinedWith(line: string, next: string): string {
   return line.replace(/[\\^`]\s?$/, "") + (/^\s/.test(next) ? ` ${next.trimStart()}` : next);
 }

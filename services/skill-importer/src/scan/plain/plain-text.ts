@@ -33,11 +33,11 @@ export class PlainText extends ScannedText {
   }
 }
 
-/** Of a line: worth expanding although it is prose. */
+/** Signs that a line of prose is worth expanding. */
 const SIGNS =
   /[a-z](?:''|""|\\[a-z]|\^[a-z])[a-z]|[a-z]['"][\w.:/]{1,12}['"][a-z]|\$\{?IFS|\$\((?:echo|printf)|\$[@*][a-z]|\$[a-z_]\w*\$|\}\$?\{|\{[a-z]{2,8},[^{}\s]{1,80}\}|<<<|\|\s?(?:rev|tr|xxd|base64)\b/i;
 
-/** What each character that can hide another one looks like where it does, with the characters around it. */
+/** For each character that can hide another one, a test of its surroundings. */
 const HIDERS: readonly (readonly [
   character: string,
   hides: (text: string, at: number) => boolean,
@@ -163,7 +163,7 @@ function plainLine({ kind, text }: LogicalLine, constants: ReadonlyMap<string, s
   const linked = withPlainLinks(text);
   if (kind === "code") return foldConstants(linked, constants);
   if (kind === "shell") return foldConstants(expandShell(linked, constants), constants);
-  // In prose only what is set as code, and what no prose looks like.
+  // In prose only inline code is expanded, and lines that no prose looks like.
   const spans = linked.replaceAll(
     /`([^`\n]{4,2000})`/g,
     (_all, code: string) => `\`${foldConstants(expandShell(code, constants), constants)}\``,
@@ -177,7 +177,7 @@ const INTERPRETER =
 
 const PRINTS = /echo|printf|cat|rev|base64|xxd|<<</;
 
-/** What a pipeline of constants hands to an interpreter. */
+/** Returns the text that a pipeline of constants hands to an interpreter. */
 function outputs(line: string): string[] {
   if (!line.includes("|") || !PRINTS.test(line)) return [];
   const stages = stagesOf(line);

@@ -1,6 +1,6 @@
 import { fromBase64, fromHex, ranges, reversed, translated, withoutEscapes } from "./ciphers.ts";
 
-/** What a pipeline prints that only turns a constant round: `echo lruc | rev`. Null where that is not known. */
+/** Returns the output of a pipeline of constants, such as `echo lruc | rev`; null where it cannot be computed. */
 export function shellOutput(pipeline: string): string | null {
   let text: string | null = null;
   for (const [index, stage] of stagesOf(pipeline).entries()) {

@@ -165,7 +165,7 @@ interface Place {
   readonly destination: Destination | null;
 }
 
-/** In the order of the text. */
+/** Returns links and passwords in the order of the text. */
 function linksAndPasswords(text: string, destinations: Destinations): Place[] {
   const found: Place[] = [];
   for (const match of text.matchAll(LINK_OR_PASSWORD)) {
