@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { warningFinding, type Finding } from "../finding.ts";
 import { hasKnownField, KNOWN_FIELD, MAX_FRONTMATTER_BYTES } from "./odd-frontmatter.ts";
 import { hasRestrictionLine } from "./restrictions.ts";
@@ -25,7 +26,7 @@ export function misplacedFields(text: string): MisplacedFields {
       "the first line is not a bare ---, so the whole file is the body; put the fields on lines of their own between two lines ---";
     return { findings: [notRecognised(message, 1)], unread: ODD_FENCE.exec(text)?.[0] ?? first };
   }
-  const start = text.slice(0, MAX_FRONTMATTER_BYTES);
+  const start = cutText(text, MAX_FRONTMATTER_BYTES);
   const code = CODE_BLOCK.exec(start)?.[2];
   if (code !== undefined && hasKnownField(code)) {
     const message =

@@ -1,3 +1,4 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import { warningFinding, type Finding } from "../finding.ts";
 import { hasRestrictionLine } from "./restrictions.ts";
 
@@ -49,7 +50,7 @@ export function splitOdd(text: string): OddFrontmatter | null {
   const used = fields.end + (hasRule ? 1 : 0) + (fields.isClosed ? 1 : 0);
   const usedLength = lines.slice(0, used).reduce((sum, line) => sum + line.length + 1, 0);
   const message = hasRule
-    ? `the fields are below ${JSON.stringify((lines[0] ?? "").slice(0, 12))} and not below a line ---`
+    ? `the fields are below ${JSON.stringify(cutText(lines[0] ?? "", 12))} and not below a line ---`
     : "no line --- is above the fields";
   return {
     yaml: `${yaml}\n`,

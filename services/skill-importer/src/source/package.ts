@@ -1,5 +1,6 @@
 import { basename, dirname } from "node:path/posix";
 import { digestOf } from "@switchyard/contracts/canonical-json";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
@@ -194,7 +195,7 @@ function bySkillFileThenPath(
 }
 
 function pathTwice(path: string, twin: string): Finding {
-  const [shown, first] = [path, twin].map((one) => JSON.stringify(one.slice(0, 120)));
+  const [shown, first] = [path, twin].map((one) => JSON.stringify(cutText(one, 120)));
   return warningFinding(
     "path_twice",
     path === twin
