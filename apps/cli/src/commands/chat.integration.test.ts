@@ -295,7 +295,7 @@ test("status shows one screen, and completion knows what there is", async () => 
     stdout,
     /^services +broker, channels, importer, policy, runner, scheduler, toolbox$/m,
   );
-  assert.match(stdout, /^stops +none$/m);
+  assert.match(stdout, /^stopped +nothing$/m);
   const json = await yard(["status", "--json"], env);
   assert.deepEqual(JSON.parse(json.stdout).data.missing, []);
   // The limit of a completion is short, and a busy machine may need a second Tab.
