@@ -69,13 +69,18 @@ test(
       assert.match(succeeded(last), /I am here/);
     });
 
-    await t.test("what cannot run is not offered, and one's own call can be approved", () => {
-      assert.doesNotMatch(succeeded(yard("tools", "list")), /execute_command/);
-      const call = ["tools", "call", "write_file", '{"path":"a.txt","content":"hi"}'];
-      const approval = /apr-[0-9a-f]{32}/.exec(yard(...call).text)?.[0] ?? "none";
-      succeeded(yard("approvals", "approve", approval));
-      assert.match(succeeded(yard(...call, "--approval", approval)), /Wrote 2 bytes/);
-    });
+    await t.test(
+      "what cannot run is not offered, and one's own call needs a setting to be approved",
+      () => {
+        assert.doesNotMatch(succeeded(yard("tools", "list")), /execute_command/);
+        const call = ["tools", "call", "write_file", '{"path":"a.txt","content":"hi"}'];
+        const approval = /apr-[0-9a-f]{32}/.exec(yard(...call).text)?.[0] ?? "none";
+        assert.match(yard("approvals", "approve", approval).text, /YARD_APPROVE_OWN/);
+        succeeded(compose(["up", "--detach", "--wait", "policy"], { YARD_APPROVE_OWN: "all" }));
+        succeeded(yard("approvals", "approve", approval));
+        assert.match(succeeded(yard(...call, "--approval", approval)), /Wrote 2 bytes/);
+      },
+    );
 
     await t.test("a user for a team is let in after a reload", async () => {
       succeeded(compose(["run", "--rm", "--no-TTY", "keys", "--client", "team-a"]));

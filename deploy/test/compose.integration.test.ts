@@ -229,7 +229,7 @@ test(
     assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
     assert.equal(environment("importer")["YARD_SCAN_INDICATORS"], "/config/bad.yaml");
     assert.equal(environment("importer")["YARD_SCAN_SUPPRESSIONS"], "");
-    assert.equal(environment("policy")["YARD_APPROVE_OWN"], "all");
+    assert.equal(environment("policy")["YARD_APPROVE_OWN"], "none");
     // Without the settings the variable is empty, which counts as unset.
     assert.equal(resolvedConfig().services["runner"]?.environment?.["YARD_MODELS_FILE"], "");
   },

@@ -32,8 +32,11 @@ export const Config = z.object({
   YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */
   YARD_APPROVERS: z.string().default("cli,admin").transform(commaSeparated),
-  /** Whose own calls an approver may approve: `never`, of `runs` that they started, or `all`. */
-  YARD_APPROVE_OWN: z.enum(["never", "runs", "all"]).default("runs"),
+  /** Which of its own calls an approver may approve: `none`, those of `runs` that it started, or `all`. `never` is the older name of `none`. */
+  YARD_APPROVE_OWN: z
+    .enum(["none", "never", "runs", "all"])
+    .default("none")
+    .transform((own) => (own === "never" ? "none" : own)),
   /** How long a call waits for a person. */
   YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
   /** How often a run may ask people in an hour. */

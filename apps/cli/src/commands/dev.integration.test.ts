@@ -32,6 +32,10 @@ test("says where everything is, which model answers and what to type next", () =
   }
 });
 
+test("says once that its user may approve its own calls", () => {
+  assert.equal(dev.output().split("YARD_APPROVE_OWN=all").length, 2);
+});
+
 test("a second start is refused, says who runs, and disturbs nothing", async () => {
   const second = await yard(["dev"], env);
   assert.equal(second.code, 1);

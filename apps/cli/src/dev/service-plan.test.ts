@@ -105,6 +105,13 @@ test("what is recorded in the audit is the person's choice, for every service al
   assert.equal(policy?.env["YARD_AUDITOR"], undefined);
 });
 
+test("the user of a laptop may approve its own calls, unless it says otherwise", () => {
+  const own = (env: NodeJS.ProcessEnv) => plan(env)[0]?.env["YARD_APPROVE_OWN"];
+  assert.equal(own({}), "all");
+  assert.equal(own({ YARD_APPROVE_OWN: "" }), "all");
+  assert.equal(own({ YARD_APPROVE_OWN: "none" }), "none");
+});
+
 test("MCP servers get the person's own PATH, also when npm has put our Node.js first", () => {
   const ours = dirname(process.execPath);
   const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];

@@ -43,8 +43,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     service(options, "policy", "policy", "policy", {
       YARD_POLICY_FILE: project.policyFile,
       YARD_RUN_TOKEN_KEY_FILE: options.runTokenKeyFile,
-      // On a laptop one person starts, calls and approves.
-      YARD_APPROVE_OWN: "all",
+      YARD_APPROVE_OWN: ownApprovals(env),
       YARD_LAPTOP_TOKEN_FILE: options.laptopTokenFile,
     }),
     service(options, "importer", "importer", "skill-importer", {
@@ -178,6 +177,11 @@ function service(
       YARD_RESTARTS: "1",
     },
   };
+}
+
+/** Which of its own calls the user of the machine may approve: on a laptop one person starts, calls and approves. */
+export function ownApprovals(env: NodeJS.ProcessEnv): string {
+  return chosen(env, "YARD_APPROVE_OWN") ?? "all";
 }
 
 /** Files of the person's own for the scanner. The services have another working directory than the person. */

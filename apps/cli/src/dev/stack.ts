@@ -31,7 +31,7 @@ import { killDescendants } from "./kill-descendants.ts";
 import { OwnInstance } from "./own-instance.ts";
 import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
-import { servicePlan } from "./service-plan.ts";
+import { ownApprovals, servicePlan } from "./service-plan.ts";
 import { launchService, type ServiceSpec } from "./service-process.ts";
 import { messageOf, notRecorded, type StackReport } from "./stack-report.ts";
 import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
@@ -100,6 +100,11 @@ export class Stack {
         Promise.all(specs.map((spec) => this.#startService(spec))),
         rejectedBy(signal),
       ]);
+      const own = ownApprovals(env);
+      if (own !== "none")
+        report.step(
+          `you may approve ${own === "all" ? "your own calls" : "calls of your own runs"} on this machine (YARD_APPROVE_OWN=${own}); elsewhere the default is none`,
+        );
       await this.#instance.update({ phase: "ready" });
     } catch (error) {
       await this.stop();

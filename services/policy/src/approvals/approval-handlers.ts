@@ -263,7 +263,9 @@ async function findToDecide(
     throw fail.forbidden_approver(
       setting === "approve-own"
         ? `${caller} may not decide about ${id}, which it dictated: rights of the policy gives it no approve-own.`
-        : `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
+        : setting === "YARD_APPROVE_OWN"
+          ? `${caller} may not decide about ${id}, which is its own call: another approver has to, as YARD_APPROVE_OWN of the policy service says.`
+          : `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
       { caller, setting },
     );
   const { state, policyDigest, binding } = stored.approval;

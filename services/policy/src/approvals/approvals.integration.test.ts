@@ -315,6 +315,16 @@ test("who started a run, a service, or nobody in particular cannot approve", asy
   assert.match((await refused(call)).reason, /cancelled by team-a/);
 });
 
+test("without a setting an approver does not decide about a call of a run that it started", async () => {
+  const call = { token: await tokenOf("run-of-cli", { requester: "cli" }), callId: "run-of-cli:1" };
+  const id = await waiting(call);
+  await assert.rejects(person.approveCall({ id }), (error) => {
+    assert.ok(isError(error, approveCall, "forbidden_approver"));
+    return error.data.setting === "YARD_APPROVE_OWN";
+  });
+  assert.equal((await person.cancelApproval({ id })).approval.state, "cancelled");
+});
+
 test("a direct call is approved by somebody else than its caller", async () => {
   const asked = { onBehalfOf: "cli", tool: REMOVE, args: {} };
   const { decision, principal } = await broker.checkPolicy(asked);

@@ -15,14 +15,14 @@ const settings = (own: OwnApprovals, mayApproveOwn = true) => ({
 
 test("only users of the setting may decide", () => {
   assert.equal(refusedBy(settings("all"), "me", ofRun), "YARD_APPROVERS");
-  assert.equal(refusedBy(settings("never"), "boss", ofRun), null);
-  assert.equal(refusedBy(settings("never"), "boss", byHand), null);
+  assert.equal(refusedBy(settings("none"), "boss", ofRun), null);
+  assert.equal(refusedBy(settings("none"), "boss", byHand), null);
 });
 
 test("whether one approves for oneself is a setting", () => {
   const allowed = (own: OwnApprovals) =>
     [ofRun, byHand].map((one) => refusedBy(settings(own), "cli", one));
-  assert.deepEqual(allowed("never"), ["YARD_APPROVE_OWN", "YARD_APPROVE_OWN"]);
+  assert.deepEqual(allowed("none"), ["YARD_APPROVE_OWN", "YARD_APPROVE_OWN"]);
   assert.deepEqual(allowed("runs"), [null, "YARD_APPROVE_OWN"]);
   assert.deepEqual(allowed("all"), [null, null]);
 });
@@ -49,7 +49,7 @@ test("nobody approves a call that it dictated without the right to", () => {
     assert.equal(refusedBy(settings("all", true), "cli", one), null);
     assert.equal(refusedBy(settings("all", false), "boss", one), null);
   }
-  assert.equal(refusedBy(settings("never", true), "cli", played), "YARD_APPROVE_OWN");
+  assert.equal(refusedBy(settings("none", true), "cli", played), "YARD_APPROVE_OWN");
   assert.equal(refusedBy(settings("runs", false), "cli", ofRun), null, "the agent decided itself");
 });
 
@@ -60,9 +60,9 @@ test("approvers and who it is about see an approval, nobody else", () => {
 });
 
 test("who signed in over HTTP as an approver may decide, and not about what it dictated or asked for itself", () => {
-  const { approvers } = settings("never");
+  const { approvers } = settings("none");
   const as = (caller: string, roles: readonly ("approver" | "admin" | "operator")[]) =>
-    settingsFor({ ...settings("never"), approvers }, { caller, roles });
+    settingsFor({ ...settings("none"), approvers }, { caller, roles });
   assert.equal(refusedBy(as("alice", ["approver"]), "alice", ofRun), null);
   assert.equal(refusedBy(as("alice", ["admin"]), "alice", ofRun), null);
   assert.equal(refusedBy(as("alice", ["operator"]), "alice", ofRun), "YARD_APPROVERS");

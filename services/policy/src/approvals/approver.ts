@@ -2,10 +2,10 @@ import type { Approval } from "@switchyard/contracts/approval-record";
 import { hasRole, type UserRole } from "@switchyard/contracts/user-roles";
 
 /**
- * Whose own calls a person may approve: none (`never`, four eyes), those of runs that the person
- * started (`runs`: the agent asks, and it is somebody else), or calls made by hand, too (`all`).
+ * Which of its own calls an approver may approve: `none` (four eyes), those of `runs` that it started
+ * (the agent asks there, and is another principal), or `all`, calls by hand included.
  */
-export type OwnApprovals = "never" | "runs" | "all";
+export type OwnApprovals = "none" | "runs" | "all";
 
 export interface ApproverSettings {
   /** NATS users that may decide. No service that works for agents can be one: it has no permission to ask. */
