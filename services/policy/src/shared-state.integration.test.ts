@@ -125,6 +125,7 @@ const replicas = [1, 2].map(() =>
     YARD_REDIS_URL: redis.url,
     YARD_POLICY_FILE: policies,
     YARD_RUN_TOKEN_KEY_FILE: keyFile,
+    YARD_APPROVE_OWN: "runs",
   }),
 );
 await Promise.all(

@@ -256,6 +256,8 @@ export class World {
       YARD_EXIT_WITH_PARENT: "1",
       YARD_DRAIN_MS: "10000",
       YARD_POLICY_FILE: join(SUITE, "project/policies/chaos.yaml"),
+      // One client starts the runs and decides about their calls.
+      YARD_APPROVE_OWN: "runs",
       YARD_RUN_TOKEN_KEY_FILE: this.#keys.runTokenKeyFile,
       YARD_SKILL_ROOTS: join(SUITE, "project"),
       YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
