@@ -21,9 +21,10 @@ import {
   subscribeResource,
 } from "@switchyard/contracts/mcp-features";
 import { auditStream } from "@switchyard/contracts/streams";
-import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { readAuditBlock, type AuditReport } from "@switchyard/service/audit/verify-audit";
 import { until } from "@switchyard/local-servers/until";
 import { startYardDev } from "../lib/yard-dev.ts";
+import { forgedExport } from "./fixtures/forged-export.ts";
 import { plainClient } from "./plain-client.ts";
 
 // The whole of Switchyard, and its audit through the command line.
@@ -235,13 +236,39 @@ test("an export is checked without the stream, and a changed line in it is found
   const { stdout } = await yard("audit", "export");
   const file = join(directory, "audit.ndjson");
   await writeFile(file, stdout);
-  assert.equal((await yard("audit", "verify", "--file", file)).code, 0);
+  assert.equal((await yard("audit", "verify", "--file", file)).code, 8, "without a key");
   await writeFile(file, stdout.replace('"effect":"deny"', '"effect":"allow"'));
   const forged = await yard("audit", "verify", "--file", file);
   assert.equal(forged.code, 1);
   assert.match(forged.stdout, /^broken: changed in policy-[0-9a-f]{16}: record \d+ is not what/);
   const later = await yard("audit", "export", "--since", "2999-01-01T00:00:00Z");
   assert.deepEqual([later.code, later.stdout], [0, ""]);
+});
+
+test("with the auditor's key an export proves itself, and no forgery of it passes", async () => {
+  const keys = join(directory, "audit-keys.json");
+  const printed = await yard("audit", "keys");
+  await writeFile(keys, printed.stdout);
+  const seals = (all: ChainedRecord[]) =>
+    all.some(({ kind }) => kind === "seal") && all.some(({ kind }) => kind === "execution");
+  await recordsUntil(seals);
+  const { stdout } = await yard("audit", "export");
+  const file = join(directory, "signed.ndjson");
+  const checked = async (text: string) => {
+    await writeFile(file, text);
+    return yard("audit", "verify", "--file", file, "--key", keys);
+  };
+  const good = await checked(stdout);
+  assert.equal(good.code, 0, good.stdout + good.stderr);
+  assert.match(good.stdout, /^signed: \d+ of \d+ records by \d+ seals? since /m);
+  assert.match(good.stdout, /^export: signed /m);
+  const lines = stdout.trimEnd().split("\n");
+  const cut = [lines.slice(1), lines.slice(0, -1), lines.toSpliced(-2, 1)];
+  for (const text of [forgedExport(stdout), ...cut.map((left) => left.join("\n"))])
+    assert.equal((await checked(text)).code, 1);
+  // Hashes alone do not show it.
+  await writeFile(file, forgedExport(stdout, { withSigned: false }));
+  assert.equal((await yard("audit", "verify", "--file", file)).code, 8);
 });
 
 test("the audit is shown as it goes", async () => {
@@ -417,17 +444,23 @@ test("while the audit is full nothing is decided, approved or called, which says
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
 });
 
-test("a policy that is killed leaves a chain that can be verified, and the next one goes on", async () => {
+test("a policy that is killed leaves a chain that can be verified, and each call that it had allowed is proven", async () => {
   const policy = dev.processes.find(({ name }) => name === "policy");
   assert.ok(policy !== undefined);
-  const hammering = Array.from({ length: 50 }, (_, index) =>
-    append(`line ${index}`).then(
-      () => "made",
-      (error: unknown) => (error instanceof ServiceError ? "refused" : "fault"),
-    ),
-  );
+  const marks = async () => (await readFile(join(directory, "calls"), "utf8")).split("\n").length;
+  const before = await marks();
+  let isKilled = false;
+  const hammering = Array.from({ length: 16 }, async (_, index) => {
+    const failure = await until(
+      async () => (isKilled ? "none" : failureOf(append(`line ${index}`))),
+      (answer) => answer !== null,
+    );
+    return failure === "none" || failure?.code === "policy_unavailable" ? "none" : failure;
+  });
+  await until(marks, (count) => count >= before + 100);
   process.kill(policy.pid, "SIGKILL");
-  assert.equal((await Promise.all(hammering)).includes("fault"), false);
+  isKilled = true;
+  assert.deepEqual(new Set(await Promise.all(hammering)), new Set(["none"]));
   await until(() =>
     append("afterwards").then(
       () => true,
@@ -449,4 +482,13 @@ test("a policy that is killed leaves a chain that can be verified, and the next 
   assert.equal(verified.code, 0, verified.stdout + verified.stderr);
   assert.match(verified.stdout, /^intact: /);
   assert.match(verified.stderr, /policy-[0-9a-f]{16}: no end after record \d+/);
+  // The policy gathers its records for 50 ms, and those of the last calls are usually lost with it.
+  const { stdout } = await yard("audit", "verify", "--json");
+  const { data } = JSON.parse(stdout) as { data: AuditReport }; // what the command writes
+  const { executions, proven, bySignature, lost } = data.calls;
+  assert.equal(proven, executions);
+  assert.equal(
+    bySignature,
+    lost.reduce((sum, { executed }) => sum + executed, 0),
+  );
 });

@@ -28,6 +28,7 @@ const TEXTS = [
   `apr-${"0".repeat(32)}`,
   `grt-${"0".repeat(32)}`,
   `key-${"0".repeat(16)}`,
+  `policy-${"0".repeat(16)}:1`,
   `ses-${"0".repeat(16)}`,
   `snd-${"0".repeat(32)}`,
   `ses-${"0".repeat(26)}-0`,
@@ -40,6 +41,8 @@ const TEXTS = [
   "/files",
   "0".repeat(16),
   `policy-${"0".repeat(16)}:1`,
+  "A".repeat(43),
+  "A".repeat(86),
 ];
 
 /**

@@ -8,6 +8,7 @@ export const EXIT = {
   pending: 5,
   dependencyDown: 6,
   timeout: 7,
+  unsigned: 8,
   interrupted: 130,
 } as const;
 

@@ -2605,7 +2605,10 @@ export interface Operations {
 
   "GET /policy/token-keys": {
     request: {};
-    reply: { keys: { kid: string; use: TokenKeyUse; revoked: boolean }[] };
+    reply: {
+      keys: { kid: string; use: TokenKeyUse; revoked: boolean }[];
+      publicKeys?: { kid: string; x: string }[];
+    };
   };
 
   "GET /audit": {
@@ -2633,6 +2636,7 @@ export interface Operations {
       chains: number;
       executions: number;
       proven: number;
+      sealed?: number;
       problems: string[];
     };
   };

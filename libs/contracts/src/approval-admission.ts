@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApprovalId, ApprovalRequired, ApprovalsUnavailable, GrantId } from "./approval-record.ts";
+import { DecisionSignature } from "./audit-signatures.ts";
 import { rpc } from "./define.ts";
 import { CallerName, Digest } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
@@ -40,6 +41,8 @@ export const admitCall = rpc({
       approvalId: ApprovalId.nullable(),
       grantId: GrantId.nullable(),
       by: CallerName,
+      /** Absent when decisions are not recorded. */
+      signed: DecisionSignature.optional(),
     }),
     z.object({ outcome: z.literal("waiting"), ...ApprovalRequired.shape }),
     /** The call must not be sent, now or later. */

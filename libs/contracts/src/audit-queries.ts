@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AuditWriterId } from "./audit-ref.ts";
+import { Ed25519Signature, KeyId } from "./audit-signatures.ts";
 import { rpc } from "./define.ts";
 import { CallerName, Digest, RunId, Timestamp } from "./ids.ts";
 
@@ -55,6 +56,72 @@ export const listAudit = rpc({
   timeoutMs: 20_000,
 });
 
+/** A chain in one part of an export. */
+const ExportedChain = z.object({
+  writer: AuditWriterId,
+  /** Its first record in the part, and the hash of the record before. */
+  from: z.object({ seq: z.int().positive(), prev: Digest.nullable() }),
+  /** Its last. */
+  to: z.object({ seq: z.int().positive(), hash: Digest }),
+});
+
+/**
+ * A part of an export as the policy service has read it from the stream and signs it: a line of the export behind the records
+ * that it is about. With the hashes of the records, nothing in between can be another or missing.
+ */
+export const AuditExportPart = z.object({
+  kind: z.literal("export"),
+  /** Of this export. */
+  export: z.uuid(),
+  /** From 1. */
+  part: z.int().positive(),
+  isLast: z.boolean(),
+  /** Messages of the stream that were read, both included; `to` is less than `from` when there were none. */
+  from: z.int().nonnegative(),
+  to: z.int().nonnegative(),
+  /** What was asked for; null: no limit. */
+  since: Timestamp.nullable(),
+  until: Timestamp.nullable(),
+  /** Where the stream began and ended when it was signed. */
+  stream: z.object({ first: z.int(), last: z.int() }),
+  records: z.int().nonnegative(),
+  chains: z.array(ExportedChain),
+  signedAt: Timestamp,
+  kid: KeyId,
+  /** Of `exportText` in `signed-texts.ts`. */
+  signature: Ed25519Signature,
+});
+
+export const exportAudit = rpc({
+  subject: "yard.rpc.{caller}.policy.audit.export",
+  summary: "Reads a part of the audit in the order of the stream and signs what was read.",
+  role: "admin",
+  request: z.strictObject({
+    /** A new one for each export. */
+    export: z.uuid(),
+    part: z.int().positive().default(1),
+    since: Timestamp.optional(),
+    until: Timestamp.optional(),
+    /** Of the answer before; left out for the first part. */
+    from: z.int().positive().optional(),
+    /** The last message of the export: `upTo` of the first answer. */
+    upTo: z.int().nonnegative().optional(),
+  }),
+  reply: z.object({
+    records: z.array(AuditedRecord),
+    part: AuditExportPart,
+    /** Where the next part begins; null when this was the last. */
+    next: z.int().positive().nullable(),
+    upTo: z.int().nonnegative(),
+  }),
+  errors: {
+    ...queryErrors,
+    /** Every key that could sign was revoked. */
+    no_key: { data: z.object({}) },
+  },
+  timeoutMs: 20_000,
+});
+
 export const verifyAudit = rpc({
   subject: "yard.rpc.{caller}.policy.audit.verify",
   summary:
@@ -71,6 +138,8 @@ export const verifyAudit = rpc({
     executions: z.int(),
     /** Calls with the decision that allowed them. */
     proven: z.int(),
+    /** Records that a signature of the policy service covers. */
+    sealed: z.int().optional(),
     /** At most 100 of what is wrong. */
     problems: z.array(z.string()),
   }),

@@ -9,3 +9,6 @@ export const AuditWriterId = z
 export const AuditRef = z
   .string()
   .regex(/^[a-z0-9-]{1,32}-[0-9a-f]{16}:[1-9]\d{0,15}$/, "must look like policy-1f2e…:17");
+
+/** The NATS users whose processes write a chain of audit records. */
+export const AUDIT_SERVICES = ["policy", "broker", "runner", "toolbox", "gateway"] as const;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ApprovalId, ApprovalState, Authentication, GrantId } from "./approval-record.ts";
 import { AuditRef, AuditWriterId } from "./audit-ref.ts";
+import { DecisionSignature, Ed25519Signature, KeyId } from "./audit-signatures.ts";
 import { event } from "./define.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
@@ -141,9 +142,13 @@ export const ExecutionRecord = z.object({
   policyDigest: Digest,
   /** The policy's own record of the decision; null when an older policy service did not name it. */
   decision: AuditRef.nullable(),
+  /** The policy's signature of the decision; with the other fields it is the whole decision. Missing from an older policy service. */
+  signed: DecisionSignature.optional(),
   /** By what a person let it pass. */
   approvalId: ApprovalId.optional(),
   grantId: GrantId.optional(),
+  /** The policy's signature that this approval or grant lets the call pass. */
+  admitted: DecisionSignature.optional(),
   /** Present when it was over before the record was written; else a record of the kind `outcome` follows. */
   outcome: ending.outcome.optional(),
   durationMs: ending.durationMs.optional(),
@@ -183,6 +188,27 @@ export const AccessRecord = z.object({
   requestId: z.string().max(100),
 });
 
+/** How far a chain was: what is known of it outside of it. */
+export const ChainHead = z.object({
+  writer: AuditWriterId,
+  seq: z.int().positive(),
+  hash: Digest,
+});
+export type ChainHead = z.infer<typeof ChainHead>;
+
+/** Heads in one seal. */
+export const MAX_SEALED_HEADS = 500;
+
+/** By the policy service, about every minute and at its end: how far all chains that grew are, signed. */
+export const SealRecord = z.object({
+  kind: z.literal("seal"),
+  signedAt: Timestamp,
+  heads: z.array(ChainHead).min(1).max(MAX_SEALED_HEADS),
+  kid: KeyId,
+  /** Of `sealText` in `signed-texts.ts`. */
+  signature: Ed25519Signature,
+});
+
 /** The begin and the orderly end of a writer. A chain without an end is one of a process that was killed. */
 export const ChainRecord = z.object({
   kind: z.literal("chain"),
@@ -190,10 +216,7 @@ export const ChainRecord = z.object({
   instance: z.string(),
   version: z.string(),
   /** What was last known of the service's other chains when this one began. */
-  others: z
-    .array(z.object({ writer: AuditWriterId, seq: z.int().positive(), hash: Digest }))
-    .max(100)
-    .optional(),
+  others: z.array(ChainHead).max(100).optional(),
 });
 
 export const AuditFact = z.discriminatedUnion("kind", [
@@ -205,6 +228,7 @@ export const AuditFact = z.discriminatedUnion("kind", [
   OutcomeRecord,
   AccessRecord,
   ChainRecord,
+  SealRecord,
 ]);
 export type AuditFact = z.infer<typeof AuditFact>;
 
@@ -268,8 +292,11 @@ export const auditAccess = event({
 
 export const auditChain = event({
   subject: "yard.evt.audit.{service}.chain",
-  summary: "A process of the service begins or ends its chain of audit records.",
-  payload: blockOf(ChainRecord.extend(chainFields)),
+  summary:
+    "A process of the service begins or ends its chain of audit records, or the policy service signs how far all chains are.",
+  payload: blockOf(
+    z.discriminatedUnion("kind", [ChainRecord.extend(chainFields), SealRecord.extend(chainFields)]),
+  ),
 });
 
 export const auditEvents = [
@@ -290,4 +317,5 @@ export const AUDIT_EVENT_OF = {
   outcome: auditExecution,
   access: auditAccess,
   chain: auditChain,
+  seal: auditChain,
 } as const satisfies Record<AuditFact["kind"], (typeof auditEvents)[number]>;

@@ -76,6 +76,11 @@ export const listTokenKeys = rpc({
   request: z.strictObject({}),
   reply: z.object({
     keys: z.array(z.object({ kid: z.string(), use: TokenKeyUse, revoked: z.boolean() })),
+    /**
+     * The public halves (RFC 8037) of these keys, and of those that sign nothing any more and whose signatures are in the
+     * audit: `{"kty":"OKP","crv":"Ed25519","x":…}`.
+     */
+    publicKeys: z.array(z.object({ kid: z.string(), x: z.string() })).optional(),
   }),
   timeoutMs: 2_000,
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AuditRef } from "./audit-ref.ts";
+import { DecisionSignature } from "./audit-signatures.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, Digest, RunId, ServerId, ToolName } from "./ids.ts";
@@ -116,6 +117,8 @@ export const checkPolicy = rpc({
     reservation: z.string().max(200).optional(),
     /** The record of this decision in the audit; absent when decisions are not recorded. */
     audit: AuditRef.optional(),
+    /** Of a decision that is recorded and no denial. The provider keeps it in its own record of the call. */
+    signed: DecisionSignature.optional(),
   }),
   errors: {
     invalid_token: InvalidToken,

@@ -1,3 +1,5 @@
+import { AUDIT_SERVICES } from "./audit-ref.ts";
+
 /**
  * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
  * list of `yard dev` and the one of `yard keys init` are made from it, so a key or a command that is
@@ -92,8 +94,13 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:{user-keys}:*",
       ...auditKeys("policy"),
     ],
-    // Whose a run is and which runner holds it, from whoever works on it.
-    readsKeys: ["yard:run:{*}:state", "yard:run:{*}:claim"],
+    readsKeys: [
+      // Which owner a run has and which runner holds it.
+      "yard:run:{*}:state",
+      "yard:run:{*}:claim",
+      // How far the chains of the others are, which it signs.
+      ...AUDIT_SERVICES.filter((service) => service !== "policy").map(chainHeadsKey),
+    ],
     commands: [...strings, ...hashes, ...sets, ...sortedSets],
   }),
   redisUser("broker", "MCP broker", {
@@ -161,7 +168,11 @@ export const adminRedisUserName = "admin";
 
 /** How far the audit chains of a service were, with which another one could hide that its own was cut; and who has how much of the audit. */
 function auditKeys(service: string): string[] {
-  return [`yard:audit:{${service}}:heads`, `yard:audit:{${service}}:users`];
+  return [chainHeadsKey(service), `yard:audit:{${service}}:users`];
+}
+
+function chainHeadsKey(service: string): string {
+  return `yard:audit:{${service}}:heads`;
 }
 
 function redisUser(

@@ -3,6 +3,7 @@ import * as agents from "./agents.ts";
 import * as approvalAdmission from "./approval-admission.ts";
 import * as approvalEvents from "./approval-events.ts";
 import * as approvals from "./approvals.ts";
+import { exportAudit } from "./audit-queries.ts";
 import { auditAccess, auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import * as channels from "./channels.ts";
 import { readCallContext } from "./call-context.ts";
@@ -16,7 +17,7 @@ import { completeModel } from "./model-completion.ts";
 import * as policy from "./policy.ts";
 import * as policyBudgets from "./policy-budgets.ts";
 import * as policyBundles from "./policy-bundles.ts";
-import { grantRun } from "./policy-grants.ts";
+import { grantRun, listTokenKeys } from "./policy-grants.ts";
 import { replayDecisions } from "./policy-replay.ts";
 import { restartRunner, restartScheduler } from "./restarts.ts";
 import { beginRun, resumeRun, spawnRun } from "./run-commands.ts";
@@ -289,7 +290,7 @@ export const adminUser = user(ADMIN_USER, "Creates streams, consumers and bucket
 
 /** Reads the audit, which no other client may, and asks how other rules would have decided. */
 export const auditorUser = user(AUDITOR_USER, "Reads the audit", {
-  calls: [replayDecisions],
+  calls: [replayDecisions, exportAudit, listTokenKeys],
   readsAudit: true,
 });
 

@@ -7,6 +7,7 @@ import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { releaseCall } from "@switchyard/contracts/policy-budgets";
 import { listPolicyRules, whoCanCall } from "@switchyard/contracts/policy-bundles";
 import { replayDecisions } from "@switchyard/contracts/policy-replay";
+import { auditKeyId } from "@switchyard/service/audit/audit-keys";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { z } from "zod";
 import type { DecisionAudit } from "./audit/decision-audit.ts";
@@ -63,7 +64,7 @@ export function createHandlers(parts: {
   readonly texts: () => PolicyTexts;
   readonly validator: Validator;
   readonly identify: Identify;
-  readonly keyRing: Pick<KeyRing, "verify" | "sign" | "keys">;
+  readonly keyRing: Pick<KeyRing, "verify" | "sign" | "keys" | "publicKeys">;
   readonly metrics: Pick<PolicyMetrics, "decided">;
   readonly leases: Pick<DecisionLeases, "grant">;
   readonly stops: Pick<StopList, "find" | "ofRun" | "isCurrent">;
@@ -97,21 +98,17 @@ export function createHandlers(parts: {
       // A promise is given only in the turn of the event loop that has seen the rules in force.
       const mayBeKept = judged.isKeepable && parts.bundle() === bundle;
       const forMs = mayBeKept ? parts.leases.grant(who.expiresAt - parts.now()) : null;
-      const audit = parts.audit.decided({
-        request,
-        provider: caller,
-        correlationId,
-        who,
-        judged,
-        forMs,
-      });
+      const made = { request, provider: caller, correlationId, who, judged, forMs };
+      const audit = parts.audit.decided(made);
       await parts.audit.stored(audit, unrecorded);
+      const signed = (await audit?.signed) ?? null;
       return {
         decision,
         principal,
         ...(who.epoch === undefined ? {} : { epoch: who.epoch }),
         ...(reservation === null ? {} : { reservation }),
-        ...(audit === null ? {} : { audit: audit.ref }),
+        ...(audit === null ? {} : { audit: audit.entry.ref }),
+        ...(signed === null ? {} : { signed }),
         ...(forMs === null ? {} : { cacheable: { revision: decision.policyDigest, forMs } }),
       };
     },
@@ -120,7 +117,7 @@ export function createHandlers(parts: {
 
     grant: createGrant({ ...parts, ...parts.keyRing }),
 
-    keys: () => ({ keys: [...parts.keyRing.keys] }),
+    keys: () => listKeys(parts.keyRing),
 
     explain: createExplain({ ...parts, facts }),
 
@@ -148,6 +145,11 @@ export function createHandlers(parts: {
       );
     },
   };
+}
+
+function listKeys({ keys, publicKeys }: Pick<KeyRing, "keys" | "publicKeys">) {
+  const named = publicKeys.map((jwk) => ({ kid: auditKeyId(jwk), x: jwk.x }));
+  return { keys: [...keys], publicKeys: named };
 }
 
 function listRules(bundle: CompiledBundle, query: z.output<typeof listPolicyRules.request>) {

@@ -115,9 +115,14 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
   const principal = { user: "cli", agent: "demo", runId: "run-1" };
   const cacheable = { revision: policyDigest, forMs: 500 };
   // Which record of the audit it is, is told with each.
-  const { audit: allowedIn, ...allowed } = await broker.checkPolicy({ ...asked, tool: READ });
+  const {
+    audit: allowedIn,
+    signed,
+    ...allowed
+  } = await broker.checkPolicy({ ...asked, tool: READ });
   const { audit: deniedIn, ...denied } = await broker.checkPolicy({ ...asked, tool: WRITE });
   assert.notEqual(allowedIn, deniedIn);
+  assert.equal(signed?.keptForMs, cacheable.forMs);
   assert.deepEqual(allowed, {
     cacheable,
     decision: {
@@ -318,13 +323,14 @@ test("a text is checked, tested and linted without coming into force", async () 
 
 test("a policy file that breaks while the service runs is refused, reported and not applied", async () => {
   const asked = { onBehalfOf: "cli", tool: ECHO, args: {} };
-  const { audit: recordedFirst, ...before } = await broker.checkPolicy(asked);
+  const { audit: recordedFirst, signed: _, ...before } = await broker.checkPolicy(asked);
   await replacePolicy(RULES.replace("effect: allow", "efect: allow"));
   const warning = await policy.logged(withMessage("policy file refused, the old one stays"));
   assert.match(String(warning["errors"]), /rules\.yaml:4:23: unknown key "efect"/);
-  const { audit: recordedThen, ...later } = await broker.checkPolicy(asked);
+  const { audit: recordedThen, signed, ...later } = await broker.checkPolicy(asked);
   assert.notEqual(recordedThen, recordedFirst);
   assert.deepEqual(later, before);
+  assert.ok(signed !== undefined, "each decision is signed");
   assert.match(await metrics(), /^yard_policy_file_refused\{service="policy"\} 1$/m);
 
   await replacePolicy(RULES.replace("people-echo, effect: allow", "people-echo, effect: deny"));

@@ -48,6 +48,7 @@ await runService({
       onRefused: audit.decisions.refused,
       now,
     });
+    audit.signWith(keyRing.signText);
     const policyFile = await PolicyFile.open({
       path,
       pinned: shared.pinned,
@@ -99,6 +100,7 @@ await runService({
       settings: approversOf(config, () => policyFile.current),
       audited: audit.approvals,
       recordable: audit.decisions.admit,
+      signer: audit.signer,
       waitMs: config.YARD_APPROVAL_WAIT_MS,
       promptsPerRun: config.YARD_APPROVAL_PROMPTS,
       pendingPerUser: config.YARD_APPROVALS_PENDING,
@@ -106,7 +108,7 @@ await runService({
     });
     kit.onStop("approvals", () => approvals.stop());
     serveHandlers(service, handlers);
-    serveAuditQueries(service, { bus, admins, now });
+    serveAuditQueries(service, { bus, admins, keyRing, now });
     await startUsers(kit, { service, keyRing, now });
     // Without it they end by themselves: nothing passes that is stopped, whoever approved it.
     const endStopped = (stop: Stop): Promise<void> =>

@@ -2,11 +2,21 @@ import { startAudit, type Audit, type AuditOptions } from "@switchyard/service/a
 import type { ApprovalReporter } from "./approvals/approval-reporter.ts";
 import { auditApprovals } from "./approvals/approval-audit.ts";
 import { createDecisionAudit, type DecisionAudit } from "./audit/decision-audit.ts";
+import {
+  createDecisionSigner,
+  type DecisionSigner,
+  type SignText,
+} from "./audit/decision-signer.ts";
+import { startSeals } from "./audit/seal-chains.ts";
 
 export interface PolicyAudit {
   readonly decisions: DecisionAudit;
+  /** Null when nothing is recorded. */
+  readonly signer: DecisionSigner | null;
   /** Wraps the reporter in one that records. */
   readonly approvals: (reporter: ApprovalReporter) => ApprovalReporter;
+  /** From then on decisions and the ends of chains are signed. */
+  readonly signWith: (signText: SignText) => void;
 }
 
 interface Kit extends Omit<AuditOptions, "service" | "version"> {
@@ -14,17 +24,39 @@ interface Kit extends Omit<AuditOptions, "service" | "version"> {
   readonly onStop: (name: string, stop: () => Promise<void>) => void;
 }
 
+const NO_KEY: SignText = () => null;
+
 /** Begins the chain of this policy process. It ends after everything that was started later. */
 export async function startPolicyAudit(kit: Kit, version: string): Promise<PolicyAudit> {
+  const { redis, log } = kit;
   const audit: Audit | null = await startAudit({ ...kit, service: "policy", version });
-  const decisions = createDecisionAudit(audit, { withValues: kit.config.YARD_AUDIT_VALUES });
-  if (audit !== null)
-    kit.onStop("audit", () => {
-      decisions.stop();
-      return audit.stop();
-    });
+  // Keys are opened later: what they refuse is recorded.
+  let sign: SignText = NO_KEY;
+  const signer = createDecisionSigner((text) => sign(text));
+  const decisions = createDecisionAudit(audit, {
+    withValues: kit.config.YARD_AUDIT_VALUES,
+    signer,
+  });
+  if (audit === null)
+    return { decisions, signer: null, approvals: (reporter) => reporter, signWith: () => {} };
+  kit.onStop("audit", () => {
+    decisions.stop();
+    return audit.stop();
+  });
   return {
     decisions,
-    approvals: (reporter) => (audit === null ? reporter : auditApprovals(reporter, audit.writer)),
+    signer,
+    approvals: (reporter) => auditApprovals(reporter, audit.writer),
+    signWith(signText) {
+      sign = signText;
+      const seals = startSeals({
+        redis,
+        writer: audit.writer,
+        signText,
+        now: Date.now,
+        onTrouble: (err) => log.error({ err }, "audit chains not sealed"),
+      });
+      kit.onStop("audit seals", () => seals.stop());
+    },
   };
 }

@@ -94,22 +94,22 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
     by: "policy",
     owner: "counts by user; only the service itself adds to them",
   },
-  "yard:audit:{broker}:heads": { by: "broker", owner: INSTALLATION },
+  "yard:audit:{broker}:heads": { by: "broker", readBy: "policy", owner: INSTALLATION },
   "yard:audit:{broker}:users": {
     by: "broker",
     owner: "counts by user; only the service itself adds to them",
   },
-  "yard:audit:{runner}:heads": { by: "runner", owner: INSTALLATION },
+  "yard:audit:{runner}:heads": { by: "runner", readBy: "policy", owner: INSTALLATION },
   "yard:audit:{runner}:users": {
     by: "runner",
     owner: "counts by user; only the service itself adds to them",
   },
-  "yard:audit:{toolbox}:heads": { by: "toolbox", owner: INSTALLATION },
+  "yard:audit:{toolbox}:heads": { by: "toolbox", readBy: "policy", owner: INSTALLATION },
   "yard:audit:{toolbox}:users": {
     by: "toolbox",
     owner: "counts by user; only the service itself adds to them",
   },
-  "yard:audit:{gateway}:heads": { by: "gateway", owner: INSTALLATION },
+  "yard:audit:{gateway}:heads": { by: "gateway", readBy: "policy", owner: INSTALLATION },
   "yard:audit:{gateway}:users": {
     by: "gateway",
     owner: "counts by user; only the service itself adds to them",

@@ -9,6 +9,7 @@ import { AUDITOR_USER } from "@switchyard/contracts/user-names";
 import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
+import { count } from "../quantities.ts";
 
 /** A part of the audit in time. */
 export interface TimeRange {
@@ -52,10 +53,10 @@ const SPAN_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** A time like `2026-11-22T10:00:00Z`, or how long ago: `30m`, `12h`, `7d`. */
 export function timeOf(option: string, text: string | undefined, now = Date.now()): Date | null {
   if (text === undefined) return null;
-  const [, count, unit] = SPAN.exec(text) ?? [];
+  const [, amount, unit] = SPAN.exec(text) ?? [];
   // The pattern has only these units.
-  if (count !== undefined)
-    return new Date(now - Number(count) * SPAN_MS[unit as keyof typeof SPAN_MS]);
+  if (amount !== undefined)
+    return new Date(now - Number(amount) * SPAN_MS[unit as keyof typeof SPAN_MS]);
   const at = /^\d{4}-/.test(text) ? new Date(text) : null;
   if (at !== null && !Number.isNaN(at.getTime())) return at;
   throw new CliError("usage", `${option} ${JSON.stringify(text)} is not a valid time`, {
@@ -98,6 +99,8 @@ export function recordText(fact: AuditFact): string {
       const end = outcome === undefined ? "" : ` → ${outcome}`;
       return `${fact.change.replace("_", " ")}: ${who} from ${fact.address}, ${fact.operation}${about}${end}`;
     }
+    case "seal":
+      return `seal over ${count(fact.heads.length, "chain")} by key ${fact.kid}`;
     case "chain":
       return `chain ${fact.change} by ${fact.instance}`;
     default:

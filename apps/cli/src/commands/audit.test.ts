@@ -40,7 +40,7 @@ async function verified(...lines: unknown[]) {
 }
 
 test("a line that is not a record is told with its number and what is wrong with it", async () => {
-  assert.match(await verified(record), /^0 intact: 1 record in 1 chain\n/);
+  assert.match(await verified(record), /^8 intact: 1 record in 1 chain\n/);
   const without = (name: string) =>
     Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
   for (const name of ["v", "writer", "seq", "at", "prev", "hash"])
@@ -59,7 +59,7 @@ test("a file without records is not intact, and one that begins later says so", 
   const { hash: _, ...first } = record;
   const later = { ...first, seq: 7, prev: record.hash };
   const told = await verified({ ...later, hash: auditHash({ ...later, others: [] }) });
-  assert.match(told, /^0 intact: 1 record/);
+  assert.match(told, /^8 intact: 1 record/);
   assert.match(told, /policy-1f2e3d4c5b6a7988: begins with record 7 of 2026-01-01T00:00:00.000Z/);
 });
 

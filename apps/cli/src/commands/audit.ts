@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
@@ -6,26 +7,37 @@ import type { ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { AuditFact } from "@switchyard/contracts/audit";
 import { AuditWriterId } from "@switchyard/contracts/audit-ref";
 import { Digest, Timestamp } from "@switchyard/contracts/ids";
-import type { AuditBreak } from "@switchyard/service/audit/check-chains";
-import { createAuditVerifier, type AuditReport } from "@switchyard/service/audit/verify-audit";
+import { AuditExportPart } from "@switchyard/contracts/audit-queries";
+import { ServiceError } from "@switchyard/contracts/errors";
+import {
+  createSignatureCheck,
+  parsePublicKeys,
+  type PublicJwk,
+} from "@switchyard/service/audit/audit-keys";
+import type { ExportPart } from "@switchyard/service/audit/check-export";
+import {
+  createAuditVerifier,
+  type AuditReport,
+  type VerifierKeys,
+} from "@switchyard/service/audit/verify-audit";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";
-import { count } from "../quantities.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped } from "../until-stopped.ts";
 import {
   recordsIn,
   recordText,
   storedMessages,
-  storedRecords,
+  timeOf,
   withAudit,
   type TimeRange,
 } from "./audit-read.ts";
+import { keysOfPolicy } from "./audit-export.ts";
+import { isGood, printReport } from "./audit-report.ts";
 
 const LOOK_AGAIN_MS = 500;
-const SHOWN = 20;
 
 /** `yard audit tail`: the last records, then each one as it comes. */
 export function tail(
@@ -64,38 +76,48 @@ function printRecords(terminal: Terminal, message: StoredAudit, { json }: { json
   }
 }
 
-/** `yard audit verify`: whether nothing was changed or taken out, and every call was allowed. */
+/**
+ * `yard audit verify`: whether nothing was changed or taken out, and every call was allowed. Signatures are checked with the
+ * keys of `--key`, else, of the stream, with those that the policy service names.
+ */
 export async function verify(
   terminal: Terminal,
-  options: { since?: string; file?: string; json?: true },
+  options: { since?: string; file?: string; key?: string; sealedSince?: string; json?: true },
 ): Promise<ExitCode> {
-  const { since, file } = options;
+  const { since, file, key } = options;
+  const given = key === undefined ? null : await readKeyFile(key);
+  const sealedSince = timeOf("--sealed-since", options.sealedSince);
   const report =
     file === undefined
-      ? await verifyStream(since === undefined ? {} : { since })
-      : await verifyFile(file);
+      ? await verifyStream(since === undefined ? {} : { since }, { given, sealedSince })
+      : await verifyFile(file, given === null ? null : keysOf(given, sealedSince));
   if (options.json) writeJson(terminal, report);
-  else tell(terminal, report);
-  return isGood(report) ? EXIT.ok : EXIT.failed;
+  else printReport(terminal, report);
+  if (!isGood(report)) return EXIT.failed;
+  return report.sealed === null ? EXIT.unsigned : EXIT.ok;
 }
 
-/** `yard audit export`: one record a line, each with what it takes to check it. */
-export function exportRecords(terminal: Terminal, range: TimeRange): Promise<ExitCode> {
-  return untilStopped(async (stop) => {
-    await withAudit(async (bus) => {
-      for await (const record of storedRecords(bus, range)) {
-        if (stop.signal.aborted) return;
-        writeJsonLine(terminal, record);
-      }
-    });
-    return exitOfStop(stop.reason);
+function keysOf(jwks: readonly PublicJwk[], sealedSince: Date | null): VerifierKeys {
+  return { signatures: createSignatureCheck(jwks), sealedSince };
+}
+
+async function readKeyFile(file: string): Promise<readonly PublicJwk[]> {
+  const keys = parsePublicKeys(await readFile(file, "utf8"));
+  if (keys !== null) return keys;
+  throw new CliError("usage", `${file} holds no public Ed25519 key in JWK form`, {
+    hint: "give what yard audit keys has printed, or keys/run-token.pub.jwk",
   });
 }
 
-async function verifyStream(range: TimeRange): Promise<AuditReport> {
+async function verifyStream(
+  range: TimeRange,
+  { given, sealedSince }: { given: readonly PublicJwk[] | null; sealedSince: Date | null },
+): Promise<AuditReport> {
   return withAudit(async (bus) => {
+    const jwks = given ?? (await keysOfPolicy(bus).catch(noKeys));
+    const keys = jwks === null ? null : keysOf(jwks, sealedSince);
     const extent = range.since === undefined ? await auditBounds(bus) : null;
-    const verifier = createAuditVerifier(extent, Date.now());
+    const verifier = createAuditVerifier(extent, Date.now(), keys);
     for await (const message of storedMessages(bus, range)) {
       // What came after the look at the stream is for the next time.
       if (extent === null || message.sequence <= extent.last) verifier.message(message);
@@ -104,13 +126,21 @@ async function verifyStream(range: TimeRange): Promise<AuditReport> {
   });
 }
 
-async function verifyFile(file: string): Promise<AuditReport> {
-  const verifier = createAuditVerifier(null, Date.now());
+/** Without the policy service the hashes can be checked all the same. */
+function noKeys(error: unknown): null {
+  if (error instanceof ServiceError) return null;
+  throw error;
+}
+
+async function verifyFile(file: string, keys: VerifierKeys | null): Promise<AuditReport> {
+  const verifier = createAuditVerifier(null, Date.now(), keys);
   let number = 0;
   for await (const line of linesOf(file)) {
     number += 1;
     if (line === "") continue;
-    verifier.record(recordOf(line, `${file}:${number}`));
+    const read = lineOf(line, `${file}:${number}`);
+    if (read.kind === "export") verifier.part(read);
+    else verifier.record(read);
   }
   const report = verifier.finish();
   // Nothing would be wrong with a file that everything was taken out of.
@@ -142,9 +172,11 @@ const ChainFields = z.looseObject({
   hash: Digest,
 });
 
-/** Whether its hash is right is the verifier's business; here only that it is a record. */
-function recordOf(line: string, where: string): ChainedRecord {
+/** Whether its hash is right is the verifier's business; here only that it is a record or a line about the export. */
+function lineOf(line: string, where: string): ChainedRecord | ExportPart {
   const value = parsedJson(line, where);
+  const exported = AuditExportPart.safeParse(value);
+  if (exported.success) return exported.data;
   for (const part of [ChainFields, AuditFact]) {
     const { error } = part.safeParse(value);
     const [issue] = error?.issues ?? [];
@@ -167,43 +199,4 @@ function noRecord(where: string, problem: string): CliError {
   return new CliError("usage", `${where} is not an audit record: ${problem}`, {
     hint: "give a file that yard audit export has written",
   });
-}
-
-function isGood({ breaks, calls }: AuditReport): boolean {
-  return breaks.length === 0 && calls.findings.every(({ kind }) => kind !== "violation");
-}
-
-function tell(terminal: Terminal, report: AuditReport): void {
-  const { records, chains, breaks, calls, repeated, strays } = report;
-  const [first] = breaks;
-  if (first === undefined)
-    terminal.out(`intact: ${count(records, "record")} in ${count(chains.length, "chain")}`);
-  else terminal.out(printableLine(`broken: ${breakText(first)}`));
-  for (const other of breaks.slice(1, SHOWN)) terminal.note(printableLine(breakText(other)));
-  if (breaks.length > SHOWN) terminal.note(`… and ${breaks.length - SHOWN} more`);
-  for (const { writer, from, firstAt } of chains)
-    if (from > 1)
-      terminal.note(
-        `${writer}: begins with record ${from} of ${firstAt} (what stands before it was not read)`,
-      );
-  for (const { writer, to, hasEnded, lastAt } of chains)
-    if (!hasEnded)
-      terminal.note(`${writer}: no end after record ${to} of ${lastAt} (it runs, or was killed)`);
-  if (repeated > 0)
-    terminal.note(`${count(repeated, "record")} stored twice by its writer, which got no answer`);
-  if (strays.first !== null)
-    terminal.note(
-      `${count(strays.count, "message")} of the stream, the first at ${strays.first}, ${strays.count === 1 ? "is not a record" : "are not records"}: answers that a client had sent there; nothing is missing for them`,
-    );
-  terminal.out(
-    `${count(calls.executions, "call")}, ${calls.proven} with the decision that allowed it`,
-  );
-  for (const { kind, ref, tool, message } of calls.findings.slice(0, SHOWN))
-    terminal.note(printableLine(`${kind}: ${ref} ${tool} ${message}`));
-  if (calls.findings.length > SHOWN) terminal.note(`… and ${calls.findings.length - SHOWN} more`);
-}
-
-function breakText({ kind, sequence, writer, message }: AuditBreak): string {
-  const where = sequence === null ? "" : ` at message ${sequence}`;
-  return `${kind}${where}${writer === null ? "" : ` in ${writer}`}: ${message}`;
 }

@@ -1,5 +1,7 @@
 import { join, resolve } from "node:path";
+import { PublicJwk } from "@switchyard/service/audit/audit-keys";
 import { createRunTokenKey, runTokenKeyId } from "@switchyard/service/run-token";
+import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { readSecret, writeSecret } from "../secret-files.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -14,7 +16,7 @@ export async function rotate(
 ): Promise<void> {
   const directory = resolve(options.dir);
   const file = join(directory, "run-token.jwk");
-  const [current] = await readKeys(file);
+  const { current, retired } = await readKeys(file);
   if (current === undefined)
     throw new CliError("file_missing", `${file} holds no run-token key`, {
       hint: "where no such file is, yard keys init makes one",
@@ -22,7 +24,7 @@ export async function rotate(
   const accepted = await idOf(current, file);
   const { privateJwk, publicJwk } = await createRunTokenKey();
   const keys = [JSON.parse(privateJwk) as unknown, current]; // as it was made
-  await writeSecret(file, JSON.stringify({ keys }));
+  await writeSecret(file, JSON.stringify({ keys, ...(retired.length > 0 && { retired }) }));
   await writeSecret(join(directory, "run-token.pub.jwk"), publicJwk);
   const signing = await runTokenKeyId(privateJwk);
   if (options.json) return writeJson(terminal, { file, signing, accepted });
@@ -44,14 +46,17 @@ async function idOf(key: unknown, file: string): Promise<string> {
   }
 }
 
-/** The signing key comes first. None where there is no file, or none that holds JSON. */
-async function readKeys(file: string): Promise<unknown[]> {
-  const text = await readSecret(file);
-  if (text === null) return [];
-  const content = parsed(text);
-  if (content === null) return [];
-  const isSet = typeof content === "object" && content !== null && "keys" in content;
-  return isSet && Array.isArray(content.keys) ? content.keys : [content];
+/**
+ * The signing key, undefined where there is no file or none that holds JSON, and the public halves of those before it, whose
+ * signatures are in the audit.
+ */
+async function readKeys(file: string): Promise<{ current: unknown; retired: PublicJwk[] }> {
+  const content = parsed((await readSecret(file)) ?? "");
+  const set = z.looseObject({ keys: z.array(z.unknown()) }).safeParse(content);
+  const [current, ...older] = set.success ? set.data.keys : [content ?? undefined];
+  const before = [...older, ...z.array(z.unknown()).catch([]).parse(set.data?.["retired"])];
+  const retired = before.flatMap((key) => PublicJwk.safeParse(key).data ?? []);
+  return { current, retired };
 }
 
 function parsed(text: string): unknown {

@@ -4,6 +4,7 @@ import { JSON_TEXT, type Perform } from "./command-options.ts";
 const SINCE = "records stored from then on: a time, or how long ago like 30m, 12h, 7d";
 
 const load = () => import("../commands/audit.ts");
+const loadExport = () => import("../commands/audit-export.ts");
 
 /** `yard audit`: who decided, approved and did what. It needs the key of the user auditor. */
 export function addAuditCommands(program: Command, perform: Perform): void {
@@ -24,20 +25,33 @@ export function addAuditCommands(program: Command, perform: Perform): void {
     .description("check that nothing was changed or taken out, and that every call was allowed")
     .option("--since <time>", SINCE)
     .option("--file <path>", "check a file that yard audit export has written instead")
+    .option("--key <path>", "public keys to check signatures with, as yard audit keys prints them")
+    .option(
+      "--sealed-since <time>",
+      "records stored from then on need a seal; else from the first seal on",
+    )
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) => (await load()).verify(terminal, options)),
     );
   audit
     .command("export")
-    .description("all records as lines of JSON, each with its hash and the one before")
+    .description("all records as lines of JSON, with hashes and signatures to check them elsewhere")
     .option("--since <time>", SINCE)
     .option("--until <time>", "records stored until then")
+    .option("--unsigned", "without signatures, for when the policy service is away")
     .option("--json", "is its form anyway")
     .action((options) =>
       perform({ ...options, json: true }, async (terminal) =>
-        (await load()).exportRecords(terminal, options),
+        (await loadExport()).exportRecords(terminal, options),
       ),
+    );
+  audit
+    .command("keys")
+    .description("the public keys that sign the audit, a JWK set; keep a copy elsewhere")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await loadExport()).keys(terminal, options)),
     );
 }
 

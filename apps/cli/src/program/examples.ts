@@ -132,6 +132,7 @@ const EXAMPLES: readonly string[] = [
   `audit tail --once --since 30m`,
   `audit verify --since 7d`,
   `audit export --since 7d > audit.ndjson`,
+  `audit keys > audit-keys.json`,
   `agents list`,
   `agents show demo`,
   `agents use demo`,

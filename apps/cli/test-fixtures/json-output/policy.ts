@@ -1,5 +1,6 @@
 import * as approvals from "@switchyard/contracts/approvals";
 import { AuditFact } from "@switchyard/contracts/audit";
+import { AuditExportPart } from "@switchyard/contracts/audit-queries";
 import { AuditRef, AuditWriterId } from "@switchyard/contracts/audit-ref";
 import { CallerName, Digest, Timestamp } from "@switchyard/contracts/ids";
 import { Decision } from "@switchyard/contracts/policy";
@@ -9,6 +10,7 @@ import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { listTokenKeys } from "@switchyard/contracts/policy-grants";
 import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
+import { PublicJwk } from "@switchyard/service/audit/audit-keys";
 import { z } from "zod";
 import type { JsonOutputs } from "./output.ts";
 
@@ -58,7 +60,18 @@ const verified = strict({
   strays: strict({ count, first: int().nullable() }),
   breaks: array(
     strict({
-      kind: z.enum(["changed", "missing", "order", "cut", "foreign", "unreadable", "after-end"]),
+      kind: z.enum([
+        "changed",
+        "missing",
+        "order",
+        "cut",
+        "foreign",
+        "unreadable",
+        "after-end",
+        "signature",
+        "contradicted",
+        "unsigned",
+      ]),
       sequence: int().nullable(),
       writer: string().nullable(),
       seq: int().nullable(),
@@ -79,6 +92,15 @@ const verified = strict({
   calls: strict({
     executions: count,
     proven: count,
+    bySignature: count,
+    lost: array(
+      strict({
+        writer: AuditWriterId,
+        from: int().positive(),
+        to: int().positive(),
+        executed: count,
+      }),
+    ),
     openEnds: count,
     findings: array(
       strict({
@@ -89,6 +111,15 @@ const verified = strict({
       }),
     ),
   }),
+  sealed: strict({ seals: count, records: count, since: Timestamp.nullable() }).nullable(),
+  export: strict({
+    from: count,
+    to: count,
+    stream: strict({ first: count, last: count }),
+    since: Timestamp.nullable(),
+    until: Timestamp.nullable(),
+    signedAt: Timestamp,
+  }).nullable(),
 });
 
 export const POLICY_OUTPUTS: JsonOutputs = {
@@ -116,6 +147,9 @@ export const POLICY_OUTPUTS: JsonOutputs = {
   "grants list": { document: listGrants.reply },
   "grants revoke": { document: revokeGrant.reply },
   "audit tail": { line: record },
-  "audit export": { line: record },
+  "audit export": { line: union([record, AuditExportPart]) },
+  "audit keys": {
+    document: strict({ keys: array(PublicJwk.extend({ kid: string() })) }),
+  },
   "audit verify": { document: verified },
 };

@@ -16,12 +16,15 @@ const MAX_KEYS = 50;
 const MAX_KEY_CHARS = 64;
 const MAX_VALUE_CHARS = 16 * 1024;
 
-/** Throws a RangeError for arguments that are nested too deep for any digest; such a call is not made. */
-export function auditedArguments(args: Args): AuditedArguments {
+/**
+ * `argsDigest` where it is known already. Throws a RangeError for arguments that are nested too deep for any digest; such a
+ * call is not made.
+ */
+export function auditedArguments(args: Args, argsDigest?: string): AuditedArguments {
   const argKeys = Object.keys(args)
     .slice(0, MAX_KEYS)
     .map((key) => (SHORT_WORD.test(key) ? key : cutText(redactText(key), MAX_KEY_CHARS)));
-  return { argsDigest: canonicalDigest(args), argKeys };
+  return { argsDigest: argsDigest ?? canonicalDigest(args), argKeys };
 }
 
 /**

@@ -1,15 +1,13 @@
-import type { ChainRecord } from "@switchyard/contracts/audit";
+import type { ChainHead } from "@switchyard/contracts/audit";
 import { AuditWriterId } from "@switchyard/contracts/audit-ref";
 import { Digest } from "@switchyard/contracts/ids";
 import { z } from "zod";
 import type { Redis } from "../redis.ts";
 
-/** What is known outside the stream of how far a chain was: a chain that is shorter was cut. */
-export type ChainHead = NonNullable<z.infer<typeof ChainRecord>["others"]>[number];
-
 /**
  * The ends of a service's chains in Redis, written some time after the stream has the records. A new
- * chain begins with those of the others, so that a cut end shows. Best effort: nothing waits for it.
+ * chain begins with those of the others, so that a cut end shows, and the policy service signs all of
+ * them. Best effort: nothing waits for it.
  */
 export interface ChainHeads {
   /** Of the other chains. Those of processes that are long gone are told once more and then forgotten. */
@@ -33,7 +31,7 @@ export function createChainHeads(options: {
   readonly onTrouble: (error: unknown) => void;
 }): ChainHeads {
   const { redis, service, writer, now, onTrouble } = options;
-  const key = `yard:audit:{${service}}:heads`;
+  const key = keyOf(service);
   let unwritten: Omit<ChainHead, "writer"> | null = null;
   const write = async (): Promise<void> => {
     if (unwritten === null) return;
@@ -45,7 +43,7 @@ export function createChainHeads(options: {
   return {
     async others() {
       try {
-        const heads = parsed(await redis.hgetall(key));
+        const heads = await readHeads(redis, service);
         const gone = heads.filter(({ atMs }) => now() - atMs > GONE_AFTER_MS);
         if (gone.length > 0) await redis.hdel(key, ...gone.map((head) => head.writer));
         return heads
@@ -64,6 +62,18 @@ export function createChainHeads(options: {
       await write();
     },
   };
+}
+
+/** The ends of a service's chains, the one written last first. Rejects with a StoreError. */
+export async function readHeads(
+  redis: Redis,
+  service: string,
+): Promise<(ChainHead & { readonly atMs: number })[]> {
+  return parsed(await redis.hgetall(keyOf(service)));
+}
+
+function keyOf(service: string): string {
+  return `yard:audit:{${service}}:heads`;
 }
 
 /** The newest first; what cannot be read is left out. */

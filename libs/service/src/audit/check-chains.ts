@@ -2,7 +2,20 @@ import { auditHash, type ChainedRecord } from "@switchyard/contracts/audit-chain
 
 /** A place where the audit is not as it was written. */
 export interface AuditBreak {
-  readonly kind: "changed" | "missing" | "order" | "cut" | "foreign" | "unreadable" | "after-end";
+  readonly kind:
+    | "changed"
+    | "missing"
+    | "order"
+    | "cut"
+    | "foreign"
+    | "unreadable"
+    | "after-end"
+    /** A signature is not of the key that it names, or no such key is known. */
+    | "signature"
+    /** What a signature says of the records is not what they are. */
+    | "contradicted"
+    /** A signature that has to be there is missing. */
+    | "unsigned";
   /** Position in the stream; null when it is about the whole. */
   readonly sequence: number | null;
   readonly writer: string | null;
@@ -44,13 +57,18 @@ export interface ChainCheck {
   read(record: ChainedRecord, place: { sequence: number | null; reachesBack: boolean }): boolean;
   readonly breaks: readonly AuditBreak[];
   readonly repeated: number;
+  /** The hash of a record that was read; null when it was not read, or so long ago that it is no longer cached. */
+  hashOf(writer: string, seq: number): string | null;
+  /** A chain as far as it was read. */
+  chain(writer: string): ChainSummary | null;
   /** Chains as they are by now, and what others knew of them that is not there. */
   finish(options: { readonly isWhole: boolean }): readonly ChainSummary[];
 }
 
-const RECENT = 1_000;
+/** A seal is behind the records that it signs by a second or two, in which a busy process writes thousands. */
+const RECENT = 20_000;
 
-/** Of each chain it keeps its end and the hashes of the last 1,000 records, however long it is. */
+/** Caches of each chain its end and the hashes of its last 20,000 records, however long it is. */
 export function createChainCheck(): ChainCheck {
   const chains = new Map<string, Chain>();
   const breaks: AuditBreak[] = [];
@@ -67,6 +85,11 @@ export function createChainCheck(): ChainCheck {
     breaks,
     get repeated() {
       return repeated;
+    },
+    hashOf: (writer, seq) => chains.get(writer)?.recent.get(seq) ?? null,
+    chain(writer) {
+      const chain = chains.get(writer);
+      return chain === undefined ? null : summaryOf(chain);
     },
     read(record, { sequence, reachesBack }) {
       const chain = chains.get(record.writer);

@@ -1,12 +1,28 @@
 import { auditRef, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import type { AccessKind } from "@switchyard/contracts/policy";
+import {
+  admissionText,
+  batchText,
+  decisionText,
+  leafOf,
+  rootOf,
+} from "@switchyard/contracts/signed-texts";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
+import type { SignatureCheck, SignatureFinding } from "./audit-keys.ts";
+
+type ExecutionRecord = Extract<ChainedRecord, { kind: "execution" }>;
 
 /** Of a record only what is compared: there may be millions. */
 type Execution = Pick<
-  Extract<ChainedRecord, { kind: "execution" }>,
+  ExecutionRecord,
   "caller" | "argsDigest" | "effect" | "decision" | "approvalId" | "grantId"
 > & {
+  /** What the policy's signature of the decision is worth; null without one, or without keys to check it with. */
+  readonly signed: SignatureFinding | null;
+  /** The signed decision is about any arguments. */
+  readonly isKept: boolean;
+  /** The same of the signature of a person's approval, and which one it is. */
+  readonly admitted: { readonly finding: SignatureFinding; readonly id: string } | null;
   readonly ref: string;
   readonly principal: string;
   readonly tool: string;
@@ -35,9 +51,23 @@ export interface ExecutionFinding {
 export interface ExecutionSummary {
   readonly executions: number;
   readonly proven: number;
+  /** Those of them whose decision the policy's own chain does not have, and which the policy's signature proves. */
+  readonly bySignature: number;
+  /** Records of the policy that calls name and that were lost with a process that was killed. */
+  readonly lost: readonly LostRecords[];
   /** Executions whose end is not told: the provider was killed, or the call is still in work. */
   readonly openEnds: number;
   readonly findings: readonly ExecutionFinding[];
+}
+
+/** The rest of them are decisions that no call was made by: denials, refused tokens, steps of approvals. */
+export interface LostRecords {
+  readonly writer: string;
+  readonly from: number;
+  /** The last that a call names; of those behind it nothing is known. */
+  readonly to: number;
+  /** Records among them by which calls were made. */
+  readonly executed: number;
 }
 
 /**
@@ -49,9 +79,13 @@ export interface ExecutionCheck {
   finish(lastOf: (writer: string) => number | null): ExecutionSummary;
 }
 
-/** Decisions and executions may be read in any order: they are compared at the end, and kept until then. */
-export function createExecutionCheck(): ExecutionCheck {
+/**
+ * Decisions and executions may be read in any order: they are compared at the end, and kept until then. `signatures` is null
+ * where there are no keys of the policy service.
+ */
+export function createExecutionCheck(signatures: SignatureCheck | null): ExecutionCheck {
   const decisions = new Map<string, Decision>();
+  const kept = new Map<string, Decision>();
   const passes = new Map<string, number>();
   const executions: Execution[] = [];
   let openEnds = 0;
@@ -62,25 +96,38 @@ export function createExecutionCheck(): ExecutionCheck {
         const key = passKey(record);
         if (key !== null) passes.set(key, (passes.get(key) ?? 0) + 1);
       } else if (record.kind === "execution") {
-        executions.push(executionOf(record));
+        const execution = executionOf(record, signatures);
+        executions.push(execution);
+        const signed = signedDecision(execution);
+        if (signed?.isKept === true && record.decision !== null) kept.set(record.decision, signed);
         if (record.outcome === undefined) openEnds += 1;
       } else if (record.kind === "outcome") openEnds -= 1;
     },
     finish(lastOf) {
       const uses = new Map<string, number>();
+      const known = { decisions, kept, passes, uses, lastOf };
       const findings = executions.flatMap((execution): ExecutionFinding[] => {
-        const found = findingOf(execution, { decisions, passes, uses, lastOf });
+        const found = findingOf(execution, known);
         if (found === null) return [];
         return [{ ...found, ref: execution.ref, tool: toolName(execution.tool) }];
       });
-      const proven = executions.length - findings.length;
-      return { executions: executions.length, proven, openEnds: Math.max(0, openEnds), findings };
+      const bySignature = executions.filter((one) => isBySignature(one, known)).length;
+      return {
+        executions: executions.length,
+        proven: executions.length - findings.length,
+        bySignature,
+        lost: lostRecords(executions, lastOf),
+        openEnds: Math.max(0, openEnds),
+        findings,
+      };
     },
   };
 }
 
 interface Known {
   readonly decisions: ReadonlyMap<string, Decision>;
+  /** Decisions for many calls, from the first record of such a call, which has the policy's signature. */
+  readonly kept: ReadonlyMap<string, Decision>;
   /** How often people's approvals and grants were used, by what they are about. */
   readonly passes: ReadonlyMap<string, number>;
   /** How often each decision or approval was used by an execution until now. */
@@ -95,11 +142,14 @@ const RUNNER = "runner";
 type Finding = Pick<ExecutionFinding, "kind" | "message">;
 
 function findingOf(execution: Execution, known: Known): Finding | null {
-  const { decision: ref, effect } = execution;
+  const { decision: ref, effect, signed } = execution;
   if (effect === "deny") return violation("was made although it was denied");
+  if (signed === "bad") return violation("has a decision that the policy service did not sign");
+  if (signed === "unknown_key") return violation("has a decision that is signed by an unknown key");
   if (ref === null) return unproven("names no record of its decision");
-  const decision = known.decisions.get(ref);
-  if (decision === undefined) return undecided(ref, known);
+  const decision =
+    known.decisions.get(ref) ?? signedDecision(execution) ?? known.kept.get(ref) ?? null;
+  if (decision === null) return undecided(ref, known);
   if (!isSameCall(execution, decision))
     return violation(`is another call than the one that ${ref} is about`);
   if (decision.effect === "deny") return violation(`was made, and ${ref} denies it`);
@@ -107,10 +157,54 @@ function findingOf(execution: Execution, known: Known): Finding | null {
   if (!decision.isKept && use(known, ref) > 1)
     return violation(`uses ${ref} again, which was good for one call`);
   if (decision.effect === "allow") return null;
+  return approvalFinding(execution, known);
+}
+
+/** For a decision that asks: a person's approval or grant has to be used for the call. */
+function approvalFinding(execution: Execution, known: Known): Finding | null {
   const key = executionPassKey(execution);
   if (key === null) return violation("was made without an approval");
-  const isPassed = usesOf(execution, key, known) <= (known.passes.get(key) ?? 0);
-  return isPassed ? null : unproven("uses an approval of which there is no record");
+  const { admitted } = execution;
+  if (admitted?.finding === "bad" || admitted?.finding === "unknown_key")
+    return violation("has an approval that the policy service did not sign");
+  if (usesOf(execution, key, known) <= (known.passes.get(key) ?? 0)) return null;
+  if (admitted !== null && use(known, `admitted ${admitted.id}`) === 1) return null;
+  return unproven("uses an approval of which there is no record");
+}
+
+/** A decision whose record was lost, as the policy service has signed it for the provider. */
+function signedDecision(execution: Execution): Decision | null {
+  if (execution.signed !== "good") return null;
+  const { caller, principal, tool, argsDigest, effect, isKept } = execution;
+  return { caller, principal, tool, argsDigest, effect, isKept };
+}
+
+function isBySignature(
+  { decision: ref, signed }: Execution,
+  { decisions, kept }: Pick<Known, "decisions" | "kept">,
+): boolean {
+  return ref !== null && !decisions.has(ref) && (signed === "good" || kept.has(ref));
+}
+
+/** By the numbers of the policy's records that calls name and that its chains do not have. */
+function lostRecords(
+  executions: readonly Execution[],
+  lastOf: Known["lastOf"],
+): readonly LostRecords[] {
+  const named = new Map<string, Set<number>>();
+  for (const { decision } of executions) {
+    const [writer = "", text = ""] = decision?.split(":") ?? [];
+    const last = lastOf(writer);
+    const seq = Number(text);
+    if (last === null || seq <= last) continue;
+    named.set(writer, (named.get(writer) ?? new Set()).add(seq));
+  }
+  return [...named].map(([writer, seqs]) => ({
+    writer,
+    from: (lastOf(writer) ?? 0) + 1,
+    to: Math.max(...seqs),
+    executed: seqs.size,
+  }));
 }
 
 /** A start that is tried again by the runner that took the run over uses the approval for the same one run. */
@@ -149,7 +243,7 @@ function decisionOf(record: Extract<ChainedRecord, { kind: "decision" }>): Decis
   };
 }
 
-function executionOf(record: Extract<ChainedRecord, { kind: "execution" }>): Execution {
+function executionOf(record: ExecutionRecord, signatures: SignatureCheck | null): Execution {
   const { caller, tool, argsDigest, effect, decision, approvalId, grantId, callId } = record;
   const isStart = record.service === RUNNER && callId !== undefined;
   return {
@@ -163,7 +257,50 @@ function executionOf(record: Extract<ChainedRecord, { kind: "execution" }>): Exe
     ref: auditRef(record),
     principal: principalText(record),
     tool: toolText(tool, record.access ?? "tool"),
+    signed: decisionFinding(record, signatures),
+    isKept: record.signed?.keptForMs !== undefined,
+    admitted: admissionFinding(record, signatures),
   };
+}
+
+/** Whether the policy service has signed the decision that the record is made of. */
+function decisionFinding(
+  record: ExecutionRecord,
+  signatures: SignatureCheck | null,
+): SignatureFinding | null {
+  const { signed, decision, service, caller, principal, tool, pin, argsDigest } = record;
+  if (signed === undefined || decision === null || signatures === null) return null;
+  const { at, keptForMs = null, path } = signed;
+  const { effect, rule, policyDigest, access = "tool" } = record;
+  const text = decisionText({
+    record: decision,
+    at,
+    provider: service,
+    caller,
+    principal,
+    access,
+    tool,
+    pin: pin ?? null,
+    argsDigest: keptForMs === null ? argsDigest : null,
+    effect,
+    rule,
+    policyDigest,
+    keptForMs,
+  });
+  return signatures.check(batchText(rootOf(leafOf(text), path)), signed);
+}
+
+function admissionFinding(
+  record: ExecutionRecord,
+  signatures: SignatureCheck | null,
+): Execution["admitted"] {
+  const { admitted, service, caller, argsDigest, policyDigest } = record;
+  if (admitted === undefined || signatures === null) return null;
+  const { at, path } = admitted;
+  const { approvalId = null, grantId = null } = record;
+  const ids = { approvalId, grantId, argsDigest, policyDigest };
+  const leaf = leafOf(admissionText({ at, provider: service, caller, ...ids }));
+  return { finding: signatures.check(batchText(rootOf(leaf, path)), admitted), id: leaf };
 }
 
 function principalText({ principal }: Extract<ChainedRecord, { kind: "decision" | "execution" }>) {

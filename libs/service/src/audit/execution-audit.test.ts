@@ -74,3 +74,18 @@ test("a start that failed in the middle is told as one of which nobody knows", a
   const end = records.at(-1);
   assert.equal(end?.kind === "outcome" && end.outcome, "unknown");
 });
+
+test("of the calls by one kept decision the first record has its signature, of others each", async () => {
+  const { writer, records, executions } = lab(async () => undefined);
+  const signed = { at: 1, kid: "k".repeat(43), signature: "s".repeat(86) };
+  const kept = { ...START, signed: { ...signed, keptForMs: 500 } };
+  const other = { ...kept, decisionRef: `policy-${"0".repeat(16)}:8` };
+  for (const call of [kept, kept, other, { ...START, signed }, { ...START, signed }])
+    await executions.begin(call);
+  await writer.close(30_000);
+  const made = records.flatMap((record) => (record.kind === "execution" ? [record] : []));
+  assert.deepEqual(
+    made.map((record) => record.signed !== undefined),
+    [true, false, true, true, true],
+  );
+});

@@ -1,4 +1,5 @@
 import type { AuditFact } from "@switchyard/contracts/audit";
+import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
@@ -22,8 +23,14 @@ export interface ExecutedCall {
   readonly decision: Decision;
   /** The policy's record of the decision. */
   readonly decisionRef: string | undefined;
+  /** The policy's signature of the decision: with it the provider's chain proves the call by itself. */
+  readonly signed?: DecisionSignature | undefined;
   /** By what a person let it pass, where the policy asked. */
-  readonly passed: { readonly approvalId: string | null; readonly grantId: string | null } | null;
+  readonly passed: {
+    readonly approvalId: string | null;
+    readonly grantId: string | null;
+    readonly signed?: DecisionSignature | undefined;
+  } | null;
   readonly correlationId: string;
 }
 
@@ -73,11 +80,12 @@ export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
       duringStart: (_call, work) => work(),
     };
   const stored = { ...audit, isStrict: true };
+  const once = keptSignaturesOnce();
   return {
-    begin: (call) => beginRecord(audit, call, () => executionLater(call)),
-    beginRequest: (request) => beginRecord(audit, request, () => requestLater(request)),
+    begin: (call) => beginRecord(audit, call, () => executionLater(once(call))),
+    beginRequest: (request) => beginRecord(audit, request, () => requestLater(once(request))),
     async duringStart(call, work) {
-      const record = await beginRecord(stored, call, () => executionLater(call));
+      const record = await beginRecord(stored, call, () => executionLater(once(call)));
       try {
         const result = await work();
         record.ended("started");
@@ -87,6 +95,27 @@ export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
         throw error;
       }
     },
+  };
+}
+
+/** Kept decisions whose signature the chain of this process has. */
+const RECENT = 1_000;
+
+/**
+ * A decision that is kept lets many calls pass. The first record of them has its signature, the others name the decision: the
+ * chain has no record without those before it.
+ */
+function keptSignaturesOnce(): <T extends Pick<ExecutedCall, "decisionRef" | "signed">>(
+  call: T,
+) => T {
+  const recorded = new Set<string>();
+  return (call) => {
+    const { decisionRef, signed } = call;
+    if (signed?.keptForMs === undefined || decisionRef === undefined) return call;
+    if (recorded.has(decisionRef)) return { ...call, signed: undefined };
+    if (recorded.size >= RECENT) recorded.clear();
+    recorded.add(decisionRef);
+    return call;
   };
 }
 
@@ -126,6 +155,7 @@ function executionLater(call: ExecutedCall): () => Execution {
     ...(callId === undefined ? {} : { callId }),
     ...(typeof passed?.approvalId === "string" ? { approvalId: passed.approvalId } : {}),
     ...(typeof passed?.grantId === "string" ? { grantId: passed.grantId } : {}),
+    ...(passed?.signed === undefined ? {} : { admitted: passed.signed }),
   });
 }
 
@@ -139,7 +169,7 @@ function commonOf(
   made: Omit<ExecutedCall, "pin" | "callId" | "passed" | "args">,
   argsDigest: string,
 ): Execution {
-  const { caller, principal, ref, decision, decisionRef, correlationId } = made;
+  const { caller, principal, ref, decision, decisionRef, signed, correlationId } = made;
   const { effect, rule, policyDigest } = decision;
   return {
     kind: "execution",
@@ -151,6 +181,7 @@ function commonOf(
     rule,
     policyDigest,
     decision: decisionRef ?? null,
+    ...(signed === undefined ? {} : { signed }),
     correlationId: auditedId(correlationId),
   };
 }

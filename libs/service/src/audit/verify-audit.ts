@@ -2,7 +2,10 @@ import { auditEvents } from "@switchyard/contracts/audit";
 import { recordsOf, type AuditBlock, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { tokensOf } from "@switchyard/contracts/define";
 import { createChainCheck, type AuditBreak, type ChainSummary } from "./check-chains.ts";
+import type { SignatureCheck } from "./audit-keys.ts";
 import { createExecutionCheck, type ExecutionSummary } from "./check-executions.ts";
+import { createExportCheck, type ExportPart, type ExportSummary } from "./check-export.ts";
+import { createSealCheck, type SealSummary } from "./check-seals.ts";
 
 /** A message of the audit's stream, or what stands in its place. */
 export interface AuditMessage {
@@ -33,6 +36,10 @@ export interface AuditReport {
   readonly breaks: readonly AuditBreak[];
   readonly chains: readonly ChainSummary[];
   readonly calls: ExecutionSummary;
+  /** What seals of the policy service cover; null when there were no keys to check them with. */
+  readonly sealed: SealSummary | null;
+  /** Of a file: what it says of itself; null when it does not. */
+  readonly export: ExportSummary | null;
 }
 
 /** Reads the audit in the order of the stream and tells what is wrong with it. */
@@ -40,16 +47,35 @@ export interface AuditVerifier {
   message(message: AuditMessage): void;
   /** A record by itself, of an export. */
   record(record: ChainedRecord): void;
+  /** The line of an export behind the records of one part. */
+  part(part: ExportPart): void;
   finish(): AuditReport;
 }
 
 /** What the stream forgets may be older by this than what it says. */
 const AGE_MARGIN_MS = 3_600_000;
 
-/** `extent` is null when only a part is read, such as an export: then nothing is said of what stands before it. */
-export function createAuditVerifier(extent: AuditExtent | null, now: number): AuditVerifier {
+/** With which keys signatures are checked, and from when on records need one; see `createSealCheck`. */
+export interface VerifierKeys {
+  readonly signatures: SignatureCheck;
+  readonly sealedSince?: Date | null;
+}
+
+/**
+ * `extent` is null when only a part is read, such as an export: then nothing is said of what stands before it. Without `keys`
+ * only hashes are checked, which anyone who can write the records can compute anew.
+ */
+export function createAuditVerifier(
+  extent: AuditExtent | null,
+  now: number,
+  keys: VerifierKeys | null = null,
+): AuditVerifier {
+  const signatures = keys?.signatures ?? null;
   const chains = createChainCheck();
-  const executions = createExecutionCheck();
+  const executions = createExecutionCheck(signatures);
+  const exported = createExportCheck(signatures);
+  const seals = keys === null ? null : createSealCheck(chains, { sealedSince: null, ...keys });
+  let isExport = false;
   const breaks: AuditBreak[] = [];
   const isWhole = extent !== null && extent.first <= 1;
   let messages = 0;
@@ -61,7 +87,9 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
   const take = (record: ChainedRecord, sequence: number | null): void => {
     records += 1;
     // What is stored twice happened once: a call, and the use of an approval.
-    if (chains.read(record, { sequence, reachesBack: !isWhole })) executions.read(record);
+    if (!chains.read(record, { sequence, reachesBack: !isWhole })) return;
+    executions.read(record);
+    seals?.read(record, sequence);
   };
   const broken = (kind: AuditBreak["kind"], sequence: number, message: string): void =>
     void breaks.push({ kind, sequence, writer: null, seq: null, message });
@@ -81,20 +109,34 @@ export function createAuditVerifier(extent: AuditExtent | null, now: number): Au
       if (typeof block === "string") return broken(block, sequence, REASONS[block]);
       for (const record of recordsOf(block)) take(record, sequence);
     },
-    record: (record) => take(record, null),
+    record(record) {
+      isExport = true;
+      take(record, null);
+      exported.record(record);
+    },
+    part(part) {
+      isExport = true;
+      exported.part(part);
+    },
     finish() {
       if (extent !== null && next !== null && next <= extent.last)
         broken("cut", extent.last, `messages ${next} to ${extent.last} of the stream are gone`);
       const summaries = chains.finish({ isWhole });
       const lasts = new Map(summaries.map(({ writer, to }) => [writer, to]));
+      const sealing = seals?.finish(summaries) ?? { breaks: [], summary: null };
+      const file = isExport ? exported.finish() : { breaks: [], summary: null };
       return {
         messages,
         records,
         repeated: chains.repeated,
         strays,
-        breaks: [...breaks, ...chains.breaks].toSorted(byPosition),
+        breaks: [...breaks, ...chains.breaks, ...sealing.breaks, ...file.breaks].toSorted(
+          byPosition,
+        ),
         chains: summaries,
         calls: executions.finish((writer) => lasts.get(writer) ?? null),
+        sealed: sealing.summary,
+        export: file.summary,
       };
     },
   };

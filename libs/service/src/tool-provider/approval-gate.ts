@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
+import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
@@ -48,6 +49,8 @@ export interface Consumed extends Passed {
 export interface Passed {
   readonly approvalId: string | null;
   readonly grantId: string | null;
+  /** The policy's signature that it does, for the provider's record of the call. */
+  readonly signed?: DecisionSignature | undefined;
 }
 
 const TIMEOUT_MS = 2_000;
@@ -72,7 +75,10 @@ export function createApprovalGate(
     const reply = await orNotSent(() =>
       policy.admitCall(requestOf(call, attempt), limitsOf(call.requester)),
     );
-    if (reply.outcome === "passed") return { approvalId: reply.approvalId, grantId: reply.grantId };
+    if (reply.outcome === "passed") {
+      const { approvalId, grantId, signed } = reply;
+      return { approvalId, grantId, signed };
+    }
     throw new NotSentError(refusalOf(call, reply));
   };
   const settle = async (

@@ -1,3 +1,4 @@
+import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
 import type { checkPolicy, Decision, Principal } from "@switchyard/contracts/policy";
 import type { z } from "zod";
 import { createKeptFilters, type KeptFilters } from "./kept-filters.ts";
@@ -12,6 +13,8 @@ export interface Decided {
   readonly epoch?: number | undefined;
   /** The policy's record of it in the audit. */
   readonly audit?: string | undefined;
+  /** The policy's signature of it, for the provider's own record of the call. */
+  readonly signed?: DecisionSignature | undefined;
 }
 
 /**
@@ -54,7 +57,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
       kept.delete(key);
       return null;
     },
-    keep(key, { decision, principal, epoch, audit, cacheable }, askedAt) {
+    keep(key, { decision, principal, epoch, audit, signed, cacheable }, askedAt) {
       // Another revision answers: nothing of an earlier one is worth keeping.
       const revision = cacheable?.revision ?? null;
       if (revision !== null && revision !== newest) {
@@ -69,6 +72,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
         principal,
         epoch,
         audit,
+        signed,
         revision: cacheable.revision,
         until: askedAt + cacheable.forMs,
       });

@@ -134,8 +134,9 @@ function verdictOf(
     reply.outcome === "refused" && reply.state === "consumed" && reply.approvalId === question;
   if (reply.outcome === "passed" || isOwnUse) {
     const { approvalId } = reply;
-    const grantId = reply.outcome === "passed" ? reply.grantId : null;
-    return { decision: asAllowed(decision), passed: { approvalId, grantId } };
+    const [grantId, signed] =
+      reply.outcome === "passed" ? [reply.grantId, reply.signed] : [null, undefined];
+    return { decision: asAllowed(decision), passed: { approvalId, grantId, signed } };
   }
   const { rule, policyDigest } = decision;
   const stopped = reply.outcome === "refused" && reply.stop !== undefined && { stop: reply.stop };

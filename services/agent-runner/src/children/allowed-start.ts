@@ -44,6 +44,7 @@ export function allowedStart(
     args,
     decision: checked.decision,
     decisionRef: checked.audit,
+    signed: checked.signed,
     passed,
     correlationId: runId,
   };

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { listAudit } from "@switchyard/contracts/audit-queries";
+import { exportAudit as exportContract } from "@switchyard/contracts/audit-queries";
 import type { Rpc } from "@switchyard/contracts/define";
 import { refusalOf } from "@switchyard/contracts/user-roles";
 import { Hono, type Context } from "hono";
@@ -70,7 +70,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     return c.json(await readSystem(bus, parts.hub.readers));
   });
   app.get("/api/v1/audit/export", async (c) => {
-    checkRole(c, listAudit, parts);
+    checkRole(c, exportContract, parts);
     const { since, until } = c.req.query();
     const filter = { ...(since && { since }), ...(until && { until }) };
     const token = async () => (await parts.desk.identify(c.get("credential"))).token;

@@ -1,13 +1,15 @@
+import { randomUUID } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
-import { listAudit } from "@switchyard/contracts/audit-queries";
+import { exportAudit as contract } from "@switchyard/contracts/audit-queries";
 import type { z } from "zod";
 
-type Filter = Pick<z.input<typeof listAudit.request>, "since" | "until">;
+type Filter = Pick<z.input<typeof contract.request>, "since" | "until">;
 
 /**
- * The records of a range, oldest first, one JSON document a line. The first part is read before there is an answer, so that a
- * refusal is one. An error later on cuts the answer, so that nobody takes a part for the whole.
+ * The records of a range, oldest first, one JSON document a line, and behind each part of them the line that the policy service
+ * has signed. The first part is read before there is an answer, so that a refusal is one. An error later on cuts the answer, so
+ * that no reader takes a part for the whole.
  */
 export async function exportAudit(
   bus: Bus,
@@ -15,25 +17,19 @@ export async function exportAudit(
   /** A user token is good for a minute, an export may take longer. */
   userToken: () => Promise<string>,
 ): Promise<ReadableStream<Uint8Array>> {
-  const read = async (cursor: string | null) =>
-    call(
-      bus,
-      listAudit,
-      { ...filter, order: "oldest", limit: 500, ...(cursor !== null && { cursor }) },
-      { userToken: await userToken() },
-    );
+  const id = randomUUID();
+  const read = async (place: Pick<z.input<typeof contract.request>, "part" | "from" | "upTo">) =>
+    call(bus, contract, { ...filter, export: id, ...place }, { userToken: await userToken() });
   const encoder = new TextEncoder();
-  let part: z.output<typeof listAudit.reply> | null = await read(null);
+  let reply: z.output<typeof contract.reply> | null = await read({ part: 1 });
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      while (part !== null) {
-        const { records, cursor } = part;
-        const lines = records.map((record) => `${JSON.stringify(record)}\n`).join("");
-        if (lines !== "") controller.enqueue(encoder.encode(lines));
-        part = cursor === null ? null : await read(cursor);
-        if (lines !== "") return;
-      }
-      controller.close();
+      if (reply === null) return controller.close();
+      const { records, part, next: from, upTo } = reply;
+      const isEmpty = from === null && part.part === 1 && records.length === 0;
+      const lines = isEmpty ? [] : [...records, part].map((line) => `${JSON.stringify(line)}\n`);
+      controller.enqueue(encoder.encode(lines.join("")));
+      reply = from === null ? null : await read({ part: part.part + 1, from, upTo });
     },
   });
 }

@@ -1,4 +1,4 @@
-import { listAudit } from "@switchyard/contracts/audit-queries";
+import { exportAudit } from "@switchyard/contracts/audit-queries";
 import { getRun } from "@switchyard/contracts/runs";
 import { refusalOf, UserRole } from "@switchyard/contracts/user-roles";
 import { z } from "zod";
@@ -24,7 +24,7 @@ export function meOf(user: User): Me {
     .filter(({ contract }) => refusalOf(contract, user) === null)
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
   const follows = refusalOf(getRun, user) === null ? ["GET /events"] : [];
-  const exports = refusalOf(listAudit, user) === null ? ["GET /audit/export"] : [];
+  const exports = refusalOf(exportAudit, user) === null ? ["GET /audit/export"] : [];
   const system =
     refusalOf({ name: "system", role: "viewer" }, user) === null ? ["GET /system"] : [];
   return {

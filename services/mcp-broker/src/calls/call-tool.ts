@@ -133,7 +133,7 @@ async function makeCall(
   const { call, request, ref, pin, decided } = made;
   const { args, callId, approvalId } = request;
   const { requester } = call;
-  const { decision, principal, audit: decisionRef } = decided;
+  const { decision, principal, audit: decisionRef, signed } = decided;
   let passed = null;
   if (decision.effect !== "allow") {
     // What could not be sent anyway is refused first: nobody is asked about it, and no approval is used up for it.
@@ -146,7 +146,7 @@ async function makeCall(
   try {
     const { onBehalfOf: caller, correlationId } = requester;
     const about = { caller, principal, ref, pin, callId, args, correlationId };
-    record = await deps.executions.begin({ ...about, decision, decisionRef, passed });
+    record = await deps.executions.begin({ ...about, decision, decisionRef, signed, passed });
     // The route is taken after the decision: it may start a process.
     const outcome = await sendTool(deps, await deps.pool.route(member, principal), made);
     record.ended(toldOutcome(outcome));

@@ -37,12 +37,13 @@ export async function performFeature<T>(
   const call = calls.begin({ requester, callId: undefined, server });
   let record = null;
   try {
-    const { decision, principal, audit: decisionRef } = await allow(gate, feature, call.requester);
+    const decided = await allow(gate, feature, call.requester);
+    const { decision, principal, audit: decisionRef, signed } = decided;
     const ref = mcpToolRef(server, name);
     call.begin(principal, ref);
     const { onBehalfOf: caller, correlationId } = requester;
     const about = { access, method, caller, principal, ref, args, correlationId };
-    record = await executions.beginRequest({ ...about, decision, decisionRef });
+    record = await executions.beginRequest({ ...about, decision, decisionRef, signed });
     const result = await work(call);
     record.ended("result");
     return { decision, result };

@@ -10,11 +10,13 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
+import type { DecisionSigner } from "../audit/decision-signer.ts";
 import { STOPS_UNKNOWN, stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
 import type { Identify } from "../tokens/identify.ts";
 import {
@@ -43,6 +45,7 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
   /** Throws the failure while what people decide could not be recorded. */
   readonly recordable: DecisionAudit["admit"];
+  readonly signer: DecisionSigner | null;
 }
 
 interface CallArguments {
@@ -92,7 +95,18 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
       );
     const admission = await orUnavailable(() => admitCall(deps, call));
     if (admission.outcome === "waiting") await deps.uncount({ ...call, args: request.args });
-    return admission;
+    if (admission.outcome !== "passed" || deps.signer === null) return admission;
+    const { approvalId, grantId } = admission;
+    const signed = await deps.signer.admission({
+      at: deps.now(),
+      provider: context.caller,
+      caller: request.onBehalfOf,
+      approvalId,
+      grantId,
+      argsDigest: canonicalDigest(request.args),
+      policyDigest,
+    });
+    return signed === null ? admission : { ...admission, signed };
   });
 
   service.handle(settleCall, async ({ approvalId, attempt, outcome, resultDigest }) => {

@@ -12,6 +12,7 @@ import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import type { StopList } from "../stops/stop-list.ts";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
+import type { DecisionSigner } from "../audit/decision-signer.ts";
 import type { Identify } from "../tokens/identify.ts";
 import { handleApprovals, type ApprovalHandlerDeps } from "./approval-handlers.ts";
 import { createApprovalIndex } from "./approval-index.ts";
@@ -43,6 +44,8 @@ export interface ApprovalsOptions {
   /** Wraps the reporter in one that records. */
   readonly audited: (reporter: ApprovalReporter) => ApprovalReporter;
   readonly recordable: DecisionAudit["admit"];
+  /** Null when nothing is recorded. */
+  readonly signer: DecisionSigner | null;
   readonly waitMs: number;
   /** How often a run may ask people in an hour. */
   readonly promptsPerRun: number;
@@ -73,6 +76,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     pendingPerUser: options.pendingPerUser,
     report: options.audited(createApprovalReporter({ bus, log, now })),
     recordable: options.recordable,
+    signer: options.signer,
     settings: options.settings,
     identify: options.identify,
     stops: options.stops,

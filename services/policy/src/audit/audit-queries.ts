@@ -3,12 +3,16 @@ import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-
 import type { Bus } from "@switchyard/bus/connect";
 import type { Service } from "@switchyard/bus/serve";
 import type { AuditedRecord } from "@switchyard/contracts/audit-queries";
-import { listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
+import { exportAudit, listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
 import { recordsOf } from "@switchyard/contracts/audit-chain";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
+import { AUDITOR_USER } from "@switchyard/contracts/user-names";
+import { createSignatureCheck } from "@switchyard/service/audit/audit-keys";
 import { createAuditVerifier, readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import type { z } from "zod";
 import { checkAdmin } from "../rights/check-admin.ts";
+import type { KeyRing } from "../tokens/key-ring.ts";
+import { exportPart } from "./export-part.ts";
 
 type Query = z.output<typeof listAudit.request>;
 type Shown = z.infer<typeof AuditedRecord>;
@@ -26,8 +30,14 @@ const PROBLEMS = 100;
 /** The audit for admins over HTTP. Over NATS the user `auditor` reads it by itself. */
 export function serveAuditQueries(
   service: Service,
-  { bus, admins, now }: { bus: Bus; admins: readonly string[]; now: () => number },
+  parts: {
+    readonly bus: Bus;
+    readonly admins: readonly string[];
+    readonly keyRing: Pick<KeyRing, "publicKeys" | "signText">;
+    readonly now: () => number;
+  },
 ): void {
+  const { bus, admins, keyRing, now } = parts;
   let isVerifying = false;
   service.handle(listAudit, (query, context) => {
     checkAdmin(admins, context);
@@ -38,10 +48,14 @@ export function serveAuditQueries(
     if (isVerifying) throw fail.audit_busy("another check is under way", { records: 0 });
     isVerifying = true;
     try {
-      return await orUnavailable(() => verify(bus, since, now));
+      return await orUnavailable(() => verify(parts, since));
     } finally {
       isVerifying = false;
     }
+  });
+  service.handle(exportAudit, async (request, context) => {
+    if (context.caller !== AUDITOR_USER) checkAdmin(admins, context);
+    return orUnavailable(() => exportPart({ bus, signText: keyRing.signText, now }, request));
   });
 }
 
@@ -149,10 +163,22 @@ function positionOf(cursor: string): Position {
 }
 
 /** Between two messages others have their turn: this process decides about calls, too. */
-async function verify(bus: Bus, since: string | undefined, now: () => number) {
+async function verify(
+  {
+    bus,
+    keyRing,
+    now,
+  }: {
+    readonly bus: Bus;
+    readonly keyRing: Pick<KeyRing, "publicKeys">;
+    readonly now: () => number;
+  },
+  since: string | undefined,
+) {
   const bounds = await auditBounds(bus);
   const extent = since === undefined ? bounds : null;
-  const verifier = createAuditVerifier(extent, now());
+  const signatures = createSignatureCheck(keyRing.publicKeys);
+  const verifier = createAuditVerifier(extent, now(), { signatures });
   const from = since === undefined ? { sequence: bounds.first } : { time: new Date(since) };
   const end = now() + VERIFY_MS;
   let looked = 0;
@@ -166,7 +192,7 @@ async function verify(bus: Bus, since: string | undefined, now: () => number) {
         { records: looked },
       );
   }
-  const { records, chains, breaks, calls } = verifier.finish();
+  const { records, chains, breaks, calls, sealed } = verifier.finish();
   const violations = calls.findings.filter(({ kind }) => kind === "violation");
   const problems = [
     ...breaks.map(({ kind, sequence, writer, message }) =>
@@ -182,15 +208,20 @@ async function verify(bus: Bus, since: string | undefined, now: () => number) {
     chains: chains.length,
     executions: calls.executions,
     proven: calls.proven,
+    ...(sealed === null ? {} : { sealed: sealed.records }),
     problems: problems.slice(0, PROBLEMS),
   };
 }
+
+/** Told as they are. */
+const OWN: ReadonlySet<string> = new Set(["audit_busy", "no_key"]);
 
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.code === "audit_busy") throw error;
+    const isOwn = error instanceof ServiceError && OWN.has(error.code);
+    if (!(error instanceof ServiceError) || isOwn) throw error;
     throw fail.audit_unavailable(`the audit cannot be read now: ${error.message}`, {
       cause: error.code,
     });

@@ -1,4 +1,6 @@
 import type { AuditFact } from "@switchyard/contracts/audit";
+import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { checkPolicy } from "@switchyard/contracts/policy";
 import {
@@ -9,10 +11,12 @@ import {
 } from "@switchyard/service/audit/audited-arguments";
 import { AuditUnavailableError, type AuditEntry } from "@switchyard/service/audit/audit-writer";
 import type { Audit } from "@switchyard/service/audit/start-audit";
+import type { SignedDecision } from "@switchyard/contracts/signed-texts";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import type { Judged } from "../calls/judge-call.ts";
 import type { ToolLayers } from "../layers/tool-layers.ts";
+import type { DecisionSigner } from "./decision-signer.ts";
 import { createRepeatedDenials } from "./repeated-denials.ts";
 import type { Identity, RefusedToken } from "../tokens/identify.ts";
 
@@ -27,18 +31,25 @@ export interface MadeDecision {
   readonly forMs: number | null;
 }
 
+/** A recorded decision. */
+export interface RecordedDecision {
+  readonly entry: AuditEntry;
+  /** Of a decision that is no denial; null also where no key may sign. */
+  readonly signed: Promise<DecisionSignature | null>;
+}
+
 type Refusal = (message: string, data: { cause: string }) => ServiceError;
 
 /** Records what the policy decides. Without an audit it does nothing, and every record is null. */
 export interface DecisionAudit {
   /** Throws the refusal while nothing can be recorded; with `user`, also when that has had what it may have recorded. */
   readonly admit: (refusal: Refusal, user?: string) => void;
-  decided(made: MadeDecision): AuditEntry | null;
+  decided(made: MadeDecision): RecordedDecision | null;
   readonly refused: (refused: RefusedToken) => void;
   /** Writes the number of what was not recorded one by one. */
   readonly stop: () => void;
   /** With the setting `strict`: resolves when the record is stored, or rejects with the refusal. */
-  stored(entry: AuditEntry | null, refusal: Refusal): Promise<void>;
+  stored(recorded: RecordedDecision | null, refusal: Refusal): Promise<void>;
 }
 
 /** Longer patterns of a token are not recorded; such a decision cannot be replayed. */
@@ -46,7 +57,7 @@ const MAX_LAYER_CHARS = 4_096;
 
 export function createDecisionAudit(
   audit: Audit | null,
-  options: { readonly withValues: boolean },
+  options: { readonly withValues: boolean; readonly signer: DecisionSigner },
 ): DecisionAudit {
   if (audit === null)
     return {
@@ -69,11 +80,18 @@ export function createDecisionAudit(
     },
     decided(made) {
       const { args } = made.request;
-      const known = readLater(args, auditedArguments);
+      const { decision } = made.judged;
+      const isSigned = decision.effect !== "deny";
+      // A decision that holds for any arguments is signed without them.
+      const digest = isSigned && made.forMs === null ? canonicalDigest(args) : undefined;
+      const known = readLater(args, (later) => auditedArguments(later, digest));
       const values = options.withValues ? auditedValues(args) : {};
       const fact = (): AuditFact => ({ ...factOf(made), ...known(), ...values });
-      const { decision } = made.judged;
-      if (decision.effect !== "deny") return writer.append(fact);
+      if (isSigned) {
+        const entry = writer.append(fact);
+        const about = signedDecision(made, { record: entry.ref, argsDigest: digest ?? null });
+        return { entry, signed: options.signer.decision(about) };
+      }
       const { user } = made.who.principal;
       const common = {
         provider: made.provider,
@@ -81,7 +99,8 @@ export function createDecisionAudit(
         tool: made.request.tool,
         rule: decision.rule,
       };
-      return denials.record({ what: "decision", ...common }, fact, () => known().argsDigest);
+      const entry = denials.record({ what: "decision", ...common }, fact, () => known().argsDigest);
+      return { entry, signed: NOT_SIGNED };
     },
     refused({ provider, caller, reason, about }) {
       const known = (): { tool?: ToolRef; argsDigest?: string } =>
@@ -92,15 +111,28 @@ export function createDecisionAudit(
       const common = { provider, user: caller, reason, ...(about && { tool: about.tool }) };
       denials.record({ what: "refusal", ...common }, fact, () => known().argsDigest);
     },
-    async stored(entry, refusal) {
-      if (entry === null || !isStrict) return;
+    async stored(recorded, refusal) {
+      if (recorded === null || !isStrict) return;
       try {
-        await writer.stored(entry);
+        await writer.stored(recorded.entry);
       } catch (error) {
         throw refused(error, refusal);
       }
     },
   };
+}
+
+const NOT_SIGNED = Promise.resolve(null);
+
+function signedDecision(
+  { request, provider, who, judged, forMs }: MadeDecision,
+  { record, argsDigest }: Pick<SignedDecision, "record" | "argsDigest">,
+): SignedDecision {
+  const { onBehalfOf: caller, kind: access, tool, pin = null } = request;
+  const { effect, rule, policyDigest } = judged.decision;
+  const { principal } = who;
+  const common = { record, provider, caller, principal, access, tool, pin, argsDigest };
+  return { ...common, at: Date.now(), effect, rule, policyDigest, keptForMs: forMs };
 }
 
 type DecisionFact = Extract<AuditFact, { kind: "decision" }>;

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import type { RunTokenClaims } from "@switchyard/contracts/run-token";
 import type { UserTokenClaims } from "@switchyard/contracts/user-tokens";
 import type { StopList } from "../stops/stop-list.ts";
+import { createTextSigner, PublicJwk, type TextSigner } from "@switchyard/service/audit/audit-keys";
 import type { Log } from "@switchyard/service/log";
 import {
   createRunTokenSigner,
@@ -26,11 +27,15 @@ export interface KeyRing {
   /** The same for user tokens; `at` is when the token had to be good, in milliseconds. */
   readonly verifyUser: (token: string, at?: number) => Promise<UserTokenClaims>;
   readonly signUser: (claims: UserTokenClaims) => Promise<string>;
+  /** Signs a text of the audit with the key that signs tokens; null when every key was revoked. */
+  readonly signText: (text: string) => { readonly kid: string; readonly signature: string } | null;
   readonly keys: readonly {
     readonly kid: string;
     readonly use: KeyUse;
     readonly revoked: boolean;
   }[];
+  /** The public halves of all keys, also of those that sign nothing any more. */
+  readonly publicKeys: readonly PublicJwk[];
   stop(): void;
 }
 
@@ -111,6 +116,11 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
       return claims;
     },
     signUser: async (claims) => signerIn(ring.userSigners)(claims),
+    signText(text) {
+      const index = chosen();
+      const signer = index === null ? undefined : ring.textSigners[index];
+      return signer === undefined ? null : { kid: signer.kid, signature: signer.sign(text) };
+    },
     get keys() {
       const signing = chosen();
       return ring.kids.map((kid, index) => ({
@@ -118,6 +128,9 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
         use: useOf(index, signing),
         revoked: isRevoked(kid),
       }));
+    },
+    get publicKeys() {
+      return ring.publicKeys;
     },
     stop: () => clearInterval(timer),
   };
@@ -132,11 +145,14 @@ interface Ring {
   readonly signers: readonly ((claims: RunTokenClaims) => Promise<string>)[];
   readonly verifyUser: (token: string, at?: number) => Promise<UserTokenClaims>;
   readonly userSigners: readonly ((claims: UserTokenClaims) => Promise<string>)[];
+  readonly textSigners: readonly TextSigner[];
+  /** In the order of `kids`, and behind them those that are retired. */
+  readonly publicKeys: readonly PublicJwk[];
 }
 
 async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
   const stamp = await stampOf(file);
-  const { keys, isExposed, changedAt } = await readRunTokenKeys(file);
+  const { keys, retired, isExposed, changedAt } = await readRunTokenKeys(file);
   if (isExposed) log.warn({ keyFile: file }, "run token key is open to other users, use mode 0600");
   const publicJwks = keys.map(({ publicJwk }) => publicJwk);
   const known = new KnownRunTokens();
@@ -149,6 +165,8 @@ async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
     signers: await Promise.all(privateJwks.map((jwk) => createRunTokenSigner(jwk, { known }))),
     verifyUser: await createTokenVerifier(USER_TOKEN, publicJwks, { now }),
     userSigners: await Promise.all(privateJwks.map((jwk) => createTokenSigner(USER_TOKEN, jwk))),
+    textSigners: privateJwks.map(createTextSigner),
+    publicKeys: [...publicJwks.map((jwk) => PublicJwk.parse(JSON.parse(jwk))), ...retired],
   };
 }
 

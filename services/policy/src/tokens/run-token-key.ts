@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { PublicJwk } from "@switchyard/service/audit/audit-keys";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
@@ -10,6 +11,8 @@ export interface RunTokenKeys {
     /** The private key's JWK without its secret part. */
     readonly publicJwk: string;
   }[];
+  /** Public halves of keys that signed before: the audit has their signatures for as long as it is kept. */
+  readonly retired: readonly PublicJwk[];
   /** True when others than the owner may read or write the file. */
   readonly isExposed: boolean;
   /** When the file was written, in milliseconds since the Unix epoch. */
@@ -35,6 +38,8 @@ export async function readRunTokenKeys(path: string): Promise<RunTokenKeys> {
       privateJwk: JSON.stringify(jwk),
       publicJwk: publicText(jwk),
     })),
+    retired:
+      z.object({ retired: z.array(PublicJwk) }).safeParse(parseJson(text)).data?.retired ?? [],
     isExposed: isOpenToOthers({ mode, uid }, process.getuid?.()),
     changedAt: mtimeMs,
   };
@@ -52,7 +57,7 @@ function publicText({ d: _secret, ...publicJwk }: z.infer<typeof PrivateJwk>): s
   return JSON.stringify(publicJwk);
 }
 
-/** One key, or a JWK set (RFC 7517) with the newest key first and those of before behind it. */
+/** One key, or a JWK set (RFC 7517) with the newest key first and those of before behind it; `retired` stands beside `keys`. */
 function parsePrivateJwks(
   text: string,
   path: string,

@@ -383,7 +383,9 @@ test("a key that is put in front of the other is taken without a restart, and to
   };
   assert.equal(keyIdOf(older), kids.old);
   const keys = [JSON.parse(newer.privateJwk), JSON.parse(world.firstKey)] as unknown[];
-  await writeFile(world.keyFile, JSON.stringify({ keys }), { mode: 0o600 });
+  const gone = await createRunTokenKey();
+  const retired = [JSON.parse(gone.publicJwk)] as unknown[];
+  await writeFile(world.keyFile, JSON.stringify({ keys, retired }), { mode: 0o600 });
   await policy.logged(({ msg }) => msg === "run token keys read again");
 
   const token = await tokenOf("run-k2");
@@ -394,6 +396,8 @@ test("a key that is put in front of the other is taken without a restart, and to
     { kid: kids.new, use: "signs", revoked: false },
     { kid: kids.old, use: "accepted", revoked: false },
   ]);
+  const published = (await cli.listTokenKeys({})).publicKeys?.map(({ kid }) => kid);
+  assert.deepEqual(published, [kids.new, kids.old, await runTokenKeyId(gone.publicJwk)]);
 
   await cli.stopCalls({ scope: { kind: "key", name: kids.old }, reason: "it leaked" });
   await assert.rejects(check(older), (error) => {

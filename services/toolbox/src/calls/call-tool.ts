@@ -102,7 +102,7 @@ async function makeCall(
   const { call, tool, ref, args, decided } = made;
   const { callId, approvalId } = request;
   const { requester } = call;
-  const { decision, principal, audit: decisionRef } = decided;
+  const { decision, principal, audit: decisionRef, signed } = decided;
   const { user } = principal;
   // Callers share the slots, so that nobody takes all of them, whichever service calls for them.
   const refusal = deps.slots.take(user, 0);
@@ -116,7 +116,7 @@ async function makeCall(
     }
     const { onBehalfOf: caller, correlationId, deadline } = requester;
     const about = { caller, principal, ref, pin: undefined, callId, args, correlationId };
-    record = await deps.executions.begin({ ...about, decision, decisionRef, passed });
+    record = await deps.executions.begin({ ...about, decision, decisionRef, signed, passed });
     const outcome = await runTool(deps, { tool, args, principal, call, deadline });
     record.ended(toldOutcome(outcome));
     await passed?.executed(outcome);

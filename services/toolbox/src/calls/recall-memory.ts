@@ -83,12 +83,12 @@ async function readAs<T>(
 }
 
 function executedRead(
-  { decision, principal, audit: decisionRef }: Decided,
+  { decision, principal, audit: decisionRef, signed }: Decided,
   args: Record<string, unknown>,
   { onBehalfOf: caller, correlationId }: Requester,
 ) {
   const about = { caller, principal, ref: READ, pin: undefined, callId: undefined, args };
-  return { ...about, decision, decisionRef, passed: null, correlationId };
+  return { ...about, decision, decisionRef, signed, passed: null, correlationId };
 }
 
 async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
