@@ -57,6 +57,7 @@ export async function brokerStage(
         YARD_REDIS_URL: redisUrl,
         YARD_INSTANCE: name,
         YARD_MCP_SERVERS_FILE: serversFile,
+        YARD_MCP_SANDBOX: "off",
         YARD_STATE_DIR: join(directory, name),
         ...env,
       },

@@ -192,6 +192,8 @@ plan:
     command: "npx",
     args: ["-y", "yard-test-stamps@1.0.0"],
     env: { npm_config_registry: at.registry },
+    // No sandbox works in the broker's container.
+    trusted: true,
   };
   await writeFile(serversFile, JSON.stringify({ servers: [...servers, stamps] }));
 }

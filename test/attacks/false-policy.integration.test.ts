@@ -87,6 +87,7 @@ await Promise.all([
   startServiceProcess("mcp-broker", {
     ...common("broker"),
     YARD_MCP_SERVERS_FILE: serversFile,
+    YARD_MCP_SANDBOX: "off",
     YARD_STATE_DIR: join(directory, "state"),
   }),
   startServiceProcess("toolbox", { ...common("toolbox"), YARD_WORKSPACE: workspace }),

@@ -183,6 +183,7 @@ async function installation(small: SmallDisk) {
         JSON.stringify({ mcpServers: { book: bookServer } }),
       ),
       YARD_STATE_DIR: join(directory, "state"),
+      YARD_MCP_SANDBOX: "off",
     }),
     start("agent-runner", "runner", { YARD_RUNNER_SLOTS: String(RUNS) }),
   ]);

@@ -110,6 +110,7 @@ export async function everyRequest(options: {
     start("skill-importer", "importer", {}),
     start("mcp-broker", "broker", {
       YARD_MCP_SERVERS_FILE: serversFile,
+      YARD_MCP_SANDBOX: "off",
       YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback",
       YARD_MCP_TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       YARD_STATE_DIR: join(directory, "state"),

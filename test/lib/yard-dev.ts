@@ -79,6 +79,8 @@ export async function startYardDev(options: {
         TEST_NODE: process.execPath,
         YARD_STATE_DIR: stateDir,
         YARD_EXIT_WITH_PARENT: "1",
+        // Servers of tests write where the test looks. What a sandbox does is tested by itself.
+        YARD_MCP_SANDBOX: "off",
         ...env,
       },
       stdio: ["pipe", "pipe", "pipe"],

@@ -20,6 +20,8 @@ export interface StateDirectory {
   readonly logFile: string;
   /** State of the broker: the record of its child processes. */
   readonly brokerState: string;
+  /** What no program that a service starts is to see: data, keys and records of this installation. */
+  readonly privatePaths: readonly string[];
 }
 
 /**
@@ -30,17 +32,19 @@ export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
   const chosen = env["YARD_STATE_DIR"];
   const isChosen = chosen !== undefined && chosen !== "";
   const path = isChosen ? resolve(chosen) : join(HOME, ".yard");
-  const keys = isChosen ? join(path, "keys") : join(privateDirectory(env), checkoutName(), "keys");
+  const own = isChosen ? path : join(privateDirectory(env), checkoutName());
+  const keys = join(own, "keys");
   return {
     path,
     instanceFile: join(path, "dev.json"),
     portsFile: join(path, "ports.json"),
     keys,
-    operatorKey: join(keys, "..", "operator.nk"),
+    operatorKey: join(own, "operator.nk"),
     natsData: join(path, "data", "nats"),
     redisData: join(path, "data", "redis"),
     logFile: join(path, "logs", "dev.log"),
     brokerState: join(path, "data", "broker"),
+    privatePaths: [...new Set([path, own])],
   };
 }
 

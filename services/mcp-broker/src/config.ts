@@ -41,6 +41,8 @@ export const brokerEnv = z.object({
   YARD_MCP_QUESTION_MS: envInteger(1_000, 86_400_000).default(600_000),
   /** Directory that servers are told as their root, unless their entry has roots of its own. */
   YARD_WORKSPACE: z.string().optional(),
+  /** What becomes of stdio servers whose entry says nothing about a sandbox: see `isolate-server.ts`. */
+  YARD_MCP_SANDBOX: z.enum(["require", "prefer", "off"]).default("require"),
   /** Where the broker keeps records of its child processes, so that the next one can end leftovers. */
   YARD_STATE_DIR: z
     .string()

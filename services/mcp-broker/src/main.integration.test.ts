@@ -53,6 +53,8 @@ async function startReady(
   const broker = await startProcess({
     YARD_MCP_SERVERS_FILE: file,
     YARD_STATE_DIR: stateDir,
+    // They write where the test looks.
+    YARD_MCP_SANDBOX: "off",
     ...env,
   });
   await until(

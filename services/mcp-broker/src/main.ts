@@ -25,6 +25,7 @@ await runService({
       servers: {
         serversFile: config.YARD_MCP_SERVERS_FILE,
         stateDir: config.YARD_STATE_DIR,
+        sandbox: config.YARD_MCP_SANDBOX,
         env: process.env,
       },
       admins: config.YARD_MCP_ADMINS,

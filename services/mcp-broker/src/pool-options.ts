@@ -13,10 +13,12 @@ import type { Features } from "./features/start-features.ts";
 import type { ServerOwner } from "./ownership/server-owner.ts";
 import type { startPinning } from "./pins/start-pinning.ts";
 import type { ChildRecords } from "./process/child-records.ts";
+import { createServerIsolation, type SandboxSetting } from "./process/isolate-server.ts";
 import { createSessionOpener } from "./connection/open-session.ts";
 import { paceStarts } from "./connection/pace-starts.ts";
 import type { Clock } from "./connection/server-connection.ts";
 import type { PoolOptions } from "./connection/server-pool.ts";
+import { mayChooseUsers } from "./process/server-users.ts";
 import { createVerdictStore } from "./connection/verdict-store.ts";
 
 /** What the connections of a broker need of its process. */
@@ -27,6 +29,7 @@ export interface PoolSurroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   readonly stateDir: string;
+  readonly sandbox: SandboxSetting;
   readonly tokenKeys: TokenCipher | null;
   readonly records: ChildRecords;
 }
@@ -52,13 +55,34 @@ const systemClock: Clock = {
   },
 };
 
+/** One line for all servers: they run so for one reason. */
+function once(tell: (reason: string) => void): (reason: string) => void {
+  let isTold = false;
+  return (reason) => {
+    if (!isTold) tell(reason);
+    isTold = true;
+  };
+}
+
 /** Connects the pool with the other parts: who may connect, what is listed, who is notified. */
 export function poolOptions(surroundings: PoolSurroundings, parts: PoolParts): PoolOptions {
-  const { bus, redis, log, env, version, stateDir, tokenKeys, records } = surroundings;
+  const { bus, redis, log, env, version, stateDir, sandbox, tokenKeys, records } = surroundings;
   const { guard, logins, owner, features, pinning } = parts;
   const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
   const open = createSessionOpener({
-    children: { env, records, stateDir },
+    children: {
+      env,
+      records,
+      isolate: createServerIsolation({
+        env,
+        stateDir,
+        setting: sandbox,
+        ownUsers: mayChooseUsers(),
+        onUnconfined: once((reason) =>
+          log.warn({ reason }, "mcp servers run without a sandbox, with the rights of the broker"),
+        ),
+      }),
+    },
     version,
     guard,
     hooks: features.hooksOf,

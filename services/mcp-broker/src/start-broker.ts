@@ -35,6 +35,7 @@ import { followFile } from "./registry/follow-file.ts";
 import { readState } from "./registry/read-state.ts";
 import { handleRegistry } from "./handlers/registry-handlers.ts";
 import { createRegistryReporter } from "./registry/registry-reporter.ts";
+import type { SandboxSetting } from "./process/isolate-server.ts";
 import { ServerRegistry } from "./registry/server-registry.ts";
 
 /** What the broker's process has. */
@@ -54,6 +55,8 @@ export interface ServerSources {
   readonly stateDir: string;
   /** Where `${VAR}` references and the children's PATH come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What becomes of stdio servers whose entry says nothing about a sandbox. */
+  readonly sandbox: SandboxSetting;
 }
 
 export interface BrokerSettings {

@@ -18,6 +18,7 @@ import type { SessionHooks } from "../src/connection/session-hooks.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
 import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { createServerIsolation } from "../src/process/isolate-server.ts";
 import { openChildRecords } from "../src/process/child-records.ts";
 import { resolveServer } from "../src/declaration/env-references.ts";
 import { readDeclaration } from "../src/declaration/read-declaration.ts";
@@ -62,7 +63,13 @@ const open = createSessionOpener({
   children: {
     env: process.env,
     records: await openChildRecords(directory),
-    stateDir: directory,
+    isolate: createServerIsolation({
+      env: process.env,
+      stateDir: directory,
+      setting: "off",
+      ownUsers: false,
+      onUnconfined: () => undefined,
+    }),
   },
   version: "0.1.0",
   guard,

@@ -62,6 +62,7 @@ export async function brokerCluster(options: {
           YARD_REDIS_URL: options.redisUrl,
           YARD_INSTANCE: name,
           YARD_MCP_SERVERS_FILE: serversFile,
+          YARD_MCP_SANDBOX: "off",
           YARD_MCP_LEASE_MS: String(TEST_LEASE_MS),
           YARD_MCP_REBALANCE_MS: "3600000",
           YARD_STATE_DIR: join(directory, `state-${name}`),

@@ -14,6 +14,7 @@ import type { McpSession } from "../src/connection/mcp-session.ts";
 import { createKeyedDigest } from "../src/auth/keyed-digest.ts";
 import { createVerdictStore } from "../src/connection/verdict-store.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { createServerIsolation } from "../src/process/isolate-server.ts";
 import { openChildRecords } from "../src/process/child-records.ts";
 import { readDeclaration } from "../src/declaration/read-declaration.ts";
 
@@ -67,8 +68,16 @@ export async function sessionWorld(): Promise<SessionWorld> {
       } = options;
       const { config, problem } = readDeclaration(declaration.id, declaration, "file");
       if (config === null) throw new Error(problem ?? "no configuration");
+      const surroundings = { PATH: process.env["PATH"], ...env };
+      const isolate = createServerIsolation({
+        env: surroundings,
+        stateDir: directory,
+        setting: "off",
+        ownUsers: false,
+        onUnconfined: () => undefined,
+      });
       const open = createSessionOpener({
-        children: { env: { PATH: process.env["PATH"], ...env }, records, stateDir: directory },
+        children: { env: surroundings, records, isolate },
         version: "0.0.0",
         guard: createEgressGuard({
           permitted: parsePrivateHosts(privateHosts),

@@ -25,6 +25,7 @@ import { Registry } from "prom-client";
 import type { z } from "zod";
 import { parseTokenKeys } from "../src/auth/token-cipher.ts";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import type { SandboxSetting } from "../src/process/isolate-server.ts";
 import type { OwnershipSettings } from "../src/ownership/server-owner.ts";
 import { startBroker, type Broker } from "../src/start-broker.ts";
 
@@ -44,6 +45,8 @@ export interface TestWorld {
 export interface TestBrokerOptions {
   /** Entries of the server file. */
   readonly servers: readonly object[];
+  /** What becomes of servers whose entry does not say; `off` unless told otherwise: they write where the test looks. */
+  readonly sandbox?: SandboxSetting;
   /** Added to the PATH that every child needs. */
   readonly env?: Record<string, string>;
   readonly stateDir?: string;
@@ -169,6 +172,7 @@ async function startTestBroker(
       serversFile,
       stateDir: options.stateDir ?? directory,
       env: { PATH: process.env["PATH"], ...options.env },
+      sandbox: options.sandbox ?? "off",
     },
     admins: options.admins ?? ["cli"],
     ownership: {

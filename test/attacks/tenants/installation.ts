@@ -77,6 +77,7 @@ export async function startInstallation(
     startServiceProcess("mcp-broker", {
       ...envOf("broker"),
       YARD_MCP_SERVERS_FILE: files.servers,
+      YARD_MCP_SANDBOX: "off",
       YARD_STATE_DIR: join(directory, "state"),
     }),
     startServiceProcess("toolbox", {

@@ -261,6 +261,7 @@ export class World {
       YARD_RUN_TOKEN_KEY_FILE: this.#keys.runTokenKeyFile,
       YARD_SKILL_ROOTS: join(SUITE, "project"),
       YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
+      YARD_MCP_SANDBOX: "off",
       YARD_CHANNELS_FILE: join(SUITE, "project/channels.json"),
       YARD_SCHEDULES_PER_CALLER: "10000",
       YARD_STATE_DIR: join(this.directory, name),

@@ -1,8 +1,12 @@
 import { resolveBubblewrap } from "@switchyard/local-servers/resolve-bubblewrap";
+import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { CliError } from "../cli-error.ts";
-import type { StackReport } from "./stack-report.ts";
+import { messageOf, type StackReport } from "./stack-report.ts";
 
-/** The program that services sandbox commands with, brought when it is not installed. Null, and said, where that is impossible. */
+/**
+ * The program that services make sandboxes with, brought when it is not installed. Null where that is impossible or no sandbox
+ * works, and the report says what that means.
+ */
 export async function localBubblewrap(
   env: NodeJS.ProcessEnv,
   report: StackReport,
@@ -13,11 +17,25 @@ export async function localBubblewrap(
       cause: error,
     });
   });
-  if ("binary" in found) {
-    report.detail(`bubblewrap: using ${found.binary} ${found.version} (${found.source})`);
-    return found.binary;
+  if ("reason" in found) return without(found.reason, env, report);
+  const { binary, version, source } = found;
+  try {
+    await findBubblewrap({ program: binary, path: env["PATH"] ?? "" });
+  } catch (error) {
+    return without(messageOf(error), env, report);
   }
-  if (env["YARD_SANDBOX"] !== "off")
-    report.warn(`there is no bubblewrap, so execute_command is off: ${found.reason}`);
+  report.detail(`bubblewrap: using ${binary} ${version} (${source})`);
+  return binary;
+}
+
+function without(reason: string, env: NodeJS.ProcessEnv, report: StackReport): null {
+  const effects = [
+    ...(env["YARD_SANDBOX"] === "off" ? [] : ["execute_command is off"]),
+    ...(env["YARD_MCP_SANDBOX"] === "off"
+      ? []
+      : ["MCP servers are trusted: they run with your rights, as in other MCP clients"]),
+  ];
+  if (effects.length > 0)
+    report.warn(`there is no sandbox here, so ${effects.join(", and ")} (${reason})`);
   return null;
 }

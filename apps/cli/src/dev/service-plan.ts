@@ -39,6 +39,7 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
   const { state, project, workspace, runners, env } = options;
   const models = project.modelsFile === null ? {} : { YARD_MODELS_FILE: project.modelsFile };
   const bubblewrap = options.bubblewrap === null ? {} : { YARD_BWRAP_BIN: options.bubblewrap };
+  const hidden = { YARD_PRIVATE_PATHS: state.privatePaths.join(delimiter) };
   return [
     service(options, "policy", "policy", "policy", {
       YARD_POLICY_FILE: project.policyFile,
@@ -54,6 +55,9 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
     service(options, "broker", "broker", "mcp-broker", {
       ...withoutOurs(env),
       ...bubblewrap,
+      ...hidden,
+      // The servers are those of the person: where nothing isolates them they run as in other MCP clients.
+      YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
       YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
       YARD_MCP_SERVERS_FILE: project.mcpServersFile,
       // Servers of a laptop are on the laptop.
@@ -72,12 +76,14 @@ export function servicePlan(options: ServicePlanOptions): ServiceSpec[] {
       YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? "") + delimiter + COMMAND_PATH,
       ...pick(env, TOOLBOX_SETTINGS),
       ...bubblewrap,
+      ...hidden,
     }),
     ...Array.from({ length: runners }, (_, index) =>
       service(options, runners === 1 ? "runner" : `runner-${index + 1}`, "runner", "agent-runner", {
         ...withoutOurs(env),
         ...models,
         ...bubblewrap,
+        ...hidden,
         // Another installation may have a run of the same name.
         YARD_RUNTIME_DIR: chosen(env, "YARD_RUNTIME_DIR") ?? join(state.path, "runtimes"),
       }),
@@ -257,6 +263,7 @@ const OURS = new Set([
   "YARD_HEALTH_HOST",
   "YARD_HTTP_PORT",
   "YARD_HEALTH_PORT",
+  "YARD_PRIVATE_PATHS",
 ]);
 
 /** An empty variable counts as unset, as in the services. */

@@ -1,15 +1,26 @@
 import { execFile } from "node:child_process";
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { access, constants } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join, sep } from "node:path";
 import { promisify } from "node:util";
 import { cutText } from "@switchyard/contracts/cut-text";
 
-/** What a process in a bubblewrap sandbox reaches, beside a file system that it can only read. */
+/**
+ * What a process in a bubblewrap sandbox reaches. Of two paths the one that lies deeper counts, so a directory that is hidden
+ * may have one below it that is shown, and the other way round. What does not exist is left out.
+ */
 export interface Sandbox {
+  /** `all`, the default: every file of the machine, read-only. `system`: the system's programs and libraries alone. */
+  readonly files?: "all" | "system";
+  readonly readable?: readonly string[];
   readonly writable: readonly string[];
+  /** Files and directories that look empty, unless the same path is among the readable or writable ones. */
   readonly hidden: readonly string[];
+  /** The same, whatever else is said of that path. */
+  readonly secret?: readonly string[];
   readonly network: boolean;
+  /** How much `/tmp` holds, in bytes; left out, what the kernel gives: half of the memory. */
+  readonly tmpBytes?: number;
 }
 
 /** The sandbox cannot be had on this machine; the server is not started without it. */
@@ -30,15 +41,38 @@ export interface Launch {
 export const NO_CAPABILITIES = "--cap-drop ALL".split(" ");
 /** Of the processes inside, and read-only: settings of the kernel in it may be root's to write even without a capability. */
 export const OWN_PROC = "--proc /proc --remount-ro /proc".split(" ");
-const READ_ONLY_ROOT = [
-  "--ro-bind / / --dev /dev".split(" "),
-  OWN_PROC,
-  ["--tmpfs", "/tmp"],
-].flat();
 const PROBE_TIMEOUT_MS = 10_000;
 
-/** The command that runs another one in the sandbox. `program` comes from {@link findBubblewrap}. */
-export function sandboxed(launch: Launch, sandbox: Sandbox, program: string): Launch {
+/** What programs are made of. Nothing here is anybody's data, and all of it is mounted read-only. */
+const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
+/** Of /etc only what programs cannot do without. */
+const SYSTEM_FILES = [
+  "alternatives",
+  "ca-certificates",
+  "fonts",
+  "group",
+  "hosts",
+  "ld.so.cache",
+  "ld.so.conf",
+  "ld.so.conf.d",
+  "localtime",
+  "mime.types",
+  "nsswitch.conf",
+  "passwd",
+  "pki",
+  "protocols",
+  "resolv.conf",
+  "services",
+  "ssl",
+].map((name) => `/etc/${name}`);
+
+/** The command that runs another one in the sandbox. `program` comes from {@link findBubblewrap}; `more` are its other arguments. */
+export function sandboxed(
+  launch: Launch,
+  sandbox: Sandbox,
+  program: string,
+  more: readonly string[] = [],
+): Launch {
   const { command, args, cwd } = launch;
   const outer = [
     // Its end takes everything inside along, whatever kills it.
@@ -46,13 +80,72 @@ export function sandboxed(launch: Launch, sandbox: Sandbox, program: string): La
     "--unshare-all",
     ...NO_CAPABILITIES,
     ...(sandbox.network ? ["--share-net"] : []),
-    ...READ_ONLY_ROOT,
-    ...sandbox.writable.flatMap((path) => ["--bind", path, path]),
-    ...sandbox.hidden.flatMap(hide),
+    ...more,
+    ...mountArguments(sandbox),
     ...(cwd === null ? [] : ["--chdir", cwd]),
     "--",
   ];
   return { command: program, args: [...outer, command, ...args], cwd };
+}
+
+/** The arguments of bubblewrap that make the file system of a sandbox. */
+export function mountArguments(sandbox: Sandbox): string[] {
+  const { files = "all", tmpBytes } = sandbox;
+  const size = tmpBytes === undefined ? [] : ["--size", String(tmpBytes)];
+  const root = files === "all" ? "--ro-bind / / --dev /dev".split(" ") : ["--dev", "/dev"];
+  return [...root, ...OWN_PROC, ...size, "--tmpfs", "/tmp", ...viewArguments(sandbox)];
+}
+
+/** How a path looks inside. */
+type Look = "shown" | "writable" | "hidden";
+
+/** What lies deeper comes later, and so on top; what looks like the directory that it is in needs nothing. */
+function viewArguments(sandbox: Sandbox): string[] {
+  const { files = "all", readable = [], writable, hidden, secret = [] } = sandbox;
+  const isSystem = files === "system";
+  const looks = new Map<string, Look>([
+    ["/", isSystem ? "hidden" : "shown"],
+    ["/tmp", "hidden"],
+  ]);
+  const set = (paths: readonly string[], look: Look): void => {
+    for (const path of paths) for (const name of namesOf(path, isSystem)) looks.set(name, look);
+  };
+  if (isSystem) set([...SYSTEM, ...SYSTEM_FILES], "shown");
+  set(hidden, "hidden");
+  set(readable, "shown");
+  set(writable, "writable");
+  set(secret, "hidden");
+  const inOrder = [...looks].toSorted(([one], [other]) => depthOf(one) - depthOf(other));
+  return inOrder.flatMap(([path, look]) =>
+    look === lookAround(path, looks) ? [] : argumentsOf(path, look),
+  );
+}
+
+/** How the directory looks that a path is in; null for those that are made before. */
+function lookAround(path: string, looks: ReadonlyMap<string, Look>): Look | null | undefined {
+  if (path === "/" || path === "/tmp") return looks.get(path);
+  const parent = dirname(path);
+  return looks.get(parent) ?? lookAround(parent, looks);
+}
+
+/** Where a path leads; where the links on the way are not there, the path, too. None for what does not exist. */
+function namesOf(path: string, isSystem: boolean): string[] {
+  try {
+    const real = realpathSync(path);
+    return isSystem ? [...new Set([path, real])] : [real];
+  } catch {
+    return [];
+  }
+}
+
+function depthOf(path: string): number {
+  return path.split(sep).filter((part) => part !== "").length;
+}
+
+function argumentsOf(path: string, look: Look): string[] {
+  if (look === "shown") return ["--ro-bind", path, path];
+  if (look === "writable") return ["--bind", path, path];
+  return statSync(path).isDirectory() ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
 }
 
 /** Where bubblewrap may be. */
@@ -101,7 +194,8 @@ async function probe(named: string | undefined, path: string): Promise<string> {
   }
 }
 
-async function findOn(path: string, name: string): Promise<string | null> {
+/** The file that a command of this name runs; null where none of the directories of `path` has it. */
+export async function findOn(path: string, name: string): Promise<string | null> {
   for (const directory of path.split(delimiter).filter((entry) => entry !== "")) {
     const file = join(directory, name);
     const isThere = await access(file, constants.X_OK).then(
@@ -111,11 +205,4 @@ async function findOn(path: string, name: string): Promise<string | null> {
     if (isThere) return file;
   }
   return null;
-}
-
-/** What is not there needs not to be hidden. */
-function hide(path: string): string[] {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return [];
-  return found.isDirectory() ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
 }

@@ -7,9 +7,9 @@ import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.t
 import type { ResolvedServer } from "../declaration/env-references.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import { errorText } from "../limits/call-failure.ts";
-import { childEnvironment, type ChildEnvironment } from "../process/child-environment.ts";
+import type { Program } from "../process/child-program.ts";
 import type { ChildRecords } from "../process/child-records.ts";
-import { inSandbox } from "../process/sandbox.ts";
+import type { IsolateServer } from "../process/isolate-server.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
 import { firstApproach, isModern, nextApproach, type Approach } from "./connect-approach.ts";
 import { BothFailedError, reasonOf } from "./connect-failure.ts";
@@ -22,11 +22,10 @@ import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-st
 
 /** What child processes are started with. */
 export interface ChildSurroundings {
-  /** Where `${VAR}` references and the children's PATH come from. */
+  /** Where `${VAR}` references come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords;
-  /** Where servers get a home directory when the broker has none. */
-  readonly stateDir: string;
+  readonly isolate: IsolateServer;
 }
 
 export interface AttemptParts {
@@ -140,8 +139,8 @@ export class ConnectionAttempt {
     { transport, prior }: Approach,
     parts: { client: Client; refresh: ToolRefresh; login: UpstreamLogin | null },
   ): Promise<OpenedConnection> {
-    const { config, options } = this.#own;
-    const { environment, resolved } = await this.#prepare();
+    const { config, resolved, options } = this.#own;
+    const program = await this.#program();
     if (this.#isOver) throw new Error("the attempt was given up");
     const { client, refresh, login } = parts;
     const onTrouble = (problem: string): void => this.#tell(problem);
@@ -149,7 +148,7 @@ export class ConnectionAttempt {
     const transportLink = createTransport({
       server: config.id,
       resolved,
-      environment,
+      program,
       records: options.children.records,
       onTrouble,
       http: {
@@ -198,22 +197,11 @@ export class ConnectionAttempt {
     return { client, link, changes, refresh, read, readTools, isClosed: () => isClosed };
   }
 
-  async #prepare(): Promise<{
-    environment: ChildEnvironment["variables"];
-    resolved: ResolvedServer;
-  }> {
+  /** The process to start; null where there is none to start. */
+  async #program(): Promise<Program | null> {
     const { config, resolved, options } = this.#own;
-    if (resolved.launch.transport !== "stdio") return { environment: {}, resolved };
-    const { env, stateDir } = options.children;
-    const { variables, privateHome } = await childEnvironment({ env, stateDir, server: config.id });
-    const { TMPDIR: _readOnly, ...sandboxed } = variables;
-    return {
-      environment: resolved.launch.sandbox === null ? variables : sandboxed,
-      resolved: await inSandbox(resolved, {
-        env,
-        writable: privateHome === null ? [] : [privateHome],
-      }),
-    };
+    const { launch } = resolved;
+    return launch.transport === "stdio" ? options.children.isolate({ ...config, ...launch }) : null;
   }
 
   /** Kept only where the next connection would have to ask otherwise. */

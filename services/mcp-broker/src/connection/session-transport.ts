@@ -2,7 +2,7 @@ import type { Transport } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { redactText } from "@switchyard/service/redact";
 import type { ChildRecords } from "../process/child-records.ts";
-import type { StdioConfig } from "../declaration/server-config.ts";
+import type { Program } from "../process/child-program.ts";
 import type { ResolvedServer } from "../declaration/env-references.ts";
 import type { HttpAuth } from "../auth/connection-auth.ts";
 import { createHttpTransport } from "./http-transport.ts";
@@ -28,8 +28,8 @@ export interface SessionTransport {
 export interface TransportOptions {
   readonly server: string;
   readonly resolved: ResolvedServer;
-  /** What a child's environment has beside its declared variables. */
-  readonly environment: Readonly<Record<string, string>>;
+  /** What a stdio server is started with; null for the others. */
+  readonly program: Program | null;
   readonly records: ChildRecords;
   readonly onTrouble: (problem: string) => void;
   /** What an HTTP server needs beside its address. */
@@ -50,9 +50,10 @@ const SAID_SHOWN = 900;
 
 /** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */
 export function createTransport(options: TransportOptions): SessionTransport {
-  const { resolved, server } = options;
+  const { resolved, server, program } = options;
   const { launch } = resolved;
-  if (launch.transport === "stdio") return stdioTransport({ ...options, launch });
+  if (program !== null) return stdioTransport({ ...options, program });
+  if (launch.transport === "stdio") throw new Error(`unreachable: ${server} has a program`);
   const { kind, guard, authProvider } = options.http;
   for (const [name, value] of Object.entries(launch.headers)) checkHeader(server, { name, value });
   const link = createHttpTransport({
@@ -65,14 +66,14 @@ export function createTransport(options: TransportOptions): SessionTransport {
   return { ...link, lane: null, explain: (reason) => reason, stderr: () => "" };
 }
 
-function stdioTransport(options: TransportOptions & { launch: StdioConfig }): SessionTransport {
-  const { server, launch, resolved, environment, records, onTrouble } = options;
+function stdioTransport(options: TransportOptions & { program: Program }): SessionTransport {
+  const { server, program, resolved, records, onTrouble } = options;
   const record = records.expect(server, (error) =>
     onTrouble(`child process not recorded: ${String(error)}`),
   );
   const transport = new StdioTransport({
-    ...launch,
-    env: { ...environment, ...launch.env, ...record.mark },
+    ...program,
+    env: { ...program.env, ...record.mark },
     ...record,
   });
   const explain = (reason: string): string => explained(reason, { transport, resolved });

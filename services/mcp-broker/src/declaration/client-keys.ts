@@ -203,14 +203,22 @@ function adoptLogin({ fields, warnings }: Draft): void {
 /** Without its sandbox a server could do more than whoever wrote this wanted. */
 function adoptSandbox({ fields, problems, warnings }: Draft): void {
   const { sandboxEnabled, sandbox } = fields;
-  const isTheirs = isRecord(sandbox) && !("type" in sandbox);
+  const isTheirs = isRecord(sandbox) && !isOwnSandbox(sandbox);
   if (!("sandboxEnabled" in fields) && !isTheirs) return;
   delete fields["sandboxEnabled"];
   if (isTheirs) delete fields["sandbox"];
   if (sandboxEnabled === false || sandboxEnabled === null)
     warnings.push('"sandboxEnabled" is false, so there is no sandbox');
   else if (isTheirs || sandbox === undefined)
-    problems.push('the sandbox of another client is not known here; write "sandbox": "bubblewrap"');
+    problems.push(
+      'the sandbox of another client is not known here; write "sandbox": "default" or "strict"',
+    );
+}
+
+/** That of VS Code has the same names for other things, such as rules for the network. */
+function isOwnSandbox(sandbox: Record<string, unknown>): boolean {
+  const { network = false } = sandbox;
+  return "type" in sandbox || typeof network === "boolean";
 }
 
 function leaveOut({ fields, warnings }: Draft): void {

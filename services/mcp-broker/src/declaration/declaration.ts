@@ -3,8 +3,8 @@ import { TransportKind } from "@switchyard/contracts/mcp-servers";
 import { MAX_COMPLETION_TOKENS } from "@switchyard/contracts/model-completion";
 import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy";
 import { RoleName } from "@switchyard/contracts/run-token";
-import type { Sandbox } from "@switchyard/service/process/sandbox";
 import { z } from "zod";
+import { SandboxConfig } from "./sandbox-config.ts";
 
 const MIB = 1024 * 1024;
 
@@ -25,27 +25,6 @@ const SamplingLimits = z.strictObject({
   maxTokens: z.int().min(1).max(MAX_COMPLETION_TOKENS).default(1_024),
   perMinute: z.int().min(0).max(600).default(20),
 });
-/**
- * Keeps a server's process in a bubblewrap sandbox: the whole file system read-only but for what is
- * listed, a /tmp of its own, processes of its own, and no network unless it is allowed.
- */
-const SandboxConfig = z
-  .union([
-    z.enum(["none", "bubblewrap"]),
-    z.strictObject({
-      type: z.literal("bubblewrap"),
-      /** Files and directories that may be written. They must exist. */
-      writable: z.array(z.string().min(1)).max(64).default([]),
-      /** Files and directories that look empty inside. */
-      hidden: z.array(z.string().min(1)).max(64).default([]),
-      network: z.boolean().default(false),
-    }),
-  ])
-  .transform((value): Sandbox | null => {
-    if (value === "none") return null;
-    return value === "bubblewrap" ? { writable: [], hidden: [], network: false } : value;
-  });
-
 /** What somebody writes about a server, in the file or over the bus. */
 export const Declaration = z.strictObject({
   id: z.string().optional(),
@@ -126,6 +105,8 @@ export const Declaration = z.strictObject({
   roots: orNull(z.array(Root).max(64)),
   sampling: SamplingLimits.prefault({}),
   sandbox: SandboxConfig.optional(),
+  /** Started with the rights of the broker where nothing isolates it. */
+  trusted: z.boolean().default(false),
 });
 export type Declaration = z.output<typeof Declaration>;
 
@@ -178,6 +159,7 @@ function foreignFields(transport: TransportKind, entry: Declaration): string[] {
           env: Object.keys(entry.env).length > 0,
           cwd: entry.cwd !== undefined,
           sandbox: entry.sandbox !== undefined,
+          trusted: entry.trusted,
         };
   return Object.entries(present).flatMap(([name, isPresent]) => (isPresent ? [`"${name}"`] : []));
 }

@@ -3,8 +3,8 @@ import type {
   ServerOrigin,
   TransportKind,
 } from "@switchyard/contracts/mcp-servers";
-import type { Sandbox } from "@switchyard/service/process/sandbox";
 import type { Declaration } from "./declaration.ts";
+import type { ServerSandbox } from "./sandbox-config.ts";
 
 /**
  * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
@@ -30,8 +30,8 @@ export interface StdioConfig {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | null;
-  /** Null: none. */
-  readonly sandbox: Sandbox | null;
+  /** Null: as the broker does with servers whose entry does not say. */
+  readonly sandbox: ServerSandbox | "off" | null;
 }
 
 export interface HttpConfig {

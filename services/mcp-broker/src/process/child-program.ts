@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { Writable } from "node:stream";
 import { endGroup } from "@switchyard/service/process/process-group";
 
 export interface Program {
@@ -9,6 +10,10 @@ export interface Program {
   /** All that it gets: nothing of this process's own. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | null;
+  /** The user and the group that it runs as; left out: those of this process. */
+  readonly userId?: number;
+  /** Written to its fourth stream, where bubblewrap reads the filter of system calls from. */
+  readonly filter?: Buffer;
 }
 
 /** The program could not be started at all. */
@@ -17,14 +22,24 @@ export class SpawnError extends Error {
 }
 
 /** Starts a program as the leader of a process group, so that whatever it starts can be ended with it. */
-export function spawnProgram({ command, args, env, cwd }: Program): ChildProcessWithoutNullStreams {
-  return spawn(command, args, {
+export function spawnProgram(program: Program): ChildProcessWithoutNullStreams {
+  const { command, args, env, cwd, userId, filter } = program;
+  const child = spawn(command, args, {
     env,
     ...(cwd === null ? {} : { cwd }),
-    stdio: ["pipe", "pipe", "pipe"],
+    ...(userId === undefined ? {} : { uid: userId, gid: userId }),
+    stdio: ["pipe", "pipe", "pipe", filter === undefined ? "ignore" : "pipe"],
     shell: false,
     detached: true,
   });
+  const reader = child.stdio[3];
+  if (filter !== undefined && reader instanceof Writable) {
+    // A child that ended before it read says so by its exit.
+    reader.on("error", () => undefined);
+    reader.end(filter);
+  }
+  // The first three are pipes, as it was asked.
+  return child as ChildProcessWithoutNullStreams;
 }
 
 export function spawnError(error: unknown, { command, cwd }: Program): SpawnError {

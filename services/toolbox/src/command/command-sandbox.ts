@@ -1,19 +1,18 @@
-import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { realpath } from "node:fs/promises";
 import { cutText } from "@switchyard/contracts/cut-text";
 import {
   findBubblewrap,
+  mountArguments,
   type BubblewrapSearch,
   NO_CAPABILITIES,
-  OWN_PROC,
   SandboxError,
 } from "@switchyard/service/process/sandbox";
+import { seccompFilter } from "@switchyard/service/process/seccomp-filter";
 import { underLimits, type CommandLimits } from "./command-limits.ts";
 import { openProcessCgroups, type ProcessCgroups } from "./process-cgroups.ts";
 import { BLOCK_FD, FILTER_FD, INFO_FD, type Confinement } from "./confine-command.ts";
 import { runCommand } from "./run-command.ts";
-import { seccompFilter } from "./seccomp-filter.ts";
 
 /** Keeps a command to its workspace and to its share of the machine. */
 export interface CommandSandbox extends Confinement {
@@ -49,29 +48,6 @@ export interface SandboxOptions {
   readonly network: boolean;
   readonly limits: CommandLimits;
 }
-
-/** What programs are made of. Nothing here is anybody's data, and all of it is mounted read-only. */
-const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
-/** Of /etc only what programs cannot do without. */
-const SYSTEM_FILES = [
-  "alternatives",
-  "ca-certificates",
-  "fonts",
-  "group",
-  "hosts",
-  "ld.so.cache",
-  "ld.so.conf",
-  "ld.so.conf.d",
-  "localtime",
-  "mime.types",
-  "nsswitch.conf",
-  "passwd",
-  "pki",
-  "protocols",
-  "resolv.conf",
-  "services",
-  "ssl",
-].map((name) => `/etc/${name}`);
 
 const SHM_BYTES = 64 * 1024 * 1024;
 
@@ -170,7 +146,14 @@ function wrap(
     hasFilter,
   }: SandboxOptions & { readonly program: string; readonly hasFilter: boolean },
 ): readonly string[] {
-  const shown = [...SYSTEM, ...SYSTEM_FILES, process.execPath, ...readable];
+  const view = {
+    files: "system",
+    readable: [process.execPath, ...readable],
+    writable: [workspace],
+    hidden: [],
+    network,
+    tmpBytes: limits.tmpBytes,
+  } as const;
   return [
     program,
     // Its end takes everything inside along, whatever kills it.
@@ -184,19 +167,11 @@ function wrap(
     "--block-fd",
     String(BLOCK_FD),
     ...(hasFilter ? ["--seccomp", String(FILTER_FD)] : []),
+    ...mountArguments(view),
     // Whatever can be written is memory: each place has a size, and there is no other one.
-    "--dev",
-    "/dev",
     ...sized("/dev/shm", SHM_BYTES),
     "--remount-ro",
     "/dev",
-    ...OWN_PROC,
-    // What is shown may lie below /tmp, where somebody tries a clone.
-    ...sized("/tmp", limits.tmpBytes),
-    ...shown.flatMap((path) => (existsSync(path) ? ["--ro-bind", path, path] : [])),
-    "--bind",
-    workspace,
-    workspace,
     "--remount-ro",
     "/",
     "--chdir",
