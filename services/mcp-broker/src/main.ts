@@ -4,6 +4,7 @@ import { runService } from "@switchyard/service/run-service";
 import { createTokenCipher } from "./auth/token-cipher.ts";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { brokerEnv } from "./config.ts";
+import { takeEnvironment } from "./process/take-environment.ts";
 import { startBroker } from "./start-broker.ts";
 
 const VERSION = "0.1.0";
@@ -26,7 +27,7 @@ await runService({
         serversFile: config.YARD_MCP_SERVERS_FILE,
         stateDir: config.YARD_STATE_DIR,
         sandbox: config.YARD_MCP_SANDBOX,
-        env: process.env,
+        env: takeEnvironment(process.env),
       },
       admins: config.YARD_MCP_ADMINS,
       ownership: {

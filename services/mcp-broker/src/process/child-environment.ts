@@ -5,7 +5,7 @@ import { isAbsolute, join } from "node:path";
  * What a stdio server gets of the broker's environment beside what its entry declares. All else stays away: it holds the keys
  * of models and of other servers. These say how a program runs on this machine and how it reaches the network.
  */
-const PASSED = [
+export const PASSED: readonly string[] = [
   ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"],
   ["TZ", "LANG", "LC_ALL", "LC_CTYPE"],
   // Proxies; both spellings are in use.

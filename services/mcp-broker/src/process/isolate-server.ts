@@ -190,6 +190,7 @@ function cachesIn(directory: string): Record<string, string> {
     npm_config_cache: join(directory, "npm"),
     XDG_CACHE_HOME: join(directory, "cache"),
     UV_PYTHON_INSTALL_DIR: join(directory, "python"),
+    UV_TOOL_DIR: join(directory, "tools"),
     DENO_DIR: join(directory, "deno"),
     BUN_INSTALL_CACHE_DIR: join(directory, "bun"),
   };

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { takeEnvironment } from "./take-environment.ts";
+
+test("secrets are taken out of the environment, and what says how programs run stays", () => {
+  const env: NodeJS.ProcessEnv = {
+    PATH: "/usr/bin",
+    NODE_EXTRA_CA_CERTS: "/ca.pem",
+    OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector",
+    YARD_REDIS_URL: "redis://broker:canary@redis",
+    GITHUB_TOKEN: "canary",
+  };
+  const before = { ...env };
+  assert.deepEqual(takeEnvironment(env), before);
+  assert.deepEqual(Object.keys(env), [
+    "PATH",
+    "NODE_EXTRA_CA_CERTS",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+  ]);
+});
