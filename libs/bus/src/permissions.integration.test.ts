@@ -224,6 +224,24 @@ test("a command of any client reaches the runner, of the frozen npm client too, 
   );
 });
 
+test("a client without credentials gets live messages of its own runs and of nobody else's", async () => {
+  const plain = await connectOldClient({ servers: nats.url });
+  const { promise: refusal, resolve: refuse } = signalled<string>();
+  plain.subscribe("yard.live.>", { callback: (error) => refuse(String(error)) });
+  assert.match(await refusal, /Permissions Violation/);
+  await plain.close();
+
+  const { promise: heard, resolve: hear } = signalled<string>();
+  const live = subscribeLive(me, runLive, { owner: "me", runId: unknownRun }, ({ delta }) =>
+    hear(delta),
+  );
+  await me.flush();
+  const delta = { runId: unknownRun, step: 1, delta: "mine" };
+  publishLive(runner, runLive, { owner: "me", runId: unknownRun }, delta);
+  assert.equal(await heard, "mine");
+  live.stop();
+});
+
 test("events and live messages of the runner are read by clients, and nobody else may write them", async () => {
   const { promise: heard, resolve: hear } = signalled<string>();
   const live = subscribeLive(cli, runLive, { owner: "cli", runId: unknownRun }, ({ delta }) =>

@@ -142,3 +142,11 @@ test("gives a team consumers of events by its own names alone, and no look at th
     [],
   );
 });
+
+test("gives a client without credentials its own live messages alone, and those who run the installation all of them", () => {
+  const live = (name: string) =>
+    of(name).subscribe.filter((subject) => subject.startsWith("yard.live."));
+  assert.deepEqual(live("me"), ["yard.live.mcp.me.>", "yard.live.run.me.>"]);
+  assert.deepEqual(live("team-a"), ["yard.live.mcp.team-a.>", "yard.live.run.team-a.>"]);
+  for (const name of ["cli", "gateway"]) assert.deepEqual(live(name), ["yard.live.>"], name);
+});

@@ -120,15 +120,20 @@ function addDiscovery(
 
 function addEventReading(user: BusUser, publish: Set<string>, subscribe: Set<string>): void {
   publish.add("$SRV.>");
-  if (user.readsEvents === "all") addAllEvents(publish, subscribe);
-  else addOwnEvents(user.name, publish, subscribe);
+  if (user.readsEvents === "own") return addOwnEvents(user.name, publish, subscribe);
+  addAllEvents(publish, subscribe);
+  const live = user.readsOwnLive ? subjectsOfOwner(user.name).filter(isLive) : ["yard.live.>"];
+  for (const subject of live) subscribe.add(subject);
+}
+
+function isLive(subject: string): boolean {
+  return subject.startsWith("yard.live.");
 }
 
 /** For who runs the installation: consumers of any name and filter, and a look at the stream. */
 function addAllEvents(publish: Set<string>, subscribe: Set<string>): void {
   const { name } = eventStream;
   for (const subject of eventSubjects) subscribe.add(subject);
-  subscribe.add("yard.live.>");
   publish.add(`$JS.API.CONSUMER.CREATE.${name}`);
   publish.add(`$JS.API.CONSUMER.CREATE.${name}.>`);
   publish.add(`$JS.API.STREAM.MSG.GET.${name}`);
@@ -149,7 +154,7 @@ function addOwnEvents(user: string, publish: Set<string>, subscribe: Set<string>
   const { name } = eventStream;
   const subjects = subjectsOfOwner(user);
   for (const subject of subjects) subscribe.add(subject);
-  const stored = subjects.filter((subject) => subject.startsWith("yard.evt."));
+  const stored = subjects.filter((subject) => !isLive(subject));
   for (const consumer of eventConsumersOf(user)) {
     // The server refuses a consumer whose filter is another one than that in the subject of its request.
     for (const subject of stored)

@@ -68,8 +68,10 @@ export interface BusUser {
   readonly hears: readonly ForeignSource[];
   /** Subjects outside the contracts that it may publish to. */
   readonly sends: readonly string[];
-  /** Which events and live messages it may read: everybody's, or those that are its own by their subject. */
+  /** Which events it may read, and live messages with them: everybody's, or those that are its own by their subject. */
   readonly readsEvents: "all" | "own" | "none";
+  /** True when it reads everybody's events and only its own live messages. */
+  readonly readsOwnLive: boolean;
   /** True when it may ask which event of a subject is stored last. */
   readonly looksUpEvents: boolean;
   /** True when it may ask how long streams and work queues are. */
@@ -323,7 +325,9 @@ export const installedUsers: readonly BusUser[] = [
  */
 export const anonymousUser: BusUser = {
   ...client(ANONYMOUS_USER.name, "Clients without credentials, on a laptop only"),
+  // Client libraries make up names of consumers, so it has any. What a model says as it says it is for the owner of the run alone.
   readsEvents: "all",
+  readsOwnLive: true,
   inboxPrefix: ANONYMOUS_USER.inboxPrefix,
 };
 
@@ -354,6 +358,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     hears: [],
     sends: [],
     readsEvents: "none",
+    readsOwnLive: false,
     looksUpEvents: false,
     readsQueues: false,
     readsAudit: false,
