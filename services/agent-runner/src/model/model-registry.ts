@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
@@ -12,7 +11,7 @@ import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { createRuntimeModel } from "../runtime/runtime-model.ts";
-import { hiddenPaths } from "./hidden-paths.ts";
+import { runtimeHosts, secretPaths } from "./runtime-reach.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import {
   USUAL_KEY_VARIABLES,
@@ -225,7 +224,7 @@ interface ModelChoice {
 const CLI_CHOOSES = "default";
 
 function openRuntime(
-  { cli, command = [cli], env: given, sandbox, baseURL }: RuntimeConfig,
+  { cli, command = [cli], env: given, sandbox, hosts: more, baseURL }: RuntimeConfig,
   { modelId, apiKey }: ModelChoice,
   {
     hosts,
@@ -247,7 +246,11 @@ function openRuntime(
     async sandbox() {
       if (sandbox === "off") return null;
       const search = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
-      return { program: await findBubblewrap(search), hidden: hiddenPaths(config, env, homedir()) };
+      return {
+        program: await findBubblewrap(search),
+        secret: secretPaths(config, env),
+        hosts: runtimeHosts({ cli, baseURL, hosts: more }),
+      };
     },
   });
 }

@@ -21,6 +21,14 @@ const limits = z
   .optional();
 const remote = { ...keySource, limits, baseURL: baseUrl.optional() };
 
+const Host = z
+  .string()
+  .max(255)
+  .regex(
+    /^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i,
+    "must be a host like api.example.com, *.example.com or host:8443",
+  );
+
 /** A coding CLI in the place of a model. Its command is the operator's: whoever sends an agent names none. */
 const runtime = z
   .strictObject({
@@ -32,6 +40,8 @@ const runtime = z
     env: z.record(EnvName, z.string().max(8_192)).default({}),
     /** `off`: the CLI may read what the runner may read. */
     sandbox: z.enum(["bubblewrap", "off"]).default("bubblewrap"),
+    /** Where the CLI may connect to from its sandbox beside its model: `host`, `host:port`, `*.host`; 443 without a port. */
+    hosts: z.array(Host).max(64).default([]),
     ...keySource,
     baseURL: baseUrl.optional(),
   })

@@ -64,9 +64,9 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
     if (usage !== null) tell({ type: "usage", ...usage });
     tell({ type: "end", reason: endOf(stopReason) });
   } catch (error) {
-    const words = cli.lastWords();
+    const explained = await cli.explain();
     throw new DriverError(
-      `${start.cli} failed: ${messageOf(error)}${words === "" ? "" : ` (it said: ${words})`}`,
+      `${start.cli} failed: ${messageOf(error)}${explained === "" ? "" : ` (${explained})`}`,
       true,
     );
   } finally {

@@ -43,7 +43,7 @@ async function turn(
       if (event !== null) tell(event);
     }
     if (!hasBegun && isResumed) return false;
-    throw new DriverError(`claude ended in its turn: ${cli.lastWords()}`, true);
+    throw new DriverError(`claude ended in its turn: ${await cli.explain()}`, true);
   } finally {
     await cli.end();
   }

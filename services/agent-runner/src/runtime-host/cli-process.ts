@@ -1,54 +1,69 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { cutTextStart } from "@switchyard/contracts/cut-text";
 import { endGroup } from "@switchyard/service/process/process-group";
-import { sandboxed } from "@switchyard/service/process/sandbox";
+import { confineCli } from "./confined-cli.ts";
 import type { HostStart } from "./host-protocol.ts";
 
 /** A CLI in a process group of its own, with nothing of the host's environment. */
 export interface CliProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly group: number;
-  /** The last of what it wrote to standard error. */
-  lastWords(): string;
+  /** How it ended, when it ends within a moment, the last of what it wrote to standard error, and hosts that it could not reach. */
+  explain(): Promise<string>;
   /** Ends the whole group. */
   end(): Promise<void>;
 }
 
 const GRACE_MS = 3_000;
 const KEPT_CHARS = 2_000;
+/** The end of its output is seen before its exit. */
+const EXIT_MS = 500;
 
 export interface CliLaunch {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** What it may write, in the sandbox: its directory, and that of the socket. */
-  readonly writable: readonly string[];
+  /** Its own, in the sandbox: what it may write, and that of its sockets. */
+  readonly directory: string;
+  readonly sockets: string;
 }
 
 /** Starts the CLI, in the sandbox if there is to be one. Rejects when it cannot be started. */
 export async function startCli(
   { command, sandbox }: Pick<HostStart, "command" | "sandbox">,
-  { args, env, cwd, writable }: CliLaunch,
+  launch: CliLaunch,
 ): Promise<CliProcess> {
+  const { args, env, cwd } = launch;
   const [program = "", ...rest] = command;
   const plain = { command: program, args: [...rest, ...args], cwd };
-  const launch =
-    sandbox === null
-      ? plain
-      : sandboxed(plain, { writable, hidden: sandbox.hidden, network: true }, sandbox.program);
-  const child = spawn(launch.command, launch.args, {
+  const confined = sandbox === null ? null : await confineCli(plain, { sandbox, ...launch });
+  const started = confined?.launch ?? plain;
+  const filter = confined?.filter ?? null;
+  const spawned = spawn(started.command, started.args, {
     cwd,
     env,
     detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe", filter === null ? "ignore" : "pipe"],
   });
+  // The first three are pipes, as it was asked.
+  const child = spawned as ChildProcessWithoutNullStreams;
+  const reader = child.stdio[3];
+  if (filter !== null && reader instanceof Writable) {
+    reader.on("error", () => {}); // its end says it
+    reader.end(filter);
+  }
   let said = "";
   child.stderr.setEncoding("utf8");
   child.stderr.on("data", (text: string) => (said = cutTextStart(said + text, KEPT_CHARS)));
   child.stdin.on("error", () => {}); // its end says it
+  const exited = once(child, "exit");
+  exited.catch(() => {}); // a program that cannot be started says it below
   await once(child, "spawn").catch((error: unknown) => {
+    confined?.outlet.close();
     throw new Error(
       `${program} cannot be started: ${String(error)}; is it installed where the runner is?`,
     );
@@ -58,11 +73,31 @@ export async function startCli(
   return {
     child,
     group,
-    lastWords: () => said.trim(),
+    async explain() {
+      await Promise.race([exited, delay(EXIT_MS, undefined, { ref: false })]);
+      const words = said.trim();
+      const refused = [...(confined?.outlet.refused ?? [])].join(", ");
+      return [
+        ...exitText(child),
+        ...(words === "" ? [] : [`it said: ${words}`]),
+        ...(refused === ""
+          ? []
+          : [`it may not connect to ${refused} ("hosts" in the models file)`]),
+      ].join("; ");
+    },
     async end() {
       await endGroup(group, GRACE_MS);
+      confined?.outlet.close();
     },
   };
+}
+
+function exitText({
+  exitCode,
+  signalCode,
+}: Pick<ChildProcessWithoutNullStreams, "exitCode" | "signalCode">): string[] {
+  if (exitCode !== null) return [`it ended with exit code ${exitCode}`];
+  return signalCode === null ? [] : [`it was ended by ${signalCode}`];
 }
 
 /** The lines of JSON that a CLI writes; what is none is passed over. */

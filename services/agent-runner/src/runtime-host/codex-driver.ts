@@ -127,11 +127,7 @@ function openRpc(
       } else if (id === undefined) on.onMessage(method, (params ?? {}) as Json);
       else write({ id, ...answerTo(method) });
     }
-    const words = cli.lastWords();
-    const ended = new DriverError(
-      `codex ended in its turn${words === "" ? "" : `: ${words}`}`,
-      true,
-    );
+    const ended = new DriverError(`codex ended in its turn: ${await cli.explain()}`, true);
     for (const { reject } of open.values()) reject(ended);
     on.onEnd(ended);
   };

@@ -35,8 +35,15 @@ export interface HostStart {
   readonly baseURL: string | null;
   /** The run's own directory: what the CLI keeps of its session, and where it works. */
   readonly directory: string;
-  /** The bubblewrap program, and what the CLI shall not see; null: without a sandbox. */
-  readonly sandbox: { readonly program: string; readonly hidden: readonly string[] } | null;
+  /** Null: without one, with the rights of the runner. */
+  readonly sandbox: {
+    /** Bubblewrap. */
+    readonly program: string;
+    /** What the CLI shall not see, also where it lies among the files of its program. */
+    readonly secret: readonly string[];
+    /** Where it may connect to, as `host:port`. */
+    readonly hosts: readonly string[];
+  } | null;
   readonly tools: readonly HostTool[];
   /** What a new session begins with. */
   readonly firstText: string;

@@ -31,7 +31,7 @@ export function hostRun(
     const [home, cwd] = [join(directory, "home"), join(directory, "work")];
     for (const path of [directory, home, cwd]) await mkdir(path, { recursive: true, mode: 0o700 });
     door = await openToolDoor({ ...start, tell });
-    const writable = [directory, door.directory];
+    const sockets = door.directory;
     await DRIVERS[start.cli]({
       start,
       door: door.entry,
@@ -40,7 +40,7 @@ export function hostRun(
       session: await readSession(directory),
       tell,
       async spawn(args, env) {
-        cli = await startCli(start, { args, env, cwd, writable });
+        cli = await startCli(start, { args, env, cwd, directory, sockets });
         tell({ type: "started", group: cli.group });
         if (isEnded) await cli.end();
         return cli;
