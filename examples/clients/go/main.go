@@ -4,13 +4,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nuid"
 )
 
@@ -30,31 +34,59 @@ func main() {
 	check(err)
 	defer nc.Close()
 
+	js, err := jetstream.New(nc)
+	check(err)
+	ctx := context.Background()
+
 	runID := "go-" + nuid.Next() // publishing it again is the same run, not another one
-	events := make(chan *nats.Msg, 64)
-	_, err = nc.ChanSubscribe("yard.evt.run."+user+"."+runID+".*", events)
-	check(err)
-	js, err := nc.JetStream()
-	check(err)
 	command, err := json.Marshal(map[string]string{"input": os.Args[2], "runId": runID})
 	check(err)
-	_, err = js.Publish("yard.cmd."+user+".run.start."+os.Args[1], command)
+	_, err = js.Publish(ctx, "yard.cmd."+user+".run.start."+os.Args[1], command)
 	check(err)
 
-	for message := range events {
-		name := message.Subject[strings.LastIndex(message.Subject, ".")+1:]
+	// Events are read from the stream: a plain subscription also receives what other users have the server deliver to it.
+	consumer := makeConsumer(ctx, js, user, "yard.evt.run."+user+"."+runID+".*")
+	events, err := consumer.Messages()
+	check(err)
+	exitCode := 0
+	for {
+		message, err := events.Next()
+		check(err)
+		name := message.Subject()[strings.LastIndex(message.Subject(), ".")+1:]
 		fmt.Fprintln(os.Stderr, name)
 		switch name {
 		case "finished":
 			var event struct{ Output string }
-			check(json.Unmarshal(message.Data, &event))
+			check(json.Unmarshal(message.Data(), &event))
 			fmt.Println(event.Output)
-			return
 		case "failed", "cancelled", "dead", "rejected":
-			fmt.Println(string(message.Data))
-			os.Exit(1)
+			fmt.Println(string(message.Data()))
+			exitCode = 1
+		default:
+			continue
 		}
+		check(js.DeleteConsumer(ctx, "YARD_EVENTS", consumer.CachedInfo().Name))
+		os.Exit(exitCode)
 	}
+}
+
+// A user's consumers are named {user}-1 to {user}-32: makeConsumer takes the first name that no other program uses.
+func makeConsumer(ctx context.Context, js jetstream.JetStream, user, subject string) jetstream.Consumer {
+	for number := 1; number <= 32; number++ {
+		consumer, err := js.CreateConsumer(ctx, "YARD_EVENTS", jetstream.ConsumerConfig{
+			Name:              fmt.Sprintf("%s-%d", user, number),
+			FilterSubject:     subject,
+			AckPolicy:         jetstream.AckNonePolicy,
+			InactiveThreshold: 30 * time.Second,
+		})
+		if errors.Is(err, jetstream.ErrConsumerExists) {
+			continue
+		}
+		check(err)
+		return consumer
+	}
+	log.Fatal(user + " has 32 consumers of events already")
+	return nil
 }
 
 func env(name, otherwise string) string {

@@ -157,6 +157,31 @@ test("a push consumer of team-b makes no request in the name of team-a", async (
   await service.drain();
 });
 
+test("a plain subscription of team-a receives what team-b has delivered to it, under team-b's subject; the stream's readers do not", async () => {
+  const delivered: string[] = [];
+  const forged = `yard.evt.run.${TEAM_A}.secret-name.finished`;
+  const plain = connectionOf(teamA).nc.subscribe(forged, {
+    callback: (_error, { subject }) => void delivered.push(subject),
+  });
+  await teamA.flush();
+  // The server refuses a push consumer that delivers into its own stream, and looks at no reply of a pull request.
+  assert.equal((await makeConsumer(OTHER, { deliver_subject: forged })).error?.err_code, 10_081);
+  await makeConsumer(OTHER, {});
+  connectionOf(teamB).nc.publish(
+    `$JS.API.CONSUMER.MSG.NEXT.YARD_EVENTS.${OTHER}`,
+    JSON.stringify({ batch: 2, no_wait: true }),
+    { reply: forged },
+  );
+  // Permissions cannot see where a consumer delivers to: clients read the stream, or compare the subject (decisions/018).
+  await until(() => delivered.length >= 2);
+  plain.unsubscribe();
+  assert.deepEqual(delivered, [ofB, factOfB]);
+  const reading = { filters: [FOREIGN], from: "beginning", stopAtEnd: true } as const;
+  const read: string[] = [];
+  for await (const { subject } of readEvents(teamA, reading)) read.push(subject);
+  assert.deepEqual(read, [ofA]);
+});
+
 test("a push consumer of team-b does not imitate the live text of team-a's run", async () => {
   const heard: unknown[] = [];
   const tokens = { owner: TEAM_A, runId: "secret-name" };
