@@ -3,6 +3,7 @@ import type { VerifiedCaller } from "./verified-caller.ts";
 import { isSubjectToken, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
 import { ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { claimedBytes, ClaimError, type ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel, Expirable, Slot } from "./deadline-wheel.ts";
 import type { Work } from "./in-flight.ts";
 import { correlationIdOf, headerOf } from "./message-headers.ts";
@@ -17,6 +18,7 @@ interface ActiveCallOptions {
   readonly tokens: CallTokens;
   readonly fail: Fail<DeclaredErrors>;
   readonly deadlines: DeadlineWheel;
+  readonly claims: ClaimCheck;
   /** Of the span that the call is told as, if it is. */
   readonly traceparent: string | undefined;
 }
@@ -34,6 +36,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   readonly #message: Msg;
   readonly #contract: Rpc;
   readonly #deadlines: DeadlineWheel;
+  readonly #claims: ClaimCheck;
   #correlationId: string | null = null;
   #traceparent: string | undefined;
   #controller: AbortController | null = null;
@@ -47,6 +50,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
     this.tokens = options.tokens;
     this.#contract = options.contract;
     this.#deadlines = options.deadlines;
+    this.#claims = options.claims;
     this.fail = options.fail;
     this.#traceparent = options.traceparent;
     this.deadline = deadlineOf(message, options.contract);
@@ -67,6 +71,15 @@ export class ActiveCall implements CallContext, Work, Expirable {
 
   get userToken(): string | undefined {
     return headerOf(this.#message, HEADERS.user);
+  }
+
+  async attachment(): Promise<Uint8Array | null> {
+    const reference = headerOf(this.#message, HEADERS.attachment);
+    if (reference === undefined) return null;
+    const maxBytes = this.#contract.attachmentBytes ?? 0;
+    if (claimedBytes(reference) > maxBytes)
+      throw new ClaimError(null, `what is attached is larger than ${maxBytes} bytes`);
+    return this.#claims.getBytes(reference, this.natsUser);
   }
 
   /** Who sent the message. */

@@ -25,6 +25,11 @@ export interface CallOptions<R extends Rpc = Rpc> {
   readonly traceparent?: string;
   /** The user token of whom the gateway asks for; nobody else's is believed. */
   readonly userToken?: string;
+  /**
+   * Bytes that travel beside the request, for a contract that accepts some. They are stored as they arrive. The call rejects with
+   * `payload_too_large` when they are more than the contract accepts.
+   */
+  readonly attachment?: Iterable<Uint8Array> | AsyncIterable<Uint8Array> | undefined;
 }
 
 export type Client<M extends Record<string, Rpc>> = {
@@ -66,11 +71,20 @@ async function send<R extends Rpc>(
   const deadline = deadlineOf(contract, options);
   const body = encodeJson(request);
   const { userToken } = options;
-  const headers = {
+  const headers: Record<string, string> = {
     [HEADERS.deadline]: String(deadline),
     ...correlationHeaders(options),
     ...(userToken === undefined ? {} : { [HEADERS.user]: userToken }),
   };
+  if (options.attachment !== undefined) {
+    if (!connection.isConnected()) throw disconnected(subject);
+    headers[HEADERS.attachment] = await connection.claims.putBytes(options.attachment, {
+      subject,
+      owner: connection.user,
+      isBrief: true,
+      maxBytes: contract.attachmentBytes ?? 0,
+    });
+  }
   if (!connection.claims.isNeededFor(body)) {
     return exchange(connection, contract, { subject, body, headers, deadline, options });
   }
@@ -79,6 +93,7 @@ async function send<R extends Rpc>(
     subject,
     owner: connection.user,
     isBrief: true,
+    maxBytes: contract.limits.maxBytes,
   });
   return exchange(connection, contract, {
     subject,

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
+import { digestOf } from "@switchyard/contracts/canonical-json";
 import { rpc } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { bucketStream, payloadsOf, sharedPayloads } from "@switchyard/contracts/payload-stores";
@@ -25,6 +26,14 @@ const echo = rpc({
   timeoutMs: 60_000,
 });
 
+const digestOfArchive = rpc({
+  subject: "yard.rpc.{caller}.target.digest",
+  summary: "Answers the digest of what is attached.",
+  request: z.strictObject({}),
+  reply: z.object({ digest: z.string().nullable() }),
+  attachmentBytes: 2_000_000,
+});
+
 const nats = await testNats();
 const caller = await testBus(nats, "cli");
 const target = await testBus(nats, "target");
@@ -43,6 +52,10 @@ const service = serve(target, {
   onFault: ({ error }) => assert.fail(String(error)),
 });
 service.handle(echo, ({ text, times }) => ({ text: text.repeat(times) }));
+service.handle(digestOfArchive, async (_request, context) => {
+  const bytes = await context.attachment();
+  return { digest: bytes && digestOf(bytes) };
+});
 await target.flush();
 
 async function storedChunks(): Promise<number> {
@@ -106,15 +119,52 @@ test("a small request may have a large reply", async () => {
   });
 });
 
-test("more than 64 MiB is payload_too_large, for requests and for replies", async () => {
-  const text = "x".repeat(MAX_PAYLOAD_BYTES);
-  await assert.rejects(call(caller, echo, { text }), {
+test("a request beyond its contract's limits is refused: by size before it is sent or fetched, by its JSON before it is parsed", async () => {
+  const { maxBytes, maxKeys } = echo.limits;
+  const text = "x".repeat(maxBytes);
+  const before = await storedChunks();
+  await assert.rejects(call(caller, echo, { text }), { code: "payload_too_large" });
+  assert.equal(await storedChunks(), before);
+  const sent = async (body: string) => {
+    const claim = await claims.put(body, { subject: "yard.test", owner: "cli" });
+    const headers = headersOf({ [HEADERS.claim]: claim });
+    const reply = await nc.request("yard.rpc.cli.target.echo", "", { timeout: 30_000, headers });
+    return reply.json<{ code: string }>().code;
+  };
+  assert.equal(await sent(JSON.stringify({ text })), "payload_too_large");
+  const keys = Array.from({ length: maxKeys + 1 }, (_, key) => [`key${key}`, "x".repeat(40)]);
+  assert.equal(await sent(JSON.stringify(Object.fromEntries(keys))), "invalid_request");
+  const deep = await nc.request("yard.rpc.cli.target.echo", "[".repeat(5_000), { timeout: 30_000 });
+  assert.match(deep.string(), /nested deeper than/);
+});
+
+test("a reply of more than 64 MiB is payload_too_large", async () => {
+  const times = MAX_PAYLOAD_BYTES / 1_000 + 1;
+  await assert.rejects(call(caller, echo, { text: "x".repeat(1_000), times: Math.ceil(times) }), {
     code: "payload_too_large",
-    message: /67108864/,
   });
-  await assert.rejects(call(caller, echo, { text: "x".repeat(1_000), times: 67_200 }), {
+});
+
+test("bytes travel beside a request as they are, and no more of them than the contract accepts", async () => {
+  const bytes = randomBytes(1_000_000);
+  const parts = async function* () {
+    await target.flush();
+    for (let at = 0; at < bytes.length; at += 70_001) yield bytes.subarray(at, at + 70_001);
+  };
+  const { digest } = await call(caller, digestOfArchive, {}, { attachment: parts() });
+  assert.equal(digest, digestOf(bytes));
+  assert.deepEqual(await call(caller, digestOfArchive, {}), { digest: null });
+  const many = [bytes, bytes, bytes];
+  await assert.rejects(call(caller, digestOfArchive, {}, { attachment: many }), {
     code: "payload_too_large",
   });
+  await assert.rejects(call(caller, echo, { text: "x" }, { attachment: [bytes] }), {
+    code: "payload_too_large",
+  });
+  const attachment = await claims.putBytes(many, { subject: "yard.test", owner: "cli" });
+  const headers = headersOf({ [HEADERS.attachment]: attachment });
+  const reply = await nc.request("yard.rpc.cli.target.digest", "{}", { timeout: 30_000, headers });
+  assert.equal(reply.json<{ code: string }>().code, "invalid_request");
 });
 
 test("a payload that was changed is not believed", async () => {

@@ -1,6 +1,6 @@
+import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { MsgHdrs } from "@nats-io/transport-node";
-import { digestOf } from "@switchyard/contracts/canonical-json";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import {
@@ -34,6 +34,9 @@ export interface ClaimReference {
 
 type ObjectKey = Pick<ClaimReference, "bucket" | "name">;
 
+/** Looks at a part of a payload; says what is wrong with it, or null. */
+type Refuse = (part: Uint8Array) => string | null;
+
 /** What is to be kept, and for whom. */
 interface Payload {
   /** Of the message that carries the reference. */
@@ -42,6 +45,8 @@ interface Payload {
   readonly owner: string | null;
   /** True for what is read at once or never. */
   readonly isBrief?: boolean;
+  /** Where less than the largest payload is accepted. */
+  readonly maxBytes?: number;
 }
 
 /** Larger payloads leave their message, in bytes. */
@@ -85,23 +90,38 @@ export class ClaimCheck {
   }
 
   /**
-   * Stores a body and returns the header value that stands for it. Rejects with `payload_too_large` above 64 MiB, and
-   * when the owner's bucket is full or missing.
+   * Stores a body and returns the header value that stands for it. Rejects with `payload_too_large` above `maxBytes`, 64 MiB by
+   * default, and when the owner's bucket is full or missing.
    */
-  async put(body: string, { subject, owner, isBrief = false }: Payload): Promise<string> {
+  async put(body: string, payload: Payload): Promise<string> {
+    const { subject, maxBytes = MAX_PAYLOAD_BYTES } = payload;
     const bytes = Buffer.from(body);
-    if (bytes.length > MAX_PAYLOAD_BYTES) throw tooLarge(subject, MAX_PAYLOAD_BYTES);
+    if (bytes.length > maxBytes) throw tooLarge(subject, maxBytes);
+    return this.putBytes([bytes], payload);
+  }
+
+  /** As {@link put}, for bytes that may still be arriving. They are stored as they come, a part at a time. */
+  async putBytes(
+    source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+    { subject, owner, isBrief = false, maxBytes = MAX_PAYLOAD_BYTES }: Payload,
+  ): Promise<string> {
     const { bucket } = owner === null ? sharedPayloads : payloadsOf(owner);
     const name = randomHex(NAME_DIGITS);
-    for (let offset = 0, index = 0; offset < bytes.length; offset += CHUNK_BYTES, index += 1) {
-      const chunk = bytes.subarray(offset, offset + CHUNK_BYTES);
+    const digest = createHash("sha256");
+    let size = 0;
+    let index = 0;
+    for await (const chunk of inChunks(source)) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(subject, maxBytes);
+      digest.update(chunk);
       await this.#putChunk({ bucket, name }, index, { chunk, isBrief });
+      index += 1;
     }
     const reference: ClaimReference = {
       bucket,
       name,
-      size: bytes.length,
-      digest: digestOf(bytes),
+      size,
+      digest: `sha256:${digest.digest("hex")}`,
     };
     return JSON.stringify(reference);
   }
@@ -110,22 +130,31 @@ export class ClaimCheck {
    * Fetches the body that a header value stands for. Rejects with a ClaimError when the reference
    * is bad or the payload is gone or was changed, with a ServiceError when the bucket cannot be read. `sender` is
    * whose payload it has to be, so that nobody has a service read another one's; null when the server's permissions decide.
+   * `refuse` sees each part as it arrives, and ends the reading with a ClaimError by naming what is wrong with the payload.
    */
-  async get(header: string, sender: string | null): Promise<string> {
+  async get(header: string, sender: string | null, refuse?: Refuse): Promise<string> {
+    return (await this.getBytes(header, sender, refuse)).toString();
+  }
+
+  /** As {@link get}, for a payload that is no text. */
+  async getBytes(header: string, sender: string | null, refuse?: Refuse): Promise<Buffer> {
     const reference = parseReference(header, sender);
     const chunks: Uint8Array[] = [];
+    const digest = createHash("sha256");
     let size = 0;
     for (let index = 0; size < reference.size; index += 1) {
       const chunk = await this.#getChunk(reference, index);
       size += chunk.length;
       if (chunk.length === 0 || size > reference.size)
         throw new ClaimError(reference, "has another size than its reference says");
+      const problem = refuse?.(chunk) ?? null;
+      if (problem !== null) throw new ClaimError(reference, problem);
+      digest.update(chunk);
       chunks.push(chunk);
     }
-    const bytes = Buffer.concat(chunks);
-    if (digestOf(bytes) !== reference.digest)
+    if (`sha256:${digest.digest("hex")}` !== reference.digest)
       throw new ClaimError(reference, "does not have the digest of its reference");
-    return bytes.toString();
+    return Buffer.concat(chunks);
   }
 
   async #putChunk(
@@ -258,6 +287,29 @@ function storedMessage(text: string): { data: Uint8Array } | { error: ApiError }
     parseObject(text) ?? {};
   if (typeof message?.data === "string") return { data: Buffer.from(message.data, "base64") };
   return { error: error ?? { code: 500, description: "the answer holds no message" } };
+}
+
+/** The same bytes in parts of {@link CHUNK_BYTES}, the last one shorter. */
+async function* inChunks(
+  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let waiting: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of source) {
+    let rest = part;
+    while (size + rest.length >= CHUNK_BYTES) {
+      const cut = CHUNK_BYTES - size;
+      yield waiting.length === 0
+        ? rest.subarray(0, cut)
+        : Buffer.concat([...waiting, rest.subarray(0, cut)]);
+      rest = rest.subarray(cut);
+      waiting = [];
+      size = 0;
+    }
+    if (rest.length > 0) waiting.push(rest);
+    size += rest.length;
+  }
+  if (size > 0) yield Buffer.concat(waiting);
 }
 
 function chunkSubject({ bucket, name }: ObjectKey, index: number): string {

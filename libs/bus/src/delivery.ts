@@ -1,6 +1,7 @@
 import type { Msg } from "@nats-io/transport-node";
 import { isSubjectToken, TOKEN_RULE, tokensOf, type Command } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { checkCounted, JsonGauge } from "./bounded-json.ts";
 import { ClaimError, type ClaimCheck } from "./claim-check.ts";
 import { correlationIdOf, headerOf, senderPosition } from "./message-headers.ts";
 import { isServerMade } from "./server-made.ts";
@@ -8,7 +9,7 @@ import { childTraceparent } from "./trace-context.ts";
 import { parseJson, problemsOf } from "./wire.ts";
 
 /** What is read of a message, wherever it comes from. */
-export type QueueMessage = Pick<Msg, "subject" | "headers" | "string">;
+export type QueueMessage = Pick<Msg, "subject" | "headers" | "data" | "string">;
 
 /** What the queue says about a delivery. */
 export interface QueueFacts {
@@ -113,11 +114,10 @@ export async function contentOf(
   if (unsafe !== undefined) {
     return invalid(contract, [`{${unsafe[0]}}: ${TOKEN_RULE}`]);
   }
+  const gauge = new JsonGauge(contract.limits);
   let text: string;
   try {
-    const claim = headerOf(message, HEADERS.claim);
-    text =
-      claim === undefined ? message.string() : await claims.get(claim, subject.split(".")[2] ?? "");
+    text = await textOf(message, gauge, claims);
   } catch (error) {
     if (error instanceof ClaimError) return invalid(contract, [error.message]);
     throw error;
@@ -130,7 +130,7 @@ export async function contentOf(
       "(root): the NATS server sent this as an answer to somebody; publish the command itself",
     ]);
   }
-  const payload = contract.payload.safeParse(body.value);
+  const payload = checkCounted(contract.payload, body.value, gauge);
   if (!payload.success) return invalid(contract, problemsOf(payload.error), body.value);
   return { kind: "command", contract, tokens, payload: payload.data };
 }
@@ -166,6 +166,20 @@ export function readAckSubject(subject: string): {
 export function isAckSubject(subject: string): boolean {
   const { length } = subject.split(".");
   return subject.startsWith("$JS.ACK.") && (length === 9 || length >= 11);
+}
+
+/** The payload wherever it is. Rejects with a ClaimError for one that is more than its contract accepts. */
+async function textOf(
+  message: QueueMessage,
+  gauge: JsonGauge,
+  claims: ClaimCheck,
+): Promise<string> {
+  const claim = headerOf(message, HEADERS.claim);
+  if (claim !== undefined)
+    return claims.get(claim, message.subject.split(".")[2] ?? "", (part) => gauge.add(part));
+  const problem = gauge.add(message.data);
+  if (problem !== null) throw new ClaimError(null, `the payload ${problem}`);
+  return message.string();
 }
 
 function matchCommand(

@@ -174,8 +174,11 @@ export async function readyMessage(
   if (options.userToken !== undefined) headers[HEADERS.user] = options.userToken;
   const isClaimed = claims.isNeededFor(body);
   if (isClaimed) {
-    const owner = contract.kind === "command" ? user : ownerOf(contract, subject);
-    headers[HEADERS.claim] = await claims.put(body, { subject, owner });
+    const about =
+      contract.kind === "command"
+        ? { owner: user, maxBytes: contract.limits.maxBytes }
+        : { owner: ownerOf(contract, subject) };
+    headers[HEADERS.claim] = await claims.put(body, { subject, ...about });
   }
   return {
     subject: publishedAs(subject),

@@ -245,7 +245,7 @@ export class ReadAhead implements ConnectionListener {
     const { subject, header: headers } = stored;
     const lane = this.#turns.take(subject, false);
     return {
-      message: { subject, headers, string: () => stored.string() },
+      message: { subject, headers, data: stored.data, string: () => stored.string() },
       receipt: new EarlyReceipt(facts, state),
       ended: () => {
         this.#left(lane);

@@ -28,6 +28,7 @@ import { replyBody } from "./prepared-reply.ts";
 import type { Handler } from "./serve.ts";
 import { numericCode } from "./service-error-code.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
+import { checkCounted, JsonGauge } from "./bounded-json.ts";
 import { encodeFailure, parseJson, problemsOf, type Failure } from "./wire.ts";
 
 /** A served contract. */
@@ -174,6 +175,7 @@ export class RpcEndpoint implements Endpoint {
       tokens,
       fail: this.#fail,
       deadlines: this.#connection.deadlines,
+      claims: this.#connection.claims,
       traceparent: span.traceparent,
     });
     const running = this.#options.running.begin(call);
@@ -217,23 +219,31 @@ export class RpcEndpoint implements Endpoint {
   }
 
   async #answer(call: ActiveCall, message: Msg): Promise<Outcome> {
+    const { contract } = this.#options;
+    const { limits } = contract;
     try {
+      const gauge = new JsonGauge(limits);
       const claim = headerOf(message, HEADERS.claim);
-      const text =
-        claim === undefined
-          ? message.string()
-          : await this.#connection.claims.get(claim, call.natsUser);
-      return await this.#run(call, text);
+      if (claim === undefined) {
+        const problem = gauge.add(message.data);
+        if (problem !== null) return invalidRequest(contract, [`the body ${problem}`]);
+        return await this.#run(call, message.string(), gauge);
+      }
+      if (claimedBytes(claim) > limits.maxBytes) return tooLarge(limits.maxBytes);
+      const text = await this.#connection.claims.get(claim, call.natsUser, (part) =>
+        gauge.add(part),
+      );
+      return await this.#run(call, text, gauge);
     } catch (error) {
       return this.#failureOf(call, error);
     }
   }
 
-  async #run(call: ActiveCall, text: string): Promise<Outcome> {
+  async #run(call: ActiveCall, text: string, gauge: JsonGauge): Promise<Outcome> {
     const { contract, handler } = this.#options;
     const body = parseJson(text);
     if (!body.ok) return invalidRequest(contract, [body.problem]);
-    const request = contract.request.safeParse(body.value);
+    const request = checkCounted(contract.request, body.value, gauge);
     if (!request.success) return invalidRequest(contract, problemsOf(request.error));
     const unsafeToken = call.unsafeToken();
     if (unsafeToken !== null) return invalidRequest(contract, [`${unsafeToken}: ${TOKEN_RULE}`]);
@@ -330,9 +340,20 @@ function forWhom({ caller, correlationId }: ActiveCall): string {
   return caller === RUNNER_USER ? (ownerOfRun(correlationId) ?? caller) : caller;
 }
 
-/** Of the request, wherever its body is. */
+/** Of the request, wherever its body and what is attached to it are. */
 function bytesOf(message: Msg): number {
-  return message.data.length + claimedBytes(headerOf(message, HEADERS.claim));
+  return (
+    message.data.length +
+    claimedBytes(headerOf(message, HEADERS.claim)) +
+    claimedBytes(headerOf(message, HEADERS.attachment))
+  );
+}
+
+function tooLarge(maxBytes: number): Outcome {
+  return failed(
+    "payload_too_large",
+    `the request is larger than ${maxBytes} bytes, the most that is accepted here`,
+  );
 }
 
 function invalidRequest(contract: Rpc, problems: string[]): Outcome {

@@ -32,6 +32,11 @@ export interface CallContext<R extends Rpc = Rpc> {
   readonly correlationId: string;
   /** A new span in the caller's trace. */
   readonly traceparent: string;
+  /**
+   * Reads the bytes that travel beside the request; null without any. Rejects when they are gone, were changed or are more than the
+   * contract accepts, which is answered `invalid_request`.
+   */
+  attachment(): Promise<Uint8Array | null>;
 }
 
 export type Handler<R extends Rpc> = (

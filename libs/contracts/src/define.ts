@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { cutText } from "./cut-text.ts";
+import { REQUEST_LIMITS, type JsonLimits } from "./json-limits.ts";
 import type { UserRole } from "./user-roles.ts";
 
 /**
@@ -43,6 +44,10 @@ export interface Rpc<
   readonly errors: Errs;
   /** How long a caller waits when it sets no deadline of its own, in milliseconds. */
   readonly timeoutMs: number;
+  /** Of the request's JSON. */
+  readonly limits: JsonLimits;
+  /** The most bytes that may travel beside the request without being JSON, such as an archive; null: none may. */
+  readonly attachmentBytes: number | null;
 }
 
 export interface Command<S extends string = string, P extends z.ZodType = z.ZodType> {
@@ -54,6 +59,8 @@ export interface Command<S extends string = string, P extends z.ZodType = z.ZodT
   /** As for {@link Rpc}. */
   readonly role: UserRole | null;
   readonly payload: P;
+  /** Of the payload's JSON. */
+  readonly limits: JsonLimits;
 }
 
 export interface Event<S extends string = string, P extends z.ZodType = z.ZodType> {
@@ -98,6 +105,8 @@ export function rpc<
   reply: Rep;
   errors?: Errs;
   timeoutMs?: number;
+  limits?: Partial<JsonLimits>;
+  attachmentBytes?: number;
 }): Rpc<S, Req, Rep, Errs> {
   const [, , , ...words] = checkTemplate(spec.subject, ["yard", "rpc", "{caller}"]);
   return {
@@ -110,6 +119,8 @@ export function rpc<
     reply: spec.reply,
     errors: spec.errors ?? ({} as Errs),
     timeoutMs: spec.timeoutMs ?? 5_000,
+    limits: { ...REQUEST_LIMITS, ...spec.limits },
+    attachmentBytes: spec.attachmentBytes ?? null,
   };
 }
 
@@ -119,9 +130,11 @@ export function command<const S extends string, P extends z.ZodType>(spec: {
   summary: string;
   role?: UserRole;
   payload: P;
+  limits?: Partial<JsonLimits>;
 }): Command<S, P> {
   const [, , , noun, verb] = checkTemplate(spec.subject, ["yard", "cmd", "{caller}"]);
-  return { kind: "command", name: `${noun}.${verb}`, ...spec, role: spec.role ?? null };
+  const limits = { ...REQUEST_LIMITS, ...spec.limits };
+  return { kind: "command", name: `${noun}.${verb}`, ...spec, role: spec.role ?? null, limits };
 }
 
 /** Declares a fact `yard.evt.{noun}[.{owner}].{id}.{past-participle}`. */

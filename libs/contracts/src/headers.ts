@@ -10,6 +10,8 @@ export const HEADERS = {
   user: "Yard-User",
   /** Claim check: the JSON reference to a payload kept in the object store. */
   claim: "Yard-Claim",
+  /** The JSON reference to bytes beside a request, such as an archive, kept in the object store. */
+  attachment: "Yard-Attachment",
   /** W3C trace context, https://www.w3.org/TR/trace-context/. */
   traceparent: "traceparent",
   /** JetStream's deduplication id. */

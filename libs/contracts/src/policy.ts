@@ -159,4 +159,6 @@ export const filterPolicy = rpc({
   },
   /** Filtering 20,000 tools takes a while on a busy machine. */
   timeoutMs: 5_000,
+  // Only services send it: the lists of tools are theirs.
+  limits: { maxKeys: 100_000, maxValues: 130_000 },
 });
