@@ -106,6 +106,7 @@ function traceHeaders(): Json {
       [HEADERS.deadline]: text,
       [HEADERS.messageId]: text,
       [HEADERS.claim]: text,
+      [HEADERS.attachment]: text,
     },
   };
 }

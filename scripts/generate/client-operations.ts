@@ -108,10 +108,18 @@ function operationText(route: Route, payloads: Schemas, schemas: Schemas): strin
     ...(route.idempotent === undefined ? [] : ["idempotencyKey?: string"]),
     ...(shapeOf(route).hasVersion ? ["ifMatch?: string"] : []),
   ];
+  const { contract } = route;
+  const attachment = contract.kind === "rpc" ? contract.attachment : null;
+  const request = `{ ${parts.join("; ")} }`;
+  const body = payloads[`${key}.body`];
+  const query = body && `Omit<${typeText(body, schemas)}, ${JSON.stringify(attachment?.field)}>`;
+  // In place of JSON the body may be bytes; the fields are in the query then.
+  const requestText =
+    attachment === null ? request : `${request} | { query: ${query}; attachment: Blob }`;
   const reply = payloads[`${key}.reply`];
   const replyText =
     reply === undefined ? "{ runId: string; sequence: number }" : typeText(reply, schemas);
-  return `{ request: { ${parts.join("; ")} }; reply: ${replyText} }`;
+  return `{ request: ${requestText}; reply: ${replyText} }`;
 }
 
 /** True unless an empty object is enough. */

@@ -1,3 +1,4 @@
+import type { CallOptions } from "@switchyard/bus/call";
 import { carriedBus, type Carrier } from "@switchyard/bus/carrier";
 import type { Bus } from "@switchyard/bus/connect";
 import { needsNats } from "@switchyard/bus/connection";
@@ -44,6 +45,7 @@ interface Parts {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
+  readonly attachment: Blob | undefined;
   readonly ifMatch: string | undefined;
 }
 
@@ -59,11 +61,12 @@ class HttpCarrier implements Carrier {
     this.#baseUrl = baseUrl;
   }
 
-  call: Carrier["call"] = async (contract, request, { tokens, timeoutMs, signal }) => {
+  call: Carrier["call"] = async (contract, request, { tokens, timeoutMs, signal, attachment }) => {
     const limit = AbortSignal.timeout((timeoutMs ?? contract.timeoutMs) + ON_THE_WAY_MS);
     const signals = [limit, this.#closing.signal, ...(signal === undefined ? [] : [signal])];
     const fields = { ...(request as Fields), ...(tokens as Fields | undefined) };
-    const answer = await this.#send(contract, fields, AbortSignal.any(signals)).catch(
+    const attached = attachment && (await blobOf(attachment));
+    const answer = await this.#send(contract, fields, AbortSignal.any(signals), attached).catch(
       (error: unknown) => {
         signal?.throwIfAborted();
         if (!limit.aborted) throw error;
@@ -112,10 +115,16 @@ class HttpCarrier implements Carrier {
     this.#closing.abort();
   }
 
-  async #send(contract: Rpc | Command, fields: Fields, signal: AbortSignal): Promise<unknown> {
+  // oxlint-disable-next-line max-params -- the fourth is optional
+  async #send(
+    contract: Rpc | Command,
+    fields: Fields,
+    signal: AbortSignal,
+    attachment?: Blob,
+  ): Promise<unknown> {
     const found = routeFor(contract.name, fields);
     if (found === null) throw needsNats();
-    const { operation, ...parts } = partsOf(found, fields);
+    const { operation, ...parts } = partsOf(found, fields, attachment);
     try {
       return await this.#client.request(operation, parts, { signal });
     } catch (error) {
@@ -226,7 +235,7 @@ function namesIn({ path, names = {} }: ContractRoute): [name: string, field: str
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => [name, names[name] ?? name]);
 }
 
-function partsOf(route: ContractRoute, fields: Fields): Parts {
+function partsOf(route: ContractRoute, fields: Fields, attachment: Blob | undefined): Parts {
   const { method, path, body: whole } = route;
   const inPath = namesIn(route);
   const elsewhere = new Set([
@@ -237,7 +246,8 @@ function partsOf(route: ContractRoute, fields: Fields): Parts {
   const rest = Object.entries(fields).filter(
     ([name, value]) => value !== undefined && !elsewhere.has(name) && name !== whole,
   );
-  const isBody = whole === undefined && method !== "GET" && method !== "DELETE";
+  const isBody =
+    whole === undefined && attachment === undefined && method !== "GET" && method !== "DELETE";
   const version = fields[VERSION_FIELD];
   return {
     // Made of the same table as the operations' types.
@@ -245,8 +255,15 @@ function partsOf(route: ContractRoute, fields: Fields): Parts {
     path: Object.fromEntries(inPath.map(([name, field]) => [name, String(fields[field])])),
     query: isBody ? {} : Object.fromEntries(rest),
     body: whole === undefined ? (isBody ? Object.fromEntries(rest) : undefined) : fields[whole],
+    attachment,
     ifMatch: typeof version === "string" ? version : undefined,
   };
+}
+
+async function blobOf(parts: NonNullable<CallOptions["attachment"]>): Promise<Blob> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const part of parts) chunks.push(new Uint8Array(part));
+  return new Blob(chunks);
 }
 
 /** The error that a call over NATS would have ended with. */

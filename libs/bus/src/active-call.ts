@@ -76,7 +76,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   async attachment(): Promise<Uint8Array | null> {
     const reference = headerOf(this.#message, HEADERS.attachment);
     if (reference === undefined) return null;
-    const maxBytes = this.#contract.attachmentBytes ?? 0;
+    const maxBytes = this.#contract.attachment?.maxBytes ?? 0;
     if (claimedBytes(reference) > maxBytes)
       throw new ClaimError(null, `what is attached is larger than ${maxBytes} bytes`);
     return this.#claims.getBytes(reference, this.natsUser);

@@ -38,7 +38,7 @@ test("the counts are the same however the bytes are cut into parts", () => {
 
 test("a large value is checked to its first problem, a small one to its last", () => {
   const schema = z.object({ names: z.array(z.object({ id: z.string() })) });
-  const value = { names: Array<unknown>(50).fill({ id: 1 }) };
+  const value = { names: Array.from({ length: 50 }, () => ({ id: 1 })) };
   assert.equal(checkCounted(schema, value, { isLarge: false }).error?.issues.length, 50);
   assert.equal(checkCounted(schema, value, { isLarge: true }).error?.issues.length, 1);
 });

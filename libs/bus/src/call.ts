@@ -82,7 +82,7 @@ async function send<R extends Rpc>(
       subject,
       owner: connection.user,
       isBrief: true,
-      maxBytes: contract.attachmentBytes ?? 0,
+      maxBytes: contract.attachment?.maxBytes ?? 0,
     });
   }
   if (!connection.claims.isNeededFor(body)) {

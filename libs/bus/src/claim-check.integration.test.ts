@@ -31,7 +31,7 @@ const digestOfArchive = rpc({
   summary: "Answers the digest of what is attached.",
   request: z.strictObject({}),
   reply: z.object({ digest: z.string().nullable() }),
-  attachmentBytes: 2_000_000,
+  attachment: { maxBytes: 2_000_000 },
 });
 
 const nats = await testNats();

@@ -58,6 +58,8 @@ interface Parts {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
+  /** Bytes that are the body in place of JSON. */
+  readonly attachment?: Blob;
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
 }
@@ -93,15 +95,18 @@ export function createClient(options: ClientOptions): Client {
   const client: Client = {
     async request(operation, ...[request, { signal } = {}]) {
       const [method = "", template = ""] = operation.split(" ");
-      const { path = {}, query = {}, body, idempotencyKey, ifMatch } = (request ?? {}) as Parts;
+      const parts = (request ?? {}) as Parts;
+      const { path = {}, query = {}, body, attachment, idempotencyKey, ifMatch } = parts;
       const response = await send(`${fill(template, path)}${queryText(query)}`, {
         method,
         headers: {
           ...(body === undefined ? {} : { "content-type": "application/json" }),
+          ...(attachment === undefined ? {} : { "content-type": "application/octet-stream" }),
           ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
           ...(ifMatch === undefined ? {} : { "if-match": `"${ifMatch}"` }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(attachment === undefined ? {} : { body: attachment }),
         ...(signal === undefined ? {} : { signal }),
       });
       // What the gateway answers follows from the table that the type is generated from.
@@ -135,8 +140,8 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
-    for (const one of Array.isArray(value) ? value : [value])
-      params.append(name, typeof one === "string" ? one : JSON.stringify(one));
+    // Lists as JSON: an element may have the comma that would part it from the next one.
+    params.append(name, typeof value === "string" ? value : JSON.stringify(value));
   }
   return params.size === 0 ? "" : `?${params.toString()}`;
 }

@@ -2229,19 +2229,37 @@ export interface Operations {
   };
 
   "POST /skills/archive": {
-    request: {
-      body: {
-        label: string;
-        dryRun?: boolean;
-        git?: { url: string | null; commit: string | null } | null;
-        withReports?: boolean;
-        importId?: string;
-        targets?: SkillTarget[];
-        format: "zip" | "tar.gz" | "tar";
-        base64: string;
-        only?: string[];
-      };
-    };
+    request:
+      | {
+          body: {
+            label: string;
+            dryRun?: boolean;
+            git?: { url: string | null; commit: string | null } | null;
+            withReports?: boolean;
+            importId?: string;
+            targets?: SkillTarget[];
+            format: "zip" | "tar.gz" | "tar";
+            base64?: string;
+            only?: string[];
+          };
+        }
+      | {
+          query: Omit<
+            {
+              label: string;
+              dryRun?: boolean;
+              git?: { url: string | null; commit: string | null } | null;
+              withReports?: boolean;
+              importId?: string;
+              targets?: SkillTarget[];
+              format: "zip" | "tar.gz" | "tar";
+              base64?: string;
+              only?: string[];
+            },
+            "base64"
+          >;
+          attachment: Blob;
+        };
     reply: { counts: ImportCounts; skills: ImportedSkill[]; diagnostics: Diagnostic[] };
   };
 
@@ -2443,17 +2461,33 @@ export interface Operations {
   };
 
   "POST /agents/archive": {
-    request: {
-      body: {
-        label: string;
-        dryRun?: boolean;
-        git?: { url: string | null; commit: string | null } | null;
-        withReports?: boolean;
-        importId?: string;
-        format: "zip" | "tar.gz" | "tar";
-        base64: string;
-      };
-    };
+    request:
+      | {
+          body: {
+            label: string;
+            dryRun?: boolean;
+            git?: { url: string | null; commit: string | null } | null;
+            withReports?: boolean;
+            importId?: string;
+            format: "zip" | "tar.gz" | "tar";
+            base64?: string;
+          };
+        }
+      | {
+          query: Omit<
+            {
+              label: string;
+              dryRun?: boolean;
+              git?: { url: string | null; commit: string | null } | null;
+              withReports?: boolean;
+              importId?: string;
+              format: "zip" | "tar.gz" | "tar";
+              base64?: string;
+            },
+            "base64"
+          >;
+          attachment: Blob;
+        };
     reply: { counts: AgentImportCounts; agents: ImportedAgent[]; diagnostics: Diagnostic[] };
   };
 

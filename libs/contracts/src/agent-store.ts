@@ -6,6 +6,7 @@ import {
   comparedVersions,
   importOptions,
   managedByFiles,
+  MAX_ARCHIVE_BYTES,
   Provenance,
   sentArchive,
   SentFile,
@@ -97,6 +98,7 @@ export const unpackAgents = rpc({
   reply: ImportReply,
   errors: unpackErrors,
   timeoutMs: 60_000,
+  attachment: { maxBytes: MAX_ARCHIVE_BYTES, field: "base64" },
 });
 
 export const listAgentVersions = rpc({

@@ -397,6 +397,16 @@ export const receiveChannelRequest = rpc({
   timeoutMs: 20_000,
 });
 
+/** From the gateway alone, which accepts no body for an account that takes no requests. */
+export const listChannelHooks = rpc({
+  subject: "yard.rpc.{caller}.channels.hooks",
+  summary: "From the gateway: names the accounts that take requests of providers.",
+  request: z.strictObject({}),
+  reply: z.object({
+    accounts: z.array(z.object({ channel: ChannelName, accountId: AccountId })),
+  }),
+});
+
 /** What one `${VAR}` of channels.json stands for. */
 const SecretValue = z
   .string()

@@ -1,6 +1,11 @@
 import * as approvals from "./approvals.ts";
 import { readCallContext } from "./call-context.ts";
-import { lastAddress, loginChannelAccount, receiveChannelRequest } from "./channels.ts";
+import {
+  lastAddress,
+  listChannelHooks,
+  loginChannelAccount,
+  receiveChannelRequest,
+} from "./channels.ts";
 import type { Rpc } from "./define.ts";
 import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
@@ -72,6 +77,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   sessionOutcome,
   lastAddress,
   receiveChannelRequest,
+  listChannelHooks,
 ]);
 /**
  * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions; and who

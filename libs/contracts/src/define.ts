@@ -26,6 +26,13 @@ export interface DeclaredError {
 
 export type DeclaredErrors = Readonly<Record<string, DeclaredError>>;
 
+/** Bytes beside the JSON of a request. */
+export interface Attachment {
+  readonly maxBytes: number;
+  /** The field of the request that the attachment replaces; missing: there is none. */
+  readonly field?: string;
+}
+
 export interface Rpc<
   S extends string = string,
   Req extends z.ZodType = z.ZodType,
@@ -46,8 +53,8 @@ export interface Rpc<
   readonly timeoutMs: number;
   /** Of the request's JSON. */
   readonly limits: JsonLimits;
-  /** The most bytes that may travel beside the request without being JSON, such as an archive; null: none may. */
-  readonly attachmentBytes: number | null;
+  /** Bytes that may travel beside the request without being JSON, such as an archive; null: none may. */
+  readonly attachment: Attachment | null;
 }
 
 export interface Command<S extends string = string, P extends z.ZodType = z.ZodType> {
@@ -106,7 +113,7 @@ export function rpc<
   errors?: Errs;
   timeoutMs?: number;
   limits?: Partial<JsonLimits>;
-  attachmentBytes?: number;
+  attachment?: Attachment;
 }): Rpc<S, Req, Rep, Errs> {
   const [, , , ...words] = checkTemplate(spec.subject, ["yard", "rpc", "{caller}"]);
   return {
@@ -120,7 +127,7 @@ export function rpc<
     errors: spec.errors ?? ({} as Errs),
     timeoutMs: spec.timeoutMs ?? 5_000,
     limits: { ...REQUEST_LIMITS, ...spec.limits },
-    attachmentBytes: spec.attachmentBytes ?? null,
+    attachment: spec.attachment ?? null,
   };
 }
 

@@ -55,10 +55,14 @@ export const importOptions = {
   importId: z.string().min(1).max(64).optional(),
 } as const;
 
-/** An archive on its way to the importer; a large one goes by claim check. */
+/** The most bytes of an archive, which travels beside the request. */
+export const MAX_ARCHIVE_BYTES = 40 * 1024 * 1024;
+
+/** An archive on its way to the importer. */
 export const sentArchive = {
   format: z.enum(["zip", "tar.gz", "tar"]),
-  base64: z.base64(),
+  /** In place of an attachment, for senders that cannot attach one: an archive of at most 600 KB. */
+  base64: z.base64().max(800_000).optional(),
 } as const;
 
 /** Two versions to compare. */

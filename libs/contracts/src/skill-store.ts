@@ -6,6 +6,7 @@ import {
   comparedVersions,
   importOptions,
   managedByFiles,
+  MAX_ARCHIVE_BYTES,
   Provenance,
   sentArchive,
   SentFile,
@@ -126,6 +127,7 @@ export const unpackSkills = rpc({
   reply: ImportReply,
   errors: unpackErrors,
   timeoutMs: 60_000,
+  attachment: { maxBytes: MAX_ARCHIVE_BYTES, field: "base64" },
 });
 
 export const listVersions = rpc({

@@ -273,6 +273,7 @@ export const serviceUsers: readonly BusUser[] = [
       userSessions.openUserSession,
       userSessions.closeUserSession,
       channels.receiveChannelRequest,
+      channels.listChannelHooks,
     ],
     publishes: [
       ...allContracts.filter(isCommand).filter(({ role }) => role !== null),

@@ -232,6 +232,12 @@ function handleRequests(service: Service, { book, takeIn }: HandlerParts): void 
       return { status, contentType, body: text };
     },
   );
+
+  service.handle(channels.listChannelHooks, () => ({
+    accounts: book.all
+      .filter(({ adapter }) => adapter.receive !== undefined)
+      .map(({ settings: { channel, accountId } }) => ({ channel, accountId })),
+  }));
 }
 
 /** A service that works for others says for whom; of anybody else the word counts for nothing. */

@@ -60,6 +60,9 @@ export const Config = z.object({
   YARD_WEBHOOKS_DISABLE_AFTER_MS: envInteger(100, 2_592_000_000).default(86_400_000),
   /** Proxies in front of the gateway that add whom they saw to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
+  /** Connections at a time on each replica, in all and of one address; behind trusted proxies the latter counts requests. */
+  YARD_HTTP_CONNECTIONS: envInteger(1, 1_000_000).default(20_000),
+  YARD_HTTP_CONNECTIONS_PER_ADDRESS: envInteger(1, 1_000_000).default(2_000),
   /** Streams of events of one caller, on each replica. */
   YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
   /** How long the events of a run are waited for that nobody has heard of. */

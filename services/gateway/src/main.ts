@@ -9,16 +9,18 @@ import { openEventHub } from "./events/event-hub.ts";
 import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
+import { CONNECTION_LIMITS } from "./http/guard-connections.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
 import { serveHookList } from "./hooks/list-hooks.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
-import { addressOfClient } from "./identity/authenticate.ts";
+import { BytesInWork } from "./identity/bytes-in-work.ts";
 import { problemOf } from "./problems/problem.ts";
 import { StartError } from "@switchyard/service/start-error";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { readSecretFile } from "@switchyard/service/secret-file";
+import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { OwnOperations } from "./routes/own-operations.ts";
 import { KEY_SETTING } from "./subscriptions/serve-subscriptions.ts";
@@ -46,7 +48,7 @@ await runService({
     if (audit !== null) kit.onStop("audit", () => audit.stop());
     const trustedProxies = config.YARD_HTTP_TRUSTED_PROXIES;
     const access = createAccessAudit(audit, {
-      addressOf: (c) => addressOfClient(c, trustedProxies),
+      addressOf: (c) => c.get("address"),
       outcomeOf: (error) => problemOf(error) ?? { status: 500, code: "internal" },
     });
     const desk = openUserDesk(bus, now);
@@ -80,6 +82,7 @@ await runService({
       oidc: await oidcOf(config, log),
       logins: createLoginStore(redis),
       trustedProxies,
+      requestsOfAddress: openSlots("requests", config.YARD_HTTP_CONNECTIONS_PER_ADDRESS),
       access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
@@ -88,12 +91,19 @@ await runService({
       streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),
+      bytes: new BytesInWork(),
       now,
     });
     const http = await listenHttp(app, {
       host: config.YARD_HTTP_HOST,
       port: config.YARD_HTTP_PORT,
       tls: tls && { files: tls, log },
+      connections: {
+        ...CONNECTION_LIMITS,
+        all: config.YARD_HTTP_CONNECTIONS,
+        // Behind a proxy all connections are the proxy's.
+        perAddress: trustedProxies > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,
+      },
     });
     kit.describe("http", http.url);
     // Steps run in reverse: no new requests, readers are sent away, requests in work end.

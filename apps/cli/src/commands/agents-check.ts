@@ -18,7 +18,8 @@ type Models = z.output<typeof listModels.reply>;
 
 const MAX_FILE_BYTES = 262_144;
 const MAX_FILES = 1_000;
-const FILES_PER_CALL = 50;
+/** As JSON, with every sign of the largest files escaped once, they are less than a request may have. */
+const FILES_PER_CALL = 10;
 
 /** Judges agent files of this machine, and whether their models can be had; fails when one cannot be used. */
 export async function validate(

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
-import { client } from "@switchyard/bus/call";
+import { call, client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { agentPaths } from "@switchyard/contracts/agent-paths";
 import {
@@ -143,12 +143,8 @@ async function send(bus: Bus, path: string, sending: Sending): Promise<Sent> {
   }
   const bytes = await (top === null ? readStandardInput() : readArchive(top));
   const label = top === null ? "standard input" : basename(top);
-  return client(bus, { unpackAgents }).unpackAgents({
-    label,
-    ...sending,
-    format: formatOf(bytes, label),
-    base64: bytes.toString("base64"),
-  });
+  const sent = { label, ...sending, format: formatOf(bytes, label) };
+  return call(bus, unpackAgents, sent, { attachment: [bytes] });
 }
 
 /** In batches: however many there are, each call stays small. */

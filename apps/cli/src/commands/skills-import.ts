@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
-import { client } from "@switchyard/bus/call";
+import { call, client } from "@switchyard/bus/call";
 import {
   unpackSkills,
   uploadSkills,
@@ -188,7 +188,11 @@ async function withImporter<T>(
 ): Promise<T> {
   if (here) return (await import("../skills/importer-here.ts")).withImporterHere(process.env, use);
   return withBus(await findBus(process.env), (bus) =>
-    use(client(bus, { uploadSkills, unpackSkills })),
+    use({
+      ...client(bus, { uploadSkills }),
+      unpackSkills: (request, archive) =>
+        call(bus, unpackSkills, request, { attachment: [archive] }),
+    }),
   );
 }
 
@@ -231,14 +235,9 @@ async function send(
   }
   const bytes = await (directory === null ? readStandardInput() : readArchive(directory));
   const label = directory === null ? "standard input" : basename(directory);
-  const reply = await importer.unpackSkills({
-    label,
-    dryRun,
-    targets: [...targets],
-    withReports,
-    format: formatOf(bytes, label),
-    base64: bytes.toString("base64"),
-  });
+  const format = formatOf(bytes, label);
+  const sent = { label, dryRun, targets: [...targets], withReports, format };
+  const reply = await importer.unpackSkills(sent, bytes);
   for (const skill of reply.skills) onSkill(skill);
   return reply;
 }

@@ -44,18 +44,21 @@ function importerWith(analyzer: ThreadAnalyzer): SkillImporter {
       const judged = await judgeSkills(packages, { analyzer, now, targets, withReports });
       return { ...judged, diagnostics: [] };
     },
-    async unpackSkills(sent) {
+    async unpackSkills(sent, archive) {
       const { label, targets = [], withReports = false } = sent;
-      const { files, findings } = await unpacked(sent);
+      const { files, findings } = await unpacked(sent, archive);
       const judged = await judgeSkills(packagesIn(files), { analyzer, now, targets, withReports });
       return { ...judged, diagnostics: locatedAt(label, findings).slice(0, MAX_DIAGNOSTICS) };
     },
   };
 }
 
-async function unpacked({ base64, format, label }: z.input<typeof unpackSkills.request>) {
+async function unpacked(
+  { format, label }: z.input<typeof unpackSkills.request>,
+  archive: Uint8Array,
+) {
   try {
-    return await unpackArchive(Buffer.from(base64, "base64"), format);
+    return await unpackArchive(archive, format);
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     throw new CliError("archive_refused", `${label}: ${error.message}`, { cause: error });

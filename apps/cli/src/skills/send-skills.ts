@@ -10,6 +10,7 @@ import type {
 } from "@switchyard/contracts/skill-store";
 import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { GitOrigin } from "@switchyard/service/git-origin";
+import { packTar } from "modern-tar";
 import type { z } from "zod";
 import { firstNames } from "./first-names.ts";
 import type { LocalSkill } from "./local-skills.ts";
@@ -21,6 +22,7 @@ export interface SkillImporter {
   ): Promise<z.output<typeof uploadSkills.reply>>;
   unpackSkills(
     request: z.input<typeof unpackSkills.request>,
+    archive: Uint8Array,
   ): Promise<z.output<typeof unpackSkills.reply>>;
 }
 
@@ -35,7 +37,9 @@ export interface SendOptions {
 }
 
 /** A batch is sent when it has this much: a few messages under way, and none needs the payload bucket as a rule. */
-const BATCH = { skills: 64, bytes: 300 * 1024 };
+const BATCH = { skills: 64, files: 2_000, bytes: 300 * 1024 };
+/** A larger skill is sent as an archive: as JSON it could be more than a request may have. */
+const MOST_AS_JSON = 3 * 1024 * 1024;
 const UNDER_WAY = 3;
 /** With these no further batch would do better. */
 const HOPELESS = new Set([
@@ -109,18 +113,19 @@ function count(total: ImportCounts, { outcome, withheld, diagnostics }: Imported
 async function* batches(skills: AsyncIterable<LocalSkill>): AsyncGenerator<LocalSkill[]> {
   let batch: LocalSkill[] = [];
   let bytes = 0;
+  let files = 0;
   for await (const skill of skills) {
-    if (batch.length > 0 && bytes + skill.sizeBytes > BATCH.bytes) {
+    const more = skill.skill.files.length;
+    if (batch.length > 0 && (bytes + skill.sizeBytes > BATCH.bytes || files + more > BATCH.files)) {
       yield batch;
-      batch = [];
-      bytes = 0;
+      [batch, bytes, files] = [[], 0, 0];
     }
     batch.push(skill);
     bytes += skill.sizeBytes;
+    files += more;
     if (batch.length < BATCH.skills) continue;
     yield batch;
-    batch = [];
-    bytes = 0;
+    [batch, bytes, files] = [[], 0, 0];
   }
   if (batch.length > 0) yield batch;
 }
@@ -139,15 +144,13 @@ async function send(
 ): Promise<ImportedSkill[]> {
   const leftOut = new Map(batch.map(({ skill, leftOut: files }) => [skill.directory, files]));
   try {
-    const reply = await importer.uploadSkills({
-      label: cutText(label, 1_024),
-      git,
-      dryRun,
-      importId,
-      targets: [...targets],
-      withReports,
-      skills: batch.map(({ skill }) => skill),
-    });
+    const request = { label: cutText(label, 1_024), git, dryRun, importId, withReports };
+    const sent = { ...request, targets: [...targets] };
+    const [only] = batch;
+    const reply =
+      only !== undefined && only.sizeBytes > MOST_AS_JSON
+        ? await importer.unpackSkills({ ...sent, format: "tar" }, await packed(only.skill))
+        : await importer.uploadSkills({ ...sent, skills: batch.map(({ skill }) => skill) });
     return reply.skills.map((skill, index) =>
       withLeftOut(skill, leftOut.get(batch[index]?.skill.directory ?? "") ?? []),
     );
@@ -155,6 +158,17 @@ async function send(
     if (!(error instanceof ServiceError) || HOPELESS.has(error.code)) throw error;
     return batch.map(({ skill }) => notSent(skill, error));
   }
+}
+
+async function packed({ directory, files }: SentSkill): Promise<Uint8Array> {
+  // The directory of an archive's own files is called ".".
+  const above = directory === "." ? "" : `${directory}/`;
+  return packTar(
+    files.map(({ path, text, base64 }) => {
+      const body = text === undefined ? Buffer.from(base64 ?? "", "base64") : Buffer.from(text);
+      return { header: { name: `${above}${path}`, size: body.length }, body };
+    }),
+  );
 }
 
 function withLeftOut(skill: ImportedSkill, files: readonly string[]): ImportedSkill {

@@ -1,5 +1,5 @@
-import type { ImportedSkill, SentSkill } from "@switchyard/client/operations";
-import type { Reply } from "@switchyard/client/client";
+import type { ImportedSkill } from "@switchyard/client/operations";
+import type { Reply, Request } from "@switchyard/client/client";
 import { useState } from "preact/hooks";
 import { count } from "../core/format.ts";
 import { act } from "../core/resource.ts";
@@ -8,50 +8,48 @@ import { toast } from "../core/toasts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
-import { sentArchiveOf, sentSkillsOf, type SentArchive } from "./sent-skills.ts";
+import type { PackedSkills } from "./packed-skills.ts";
 
-type Report = Reply<"POST /skills">;
+type Report = Reply<"POST /skills/archive">;
+type Options = Extract<Request<"POST /skills/archive">, { attachment: Blob }>["query"];
+
+/** Characters of the names in one request, whose address they are part of. */
+const MOST_NAMED = 8_000;
 
 /** A folder is looked at without importing anything; then what was found is picked and imported. */
 export function SkillImport({ onClose }: { onClose: () => void }) {
-  const [skills, setSkills] = useState<readonly SentSkill[]>([]);
-  const [archive, setArchive] = useState<SentArchive | null>(null);
+  const [packed, setPacked] = useState<PackedSkills | null>(null);
   const [report, setReport] = useState<Report | null>(null);
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
   const [isBusy, setBusy] = useState(false);
-  const send = async (
-    given: readonly SentSkill[] | (SentArchive & { only?: string[] }),
-    dryRun: boolean,
-  ): Promise<void> => {
+  const working = async (done: string, work: () => Promise<void>): Promise<void> => {
     setBusy(true);
-    await act(dryRun ? "" : "Imported", async () => {
-      const options = { label: "console", dryRun, withReports: true };
-      const found = await ("base64" in given
-        ? client.request("POST /skills/archive", { body: { ...options, ...given } })
-        : client.request("POST /skills", { body: { ...options, skills: [...given] } }));
-      setReport(found);
-      if (dryRun) setPicked(new Set(found.skills.filter(isGood).map(({ file }) => file)));
-      else onClose();
-    });
+    await act(done, work);
     setBusy(false);
   };
   const scan = async (list: FileList | null): Promise<void> => {
     const files = [...(list ?? [])];
-    const packed = await sentArchiveOf(files);
-    const given = packed === null ? await sentSkillsOf(files) : [];
-    setArchive(packed);
-    setSkills(given);
+    const { packedSkillsOf } = await import("./packed-skills.ts");
+    const given = await packedSkillsOf(files);
+    setPacked(given);
     setReport(null);
     setPicked(new Set());
-    if (packed !== null) await send(packed, true);
-    else if (given.length > 0) await send(given, true);
-    else if (files.length > 0) toast({ text: "There is no SKILL.md among them", tone: "bad" });
+    if (given === null) {
+      if (files.length > 0) toast({ text: "There is no SKILL.md among them", tone: "bad" });
+      return;
+    }
+    await working("", async () => {
+      const found = await send(given, { dryRun: true });
+      setReport(found);
+      setPicked(new Set(found.skills.filter(isGood).map(({ file }) => file)));
+    });
   };
-  const directories = new Set([...picked].map((file) => file.slice(0, file.lastIndexOf("/"))));
-  const chosen =
-    archive === null
-      ? skills.filter(({ directory }) => directories.has(directory))
-      : { ...archive, only: [...picked] };
+  const importPicked = async (given: PackedSkills): Promise<void> =>
+    working("Imported", async () => {
+      const importId = `console-${Date.now()}-${Math.random()}`;
+      for (const only of inParts([...picked])) await send(given, { importId, only });
+      onClose();
+    });
   return (
     <Dialog title="Import skills" onClose={onClose} size="wide" testId="skill-import">
       <label class="field">
@@ -96,15 +94,39 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
         <button
           type="button"
           class="button primary"
-          disabled={isBusy || picked.size === 0}
+          disabled={isBusy || packed === null || picked.size === 0}
           data-testid="import"
-          onClick={() => void send(chosen, false)}
+          onClick={() => packed !== null && void importPicked(packed)}
         >
           Import {count(picked.size, "skill")}
         </button>
       </div>
     </Dialog>
   );
+}
+
+function send(
+  { format, bytes: attachment }: PackedSkills,
+  more: Partial<Options>,
+): Promise<Report> {
+  const query = { label: "console", withReports: true, format, ...more };
+  return client.request("POST /skills/archive", { query, attachment });
+}
+
+function* inParts(names: readonly string[]): Generator<string[]> {
+  let part: string[] = [];
+  let length = 0;
+  for (const name of names) {
+    const own = encodeURIComponent(name).length;
+    if (part.length > 0 && length + own > MOST_NAMED) {
+      yield part;
+      part = [];
+      length = 0;
+    }
+    part.push(name);
+    length += own;
+  }
+  if (part.length > 0) yield part;
 }
 
 /** What was found, each with a box; picked is a skill's file. */

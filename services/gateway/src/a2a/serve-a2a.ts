@@ -18,11 +18,11 @@ import { openSlots } from "../identity/slots.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
-import { readBody } from "../routes/read-body.ts";
+import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { agentCard } from "./agent-card.ts";
 import { RunHandler } from "./run-handler.ts";
 
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
 const STREAMS = 200;
 /** https://www.jsonrpc.org/specification#error_object */
 const PARSE_ERROR = -32_700;
@@ -60,8 +60,9 @@ export function createA2aEndpoint(parts: A2aParts): {
       return c.json(json as object, 200, { etag });
     },
     async rpc(c) {
-      const body = await readBody(c.env.incoming, BODY_LIMIT).catch(unreadable);
-      if (body instanceof Unreadable) return c.json(body.answer, body.status as 400); // statuses that have a body
+      const read = await readBody(c, BODY_LIMITS).catch(unreadable);
+      if (read instanceof Unreadable) return c.json(read.answer, read.status as 400); // statuses that have a body
+      const body = read.value;
       const card = await cardOf(c);
       const requester = requesterOf(c, parts);
       const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
@@ -121,6 +122,7 @@ function unreadable(error: unknown): Unreadable {
       return new Unreadable(status, JsonRpcTransportHandler.mapToJSONRPCError(told));
     }
     case "malformed_json":
+    case "json_too_complex":
       return new Unreadable(status, { code: PARSE_ERROR, message });
     default:
       throw error;

@@ -1,5 +1,6 @@
 import { RunAgentInputSchema } from "@ag-ui/core/schemas";
 import type { Message, RunAgentInput } from "@ag-ui/core";
+import { checkCounted } from "@switchyard/bus/bounded-json";
 import { approveCall, denyCall } from "@switchyard/contracts/approvals";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
@@ -13,10 +14,10 @@ import { requesterOf, type Requester } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
-import { readBody } from "../routes/read-body.ts";
+import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { AgUiTeller, interruptOf } from "./ag-ui-teller.ts";
 
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
 const STREAMS = 200;
 const Decision = z.looseObject({
   approved: z.boolean(),
@@ -32,7 +33,8 @@ export function createAgUiEndpoint(
 ): (c: Context<GatewayEnv>) => Promise<Response> {
   const slots = openSlots("AG-UI runs", STREAMS);
   return async (c) => {
-    const parsed = RunAgentInputSchema.safeParse(await readBody(c.env.incoming, BODY_LIMIT));
+    const body = await readBody(c, BODY_LIMITS);
+    const parsed = checkCounted(RunAgentInputSchema, body.value, body);
     const [issue] = parsed.error?.issues ?? [];
     if (!parsed.success)
       throw invalid(`${issue?.path.join(".") ?? "(body)"}: ${issue?.message ?? "is not valid"}`);

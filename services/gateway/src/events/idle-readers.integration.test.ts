@@ -9,7 +9,10 @@ const READERS = 10_000;
 const AT_ONCE = 200;
 
 const world = await startGatewayWorld();
-const { url } = await world.startGateway({ YARD_HTTP_STREAMS: String(READERS) });
+const { url } = await world.startGateway({
+  YARD_HTTP_STREAMS: String(READERS),
+  YARD_HTTP_CONNECTIONS_PER_ADDRESS: String(READERS + 100),
+});
 const sockets: Socket[] = [];
 after(() => {
   for (const socket of sockets) socket.destroy();

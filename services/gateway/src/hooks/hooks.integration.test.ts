@@ -246,7 +246,7 @@ test("what is no hook, no JSON or larger than 1 MiB is refused with its reason",
   assert.equal((await fetch(`${url}/hooks/plain`)).status, 404);
   assertProblem(await send("plain", "{"), [400, "malformed_json"]);
   assertProblem(await send("plain", ""), [400, "malformed_json"]);
-  assertProblem(await send("plain", "[".repeat(100)), [400, "malformed_json"]);
+  assertProblem(await send("plain", "[".repeat(100)), [400, "json_too_complex"]);
   assertProblem(await send("plain", "a=b", { type: "application/x-www-form-urlencoded" }), [
     415,
     "unsupported_media_type",

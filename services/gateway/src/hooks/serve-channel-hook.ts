@@ -4,32 +4,35 @@ import { AccountId, ChannelName } from "@switchyard/contracts/channel-address";
 import { MAX_PROVIDER_REQUEST, receiveChannelRequest } from "@switchyard/contracts/channels";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
-import { limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
+import { checkAddress, limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBytes } from "../routes/read-body.ts";
+import { createTakesRequests } from "./channel-accounts.ts";
 
 /** In a minute, of one address at one account. */
 const BAD_REQUESTS = 30;
 
 /**
- * `POST /hooks/{channel}/{account}`: a provider's request is carried to the channels service, whose adapter knows how the provider signs and says what
- * is answered. Whoever sends is counted when the answer is a refusal.
+ * `POST /hooks/{channel}/{account}`: carries a provider's request to the channels service, whose adapter checks the signature and answers. The body is
+ * read only for an account that takes requests, from an address that was not refused too often.
  */
 export function createChannelHookEndpoint(
-  parts: AuthenticationParts & { readonly bus: Bus },
+  parts: AuthenticationParts & { readonly bus: Bus; readonly now: () => number },
 ): (c: Context<GatewayEnv>) => Promise<Response> {
+  const takesRequests = createTakesRequests(parts.bus, parts.now);
   const refused = (c: Context<GatewayEnv>, what: string): Promise<void> =>
     limitAddress(c, parts, { what, limit: BAD_REQUESTS });
   return async (c) => {
     const channel = ChannelName.safeParse(c.req.param("channel"));
     const accountId = AccountId.safeParse(c.req.param("account"));
-    if (!channel.success || !accountId.success) {
+    const name = `${channel.data}/${accountId.data}`;
+    if (!channel.success || !accountId.success || !(await takesRequests(name))) {
       await refused(c, "unknown hook");
       throw unknown();
     }
-    const body = await readBytes(c.env.incoming, MAX_PROVIDER_REQUEST);
-    const name = `${channel.data}/${accountId.data}`;
+    checkAddress(c, parts, { what: `hook ${name}`, limit: BAD_REQUESTS });
+    const body = await readBytes(c, MAX_PROVIDER_REQUEST);
     // A session of a browser is nobody's business there.
     const { cookie: _, ...headers } = Object.fromEntries(c.req.raw.headers);
     try {

@@ -7,10 +7,15 @@ import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import { leaveAgentRun } from "../agent-runs/start-run.ts";
 import { requesterOf } from "../identity/requester.ts";
-import { countRequest, limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
+import {
+  checkAddress,
+  countRequest,
+  limitAddress,
+  type AuthenticationParts,
+} from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
-import { jsonOf, readBytes } from "../routes/read-body.ts";
+import { bodyLimits, checkJson, jsonOf, readBytes } from "../routes/read-body.ts";
 import { checkSignature, type SignedDelivery } from "./check-signature.ts";
 import type { Hook, Hooks, TEMPLATE_FIELDS } from "./hooks-file.ts";
 
@@ -21,7 +26,7 @@ export interface HookParts extends AuthenticationParts {
   readonly now: () => number;
 }
 
-const BODY_LIMIT = 1024 * 1024;
+const BODY_LIMITS = bodyLimits(1024 * 1024);
 /** In a minute, of one address at one hook. */
 const BAD_DELIVERIES = 30;
 const LABEL_LENGTH = 256;
@@ -37,8 +42,10 @@ export function createHookEndpoint(
       const detail = "there is no hook of this name: hooks.json of the gateway names them";
       throw new Problem({ status: 404, code: "unknown_hook", detail });
     }
-    const bytes = await readBytes(c.env.incoming, BODY_LIMIT);
+    checkAddress(c, parts, { what: `hook ${hook.name}`, limit: BAD_DELIVERIES });
+    const bytes = await readBytes(c, BODY_LIMITS.maxBytes);
     const delivery = await signedDelivery(c, parts, { hook, body: bytes });
+    checkJson(bytes, BODY_LIMITS);
     const body = jsonOf(bytes, c.req.header("content-type"));
     const event = delivery.event ?? typeIn(body);
     const unwanted = whyIgnored(hook, event, body);

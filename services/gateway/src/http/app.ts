@@ -7,7 +7,10 @@ import type { ConsoleFiles } from "../console/console-files.ts";
 import { serveConsole } from "../console/serve-console.ts";
 import { serveEvents, serveRunEvents, type EventParts } from "../events/serve-events.ts";
 import { authenticate } from "../identity/authenticate.ts";
+import type { BytesInWork } from "../identity/bytes-in-work.ts";
+import { clientAddress, limitedAddress } from "../identity/client-address.ts";
 import { addressOf } from "../identity/session-cookie.ts";
+import type { Slots } from "../identity/slots.ts";
 import { openApi } from "../openapi/openapi.ts";
 import { REFERENCE_POLICY, referencePage } from "../openapi/reference-page.ts";
 import { meOf } from "../routes/me.ts";
@@ -27,6 +30,12 @@ export interface AppParts extends SignInParts, ProtocolParts, EventParts, RouteP
   /** Null where it was not built: then the gateway answers programs alone. */
   readonly console: ConsoleFiles | null;
   readonly isReady: () => Promise<boolean>;
+  /** How many proxies stand in front, each of which adds to X-Forwarded-For whom it saw. */
+  readonly trustedProxies: number;
+  /** Requests under way of each client behind the proxies, whose connections are not its own. */
+  readonly requestsOfAddress: Slots;
+  /** What the bodies of requests under way may hold. */
+  readonly bytes: BytesInWork;
 }
 
 const HSTS = "max-age=31536000";
@@ -43,21 +52,10 @@ const SAFETY: Readonly<Record<string, string>> = {
 };
 
 export function createApp(parts: AppParts): Hono<GatewayEnv> {
-  const { bus, log, isKnownHost } = parts;
+  const { bus, log } = parts;
   const app = new Hono<GatewayEnv>();
   addProbes(app, parts.isReady);
-  app.use(async (c, next) => {
-    const given = headerOf(c, "x-request-id") ?? "";
-    c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
-    setHeaders(c, parts.publicUrl);
-    checkOrigin(c, isKnownHost);
-    const leave = await parts.hub.attend();
-    try {
-      await next();
-    } finally {
-      leave();
-    }
-  });
+  app.use((c, next) => receive(c, next, parts));
   addSignIn(app, parts);
   app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
   app.get("/api/v1/reference", async (c) =>
@@ -114,6 +112,32 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     return answer(c, new Problem({ status: 500, code: "internal", detail }));
   });
   return app;
+}
+
+/** What every request but the probes goes through before its handler. */
+async function receive(
+  c: Context<GatewayEnv>,
+  next: () => Promise<void>,
+  { publicUrl, trustedProxies, isKnownHost, requestsOfAddress, bytes, hub }: AppParts,
+): Promise<void> {
+  const given = headerOf(c, "x-request-id") ?? "";
+  c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
+  setHeaders(c, publicUrl);
+  const { remoteAddress } = c.env.incoming.socket;
+  const address = clientAddress(remoteAddress, headerOf(c, "x-forwarded-for"), trustedProxies);
+  c.set("address", address);
+  checkOrigin(c, isKnownHost);
+  if (trustedProxies > 0)
+    c.env.outgoing.once("close", requestsOfAddress.take(limitedAddress(address)));
+  const held = bytes.begin();
+  c.set("held", held);
+  const leave = await hub.attend();
+  try {
+    await next();
+  } finally {
+    held.release();
+    leave();
+  }
 }
 
 /** For load balancers, which ask by address and without a credential; the health port tells more. */

@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
-import { connect } from "node:net";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { CONNECTION_LIMITS } from "./guard-connections.ts";
 import { listenHttp } from "./listen.ts";
 
 /** What the server takes for a request of its own, as method and path. */
 const taken: string[] = [];
+const PER_ADDRESS = 20;
+const LARGE = 16 * 1024 * 1024;
 const app = new Hono<GatewayEnv>();
+app.get("/large", (c) => c.text("x".repeat(LARGE)));
 app.all("*", async (c) => {
   taken.push(`${c.req.method} ${c.req.path}`);
   await c.req.text();
@@ -17,15 +23,23 @@ const server = await listenHttp(app, {
   host: "127.0.0.1",
   port: 0,
   headersMs: 300,
-  requestMs: 600,
+  connections: {
+    ...CONNECTION_LIMITS,
+    graceMs: 600,
+    readerGraceMs: 600,
+    bytesPerSecond: 32 * 1024 * 1024,
+    perAddress: PER_ADDRESS,
+    unreadBytes: 2 * LARGE,
+  },
 });
 after(() => server.stop());
 const { port } = new URL(server.url);
+const address = { host: "127.0.0.1", port: Number(port) };
 
 /** Sends bytes as they are; resolves with all that comes back until the server closes. Rejects when it does not in ten seconds. */
 function raw(bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    const socket = connect(address);
     let text = "";
     socket.setEncoding("utf8").on("data", (part: string) => (text += part));
     socket.on("error", () => undefined);
@@ -39,6 +53,7 @@ function raw(bytes: string): Promise<string> {
 }
 
 const HEAD = "POST /first HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+const CLOSING = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
 const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
 test("no shape of a request lets another one be smuggled behind it", async () => {
@@ -70,5 +85,39 @@ test("headers that are too long are refused", async () => {
 test("who sends headers or a body slowly is cut off", async () => {
   assert.match(await raw("GET /first HTTP/1.1\r\nHost: x\r\nX-"), /^HTTP\/1\.1 408 |^$/);
   const body = await raw(`${HEAD}Content-Length: 100\r\n\r\nonly the beginning`);
-  assert.doesNotMatch(body, /^HTTP\/1\.1 200 /m);
+  assert.match(body, /^HTTP\/1\.1 408 /m);
+});
+
+test("an address has no more connections than it may", async () => {
+  const open = Array.from({ length: PER_ADDRESS }, () => connect(address));
+  await Promise.all(open.map((socket) => once(socket, "connect")));
+  const further = connect(address);
+  await closed(further);
+  for (const socket of open) socket.destroy();
+  await Promise.all(open.map(closed));
+  await until(async () => (await raw(CLOSING)).endsWith("ok"));
+});
+
+/** Asks for a large answer and reads nothing of it; resolves when the server has cut the connection. */
+async function readNothing(): Promise<void> {
+  const socket = connect(address);
+  socket.pause();
+  socket.write("GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  // A paused socket learns of its end when it writes.
+  const writing = setInterval(() => socket.write("x"), 100);
+  await closed(socket);
+  clearInterval(writing);
+}
+
+function closed(socket: Socket): Promise<unknown> {
+  const { promise, resolve } = Promise.withResolvers();
+  socket.on("error", () => undefined).once("close", resolve);
+  return promise;
+}
+
+test("a client that reads nothing of its answer is cut", () => readNothing());
+
+test("answers that nobody reads are cut, the largest first, when they hold too much together", async () => {
+  await Promise.all(Array.from({ length: 5 }, readNothing));
+  assert.ok((await raw(CLOSING)).endsWith("ok"));
 });

@@ -6,6 +6,7 @@ import type { Log } from "@switchyard/service/log";
 import { StartError } from "@switchyard/service/start-error";
 import type { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { CONNECTION_LIMITS, guardConnections, type ConnectionLimits } from "./guard-connections.ts";
 import { followTls, readTls, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServer {
@@ -48,7 +49,7 @@ export async function listenHttp(
     port,
     tls = null,
     headersMs = 10_000,
-    requestMs = 60_000,
+    connections = CONNECTION_LIMITS,
   }: {
     readonly host: string;
     readonly port: number;
@@ -58,22 +59,25 @@ export async function listenHttp(
       readonly log: Log;
       readonly everyMs?: number;
     } | null;
-    /** How long somebody may take to send the headers, and the whole request. */
+    /** How long a client may take to send the headers. */
     readonly headersMs?: number;
-    readonly requestMs?: number;
+    readonly connections?: ConnectionLimits;
   },
 ): Promise<HttpServer> {
   const limits = {
     headersTimeout: headersMs,
-    requestTimeout: requestMs,
+    // The guard of connections knows how long a request of its size may take.
+    requestTimeout: 0,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(5_000, headersMs),
     maxHeaderSize: 32 * 1024,
   };
   const texts = tls === null ? null : await readTls(tls.files);
-  const secure = texts === null ? null : createTlsServer({ ...limits, ...texts });
+  const secure =
+    texts === null ? null : createTlsServer({ ...limits, ...texts, handshakeTimeout: headersMs });
   const server = secure ?? createServer(limits);
   server.maxHeadersCount = 100;
+  const unguard = guardConnections(server, connections);
   const answer = getRequestListener(app.fetch);
   server.on("request", (request, response) => void answer(request, response));
   server.listen(port, host);
@@ -91,9 +95,10 @@ export async function listenHttp(
   const scheme = secure === null ? "http" : "https";
   return {
     url: `${scheme}://${shown}:${portOf(server)}`,
-    stop: () => {
+    stop: async () => {
       unfollow?.();
-      return close(server);
+      await close(server);
+      unguard();
     },
   };
 }

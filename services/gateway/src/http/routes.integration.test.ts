@@ -284,7 +284,7 @@ test("a body that is too long, too deep, of another type or no JSON is refused",
     return `${status} ${String(json["code"])}`;
   };
   assert.equal(await codeOf(post("{")), "400 malformed_json");
-  assert.equal(await codeOf(post("[".repeat(100) + "]".repeat(100))), "400 malformed_json");
+  assert.equal(await codeOf(post("[".repeat(100) + "]".repeat(100))), "400 json_too_complex");
   assert.equal(
     await codeOf(post("{}", { "content-type": "text/plain" })),
     "415 unsupported_media_type",

@@ -12,12 +12,13 @@ import type { OwnOperations } from "../routes/own-operations.ts";
 import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
-import { readBody } from "../routes/read-body.ts";
+import { bodyLimits, isJson, readBody, streamBytes, type Body } from "../routes/read-body.ts";
 import type { AccessAudit } from "../identity/access-audit.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 
 const BODY_LIMIT = 1024 * 1024;
 const NO_QUERY = new URLSearchParams();
+const NO_BODY: Pick<Body, "value" | "isLarge"> = { value: undefined, isLarge: false };
 
 export interface RouteParts {
   readonly bus: Bus;
@@ -31,6 +32,7 @@ export function serveRoute(
   route: Route,
 ): (c: Context<GatewayEnv>) => Promise<Response> {
   const { contract } = route;
+  const limits = bodyLimits(route.bodyLimit ?? BODY_LIMIT, contract.limits);
   return async (c) => {
     const shape = shapeOf(route);
     const user = c.get("user");
@@ -39,7 +41,8 @@ export function serveRoute(
       access.refused(c, user, { operation: contract.name, status: 403, code: "forbidden" });
       throw new Problem({ status: 403, code: "forbidden", detail: refusal });
     }
-    const body = await readBody(c.env.incoming, route.bodyLimit ?? BODY_LIMIT);
+    const attachment = attachmentOf(c, contract);
+    const body = attachment === undefined ? await readBody(c, limits) : NO_BODY;
     const { tokens, request } = readRequest(route, shape, {
       path: c.req.param(),
       query: c.req.url.includes("?") ? new URL(c.req.url).searchParams : NO_QUERY,
@@ -54,7 +57,7 @@ export function serveRoute(
       const runId = fullRunId(user.caller, runOf(route, tokens, request));
       return c.json({ runId, sequence }, 202, { location: `/api/v1/runs/${runId}` });
     }
-    const options = { ...about, tokens, signal: c.req.raw.signal };
+    const options = { ...about, tokens, attachment, signal: c.req.raw.signal };
     const answer = own.of(contract);
     const ask = async () => {
       if (answer !== undefined) return answer(request, user.caller);
@@ -71,6 +74,15 @@ export function serveRoute(
         : await ask();
     return answerOf(c, route, reply);
   };
+}
+
+/** A body that is no JSON, where the contract accepts one: the fields of the request are in the query then. */
+function attachmentOf(c: Context<GatewayEnv>, contract: Route["contract"]) {
+  if (contract.kind === "command" || contract.attachment === null) return undefined;
+  const type = headerOf(c, "content-type");
+  return type === undefined || isJson(type)
+    ? undefined
+    : streamBytes(c, contract.attachment.maxBytes);
 }
 
 function answerOf(c: Context<GatewayEnv>, { method, status, version }: Route, reply: unknown) {

@@ -3,7 +3,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
 import type { AccessAudit } from "./access-audit.ts";
-import { clientAddress } from "./client-address.ts";
+import { limitedAddress } from "./client-address.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { headerOf, type GatewayEnv } from "./request-context.ts";
 import { checkCsrf, type GatewayCookie } from "./session-cookie.ts";
@@ -16,8 +16,6 @@ export interface AuthenticationParts {
   /** How the gateway is reached from outside; null where that is how it listens. */
   readonly publicUrl: URL | null;
   readonly requestsPerMinute: number;
-  /** How many proxies stand in front, each of which tells in X-Forwarded-For whom it saw. */
-  readonly trustedProxies: number;
   readonly access: AccessAudit;
 }
 
@@ -62,7 +60,7 @@ export function bearerOf(c: Context<GatewayEnv>): string | undefined {
 /** Throws a Problem for a credential that is not good: 401, or 429 for an address that shows many. */
 export async function countingGuesses<T>(
   c: Context<GatewayEnv>,
-  parts: Pick<AuthenticationParts, "rateLimit" | "trustedProxies" | "access">,
+  parts: Pick<AuthenticationParts, "rateLimit" | "access">,
   identify: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -79,17 +77,22 @@ export async function countingGuesses<T>(
 /** Throws a Problem when an address did something too often in a minute. */
 export async function limitAddress(
   c: Context<GatewayEnv>,
-  { rateLimit, trustedProxies }: Pick<AuthenticationParts, "rateLimit" | "trustedProxies">,
+  { rateLimit }: Pick<AuthenticationParts, "rateLimit">,
   { what, limit }: { readonly what: string; readonly limit: number },
 ): Promise<void> {
-  const address = addressOfClient(c, trustedProxies);
-  const { isOver, headers } = await rateLimit.take(`${what} ${address}`, limit);
+  const who = `${what} ${limitedAddress(c.get("address"))}`;
+  const { isOver, headers } = await rateLimit.take(who, limit);
   if (isOver) throw tooMany(headers);
 }
 
-export function addressOfClient(c: Context<GatewayEnv>, trustedProxies: number): string {
-  const { remoteAddress } = c.env.incoming.socket;
-  return clientAddress(remoteAddress, headerOf(c, "x-forwarded-for"), trustedProxies);
+/** Throws a Problem while an address is over a limit of {@link limitAddress}, before any work is done for it. */
+export function checkAddress(
+  c: Context<GatewayEnv>,
+  { rateLimit }: Pick<AuthenticationParts, "rateLimit">,
+  { what, limit }: { readonly what: string; readonly limit: number },
+): void {
+  const over = rateLimit.over(`${what} ${limitedAddress(c.get("address"))}`, limit);
+  if (over !== null) throw tooMany(over.headers);
 }
 
 export function unauthenticated(detail: string): Problem {

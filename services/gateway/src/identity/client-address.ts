@@ -10,16 +10,27 @@ export function clientAddress(
   trustedProxies: number,
 ): string {
   const own = socketAddress ?? "";
-  if (trustedProxies === 0 || forwardedFor === undefined) return plain(own);
-  const seen = forwardedFor.split(",").map((one) => plain(one.trim()));
+  if (trustedProxies === 0 || forwardedFor === undefined) return plainAddress(own);
+  const seen = forwardedFor.split(",").map((one) => plainAddress(one.trim()));
   const address = seen.at(-Math.min(trustedProxies, seen.length)) ?? "";
-  return isIP(address) === 0 ? plain(own) : address;
+  return isIP(address) === 0 ? plainAddress(own) : address;
 }
 
 /** Some proxies write the port as well; a socket for both versions writes IPv4 as IPv6. */
-function plain(text: string): string {
+export function plainAddress(text: string): string {
   const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(text) ?? [];
   const [, mapped] = /^::ffff:([\d.]+)$/i.exec(bracketed ?? text) ?? [];
   const [, withPort] = /^([\d.]+):\d+$/.exec(text) ?? [];
   return mapped ?? bracketed ?? withPort ?? text;
+}
+
+/** What limits of an address count under: of IPv6 the network, since whoever has an address there has all of its network. */
+export function limitedAddress(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];
+  const before = head.split(":").filter((group) => group !== "");
+  const after = (tail ?? "").split(":").filter((group) => group !== "");
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length);
+  const groups = [...before, ...Array<string>(zeros).fill("0"), ...after].slice(0, 4);
+  return `${groups.map((group) => group.replace(/^0+(?=.)/, "")).join(":")}::/64`;
 }

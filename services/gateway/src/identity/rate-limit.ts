@@ -4,6 +4,8 @@ import type { Redis } from "@switchyard/service/redis";
 export interface RateLimit {
   /** Counts one request of somebody. Rejects when Redis does not answer. */
   take(who: string, limit: number): Promise<Taken>;
+  /** What {@link take} would answer, where this replica knows that the limit is reached; else null. It counts nothing and queries nothing. */
+  over(who: string, limit: number): Taken | null;
 }
 
 export interface Taken {
@@ -48,11 +50,16 @@ export function createRateLimit(redis: Redis, now: () => number): RateLimit {
     if (shares.size > KEPT && oldest !== undefined) shares.delete(oldest);
   };
   return {
+    over(who, limit) {
+      const share = shares.get(keyOf(who));
+      if (share === undefined || now() >= share.endsAt || !hasEnded(share)) return null;
+      return { isOver: true, headers: headersOf(share, { limit, isOver: true, now: now() }) };
+    },
     async take(who, limit) {
-      const key = `yard:gateway:rate:${createHash("sha256").update(who).digest("hex").slice(0, 32)}`;
+      const key = keyOf(who);
       for (;;) {
         const share = shares.get(key);
-        const isOver = share !== undefined && share.left === 0 && share.remaining === 0;
+        const isOver = share !== undefined && hasEnded(share);
         if (share !== undefined && now() < share.endsAt && (share.left > 0 || isOver)) {
           if (!isOver) share.left -= 1;
           return { isOver, headers: headersOf(share, { limit, isOver, now: now() }) };
@@ -63,6 +70,14 @@ export function createRateLimit(redis: Redis, now: () => number): RateLimit {
       }
     },
   };
+}
+
+function keyOf(who: string): string {
+  return `yard:gateway:rate:${createHash("sha256").update(who).digest("hex").slice(0, 32)}`;
+}
+
+function hasEnded({ left, remaining }: Share): boolean {
+  return left === 0 && remaining === 0;
 }
 
 function headersOf(

@@ -1,5 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
+import type { HeldBytes } from "./bytes-in-work.ts";
 import type { User } from "./user-desk.ts";
 
 /** What the steps before a handler found out about a request. */
@@ -7,6 +8,9 @@ export interface GatewayEnv {
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
+    /** Where the request comes from, see `clientAddress`. */
+    address: string;
+    held: HeldBytes;
     user: User;
     /** What was shown; needed where a request outlives its token. */
     credential: string;

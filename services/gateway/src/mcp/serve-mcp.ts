@@ -7,14 +7,16 @@ import { requesterOf } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
-import { readBody } from "../routes/read-body.ts";
+import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { authInfoOf } from "./mcp-request.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
 import { soonAsJson } from "./soon-as-json.ts";
 import type { McpParts } from "./tool-call.ts";
 
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
+/** Messages in one request, which revisions before 2025-06-18 allow. */
+const MOST_IN_BATCH = 50;
 const SESSIONS = 100;
 const STREAMS = 200;
 /** What was answered when the gateway stops is still sent. */
@@ -52,7 +54,8 @@ export function createMcpEndpoint(
 
   return async (c) => {
     const scope = scopeOf(c);
-    const body = await readBody(c.env.incoming, BODY_LIMIT);
+    const { value: body } = await readBody(c, BODY_LIMITS);
+    if (Array.isArray(body) && body.length > MOST_IN_BATCH) throw tooManyMessages();
     const requester = requesterOf(c, parts);
     const authInfo = authInfoOf(requester, scope);
     const request = c.req.raw;
@@ -67,6 +70,11 @@ export function createMcpEndpoint(
       : await modern.fetch(request, { authInfo, parsedBody: body });
     return request.method === "POST" ? soonAsJson(answer, outgoing) : answer;
   };
+}
+
+function tooManyMessages(): Problem {
+  const detail = `a batch may have ${MOST_IN_BATCH} messages: send the others in further requests`;
+  return new Problem({ status: 400, code: "invalid_request", detail });
 }
 
 function scopeOf(c: Context<GatewayEnv>): string | null {

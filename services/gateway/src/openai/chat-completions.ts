@@ -1,3 +1,4 @@
+import { checkCounted } from "@switchyard/bus/bounded-json";
 import type { Context } from "hono";
 import { z } from "zod";
 import type { FollowParts, RunFollow, RunItem } from "../agent-runs/follow-run.ts";
@@ -8,6 +9,7 @@ import { streamRun, type RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import type { Body } from "../routes/read-body.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
 import { invalid, problemOfEnd, streamErrorOf } from "./openai-errors.ts";
 
@@ -35,7 +37,7 @@ type ChatRequest = z.infer<typeof ChatRequest>;
 export interface Served {
   readonly parts: FollowParts;
   readonly requester: Requester;
-  readonly body: unknown;
+  readonly body: Body;
   /** Gives the caller's slot for a stream back. */
   readonly release: () => void;
 }
@@ -187,8 +189,8 @@ function usageOf({ usage }: RunEnd): ChatUsage | null {
   return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total };
 }
 
-function readRequest(c: Context<GatewayEnv>, body: unknown) {
-  const parsed = ChatRequest.safeParse(body);
+function readRequest(c: Context<GatewayEnv>, body: Body) {
+  const parsed = checkCounted(ChatRequest, body.value, body);
   const [issue] = parsed.error?.issues ?? [];
   if (!parsed.success)
     throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { checkCounted } from "@switchyard/bus/bounded-json";
 import { approveCall, denyCall } from "@switchyard/contracts/approvals";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -15,6 +16,7 @@ import type { Requester } from "../identity/requester.ts";
 import type { Slots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
+import type { Body } from "../routes/read-body.ts";
 import type { Served } from "./chat-completions.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
 import { invalid } from "./openai-errors.ts";
@@ -279,8 +281,8 @@ function unknownResponse(id: string): Problem {
   return new Problem({ status: 404, code: "unknown_response", detail });
 }
 
-function readRequest(body: unknown): ResponsesRequest {
-  const parsed = ResponsesRequest.safeParse(body);
+function readRequest(body: Body): ResponsesRequest {
+  const parsed = checkCounted(ResponsesRequest, body.value, body);
   const [issue] = parsed.error?.issues ?? [];
   if (!parsed.success)
     throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");

@@ -8,11 +8,11 @@ import { requesterOf, type Requester } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
-import { readBody } from "../routes/read-body.ts";
+import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { serveChat, type Served } from "./chat-completions.ts";
 import { cancelResponse, getResponse, serveResponses } from "./responses.ts";
 
-const BODY_LIMIT = 4 * 1024 * 1024;
+const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
 const STREAMS = 200;
 type Handler = (c: Context<GatewayEnv>) => Promise<Response>;
 
@@ -28,7 +28,7 @@ export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
   const starts =
     (serve: (c: Context<GatewayEnv>, served: Served) => Promise<Response>): Handler =>
     async (c) => {
-      const body = await readBody(c.env.incoming, BODY_LIMIT);
+      const body = await readBody(c, BODY_LIMITS);
       const requester = requesterOf(c, parts);
       const release = slots.take(requester.caller);
       try {

@@ -100,6 +100,11 @@ function operationOf(route: Route): Json {
   );
   const required = (name: string): boolean =>
     (shape.required.includes(name) || shape.tokens.includes(name)) && name !== route.idempotent;
+  const isInBody = method === "post" || method === "patch";
+  const attachment = contract.kind === "rpc" ? contract.attachment : null;
+  const inQuery = rest.filter(([name]) =>
+    isInBody ? attachment !== null && name !== attachment.field : true,
+  );
   const parameters = [
     ...shape.inPath.map((name) => ({
       name,
@@ -107,14 +112,13 @@ function operationOf(route: Route): Json {
       required: true,
       schema: { type: "string" },
     })),
-    ...(method === "post" || method === "patch"
-      ? []
-      : rest.map(([name, schema]) => ({
-          name: outer(name),
-          in: "query",
-          required: required(name),
-          schema,
-        }))),
+    ...inQuery.map(([name, schema]) => ({
+      name: outer(name),
+      in: "query",
+      // With a JSON body they are in it.
+      required: required(name) && attachment === null,
+      schema,
+    })),
     ...(method === "get" ? [{ $ref: "#/components/parameters/ifNoneMatch" }] : []),
     ...(shape.hasVersion ? [{ $ref: "#/components/parameters/ifMatch" }] : []),
     ...(route.idempotent === undefined
@@ -135,7 +139,7 @@ function operationOf(route: Route): Json {
     "x-contract": contract.name,
     "x-role": contract.role,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...((method === "post" || method === "patch") && (rest.length > 0 || route.body !== undefined)
+    ...(isInBody && (rest.length > 0 || route.body !== undefined)
       ? { requestBody: bodyOf(route, rest, { outer, required }) }
       : {}),
     responses: responsesOf(route),
@@ -156,7 +160,13 @@ function bodyOf(
     required: rest.filter(([name]) => required(name)).map(([name]) => outer(name)),
   };
   const isNeeded = whole !== undefined || rest.some(([name]) => required(name));
-  return { required: isNeeded, content: { "application/json": { schema } } };
+  const { contract } = route;
+  // The fields are in the query then.
+  const attached =
+    contract.kind === "rpc" && contract.attachment !== null
+      ? { "application/octet-stream": { schema: {} } }
+      : {};
+  return { required: isNeeded, content: { ...attached, "application/json": { schema } } };
 }
 
 function responsesOf(route: Route): Json {

@@ -1,52 +1,133 @@
 import type { IncomingMessage } from "node:http";
+import { JsonGauge } from "@switchyard/bus/bounded-json";
+import { MAX_BODY_DEPTH, REQUEST_LIMITS, type JsonLimits } from "@switchyard/contracts/json-limits";
+import type { Context } from "hono";
+import { limitedAddress } from "../identity/client-address.ts";
+import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
+import type { BytesOwner } from "../identity/bytes-in-work.ts";
 
-const MAX_DEPTH = 64;
+/** What a request brought. */
+export interface Body {
+  /** As it came; empty without one. */
+  readonly bytes: Uint8Array;
+  /** What the JSON says; undefined without a body. */
+  readonly value: unknown;
+  /** True for JSON that takes long to check when everything in it is wrong, see `checkCounted`. */
+  readonly isLarge: boolean;
+}
+
+/** Above this a request goes through the object store, as `libs/bus` has it. */
+const STORED_ABOVE_BYTES = 512 * 1024;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The JSON body of a request, undefined without one. Throws a Problem when it is not valid JSON, too long or too deep. */
-export async function readBody(request: IncomingMessage, limit: number): Promise<unknown> {
-  const bytes = await readBytes(request, limit);
-  return bytes.length === 0 ? undefined : jsonOf(bytes, request.headers["content-type"]);
+/** The limits of the JSON of a body that becomes a request of `limits`, and has `maxBytes` at most. */
+export function bodyLimits(maxBytes: number, limits: JsonLimits = REQUEST_LIMITS): JsonLimits {
+  const least = Math.min(maxBytes, limits.maxBytes);
+  return { ...limits, maxBytes: least, maxDepth: Math.min(MAX_BODY_DEPTH, limits.maxDepth) };
+}
+
+/** Reads a JSON body, and refuses what is beyond the limits while it arrives. Throws a Problem. */
+export async function readBody(c: Context<GatewayEnv>, limits: JsonLimits): Promise<Body> {
+  const gauge = new JsonGauge(limits);
+  const bytes = await readBytes(c, limits.maxBytes, gauge);
+  const { isLarge } = gauge;
+  if (bytes.length === 0) return { bytes, value: undefined, isLarge };
+  return { bytes, value: jsonOf(bytes, c.env.incoming.headers["content-type"]), isLarge };
 }
 
 /**
  * The body as it came, from the socket: the framework's own request for it costs more than the rest of a request. Throws a Problem when it is
- * too long.
+ * too long, beyond what a gauge permits, or more than its sender may have in work.
  */
-export async function readBytes(request: IncomingMessage, limit: number): Promise<Uint8Array> {
-  const { method } = request;
-  return method === "GET" || method === "HEAD" ? new Uint8Array() : bytesOf(request, limit);
+export async function readBytes(
+  c: Context<GatewayEnv>,
+  maxBytes: number,
+  gauge?: JsonGauge,
+): Promise<Uint8Array> {
+  const { incoming } = c.env;
+  if (incoming.method === "GET" || incoming.method === "HEAD") return new Uint8Array();
+  checkLength(incoming, maxBytes);
+  const owner = ownerOf(c);
+  const held = c.get("held");
+  let size = 0;
+  const bytes = await bytesOf(incoming, (chunk) => {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLong(maxBytes);
+    held.hold(owner, chunk.length);
+    const problem = gauge?.add(chunk) ?? null;
+    if (problem !== null) throw tooComplex(problem);
+  });
+  if (bytes.length > STORED_ABOVE_BYTES && "caller" in owner)
+    held.store(owner.caller, bytes.length);
+  return bytes;
 }
 
-/** What the bytes of a body say. Throws a Problem when they are not valid JSON, or too deep. */
+/** The bytes of a body that is passed on as it arrives. They count as stored for their caller. Throws a Problem. */
+export async function* streamBytes(
+  c: Context<GatewayEnv>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const { incoming } = c.env;
+  checkLength(incoming, maxBytes);
+  const { caller } = c.get("user");
+  let size = 0;
+  // Ending this early must not close the connection: the answer is still to be sent.
+  const chunks = incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > maxBytes) throw tooLong(maxBytes);
+    c.get("held").store(caller, chunk.length);
+    yield chunk;
+  }
+  if (!incoming.complete) throw malformed("it ended before its time");
+}
+
+/** What the bytes of a body say. Throws a Problem when they are not valid JSON. */
 export function jsonOf(bytes: Uint8Array, contentType: string | undefined): unknown {
-  const type = contentType?.split(";")[0]?.trim().toLowerCase();
-  if (type !== "application/json")
+  if (!isJson(contentType))
     throw new Problem({
       status: 415,
       code: "unsupported_media_type",
       detail: "the body must be JSON: send Content-Type: application/json",
     });
   try {
-    const text = decoder.decode(bytes);
-    if (depthOf(text) > MAX_DEPTH) throw malformed(`it is nested deeper than ${MAX_DEPTH}`);
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw error instanceof Problem ? error : malformed("it is not JSON in UTF-8");
+    return JSON.parse(decoder.decode(bytes)) as unknown;
+  } catch {
+    throw malformed("it is not JSON in UTF-8");
   }
 }
 
-function bytesOf(request: IncomingMessage, limit: number): Promise<Uint8Array> {
+export function isJson(contentType: string | undefined): boolean {
+  return contentType?.split(";")[0]?.trim().toLowerCase() === "application/json";
+}
+
+/** As {@link bodyLimits} has it, for a body that was read as bytes. Throws a Problem. */
+export function checkJson(bytes: Uint8Array, limits: JsonLimits): void {
+  const problem = new JsonGauge(limits).add(bytes);
+  if (problem !== null) throw tooComplex(problem);
+}
+
+function ownerOf(c: Context<GatewayEnv>): BytesOwner {
+  // Set by the sign-in, which requests of strangers do not have.
+  const user = c.get("user") as { readonly caller: string } | undefined;
+  return user === undefined
+    ? { address: limitedAddress(c.get("address")) }
+    : { caller: user.caller };
+}
+
+function bytesOf(request: IncomingMessage, take: (chunk: Uint8Array) => void): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const chunks: Buffer[] = [];
-  let size = 0;
   const hear = (chunk: Buffer): void => {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size <= limit) return;
-    request.off("data", hear).pause();
-    reject(tooLong(limit));
+    try {
+      take(chunk);
+      chunks.push(chunk);
+    } catch (error) {
+      request.off("data", hear).pause();
+      chunks.length = 0;
+      reject(error);
+    }
   };
   request.on("data", hear);
   request.once("end", () =>
@@ -59,30 +140,27 @@ function bytesOf(request: IncomingMessage, limit: number): Promise<Uint8Array> {
   return promise;
 }
 
+/** Says so before the body is sent, to clients that announce its length. */
+function checkLength({ headers }: IncomingMessage, maxBytes: number): void {
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLong(maxBytes);
+}
+
 function tooLong(limit: number): Problem {
   return new Problem({
     status: 413,
     code: "payload_too_large",
-    detail: `the body is larger than ${limit} bytes, which is the most that is taken here`,
+    detail: `the body is larger than ${limit} bytes, which is the most that is accepted here`,
     headers: { connection: "close" },
   });
 }
 
-/** Before it is parsed: brackets outside of texts. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let isText = false;
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text[index];
-    if (isText) {
-      if (character === "\\") index += 1;
-      else if (character === '"') isText = false;
-    } else if (character === '"') isText = true;
-    else if (character === "{" || character === "[") deepest = Math.max(deepest, (depth += 1));
-    else if (character === "}" || character === "]") depth -= 1;
-  }
-  return deepest;
+function tooComplex(problem: string): Problem {
+  return new Problem({
+    status: 400,
+    code: "json_too_complex",
+    detail: `the body ${problem}, which is the most that is accepted here`,
+    headers: { connection: "close" },
+  });
 }
 
 function malformed(why: string): Problem {

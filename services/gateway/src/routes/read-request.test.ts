@@ -12,7 +12,7 @@ function idOf(contract: typeof callTool | typeof startRun, idempotencyKey?: stri
   const { request } = readRequest(route, shapeOf(route), {
     path: isCall ? { server: "files", tool: "read" } : {},
     query: new URLSearchParams(),
-    body: isCall ? { args: {} } : { agent: "demo", input: "go" },
+    body: { value: isCall ? { args: {} } : { agent: "demo", input: "go" }, isLarge: false },
     idempotencyKey,
     ifMatch: undefined,
     caller: "team-a",
@@ -30,4 +30,27 @@ test("one Idempotency-Key is one run and one call, and without it only a run has
   assert.notEqual(idOf(startRun), idOf(startRun));
   assert.equal(typeof idOf(startRun), "string");
   assert.equal(idOf(callTool), undefined);
+});
+
+test("names that are not known are refused, 20 of them are listed, and none reaches the prototype", () => {
+  const route = routes.find(({ contract }) => contract === startRun) ?? assert.fail();
+  const value = JSON.parse(
+    `{"agent":"demo","input":"go","__proto__":{"runId":"x"},${Array.from({ length: 100 }, (_, key) => `"k${key}":1`).join()}}`,
+  ) as unknown;
+  const given = {
+    path: {},
+    query: new URLSearchParams("constructor=1"),
+    body: { value, isLarge: false },
+    idempotencyKey: undefined,
+    ifMatch: undefined,
+    caller: "team-a",
+  };
+  assert.throws(
+    () => readRequest(route, shapeOf(route), given),
+    ({ data }: { data: { problems: string[] } }) => {
+      assert.equal(data.problems.length, 20);
+      assert.match(data.problems[0] ?? "", /__proto__: is not known/);
+      return true;
+    },
+  );
 });

@@ -1,8 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
+import { checkCounted } from "@switchyard/bus/bounded-json";
+import { problemsOf } from "@switchyard/bus/wire";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isSubjectToken, TOKEN_RULE } from "@switchyard/contracts/define";
 import { Problem } from "../problems/problem.ts";
 import { versionIn } from "./entity-tag.ts";
+import type { Body } from "./read-body.ts";
 import { requestOf, VERSION_FIELD, type RouteShape, type Schema } from "./route-shape.ts";
 import type { Route } from "./route-table.ts";
 
@@ -10,8 +13,7 @@ import type { Route } from "./route-table.ts";
 export interface Given {
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Undefined without one. */
-  readonly body: unknown;
+  readonly body: Pick<Body, "value" | "isLarge">;
   readonly idempotencyKey: string | undefined;
   readonly ifMatch: string | undefined;
   readonly caller: string;
@@ -24,16 +26,22 @@ export interface ContractRequest {
 
 /** The contract's request that an HTTP request means. Throws a Problem that names what does not fit. */
 export function readRequest(route: Route, shape: RouteShape, given: Given): ContractRequest {
-  const { contract, names = {} } = route;
-  const values: Record<string, unknown> = {};
-  const take = (name: string, value: unknown): void => {
-    const field = Object.hasOwn(names, name) ? (names[name] ?? name) : name;
-    values[field] = value;
-  };
-  for (const [name, value] of Object.entries(bodyFields(route, given.body))) take(name, value);
-  for (const name of new Set(given.query.keys()))
-    take(name, fromText(given.query.getAll(name), shape.fields[names[name] ?? name]));
-  for (const [name, value] of Object.entries(given.path)) take(name, value);
+  const { contract } = route;
+  const values = bodyFields(route, given.body.value);
+  const isKnown = (field: string): boolean =>
+    Object.hasOwn(shape.fields, field) || shape.tokens.includes(field);
+  const unknown = Object.keys(values).filter((field) => !isKnown(field));
+  for (const name of new Set(given.query.keys())) {
+    const field = fieldOf(route, name);
+    if (isKnown(field)) values[field] = fromText(given.query.getAll(name), shape.fields[field]);
+    else unknown.push(name);
+  }
+  for (const [name, value] of Object.entries(given.path)) values[fieldOf(route, name)] = value;
+  if (unknown.length > 0)
+    throw invalid(
+      contract.name,
+      unknown.slice(0, MOST_PROBLEMS).map((name) => `${cutText(name, 100)}: is not known here`),
+    );
   const { idempotent, isOnlyKeyed = false } = route;
   const isKeyed = given.idempotencyKey !== undefined;
   if (idempotent !== undefined && values[idempotent] === undefined && (isKeyed || !isOnlyKeyed))
@@ -47,32 +55,34 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
     tokens[name] = value;
     if (!Object.hasOwn(shape.fields, name)) delete values[name];
   }
-  const known = Object.keys(values).filter((name) => !Object.hasOwn(shape.fields, name));
-  if (known.length > 0)
-    throw invalid(
-      contract.name,
-      known.map((name) => `${cutText(name, 100)}: is not known here`),
-    );
   const version = given.ifMatch === undefined ? undefined : versionFor(route, shape, given.ifMatch);
   if (version !== undefined) values[VERSION_FIELD] = version;
-  const parsed = requestOf(contract).safeParse(values);
+  const parsed = checkCounted(requestOf(contract), values, given.body);
   if (parsed.success) return { tokens, request: values };
-  const problems = parsed.error.issues.map(
-    ({ path, message }) => `${path.join(".") || "(root)"}: ${message}`,
-  );
-  throw invalid(contract.name, problems.slice(0, 50));
+  throw invalid(contract.name, problemsOf(parsed.error));
 }
 
-function bodyFields(
-  { body: field, method, contract }: Route,
-  body: unknown,
-): Record<string, unknown> {
+/** The field of the request that a name in the path, the query or the body stands for. */
+function fieldOf({ names = {} }: Route, name: string): string {
+  return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+}
+
+/** The fields of the body, under the names of the request. */
+function bodyFields(route: Route, body: unknown): Record<string, unknown> {
+  const { body: field, method, contract, names = {} } = route;
   if (body === undefined) return field === undefined ? {} : { [field]: undefined };
   if (method === "get") throw invalid(contract.name, ["(body): a GET has none"]);
   if (field !== undefined) return { [field]: body };
-  if (typeof body === "object" && body !== null && !Array.isArray(body))
-    return Object.fromEntries(Object.entries(body));
-  throw invalid(contract.name, ["(body): must be a JSON object"]);
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw invalid(contract.name, ["(body): must be a JSON object"]);
+  // It was parsed for this request alone, so it becomes the request as it is: a copy of many keys takes long.
+  const values = body as Record<string, unknown>;
+  for (const [name, inner] of Object.entries(names)) {
+    if (!Object.hasOwn(values, name)) continue;
+    values[inner] = values[name];
+    delete values[name];
+  }
+  return values;
 }
 
 /** The value that a parameter of the query stands for; what cannot be one stays text, and the schema says so. */
@@ -85,9 +95,15 @@ function fromText(texts: readonly string[], schema: Schema | undefined): unknown
     case "boolean":
       return text === "true" ? true : text === "false" ? false : text;
     case "array":
-      return texts.flatMap((one) => one.split(","));
+      // As JSON where an element may have a comma.
+      return text.startsWith("[") ? parsedOr(text) : texts.flatMap((one) => one.split(","));
     case "object":
       return parsedOr(text);
+    case undefined:
+      // Several types in one: only JSON stands for what is no text.
+      return /^(?:[{[]|null$)/.test(text) && schema?.["anyOf"] !== undefined
+        ? parsedOr(text)
+        : text;
     default:
       return text;
   }
@@ -101,6 +117,7 @@ function parsedOr(text: string): unknown {
   }
 }
 
+const MOST_PROBLEMS = 20;
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** The same key of the same caller is the same run or call. */

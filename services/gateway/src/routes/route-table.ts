@@ -4,6 +4,7 @@ import { listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
 import * as approvals from "@switchyard/contracts/approvals";
 import * as channels from "@switchyard/contracts/channels";
 import type { Command, Rpc } from "@switchyard/contracts/define";
+import { REQUEST_LIMITS } from "@switchyard/contracts/json-limits";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import * as mcpAuth from "@switchyard/contracts/mcp-auth";
 import * as mcpFeatures from "@switchyard/contracts/mcp-features";
@@ -61,7 +62,8 @@ export interface Route {
 
 type More = Partial<Omit<Route, "method" | "path" | "contract">>;
 
-const UPLOAD = { status: 201, bodyLimit: 48 * 1024 * 1024 } as const;
+const MIB = 1024 * 1024;
+const UPLOAD = { status: 201, bodyLimit: REQUEST_LIMITS.maxBytes } as const;
 const CREATED = { status: 201 } as const;
 const CALL = { idempotent: "callId", isOnlyKeyed: true } as const;
 const JOB = { version: "job.updatedAtMs" } as const;
@@ -189,7 +191,7 @@ export const routes: readonly Route[] = [
 
   get("/skills", skills.listSkills),
   post("/skills", skillStore.uploadSkills, UPLOAD),
-  post("/skills/archive", skillStore.unpackSkills, UPLOAD),
+  post("/skills/archive", skillStore.unpackSkills, CREATED),
   post("/skills/import", skills.importSkills, CREATED),
   post("/skills/check", skills.checkSkills),
   get("/skills/withheld", skillStore.listWithheld),
@@ -221,7 +223,7 @@ export const routes: readonly Route[] = [
 
   get("/agents", agents.listAgents),
   post("/agents", agentStore.uploadAgents, UPLOAD),
-  post("/agents/archive", agentStore.unpackAgents, UPLOAD),
+  post("/agents/archive", agentStore.unpackAgents, CREATED),
   post("/agents/check", agents.checkAgents, { bodyLimit: UPLOAD.bodyLimit }),
   get("/agents/{name}", agents.getAgent, { version: "agent.digest" }),
   del("/agents/{name}", agentStore.removeAgent),
@@ -230,13 +232,13 @@ export const routes: readonly Route[] = [
   post("/agents/{name}/rollback", agentStore.rollbackAgent, { version: "digest" }),
 
   post("/policy/explain", explainPolicy),
-  post("/policy/validate", validatePolicy, { bodyLimit: 4 * 1024 * 1024 }),
-  post("/policy/replay", replayDecisions, { bodyLimit: 4 * 1024 * 1024 }),
+  post("/policy/validate", validatePolicy, { bodyLimit: 4 * MIB }),
+  post("/policy/replay", replayDecisions, { bodyLimit: 4 * MIB }),
   post("/policy/who-can", bundles.whoCanCall),
   get("/policy/rules", bundles.listPolicyRules),
   get("/policy/versions", bundles.listPolicyVersions, { version: "versions.0.version" }),
   get("/policy/texts", bundles.readPolicyTexts, { version: "version" }),
-  post("/policy/activate", bundles.activatePolicy, { ...ACTIVE, bodyLimit: 4 * 1024 * 1024 }),
+  post("/policy/activate", bundles.activatePolicy, { ...ACTIVE, bodyLimit: 4 * MIB }),
   post("/policy/rollback", bundles.rollbackPolicy, ACTIVE),
   get("/policy/stops", budgets.listStops),
   post("/policy/stops", budgets.stopCalls, CREATED),

@@ -1,3 +1,4 @@
+import { checkCounted } from "@switchyard/bus/bounded-json";
 import { call } from "@switchyard/bus/call";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
@@ -14,9 +15,9 @@ import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { howToApprove } from "../agent-runs/run-wait.ts";
 import { requesterOf, checkRights, type Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
-import { readBody } from "../routes/read-body.ts";
+import { bodyLimits, readBody } from "../routes/read-body.ts";
 
-const BODY_LIMIT = 2 * 1024 * 1024;
+const BODY_LIMITS = bodyLimits(2 * 1024 * 1024);
 
 const Invocation = z.looseObject({
   tool: z.string().min(1).max(512),
@@ -36,8 +37,8 @@ export async function serveToolsInvoke(
     c.header("allow", "POST");
     return c.json(failed("method_not_allowed", "POST is the only method here"), 405);
   }
-  const body = await readBody(c.env.incoming, BODY_LIMIT);
-  const parsed = Invocation.safeParse(body);
+  const body = await readBody(c, BODY_LIMITS);
+  const parsed = checkCounted(Invocation, body.value, body);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const isTool = issue?.path[0] === undefined || issue.path[0] === "tool";

@@ -1,3 +1,4 @@
+import type { CallContext } from "@switchyard/bus/serve";
 import type {
   SentFile,
   sentArchive,
@@ -28,16 +29,23 @@ export function requireSize(files: readonly SentFile[], fail: Fail<typeof upload
   );
 }
 
-/** The files of an archive, or the contract's own error when nothing of it can be used. */
+/** The files of the archive that a request brings, or the contract's own error when nothing of it can be used. */
 export async function unpackSent(
-  sent: z.output<z.ZodObject<typeof sentArchive>> & { readonly label: string },
-  fail: Fail<typeof unpackErrors>,
+  { base64, format, label }: z.output<z.ZodObject<typeof sentArchive>> & { readonly label: string },
+  context: Pick<CallContext, "attachment"> & { readonly fail: Fail<typeof unpackErrors> },
 ): Promise<Pick<Package, "files" | "findings">> {
+  const { fail } = context;
+  const attached = await context.attachment();
+  if (attached === null && base64 === undefined)
+    throw fail.archive_refused(`${label}: the request has no archive: attach it`, {
+      reason: "missing",
+      entry: null,
+    });
   try {
-    return await unpackArchive(Buffer.from(sent.base64, "base64"), sent.format);
+    return await unpackArchive(attached ?? Buffer.from(base64 ?? "", "base64"), format);
   } catch (error) {
     if (!(error instanceof ArchiveError)) throw error;
     const { message, reason, entry } = error;
-    throw fail.archive_refused(`${sent.label}: ${message}`, { reason, entry });
+    throw fail.archive_refused(`${label}: ${message}`, { reason, entry });
   }
 }

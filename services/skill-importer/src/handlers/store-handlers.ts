@@ -43,7 +43,7 @@ function serveSkillUploads(service: Pick<Service, "handle">, parts: StoreHandler
 
   service.handle(skills.unpackSkills, async (request, context) => {
     if (!request.dryRun) checkAdmin(parts.admins, context);
-    const { files, findings } = await unpackSent(request, context.fail);
+    const { files, findings } = await unpackSent(request, context);
     const { label, only } = request;
     const found = packagesIn(files);
     const missing = only?.find((file) => !found.some((one) => shownFile(one) === file));
@@ -69,7 +69,7 @@ function serveAgentUploads(service: Pick<Service, "handle">, parts: StoreHandler
 
   service.handle(agents.unpackAgents, async (request, context) => {
     if (!request.dryRun) checkAdmin(parts.admins, context);
-    const { files, findings } = await unpackSent(request, context.fail);
+    const { files, findings } = await unpackSent(request, context);
     const packages = agentPaths([...files.keys()]).flatMap((path) => {
       const bytes = files.get(path);
       return bytes === undefined ? [] : [agentPackage(path, bytes)];

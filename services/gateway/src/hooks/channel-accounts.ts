@@ -1,0 +1,32 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { listChannelHooks } from "@switchyard/contracts/channels";
+
+/** Whether a channel's account, as `channel/accountId`, takes requests of its provider. Rejects when the channels service cannot be asked. */
+export type TakesRequests = (account: string) => Promise<boolean>;
+
+/** So soon a new account is noticed, and so often at the most the channels service is queried for unknown ones. */
+const QUERY_MS = 1_000;
+/** So long an account that is gone may still be taken for one; the channels service refuses its requests. */
+const CACHED_MS = 30_000;
+
+/** Caches the list of the channels service, so that requests for unknown accounts cost it next to nothing. */
+export function createTakesRequests(bus: Bus, now: () => number): TakesRequests {
+  let names: ReadonlySet<string> = new Set();
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | null = null;
+  const ask = async (): Promise<void> => {
+    const { accounts } = await call(bus, listChannelHooks, {});
+    names = new Set(accounts.map(({ channel, accountId }) => `${channel}/${accountId}`));
+    askedAt = now();
+  };
+  return async (account) => {
+    const ageMs = now() - askedAt;
+    const isOld = names.has(account) ? ageMs > CACHED_MS : ageMs > QUERY_MS;
+    if (isOld) {
+      asking ??= ask().finally(() => (asking = null));
+      await asking;
+    }
+    return names.has(account);
+  };
+}
