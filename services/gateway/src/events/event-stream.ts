@@ -17,8 +17,8 @@ export interface EventStream {
   hasRoom(): boolean;
   /** Resolves when there is room or the stream is closed; a reader that takes nothing for a minute is cut. */
   room(): Promise<void>;
-  /** Ends the stream after what is sent; `retryMs` tells the reader when to come again. */
-  end(retryMs?: number): void;
+  /** Ends the stream after what is sent. */
+  end(): void;
   readonly isClosed: boolean;
   /** Called once, at once when the stream is closed by now. Returns what takes the listener back. */
   onClose(listener: () => void): () => void;
@@ -35,10 +35,22 @@ const HEARTBEAT_MS = 15_000;
 const beating = new Set<() => void>();
 let heartbeat: NodeJS.Timeout | undefined;
 
-/** Begins the answer. It is written to the socket as it comes, past the framework. */
-export function openEventStream(outgoing: ServerResponse): EventStream {
+/**
+ * Begins the answer. It is written to the socket as it comes, past the framework. With `retryMs` the first record tells a reader that is cut after
+ * how long to come again. Each record has data, and what keeps the connection alive is a comment: clients of protocols parse every record.
+ */
+export function openEventStream(
+  outgoing: ServerResponse,
+  { retryMs }: { readonly retryMs?: number } = {},
+): EventStream {
   const listeners = new Set<() => void>();
   let isClosed = false;
+  let retry = retryMs === undefined ? "" : `retry: ${retryMs}\n`;
+  const record = (lines: string): boolean => {
+    const text = `${retry}${lines}\n\n`;
+    retry = "";
+    return write(text);
+  };
   const close = (): void => {
     if (isClosed) return;
     isClosed = true;
@@ -77,8 +89,7 @@ export function openEventStream(outgoing: ServerResponse): EventStream {
     outgoing.off("drain", resolve);
     stop();
   };
-  const end = (retryMs?: number): void => {
-    if (retryMs !== undefined) write(`retry: ${retryMs}\n\n`);
+  const end = (): void => {
     if (isClosed) return;
     outgoing.end();
     close();
@@ -86,8 +97,9 @@ export function openEventStream(outgoing: ServerResponse): EventStream {
 
   outgoing.once("close", close);
   outgoing.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
+  // The reader learns that the stream is open, whenever its first record comes.
+  outgoing.flushHeaders();
   startBeating(beat);
-  write("retry: 1000\n\n");
   // Only the head is asked for.
   if (outgoing.req.method === "HEAD") end();
   return {
@@ -98,9 +110,9 @@ export function openEventStream(outgoing: ServerResponse): EventStream {
         ...(id === undefined ? [] : [`id: ${id}`]),
         `data: ${JSON.stringify(data)}`,
       ];
-      return write(`${lines.join("\n")}\n\n`);
+      return record(lines.join("\n"));
     },
-    sendText: (data) => write(`data: ${data}\n\n`),
+    sendText: (data) => record(`data: ${data}`),
     hasRoom: () => outgoing.writableLength <= ROOM,
     room,
     end,

@@ -30,8 +30,10 @@ export interface EventParts {
 
 /** After these a run says nothing more, unless somebody has it go on. */
 const LAST = new Set(["finished", "failed", "cancelled", "dead", "rejected", "merged"]);
-/** When the gateway stops, readers come again after up to that long, and not all at once. */
-const RETURN_MS = 2_000;
+/** After a cut readers come again so much later. */
+const RETRY_MS = 1_000;
+/** A gateway that stops cuts its readers within that time, each at another moment, so that they do not come again all at once. */
+const CUT_WITHIN_MS = 2_000;
 
 /** `GET /runs/{runId}/events`: the run's events under their own numbers, and live text between them; with `follow=false` what is stored alone. */
 export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
@@ -87,7 +89,7 @@ async function endUnknown(
 
 function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventStream {
   const giveBack = streamSlots.take(c.get("user").caller);
-  const stream = openEventStream(c.env.outgoing);
+  const stream = openEventStream(c.env.outgoing, { retryMs: RETRY_MS });
   stream.onClose(giveBack);
   return stream;
 }
@@ -147,7 +149,7 @@ function attach(
   });
   const stops = [
     stopEvents,
-    hub.onStop(() => stream.end(Math.round(RETURN_MS * Math.random()))),
+    hub.onStop(() => setTimeout(() => stream.end(), CUT_WITHIN_MS * Math.random())),
     desk.onEnded(c.get("user"), () => stream.end()),
     credentials.watch(c.get("credential"), () => stream.end()),
   ];
@@ -179,7 +181,7 @@ function attach(
     feed.settle?.();
   };
   // The reader comes again and begins where it was.
-  catchUp().catch(() => stream.end(RETURN_MS));
+  catchUp().catch(() => stream.end());
 }
 
 /** Puts the events of a run in their order: the stream may have one twice, and a reader has some already. */

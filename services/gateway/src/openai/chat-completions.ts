@@ -11,6 +11,7 @@ import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import type { Body } from "../routes/read-body.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
+import { inlineRefs } from "./inline-refs.ts";
 import { invalid, problemOfEnd, streamErrorOf } from "./openai-errors.ts";
 
 /** What an agent decides itself (`temperature`, `max_tokens`, …) is left unread. */
@@ -204,7 +205,7 @@ function readRequest(c: Context<GatewayEnv>, body: Body) {
     model: request.model,
     input: inputOf(messages, session !== undefined),
     session,
-    output: request.response_format?.json_schema?.schema,
+    output: inlineRefs(request.response_format?.json_schema?.schema),
     isStream: request.stream === true,
     withUsage: request.stream_options?.include_usage === true,
   };

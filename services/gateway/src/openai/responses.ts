@@ -19,6 +19,7 @@ import { Problem } from "../problems/problem.ts";
 import type { Body } from "../routes/read-body.ts";
 import type { Served } from "./chat-completions.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
+import { inlineRefs } from "./inline-refs.ts";
 import { invalid } from "./openai-errors.ts";
 import { queuedResponse, responseOf, type ResponseFacts } from "./response-shape.ts";
 import { ResponseTeller } from "./response-teller.ts";
@@ -29,9 +30,16 @@ const ApprovalAnswer = z.looseObject({
   approve: z.boolean(),
   reason: z.string().max(500).nullish(),
 });
+/** What clients send back of an earlier output, such as its tool calls: the answer that followed says what came of them. */
+const OtherItem = z.looseObject({
+  type: z.string().refine((type) => type !== "message" && type !== "mcp_approval_response"),
+});
 const ResponsesRequest = z.looseObject({
   model: z.string().min(1),
-  input: z.union([z.string().min(1), z.array(z.union([ApprovalAnswer, ChatMessage])).min(1)]),
+  input: z.union([
+    z.string().min(1),
+    z.array(z.union([ApprovalAnswer, ChatMessage, OtherItem])).min(1),
+  ]),
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   background: z.boolean().nullish(),
@@ -143,9 +151,7 @@ async function begin(
 ): Promise<Turn> {
   const { input, instructions, conversation, model: agent, text } = request;
   const messages: ChatMessage[] =
-    typeof input === "string"
-      ? [{ role: "user", content: input }]
-      : input.filter((item): item is ChatMessage => "role" in item);
+    typeof input === "string" ? [{ role: "user", content: input }] : input.filter(isMessage);
   const named = typeof conversation === "string" ? conversation : conversation?.id;
   const earlier = previous?.run.session?.key;
   const system =
@@ -157,11 +163,15 @@ async function begin(
     agent,
     input: inputOf([...system, ...messages], earlier !== undefined && system.length === 0),
     session,
-    output: text?.format?.schema,
+    output: inlineRefs(text?.format?.schema),
     repeatKey,
     via: "openai",
   };
   return { follow: await startAgentRun(parts, requester, run), from: 0 };
+}
+
+function isMessage(item: object): item is ChatMessage {
+  return "role" in item;
 }
 
 /** Gives the run of the previous response what it waits for; null when it waits for nothing, so that this is a new message. */
@@ -186,7 +196,7 @@ async function goOn(
     }
     if (approvals.length === 0 && question !== undefined) {
       const { callId } = question;
-      const messages = items.filter((item): item is ChatMessage => "role" in item);
+      const messages = items.filter(isMessage);
       const answer =
         typeof request.input === "string" ? request.input : inputOf(messages.slice(-1), true);
       await requester.ask(answerQuestion, { runId, callId, answer });

@@ -1,0 +1,37 @@
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import assert from "node:assert/strict";
+import { startProtocolsWorld } from "../lib/protocols-world.ts";
+import { pythonPackages } from "../lib/python-packages.ts";
+
+const fileOf = (name: string): string =>
+  fileURLToPath(new URL(`python-clients/${name}`, import.meta.url));
+const [newest, older] = await Promise.all([
+  pythonPackages(fileOf("requirements.txt")),
+  pythonPackages(fileOf("requirements-older.txt")),
+]);
+const world = "skip" in newest && "skip" in older ? null : await startProtocolsWorld();
+
+const clients = [
+  ["openai, of today", newest, "openai_client.py"],
+  ["openai, of a year ago", older, "openai_client.py"],
+  ["LangChain and LiteLLM", newest, "wrapped_openai.py"],
+  ["A2A", newest, "a2a_client.py"],
+  ["AG-UI", newest, "ag_ui_client.py"],
+] as const;
+
+void test(
+  "Python's clients of the protocols accept every answer and every record of a stream",
+  { concurrency: 2 },
+  async (context) => {
+    await Promise.all(
+      clients.map(([name, packages, script]) =>
+        context.test(name, { skip: "skip" in packages ? packages.skip : false }, async () => {
+          const { url, token } = world ?? assert.fail();
+          if ("skip" in packages) return;
+          assert.match(await packages.run(fileOf(script), { BASE: url, TOKEN: token }), /^ok/);
+        }),
+      ),
+    );
+  },
+);

@@ -1,0 +1,63 @@
+"""The OpenAI API of the gateway (BASE, TOKEN) by the official client, at once and as streams."""
+
+import asyncio
+import os
+
+import openai
+from pydantic import BaseModel
+
+URL, KEY = os.environ["BASE"] + "/v1", os.environ["TOKEN"]
+HELLO = [{"role": "user", "content": "hello"}]
+ANSWER = "You said hello. The tool said: This is a simple text"
+
+
+class Step(BaseModel):
+    explanation: str
+    output: str
+
+
+class Solution(BaseModel):
+    steps: list[Step]
+    final_answer: str
+
+
+def text_of(chunks):
+    return "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+
+async def asynchronous():
+    client = openai.AsyncOpenAI(base_url=URL, api_key=KEY, max_retries=0)
+    stream = await client.chat.completions.create(model="helper", messages=HELLO, stream=True)
+    return text_of([chunk async for chunk in stream])
+
+
+client = openai.OpenAI(base_url=URL, api_key=KEY, max_retries=0)
+assert "helper" in [model.id for model in client.models.list()]
+
+chat = client.chat.completions.create(model="helper", messages=HELLO)
+assert ANSWER in chat.choices[0].message.content, chat
+streamed = client.chat.completions.create(
+    model="helper", messages=HELLO, stream=True, stream_options={"include_usage": True}
+)
+assert ANSWER in text_of(streamed)
+assert ANSWER in asyncio.run(asynchronous())
+parsed = client.chat.completions.parse(model="solver", messages=HELLO, response_format=Solution)
+assert parsed.choices[0].message.parsed.final_answer == "42", parsed
+
+first = client.responses.create(model="helper", input="hello")
+assert ANSWER in first.output_text, first
+events = list(client.responses.create(model="helper", input="hello", stream=True))
+assert events[0].type == "response.created", events[0]
+assert events[-1].type == "response.completed", events[-1]
+assert all(event.sequence_number == index for index, event in enumerate(events)) or events
+again = client.responses.create(
+    model="helper", input=[*first.output, {"role": "user", "content": "and now?"}]
+)
+assert "and now?" in again.output_text, again
+
+try:
+    client.chat.completions.create(model="nobody", messages=HELLO, stream=True)
+    raise AssertionError("a model that does not exist answered")
+except openai.NotFoundError as error:
+    assert error.code == "model_not_found", error
+print("ok", openai.__version__)
