@@ -30,7 +30,6 @@ async function startWorld(executable: string) {
     audience: https://switchyard.example
     clientId: switchyard
     jwksUri: ${issuer}/jwks
-    caller: { claim: preferred_username }
     roles: { claim: groups, values: { devs: [operator] } }
 `,
   );
@@ -82,7 +81,7 @@ test(
     await page.getByTestId("page").waitFor();
     assert.equal(page.url(), `${url}/runs?status=failed`);
     const person = page.locator(".person");
-    assert.match(await person.innerText(), /ann\s+operator/);
+    assert.match(await person.innerText(), /oidc-ann\s+operator/);
     assert.equal(await page.evaluate("document.cookie"), "", "no script reads the cookie");
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL(`${issuer}/session/end**`);

@@ -7,6 +7,7 @@ import {
   operatorUser,
   type BusUser,
 } from "@switchyard/contracts/topology";
+import { OIDC_PREFIX } from "@switchyard/contracts/user-names";
 import { CliError } from "./cli-error.ts";
 
 const TAKEN = new Set([...installedUsers, operatorUser, anonymousUser].map(({ name }) => name));
@@ -33,6 +34,11 @@ function checkedName(name: string): string {
   if (TAKEN.has(name)) {
     throw new CliError("usage", `the name ${name} is taken by Switchyard itself`, {
       hint: "choose another one, such as team-a",
+    });
+  }
+  if (name.startsWith(OIDC_PREFIX)) {
+    throw new CliError("usage", `the name ${name} could be that of a person of an issuer`, {
+      hint: `choose one that does not begin with ${OIDC_PREFIX}, such as team-a`,
     });
   }
   if (!CallerName.safeParse(name).success) {

@@ -9,7 +9,7 @@ export function factsOf(run: RunDetail): [string, string][] {
   const { waits = [], children = [], toolsUnavailable: unavailable = [] } = run;
   return [
     ["run", run.runId],
-    ["agent", `${run.agent}  ${run.agentDigest}`],
+    ["agent", `${run.agent}  ${run.agentDigest ?? ""}`.trim()],
     ["status", run.status],
     ...(failure === null
       ? []
@@ -17,7 +17,7 @@ export function factsOf(run: RunDetail): [string, string][] {
     ...(cancellation === null ? [] : [["cancelled", cancelText(cancellation)] as [string, string]]),
     ["suspended", run.suspended ?? ""],
     ...waits.map((wait): [string, string] => ["waits for", waitText(wait)]),
-    ["model", modelLabel(run.model)],
+    ["model", run.model === null ? "" : modelLabel(run.model)],
     ["thinking", run.thinking ?? ""],
     ["requested by", run.requester],
     ["session", session === undefined ? "" : `${session.key}  ${session.sessionId}`],

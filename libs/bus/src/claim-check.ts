@@ -60,7 +60,7 @@ const NAME_DIGITS = 32;
 const NAME = /^[0-9a-f]{32}$/;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Requests and answers are read within their call, so that they do not fill a bucket for a day. */
-const BRIEF_TTL = "10m";
+const BRIEF_TTL = "2m";
 const STORE_TIMEOUT_MS = 10_000;
 /** A replica that has not caught up yet may miss a chunk that the others have. */
 const READ_RETRIES_MS = [50, 200, 800];

@@ -805,8 +805,8 @@ export type RunDetail = {
   runId: RunId;
   agent: string;
   requester: string;
-  model: ModelName;
-  status: RunStatus;
+  model: ModelName | null;
+  status: RunState;
   steps: number;
   toolCalls: number;
   createdAt: Timestamp;
@@ -823,7 +823,7 @@ export type RunDetail = {
   cancellation: Cancellation | null;
   thinking?: ThinkingLevel;
   readers?: string[];
-  agentDigest: Digest;
+  agentDigest: Digest | null;
   policyDigest?: Digest;
   skills: { name: string; digest: Digest }[];
   skillsCut?: { shortened: string[]; dropped: string[] };
@@ -883,6 +883,16 @@ export type RunOrigin = {
   replayed?: true;
   dictatedBy?: string;
 };
+
+export type RunState =
+  | "running"
+  | "waiting"
+  | "succeeded"
+  | "failed"
+  | "cancelled"
+  | "dead"
+  | "queued"
+  | "rejected";
 
 export type RunStatus = "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "dead";
 

@@ -118,6 +118,10 @@ export const retryRun = command({
 export const RunStatus = z.enum(["running", "waiting", "succeeded", "failed", "cancelled", "dead"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
+/** `queued`: its command is stored, and no runner has begun it. `rejected`: its command was refused; `failure` says why. */
+export const RunState = z.enum([...RunStatus.options, "queued", "rejected"]);
+export type RunState = z.infer<typeof RunState>;
+
 export const Usage = z.object({
   inputTokens: z.int().nonnegative(),
   outputTokens: z.int().nonnegative(),
@@ -201,6 +205,12 @@ export const RunAuthority = z.object({
 export type RunAuthority = z.infer<typeof RunAuthority>;
 
 export const RunDetail = RunSummary.extend({
+  /** Over HTTP also of a run that no runner has begun. */
+  status: RunState,
+  /** Null until a runner has begun it. */
+  model: ModelName.nullable(),
+  /** 0 until a runner has begun it. */
+  attempts: z.int().nonnegative(),
   input: RunInput,
   output: z.string().nullable(),
   failure: RunFailure.nullable(),
@@ -211,7 +221,8 @@ export const RunDetail = RunSummary.extend({
   thinking: ThinkingLevel.optional(),
   /** Who may look at it besides its owner; missing: nobody. */
   readers: z.array(CallerName).optional(),
-  agentDigest: Digest,
+  /** Null until a runner has begun it. */
+  agentDigest: Digest.nullable(),
   /** Of the policy that the run began under; each call is decided by the one of its moment. */
   policyDigest: Digest.optional(),
   skills: z.array(z.object({ name: SkillName, digest: Digest })),

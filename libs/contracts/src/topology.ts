@@ -36,6 +36,7 @@ import {
   AUDITOR_USER,
   CLI_USER,
   GATEWAY_USER,
+  OIDC_PREFIX,
   OPERATOR_USER,
   RUNNER_USER,
   SCHEDULER_USER,
@@ -332,8 +333,12 @@ export const anonymousUser: BusUser = {
   inboxPrefix: ANONYMOUS_USER.inboxPrefix,
 };
 
-/** A team or program that starts runs, follows them and calls tools under the policy. */
+/** A team or program that starts runs, follows them and calls tools under the policy. Throws for a name that people of an issuer have. */
 export function client(name: string, description: string): BusUser {
+  if (name.startsWith(OIDC_PREFIX))
+    throw new TypeError(
+      `${name}: names that begin with ${OIDC_PREFIX} are those of people of an issuer`,
+    );
   return user(name, description, {
     calls: callableByTeams,
     publishes: clientCommands,

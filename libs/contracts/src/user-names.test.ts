@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { installedUsers, serviceUsers, anonymousUser } from "./topology.ts";
+import { anonymousUser, client, installedUsers, serviceUsers } from "./topology.ts";
 import { ANSWERING_SERVICES, isService, readsAllEvents, SERVICE_NAMES } from "./user-names.ts";
 
 test("the names of services are those of the users that the topology has for them", () => {
@@ -21,6 +21,11 @@ test("the services that are said to answer requests do", () => {
     serving.map(({ name }) => name),
     [...ANSWERING_SERVICES],
   );
+});
+
+test("no NATS user has a name that an issuer may give to a person", () => {
+  assert.throws(() => client("oidc-ann", "A team"), TypeError);
+  assert.equal(client("oidc", "A team").name, "oidc");
 });
 
 test("who is said to read everybody's events is who may", () => {

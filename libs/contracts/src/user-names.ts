@@ -26,6 +26,12 @@ export const OPERATOR_USER = "operator";
 /** A client without credentials on a laptop, and where its replies arrive. */
 export const ANONYMOUS_USER = { name: "me", inboxPrefix: "_INBOX" } as const;
 
+/**
+ * People and programs of an OpenID Connect issuer have names that begin so, unless the operator gave them another one. No NATS user may: what an
+ * issuer calls somebody must not make it a team.
+ */
+export const OIDC_PREFIX = "oidc-";
+
 /** The gateway: it speaks for people and programs with a user token. */
 export const GATEWAY_USER: ServiceName = "gateway";
 

@@ -9,6 +9,9 @@ import {
   UserStoreUnavailable,
 } from "./user-tokens.ts";
 
+/** What the key of a session begins with. It counts as a cookie alone, and no other credential does. */
+export const USER_SESSION_PREFIX = "ys_";
+
 /** A browser that signed in. */
 export const UserSession = UserIdentity.extend({
   id: UserSessionId,

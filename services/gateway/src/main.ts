@@ -1,8 +1,10 @@
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
+import { ACCEPTED_LIMITS, createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
 import { Config, HOSTS_SETTING } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
@@ -20,6 +22,8 @@ import { problemOf } from "./problems/problem.ts";
 import { StartError } from "@switchyard/service/start-error";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { readSecretFile } from "@switchyard/service/secret-file";
+import { createIdempotency, IDEMPOTENCY_LIMITS } from "./identity/idempotency.ts";
+import { createRecentRecords } from "./identity/recent-records.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { OwnOperations } from "./routes/own-operations.ts";
@@ -68,6 +72,13 @@ await runService({
       ),
     });
     kit.onStop("webhooks", () => subscriptions.stop());
+    const idempotency = createIdempotency(
+      createRecentRecords(redis, "idempotency", { limits: IDEMPOTENCY_LIMITS, now }),
+    );
+    const accepted = createAcceptedRuns(
+      createRecentRecords(redis, "accepted", { limits: ACCEPTED_LIMITS, now }),
+      { bus, now },
+    );
     const app = createApp({
       bus,
       own,
@@ -77,7 +88,7 @@ await runService({
       isKnownHost,
       console: config.YARD_CONSOLE_DIR === "" ? null : await readConsole(config.YARD_CONSOLE_DIR),
       rateLimit: createRateLimit(redis, now),
-      sessionCookie: new GatewayCookie("yard-session", publicUrl),
+      sessionCookie: new GatewayCookie("yard-session", publicUrl, { begins: USER_SESSION_PREFIX }),
       publicUrl,
       oidc: await oidcOf(config, log),
       logins: createLoginStore(redis),
@@ -92,6 +103,8 @@ await runService({
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),
       bytes: new BytesInWork(),
+      idempotency,
+      accepted,
       now,
     });
     const http = await listenHttp(app, {

@@ -12,7 +12,7 @@ import { after } from "node:test";
 import { ensureKeys } from "../../../apps/cli/src/key-directory.ts";
 import { readSeed, seedFile } from "../../../apps/cli/src/nkey-seed.ts";
 import { redisWords } from "../../lib/redis-words.ts";
-import { startServiceProcess } from "../../lib/service-process.ts";
+import { startServiceProcess, type TestService } from "../../lib/service-process.ts";
 import { agentFiles, rules } from "./installation-files.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 
@@ -22,7 +22,9 @@ export interface Installation {
   readonly cli: Bus;
   readonly admin: Bus;
   /** Resolves to its address. */
-  readonly startGateway: () => Promise<string>;
+  readonly startGateway: (more?: Readonly<Record<string, string>>) => Promise<string>;
+  /** By the names of their users. */
+  readonly services: ReadonlyMap<string, TestService>;
   /** What Redis answers to these commands, to who may do everything there. */
   readonly redisAnswer: (...commands: string[][]) => Promise<string>;
 }
@@ -67,26 +69,32 @@ export async function startInstallation(
     YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
     ...settings[user],
   });
+  const services = new Map<string, TestService>();
+  const start = async (
+    service: string,
+    user: string,
+    env: Readonly<Record<string, string>>,
+  ): Promise<TestService> => {
+    const started = await startServiceProcess(service, { ...envOf(user), ...env });
+    services.set(user, started);
+    return started;
+  };
   await Promise.all([
-    startServiceProcess("policy", {
-      ...envOf("policy"),
+    start("policy", "policy", {
       YARD_POLICY_FILE: files.policy,
       YARD_RUN_TOKEN_KEY_FILE: keys.runTokenKeyFile,
     }),
-    startServiceProcess("skill-importer", { ...envOf("importer"), YARD_SKILL_ROOTS: files.root }),
-    startServiceProcess("mcp-broker", {
-      ...envOf("broker"),
+    start("skill-importer", "importer", { YARD_SKILL_ROOTS: files.root }),
+    start("mcp-broker", "broker", {
       YARD_MCP_SERVERS_FILE: files.servers,
       YARD_MCP_SANDBOX: "off",
       YARD_STATE_DIR: join(directory, "state"),
     }),
-    startServiceProcess("toolbox", {
-      ...envOf("toolbox"),
+    start("toolbox", "toolbox", {
       YARD_WORKSPACE: files.workspace,
       YARD_SANDBOX: "off",
     }),
-    startServiceProcess("agent-runner", {
-      ...envOf("runner"),
+    start("agent-runner", "runner", {
       YARD_RUNNER_SLOTS: "4",
       YARD_SESSION_MAX_PER_CALLER: "20",
     }),
@@ -99,12 +107,12 @@ export async function startInstallation(
   const speaker = { user: adminRedisUserName, password: passwordOf(adminRedisUserName) };
   const redisAnswer = (...commands: string[][]): Promise<string> =>
     redisWords(redis.url, speaker, commands);
-  const startGateway = async (): Promise<string> => {
-    const { lines } = await startServiceProcess("gateway", envOf("gateway"));
+  const startGateway: Installation["startGateway"] = async (more = {}) => {
+    const { lines } = await start("gateway", "gateway", more);
     const ready = lines.find((line) => line.includes('"msg":"http ready"')) ?? "{}";
     return String((JSON.parse(ready) as { url?: string }).url); // as the gateway logs it
   };
-  return { teamA, teamB, cli, admin, startGateway, redisAnswer };
+  return { teamA, teamB, cli, admin, startGateway, services, redisAnswer };
 }
 
 async function writeFiles(directory: string) {

@@ -81,9 +81,9 @@ const FACTS: readonly {
   readonly isIncidental?: boolean;
 }[] = [
   { name: "Agent", of: ({ agent }) => agent },
-  { name: "Definition", of: ({ agentDigest }) => agentDigest.slice(0, 18) },
+  { name: "Definition", of: ({ agentDigest }) => agentDigest?.slice(0, 18) ?? "–" },
   { name: "Policy", of: ({ policyDigest }) => policyDigest?.slice(0, 18) ?? "–" },
-  { name: "Model", of: ({ model }) => model },
+  { name: "Model", of: ({ model }) => model ?? "–" },
   { name: "By", of: ({ requester }) => requester },
   {
     name: "Skills",

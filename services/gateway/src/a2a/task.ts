@@ -55,8 +55,8 @@ export function taskOf(run: RunSummary | RunDetail): Task {
   };
 }
 
-export function isOver({ status }: RunSummary): boolean {
-  return status !== "running" && status !== "waiting";
+export function isOver({ status }: Pick<RunDetail, "status">): boolean {
+  return status !== "queued" && status !== "running" && status !== "waiting";
 }
 
 /** What a wait for people is called: a decision is asked of who may give it, an answer of the client. */
@@ -66,8 +66,12 @@ export function waitState(waits: readonly RunWait[]): TaskState {
     : TaskState.TASK_STATE_AUTH_REQUIRED;
 }
 
-function stateOf({ status }: RunSummary, waits: readonly RunWait[]): TaskState {
+function stateOf({ status }: Pick<RunDetail, "status">, waits: readonly RunWait[]): TaskState {
   switch (status) {
+    case "queued":
+      return TaskState.TASK_STATE_SUBMITTED;
+    case "rejected":
+      return TaskState.TASK_STATE_REJECTED;
     case "succeeded":
       return TaskState.TASK_STATE_COMPLETED;
     case "cancelled":

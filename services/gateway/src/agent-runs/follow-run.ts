@@ -8,6 +8,7 @@ import { getRun } from "@switchyard/contracts/runs";
 import type { EventHub } from "../events/event-hub.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { UserDesk } from "../identity/user-desk.ts";
+import type { AcceptedRuns } from "./accepted-runs.ts";
 import { endOf, readRunEvent, type RunEnd, type RunEvent } from "./run-event.ts";
 import { StepText, type TextItem } from "./step-text.ts";
 
@@ -17,6 +18,7 @@ export interface FollowParts {
   readonly bus: Bus;
   readonly hub: EventHub;
   readonly desk: UserDesk;
+  readonly accepted: AcceptedRuns;
 }
 
 export interface RunFollow {

@@ -2,15 +2,22 @@ import type { Bus } from "@switchyard/bus/connect";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { subjectOf } from "@switchyard/contracts/define";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { runRejected } from "@switchyard/contracts/run-events";
+import { runMerged, runRejected } from "@switchyard/contracts/run-events";
 import { endOf, readRunEvent, type RunEnd } from "./run-event.ts";
 
-/** How the start of a run was refused that nobody knows as a run; null when it was not, so that it still waits for a runner. */
+/** How the start of a run that no runner knows has ended without one; null when it has not, so that it still waits for a runner. */
 export async function refusedStart(bus: Bus, runId: string): Promise<RunEnd | null> {
-  const name = runId.slice(runId.indexOf("~") + 1);
-  const subject = subjectOf<string>(runRejected, { owner: ownerOfRun(runId) ?? "", runId: name });
-  const text = await lastEventText(bus, subject);
-  if (text === null) return null;
-  const event = readRunEvent({ subject, payload: JSON.parse(text) as unknown });
-  return event === null ? null : endOf(event, false);
+  const tokens = {
+    owner: ownerOfRun(runId) ?? "",
+    runId: runId.slice(runId.indexOf("~") + 1),
+  };
+  for (const contract of [runRejected, runMerged]) {
+    const subject = subjectOf<string>(contract, tokens);
+    const text = await lastEventText(bus, subject);
+    const payload = text === null ? null : (JSON.parse(text) as unknown);
+    const event = payload === null ? null : readRunEvent({ subject, payload });
+    const end = event === null ? null : endOf(event, false);
+    if (end !== null) return end;
+  }
+  return null;
 }

@@ -85,7 +85,7 @@ export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
     }
     case "rejected": {
       const { subject, code, message, problems } = event.facts;
-      if (hasBegun || !subject.includes(".run.start.")) return null;
+      if (hasBegun || !/\.run\.(?:start|fork)\./.test(subject)) return null;
       const detail = problems.length === 0 ? message : `${message}: ${problems.join("; ")}`;
       return { ...none, status: "rejected", failure: { code, message: detail } };
     }

@@ -4,8 +4,14 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { getAgent } from "@switchyard/contracts/agents";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { requestCancel, startRun, type RunInput } from "@switchyard/contracts/runs";
+import type { AcceptedRuns } from "./accepted-runs.ts";
 import { checkRights, type Requester } from "../identity/requester.ts";
 import { followRun, type FollowParts, type RunFollow } from "./follow-run.ts";
+
+export interface StartParts {
+  readonly bus: Bus;
+  readonly accepted: AcceptedRuns;
+}
 
 export interface AgentRun {
   readonly agent: string;
@@ -30,7 +36,7 @@ export async function startAgentRun(
   requester: Requester,
   run: AgentRun,
 ): Promise<RunFollow> {
-  const start = await prepareStart(parts.bus, requester, run);
+  const start = await prepareStart(parts, requester, run);
   const { runId } = start;
   const follow = followRun(parts, requester, { runId, history: run.repeatKey !== undefined });
   try {
@@ -44,17 +50,17 @@ export async function startAgentRun(
 
 /** Starts a run as the requester and does not wait for it: resolves with its id when the command is stored. Rejects as {@link startAgentRun} does. */
 export async function leaveAgentRun(
-  bus: Bus,
+  parts: StartParts,
   requester: Requester,
   run: AgentRun,
 ): Promise<string> {
-  const start = await prepareStart(bus, requester, run);
+  const start = await prepareStart(parts, requester, run);
   await start.publish();
   return start.runId;
 }
 
 async function prepareStart(
-  bus: Bus,
+  { bus, accepted }: StartParts,
   requester: Requester,
   { agent, input, repeatKey, session, output, labels, via }: AgentRun,
 ): Promise<{ readonly runId: string; readonly publish: () => Promise<unknown> }> {
@@ -71,9 +77,13 @@ async function prepareStart(
     ...(session === undefined ? {} : { session, onBusy: "enqueue" as const }),
   };
   const about = { userToken: user.token, correlationId: requester.requestId };
+  const runId = fullRunId(requester.caller, name);
   return {
-    runId: fullRunId(requester.caller, name),
-    publish: () => publishCommand(bus, startRun, { agent }, run, about),
+    runId,
+    async publish() {
+      await publishCommand(bus, startRun, { agent }, run, about);
+      await accepted.note(runId, { agent, input, labels: run.labels });
+    },
   };
 }
 

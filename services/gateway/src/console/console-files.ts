@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { extname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 
@@ -35,7 +35,7 @@ export async function readConsole(directory: string): Promise<ConsoleFiles> {
     const file = join(entry.parentPath, entry.name);
     const bytes = new Uint8Array(await readFile(file));
     const packed = new Uint8Array(await pack(bytes));
-    const path = file.slice(directory.length).replaceAll("\\", "/");
+    const path = `/${relative(directory, file).replaceAll("\\", "/")}`;
     files.set(path, { type, bytes, packed: packed.length < bytes.length ? packed : null });
   }
   if (!files.has("/index.html"))

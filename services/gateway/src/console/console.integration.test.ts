@@ -14,7 +14,7 @@ await writeFile(
 );
 await writeFile(join(directory, "secret.key"), "not a file of a page");
 const world = await startGatewayWorld();
-const { url } = await world.startGateway({ YARD_CONSOLE_DIR: directory });
+const { url } = await world.startGateway({ YARD_CONSOLE_DIR: `${directory}/` });
 const html = { accept: "text/html,application/xhtml+xml" };
 
 test("every address of a view is the page, under a policy that runs nothing but its own files", async () => {

@@ -11,6 +11,7 @@ import { hasRole, refusalOf } from "@switchyard/contracts/user-roles";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
+import { EVENT_FEED } from "../routes/event-feed.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import type { User, UserDesk } from "../identity/user-desk.ts";
 import type { EventHub } from "./event-hub.ts";
@@ -41,7 +42,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   const parsed = RunId.safeParse(c.req.param("runId"));
   if (!parsed.success) throw badRequest("runId is not a valid run id");
   const runId = fullRunId(user.caller, parsed.data);
-  checkRights(user);
+  checkRights(user, getRun);
   await checkVisible(parts.bus, user, runId);
   const owner = ownerOfRun(runId) ?? user.caller;
   const name = runId.slice(runId.indexOf("~") + 1);
@@ -97,7 +98,7 @@ function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventS
 /** `GET /events`: what is said of what the caller owns, or of one noun or thing of it, under its place in the stream. */
 export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
-  checkRights(user);
+  checkRights(user, EVENT_FEED);
   const { noun, id } = c.req.query();
   const filters = filtersFor(user, noun, id);
   const { last: known, from } = lastPlace(c);
@@ -229,9 +230,9 @@ function seqOf({ payload }: StoredEvent): number | null {
   return typeof seq === "number" ? seq : null;
 }
 
-/** Events are what `runs.get` tells piece by piece. */
-function checkRights(user: User): void {
-  const refusal = refusalOf(getRun, user);
+/** The events of one run are what `runs.get` tells piece by piece. */
+function checkRights(user: User, asked: Pick<typeof getRun, "name" | "role">): void {
+  const refusal = refusalOf(asked, user);
   if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
 }
 

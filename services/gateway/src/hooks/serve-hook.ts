@@ -5,6 +5,7 @@ import { fillTemplate, fillValue, TemplateError } from "@switchyard/contracts/po
 import { RunInput } from "@switchyard/contracts/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
+import type { AcceptedRuns } from "../agent-runs/accepted-runs.ts";
 import { leaveAgentRun } from "../agent-runs/start-run.ts";
 import { requesterOf } from "../identity/requester.ts";
 import {
@@ -22,6 +23,7 @@ import type { Hook, Hooks, TEMPLATE_FIELDS } from "./hooks-file.ts";
 export interface HookParts extends AuthenticationParts {
   readonly bus: Bus;
   readonly log: Log;
+  readonly accepted: AcceptedRuns;
   readonly hooks: Hooks;
   readonly now: () => number;
 }
@@ -123,7 +125,7 @@ async function start(
     await countRequest(c, parts, user);
     c.set("user", user);
     c.set("credential", key);
-    return await leaveAgentRun(parts.bus, requesterOf(c, parts), {
+    return await leaveAgentRun(parts, requesterOf(c, parts), {
       agent,
       input,
       repeatKey: `${name}\n${delivery}`,

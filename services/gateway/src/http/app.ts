@@ -160,12 +160,27 @@ function addProbes(app: Hono<GatewayEnv>, isReady: () => Promise<boolean>): void
 /** Against DNS rebinding and pages of other origins: neither `Host` nor `Origin` may be somebody else's. */
 function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => boolean): void {
   const host = headerOf(c, "host") ?? "";
+  checkTarget(c, host);
   const origin = headerOf(c, "origin");
   const isForeign = origin !== undefined && !isKnownHost(URL.parse(origin)?.host ?? "");
   if (isKnownHost(host) && !isForeign) return;
   const what = isForeign ? "Origin" : "Host";
   const detail = `the request's ${what} is not one of this gateway: YARD_HTTP_HOSTS names them`;
   throw new Problem({ status: 403, code: "foreign_origin", detail });
+}
+
+/**
+ * There is one host: a second `Host`, or another one in the request's first line, would be the one of addresses that are answered.
+ * https://www.rfc-editor.org/rfc/rfc9112.html#section-3.2
+ */
+function checkTarget(c: Context<GatewayEnv>, host: string): void {
+  const { url = "", rawHeaders } = c.env.incoming;
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");
+  const isForeign =
+    !url.startsWith("/") && URL.parse(url)?.host !== URL.parse(`http://${host}`)?.host;
+  if (hosts.length <= 1 && !isForeign) return;
+  const detail = "a request has one Host, which is also that of its first line where one is there";
+  throw new Problem({ status: 400, code: "bad_host", detail });
 }
 
 function checkRole(

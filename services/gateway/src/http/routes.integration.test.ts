@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { consume, type Delivery } from "@switchyard/bus/consume";
+import { publishEvent } from "@switchyard/bus/publish";
+import { getAgent } from "@switchyard/contracts/agents";
 import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -14,6 +18,7 @@ import {
   removeServer,
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
+import { runRejected } from "@switchyard/contracts/run-events";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
 import { deleteSession, getSession, patchSession } from "@switchyard/contracts/sessions";
 import { runCommands } from "@switchyard/contracts/streams";
@@ -23,7 +28,7 @@ import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 import { routes, type Route } from "../routes/route-table.ts";
 
-const world = await startGatewayWorld(["team-a"]);
+const world = await startGatewayWorld(["team-a", "team-b"]);
 const gateways = await Promise.all([world.startGateway(), world.startGateway()]);
 const [{ url }, { url: otherUrl }] = [gateways[0] ?? assert.fail(), gateways[1] ?? assert.fail()];
 const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
@@ -62,8 +67,8 @@ async function send(
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     signal: AbortSignal.timeout(60_000),
   });
-  const text = await response.text();
-  const json = (text === "" ? null : JSON.parse(text)) as Record<string, unknown>;
+  const answer = await response.text();
+  const json = (answer === "" ? null : JSON.parse(answer)) as Record<string, unknown>;
   return { status: response.status, json, headers: response.headers };
 }
 
@@ -132,25 +137,112 @@ test("a run that is started over HTTP is the same caller's run as over NATS, and
     onFault,
   });
   const { key } = await world.keyOf("team-a", ["operator"]);
-  const start = (idempotencyKey: string) =>
+  const start = (idempotencyKey: string, { input = "hello", at = url } = {}) =>
     send("/runs", {
       method: "POST",
       key,
-      body: { agent: "demo", input: "hello" },
+      body: { agent: "demo", input },
       headers: { "idempotency-key": idempotencyKey },
+      at,
     });
-  const [first, again, other] = [await start("one"), await start("one"), await start("two")];
+  const first = await start("one");
+  const again = await start("one", { at: otherUrl });
+  const other = await start("two");
   assert.equal(first.status, 202);
   assert.match(String(first.json["runId"]), /^team-a~i[0-9a-f]{40}$/);
   assert.equal(first.headers.get("location"), `/api/v1/runs/${String(first.json["runId"])}`);
-  assert.equal(again.json["runId"], first.json["runId"]);
+  assert.deepEqual([again.status, again.json], [202, first.json]);
+  const changed = await start("one", { input: "something else", at: otherUrl });
+  assert.deepEqual([changed.status, changed.json["code"]], [422, "idempotency_key_reused"]);
+  const { key: ofAnother } = await world.keyOf("team-b", ["operator"]);
+  const body = { agent: "demo", input: "x" };
+  const headers = { "idempotency-key": "one" };
+  const foreign = await send("/runs", { method: "POST", key: ofAnother, body, headers });
+  assert.equal(foreign.status, 202);
   assert.notEqual(other.json["runId"], first.json["runId"]);
   await until(() => Promise.resolve(deliveries.size === 3));
   assert.deepEqual(
-    new Set([...deliveries.values()].map(({ kind, caller }) => `${kind} ${caller}`)),
-    new Set(["command team-a"]),
+    [...deliveries.values()].map(({ kind, caller }) => `${kind} ${caller}`).toSorted(),
+    ["command team-a", "command team-a", "command team-b"],
   );
   await consumption.stop();
+});
+
+test("what a runner would refuse is refused at once: a run of another owner, an agent that does not exist, an event that does not", async () => {
+  const importer = await world.connectAs("importer");
+  const service = serve(importer, { name: "importer", version: "0.1.0", description: "", onFault });
+  service.handle(getAgent, ({ name }, { fail }) => {
+    throw fail.unknown_agent(`there is no agent ${name}`, { name, known: ["demo"] });
+  });
+  await importer.flush();
+  const { key } = await world.keyOf("team-a", ["operator"]);
+  const post = async (path: string, body: object) => {
+    const { status, json } = await send(path, { method: "POST", key, body });
+    return [status, json["code"]];
+  };
+  const start = { agent: "demo", input: "go" };
+  assert.deepEqual(await post("/runs", { ...start, runId: "team-b~x" }), [400, "invalid_request"]);
+  assert.deepEqual(await post("/runs", start), [404, "unknown_agent"]);
+  for (const [verb, body] of [
+    ["retry", {}],
+    ["resume", {}],
+    ["steer", { message: "x" }],
+    ["fork", { fromStep: 1, newRunId: "copy" }],
+  ] as const)
+    assert.deepEqual(await post(`/runs/team-b~x/${verb}`, body), [403, "not_allowed"], verb);
+  assert.deepEqual(await post("/runs/none/fork", { fromStep: 1 }), [404, "unknown_run"]);
+  await service.drain();
+  assert.equal((await post("/runs", start))[0], 202, "without the importer the runner finds out");
+  const hook = await send("/webhooks", {
+    method: "POST",
+    key,
+    body: { url: "https://example.com/hook", events: ["run.finish"] },
+  });
+  assert.deepEqual([hook.status, hook.json["code"]], [400, "invalid_request"]);
+  assert.match(String(hook.json["detail"]), /did you mean run\.finished/);
+});
+
+test("a run is there as soon as its command is accepted, on every replica, and a rejected one says why", async () => {
+  const { key } = await world.keyOf("team-a", ["operator"]);
+  const start = (body: object) => send("/runs", { method: "POST", key, body });
+  const runOf = async (runId: string, at = otherUrl, shown = key) => {
+    const { status, json } = await send(`/runs/${runId}`, { key: shown, at });
+    return { status, run: json["run"] as Record<string, unknown> };
+  };
+  const body = { agent: "demo", input: "go", runId: "early", labels: { ticket: "7" } };
+  assert.equal((await start(body)).status, 202);
+  const { status, run } = await runOf("early");
+  assert.equal(status, 200);
+  assert.deepEqual(
+    [run["runId"], run["status"], run["agent"], run["input"], run["labels"], run["failure"]],
+    ["team-a~early", "queued", "demo", "go", { ticket: "7" }, null],
+  );
+  const { key: ofAnother } = await world.keyOf("team-b", ["operator"]);
+  assert.equal((await runOf("team-a~early", url, ofAnother)).status, 404);
+  assert.equal((await runOf("never")).status, 404);
+
+  await publishEvent(
+    runner,
+    runRejected,
+    { owner: "team-a", runId: "early" },
+    {
+      runId: "team-a~early",
+      subject: "yard.cmd.gateway.run.start.demo",
+      caller: "team-a",
+      code: "unknown_skill",
+      message: "there is no skill x",
+      problems: [],
+      streamSequence: 1,
+      messageId: null,
+      at: new Date().toISOString(),
+    },
+  );
+  const refused = await runOf("early");
+  assert.deepEqual([refused.status, refused.run["status"]], [200, "rejected"]);
+  assert.deepEqual(refused.run["failure"], {
+    code: "unknown_skill",
+    message: "there is no skill x",
+  });
 });
 
 test("the servers' routes answer as the seed's clients know them [AR12]", async () => {
@@ -244,6 +336,23 @@ test("a scope narrows what the role allows", async () => {
   assert.match(String(json["detail"]), /outside the scopes/);
 });
 
+test("a key that may read single runs follows these, and not all that its caller hears of", async () => {
+  const statusOf = async (path: string, key: string) => {
+    const leaving = new AbortController();
+    const headers = { authorization: `Bearer ${key}` };
+    const { status } = await fetch(`${url}/api/v1${path}`, { headers, signal: leaving.signal });
+    leaving.abort();
+    return status;
+  };
+  const { key: ofRuns } = await world.keyOf("dora", ["viewer"], ["runs.get"]);
+  assert.equal(await statusOf("/runs/one/events", ofRuns), 200);
+  for (const path of ["/events", "/events?noun=run&id=one"])
+    assert.equal(await statusOf(path, ofRuns), 403, path);
+  const { key: ofEvents } = await world.keyOf("dora", ["viewer"], ["events.*"]);
+  assert.equal(await statusOf("/events", ofEvents), 200);
+  assert.equal(await statusOf("/runs/one/events", ofEvents), 403);
+});
+
 test("requests beyond the limit, guessed credentials, foreign hosts and origins are refused", async () => {
   const { url: at } = await world.startGateway({ YARD_HTTP_REQUESTS_PER_MINUTE: "3" });
   const { key } = await world.keyOf("erin", ["viewer"]);
@@ -258,11 +367,23 @@ test("requests beyond the limit, guessed credentials, foreign hosts and origins 
   );
   assert.equal((await send("/runs", { key, headers: { origin: "null" } })).status, 403);
   assert.equal(await statusWithHost("evil.example"), 403);
+  const { host } = new URL(url);
+  assert.match(await raw(`GET /api/v1/me HTTP/1.1\r\nHost: ${host}\r\nHost: ${host}`), / 400 /);
+  assert.match(await raw(`GET http://evil.example/api/v1/me HTTP/1.1\r\nHost: ${host}`), / 400 /);
+  assert.match(await raw(`GET http://${host}/api/v1/me HTTP/1.1\r\nHost: ${host}`), / 401 /);
   const guessed = await Promise.all(
     Array.from({ length: 40 }, () => send("/runs", { key: "yk_guess", at })),
   );
   assert.deepEqual(new Set(guessed.map(({ status }) => status)), new Set([401, 429]));
 });
+
+/** The first line of the answer to a request whose head is sent as it is. */
+async function raw(head: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.write(`${head}\r\nConnection: close\r\n\r\n`);
+  return (await text(socket)).split("\r\n")[0] ?? "";
+}
 
 /** `fetch` does not let a test say who it asks. */
 function statusWithHost(host: string): Promise<number | undefined> {

@@ -1,8 +1,6 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import { publishCommand } from "@switchyard/bus/publish";
-import { fullRunId } from "@switchyard/contracts/ids";
 import { callTool } from "@switchyard/contracts/mcp";
+import { getRun } from "@switchyard/contracts/runs";
 import { refusalOf } from "@switchyard/contracts/user-roles";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
@@ -13,24 +11,29 @@ import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, isJson, readBody, streamBytes, type Body } from "../routes/read-body.ts";
+import { readRun } from "../agent-runs/read-run.ts";
 import type { AccessAudit } from "../identity/access-audit.ts";
+import type { Idempotency } from "../identity/idempotency.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
+
+import { acceptCommand, type AcceptedCommand, type CommandParts } from "./accept-command.ts";
 
 const BODY_LIMIT = 1024 * 1024;
 const NO_QUERY = new URLSearchParams();
-const NO_BODY: Pick<Body, "value" | "isLarge"> = { value: undefined, isLarge: false };
+const NO_BODY: Body = { bytes: new Uint8Array(), value: undefined, isLarge: false };
 
-export interface RouteParts {
-  readonly bus: Bus;
+export interface RouteParts extends CommandParts {
   readonly access: AccessAudit;
   readonly own: OwnOperations;
+  readonly idempotency: Idempotency;
 }
 
 /** The handler of a route: who may, what is meant, the contract's answer. */
 export function serveRoute(
-  { bus, access, own }: RouteParts,
+  parts: RouteParts,
   route: Route,
 ): (c: Context<GatewayEnv>) => Promise<Response> {
+  const { bus, access, own } = parts;
   const { contract } = route;
   const limits = bodyLimits(route.bodyLimit ?? BODY_LIMIT, contract.limits);
   return async (c) => {
@@ -52,15 +55,21 @@ export function serveRoute(
       caller: user.caller,
     });
     const about = { userToken: user.token, correlationId: c.get("requestId") };
+    const repeat = repeatOf(c, parts, { route, body });
+    const known = await repeat?.begin();
     if (contract.kind === "command") {
-      const { sequence } = await publishCommand(bus, contract, tokens, request, about);
-      const runId = fullRunId(user.caller, runOf(route, tokens, request));
-      return c.json({ runId, sequence }, 202, { location: `/api/v1/runs/${runId}` });
+      if (typeof known === "string") return commandAnswer(c, known);
+      const read = { tokens, request, user, correlationId: c.get("requestId") };
+      const answer = JSON.stringify(await acceptCommand(parts, contract, read));
+      await repeat?.answered(answer);
+      return commandAnswer(c, answer);
     }
     const options = { ...about, tokens, attachment, signal: c.req.raw.signal };
     const answer = own.of(contract);
     const ask = async () => {
       if (answer !== undefined) return answer(request, user.caller);
+      if (contract === getRun)
+        return readRun(parts, user, { request: getRun.request.parse(request), options });
       return contract === callTool
         ? callMcpTool(bus, callTool.request.parse(request), {
             ...options,
@@ -97,11 +106,25 @@ function answerOf(c: Context<GatewayEnv>, { method, status, version }: Route, re
   return c.body(body, status as 200, { "content-type": "application/json" });
 }
 
-/** The run that a command is about. */
-function runOf(route: Route, tokens: Readonly<Record<string, string>>, request: unknown): string {
-  const named =
-    route.idempotent === undefined
-      ? undefined
-      : (request as Record<string, unknown>)[route.idempotent];
-  return typeof named === "string" ? named : (tokens["runId"] ?? "");
+/** The request's `Idempotency-Key`, on an operation that has a use for one. */
+function repeatOf(
+  c: Context<GatewayEnv>,
+  { idempotency }: Pick<RouteParts, "idempotency">,
+  { route, body }: { readonly route: Route; readonly body: Pick<Body, "bytes"> },
+) {
+  const key = headerOf(c, "idempotency-key");
+  if (key === undefined || route.idempotent === undefined) return null;
+  const { caller } = c.get("user");
+  const { method = "", url: target = "" } = c.env.incoming;
+  const keyed = { method, target, body: body.bytes };
+  return {
+    begin: () => idempotency.begin(caller, key, keyed),
+    answered: (answer: string) => idempotency.answered(caller, key, keyed, answer),
+  };
+}
+
+function commandAnswer(c: Context<GatewayEnv>, answer: string): Response {
+  const { runId } = JSON.parse(answer) as AcceptedCommand; // written below
+  const location = `/api/v1/runs/${runId}`;
+  return c.body(answer, 202, { "content-type": "application/json", location });
 }

@@ -1,5 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
 import type { AccessAudit } from "./access-audit.ts";
@@ -34,11 +35,23 @@ export async function authenticate(
   if (credential === undefined)
     throw unauthenticated("this needs a credential in the header Authorization, or a session");
   if (shown === undefined) checkCsrf(c, credential, publicUrl);
-  const user = await countingGuesses(c, parts, () => desk.identify(credential));
+  const isBearer = shown !== undefined;
+  const user = await countingGuesses(c, parts, () => identify(desk, credential, isBearer));
   await countRequest(c, parts, user);
   c.set("user", user);
   c.set("credential", credential);
   await next();
+}
+
+/** Who shows a credential. Rejects as the desk does; a session counts as a cookie alone, which comes with the check of its origin. */
+export async function identify(
+  desk: Pick<UserDesk, "identify">,
+  credential: string,
+  isBearer: boolean,
+): Promise<User> {
+  if (isBearer && credential.startsWith(USER_SESSION_PREFIX))
+    throw new ServiceError("bad_credential", "a session counts as a cookie, not in Authorization");
+  return desk.identify(credential);
 }
 
 /** Counts a request of a credential. Throws a Problem when it has sent too many in a minute. */

@@ -32,7 +32,7 @@ const MIB = 1024 * 1024;
 export const BODY_BUDGETS = {
   strangers: { all: 16 * MIB, each: 4 * MIB },
   callers: { all: 64 * MIB, each: 16 * MIB },
-  /** Payloads leave the object store after two minutes; it takes 1 GiB of all services together. */
+  /** Payloads of requests leave the object store after two minutes; it takes 1 GiB of all services together. */
   stored: { all: 512 * MIB, each: 128 * MIB },
 } as const satisfies Record<string, Budget>;
 export const STORED_FOR_MS = 120_000;

@@ -14,16 +14,27 @@ export class GatewayCookie {
   readonly #name: string;
   readonly #publicUrl: URL | null;
   readonly #sameSite: "Strict" | "Lax";
+  readonly #begins: string;
 
-  constructor(name: string, publicUrl: URL | null, sameSite: "Strict" | "Lax" = "Strict") {
+  /** `begins`: what its values begin with. Another value is taken for none. */
+  constructor(
+    name: string,
+    publicUrl: URL | null,
+    {
+      sameSite = "Strict",
+      begins = "",
+    }: { readonly sameSite?: "Strict" | "Lax"; readonly begins?: string } = {},
+  ) {
     this.#name = name;
     this.#publicUrl = publicUrl;
     this.#sameSite = sameSite;
+    this.#begins = begins;
   }
 
   get(c: Context<GatewayEnv>): string | undefined {
     const { name, prefix } = this.#form(c);
-    return getCookie(c, name, prefix);
+    const value = getCookie(c, name, prefix);
+    return value?.startsWith(this.#begins) === true ? value : undefined;
   }
 
   set(c: Context<GatewayEnv>, value: string, expires: Date): void {

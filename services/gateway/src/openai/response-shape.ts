@@ -55,6 +55,8 @@ export function errorOf({
 }
 
 const STATUS = {
+  queued: "queued",
+  rejected: "failed",
   running: "in_progress",
   waiting: "in_progress",
   succeeded: "completed",

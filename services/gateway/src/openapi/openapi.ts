@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { System } from "../routes/system.ts";
+import { EVENT_FEED } from "../routes/event-feed.ts";
 import { Me } from "../routes/me.ts";
 import { shapeOf, type Schema } from "../routes/route-shape.ts";
 import { routes, type Route } from "../routes/route-table.ts";
@@ -254,7 +255,8 @@ function eventPaths(): Json {
         operationId: "get-events",
         tags: ["events"],
         summary: "Follows what is said of what the caller owns.",
-        "x-role": "viewer",
+        "x-contract": EVENT_FEED.name,
+        "x-role": EVENT_FEED.role,
         parameters: [query("noun"), query("id"), last],
         responses: stream,
       },

@@ -1,8 +1,8 @@
 import { exportAudit } from "@switchyard/contracts/audit-queries";
-import { getRun } from "@switchyard/contracts/runs";
 import { refusalOf, UserRole } from "@switchyard/contracts/user-roles";
 import { z } from "zod";
 import type { User } from "../identity/user-desk.ts";
+import { EVENT_FEED } from "./event-feed.ts";
 import { routes } from "./route-table.ts";
 
 /** The answer of `GET /me`: who the credential stands for. */
@@ -23,7 +23,7 @@ export function meOf(user: User): Me {
   const may = routes
     .filter(({ contract }) => refusalOf(contract, user) === null)
     .map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-  const follows = refusalOf(getRun, user) === null ? ["GET /events"] : [];
+  const follows = refusalOf(EVENT_FEED, user) === null ? ["GET /events"] : [];
   const exports = refusalOf(exportAudit, user) === null ? ["GET /audit/export"] : [];
   const system =
     refusalOf({ name: "system", role: "viewer" }, user) === null ? ["GET /system"] : [];

@@ -1,6 +1,9 @@
 import { rpc } from "@switchyard/contracts/define";
+import { matchesGlob } from "@switchyard/contracts/glob";
 import { IfVersion, versionChanged } from "@switchyard/contracts/if-version";
 import { AgentName, Timestamp } from "@switchyard/contracts/ids";
+import { nearestName } from "@switchyard/contracts/nearest-name";
+import { allContracts, isEvent } from "@switchyard/contracts/registry";
 import { storeUnavailable } from "@switchyard/contracts/store-errors";
 import { z } from "zod";
 
@@ -12,13 +15,22 @@ const WebhookId = z.string().regex(/^whk-[0-9a-f]{16}$/, "must look like whk-…
 /** One as somebody names it: an id that is none is an unknown one. */
 const NamedWebhook = z.string().min(1).max(128);
 
+/** Those that a webhook can be told: events that have an owner. */
+const ownedEvents = allContracts
+  .filter(isEvent)
+  .filter(({ subject }) => subject.includes(".{owner}."))
+  .map(({ name }) => name);
+
 /** The name of an event, or with `*` of several: `run.finished`, `run.*`. */
 const EventPattern = z
   .string()
-  .regex(
-    /^[a-z*][a-z0-9.*-]{0,63}$/,
-    "must be the name of an event, such as run.finished or run.*",
-  );
+  .regex(/^[a-z*][a-z0-9.*-]{0,63}$/, "must be the name of an event, such as run.finished or run.*")
+  .refine((pattern) => ownedEvents.some((name) => matchesGlob(pattern, name)), {
+    error: ({ input }) => {
+      const meant = nearestName(String(input), ownedEvents);
+      return `matches no event that has an owner${meant === null ? "" : `; did you mean ${meant}?`}`;
+    },
+  });
 const EventPatterns = z.array(EventPattern).min(1).max(50);
 const TargetUrl = z.url({ protocol: /^https?$/ }).max(2_048);
 

@@ -4,6 +4,7 @@ import type { Context, Hono } from "hono";
 import {
   bearerOf,
   countingGuesses,
+  identify,
   limitAddress,
   unauthenticated,
   type AuthenticationParts,
@@ -29,7 +30,7 @@ const SIGN_INS = 600;
 
 /** `/auth/*`: how a browser gets, shows and ends a session. */
 export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
-  const loginCookie = new GatewayCookie("yard-login", parts.publicUrl, "Lax");
+  const loginCookie = new GatewayCookie("yard-login", parts.publicUrl, { sameSite: "Lax" });
   app.use("/auth/*", async (c, next) => {
     await limitAddress(c, parts, { what: "sign-in", limit: SIGN_INS });
     await next();
@@ -59,7 +60,8 @@ async function tellSession(c: Context<GatewayEnv>, parts: SignInParts): Promise<
   const credential = shown ?? sessionCookie.get(c);
   if (credential === undefined) return c.json(sessionOf(null, null, parts));
   try {
-    const user = await countingGuesses(c, parts, () => desk.identify(credential));
+    const isBearer = shown !== undefined;
+    const user = await countingGuesses(c, parts, () => identify(desk, credential, isBearer));
     return c.json(sessionOf(user, shown === undefined ? credential : null, parts));
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;

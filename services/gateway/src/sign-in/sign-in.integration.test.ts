@@ -34,7 +34,6 @@ await writeFile(
     audience: https://switchyard.example
     clientId: switchyard
     jwksUri: ${issuer}/jwks
-    caller: { claim: preferred_username }
     roles: { claim: groups, values: { devs: [operator], admins: [admin] } }
 `,
 );
@@ -92,7 +91,7 @@ test("a person signs in at the provider and is the caller that the claims say, b
   assert.match(attributes, /HttpOnly/);
   assert.match(attributes, /SameSite=Strict/);
   const { user, csrfToken, signIn } = await sessionOf(browser);
-  assert.deepEqual(user, { caller: "ann", roles: ["operator"], credential: "oidc:ann" });
+  assert.deepEqual(user, { caller: "oidc-ann", roles: ["operator"], credential: "oidc:ann" });
   assert.deepEqual(signIn, ["oidc", "token"]);
   assert.match(csrfToken, /^[\w-]{43}$/);
   assert.equal((await browser.send(`${url}/api/v1/runs`)).status, 200);
@@ -181,8 +180,11 @@ test("a session that ends is refused by every replica at once: by logout, by its
   const { key, id } = await world.keyOf("carol", ["viewer"]);
   const admin = await world.connectAs("cli");
   const [first, second, third] = [await withToken(key), await withToken(key), await withToken(key)];
-  const statusAt = async (at: string, session: string) =>
-    (await fetch(`${at}/api/v1/runs`, { headers: { authorization: `Bearer ${session}` } })).status;
+  const statusWith = async (at: string, headers: Record<string, string>) =>
+    (await fetch(`${at}/api/v1/runs`, { headers })).status;
+  // Two forms of its name: that of a laptop, and behind TLS the other gateway's.
+  const cookie = (value: string) => `yard-session-${port}=${value}; __Host-yard-session=${value}`;
+  const statusAt = (at: string, session: string) => statusWith(at, { cookie: cookie(session) });
   const isRefused = (session: string) =>
     until(async () =>
       (await Promise.all([url, other.url].map((at) => statusAt(at, session)))).every(
@@ -190,6 +192,9 @@ test("a session that ends is refused by every replica at once: by logout, by its
       ),
     );
   const shown = [first, second, third].map(cookieOf);
+  // Each credential counts in its own place alone.
+  assert.equal(await statusWith(url, { authorization: `Bearer ${shown[0] ?? ""}` }), 401);
+  assert.equal(await statusWith(url, { cookie: cookie(key) }), 401);
   for (const session of shown)
     assert.deepEqual(
       [await statusAt(url, session), await statusAt(other.url, session)],

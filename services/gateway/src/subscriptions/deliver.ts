@@ -108,7 +108,9 @@ async function attemptDelivery(
     await note(parts, subscription, null);
     return;
   }
-  const { error } = sent;
+  const { error, cause } = sent;
+  if (cause !== undefined)
+    log.debug({ err: cause, webhook: subscription.webhook.id }, "webhook delivery failed");
   const attempts = delivery.attempts + 1;
   const failed = { ...delivery, attempts, error, at: now() };
   const { id } = subscription.webhook;

@@ -36,7 +36,32 @@ test("a name is looked at each time that something is sent, and one with a priva
       { id: "msg_1", body: "{}" },
     );
     assert.equal(sent.outcome, "failed");
-    assert.match("error" in sent ? sent.error : "", /is not a public address.*YARD_TEST/, url);
+    assert.equal(
+      "error" in sent && sent.error,
+      "hooks.example.com cannot be reached from here",
+      url,
+    );
   }
   assert.equal(asked, 2);
+});
+
+test("a name inside, a name that does not exist and one of nothing are the same to the owner of a webhook", async () => {
+  const answers = [
+    [null, [{ address: "10.0.0.1", family: 4 }]],
+    [Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" })],
+    [null, []],
+  ];
+  const errors = [];
+  for (const answer of answers) {
+    const resolve = ((_name: string, _options: object, callback: (...found: unknown[]) => void) =>
+      callback(...answer)) as unknown as typeof lookup; // the one overload that is called
+    const guard = createEgressGuard({ permitted: parsePrivateHosts(""), setting: "X", resolve });
+    const sent = await sendWebhook(
+      guard,
+      { secret: "whsec_AAAA", webhook },
+      { id: "m", body: "{}" },
+    );
+    errors.push("error" in sent ? sent.error : "");
+  }
+  assert.equal(new Set(errors).size, 1, errors.join());
 });

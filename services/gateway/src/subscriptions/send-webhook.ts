@@ -1,7 +1,6 @@
 import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
-import { cutText } from "@switchyard/contracts/cut-text";
-import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { EgressError, type EgressGuard } from "@switchyard/service/network/egress-guard";
 import { signedWebhookHeaders } from "@switchyard/service/standard-webhook";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { WebhookDelivery } from "./subscription-store.ts";
@@ -9,7 +8,13 @@ import type { WebhookDelivery } from "./subscription-store.ts";
 export type SendOutcome =
   | { readonly outcome: "delivered" }
   /** The receiver says that it is there no more. */
-  | { readonly outcome: "gone" | "failed"; readonly error: string };
+  | {
+      readonly outcome: "gone" | "failed";
+      /** For the owner of the webhook. */
+      readonly error: string;
+      /** For the log of who runs the gateway. */
+      readonly cause?: unknown;
+    };
 
 const TIMEOUT_MS = 10_000;
 
@@ -37,10 +42,32 @@ export async function sendWebhook(
     const error = `${url.host} answered ${status}${redirect}`;
     return { outcome: status === 410 ? "gone" : "failed", error };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    return { outcome: "failed", error: cutText(text, 500) };
+    return { outcome: "failed", error: shownError(error, webhook.url), cause: error };
   }
 }
+
+/** What the owner of the webhook may know: no address that a name stands for inside, nor that it stands for one. */
+function shownError(error: unknown, url: string): string {
+  const host = URL.parse(url)?.host ?? "the receiver";
+  if (error instanceof EgressError) return `${host} cannot be reached from here`;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const plain = Object.hasOwn(PLAIN, code) ? PLAIN[code] : undefined;
+  if (plain !== undefined) return `${host} ${plain}`;
+  return error instanceof NoAnswer ? error.message : `${host} cannot be reached from here`;
+}
+
+const PLAIN: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "refused the connection",
+  ECONNRESET: "closed the connection",
+  EPIPE: "closed the connection",
+  CERT_HAS_EXPIRED: "has a certificate that has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "has a certificate that nobody vouches for",
+  SELF_SIGNED_CERT_IN_CHAIN: "has a certificate that nobody vouches for",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "has a certificate that nobody vouches for",
+  ERR_TLS_CERT_ALTNAME_INVALID: "has a certificate of another name",
+};
+
+class NoAnswer extends Error {}
 
 /** The status of the answer; its body is not read. */
 function post(url: URL, body: string, options: RequestOptions): Promise<number> {
@@ -51,7 +78,7 @@ function post(url: URL, body: string, options: RequestOptions): Promise<number> 
     response.destroy();
   });
   const timer = setTimeout(
-    () => sent.destroy(new Error(`no answer within ${TIMEOUT_MS} ms`)),
+    () => sent.destroy(new NoAnswer(`no answer within ${TIMEOUT_MS} ms`)),
     TIMEOUT_MS,
   );
   sent.on("close", () => clearTimeout(timer));

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { CallerName } from "@switchyard/contracts/ids";
 import type { UserRole } from "@switchyard/contracts/user-roles";
@@ -66,11 +67,11 @@ function identityOf(payload: JWTPayload, issuer: Issuer): SignedIn {
   const { caller, roles } = issuer;
   const named = payload[caller.claim];
   const name = typeof named === "string" ? named : "";
-  const parsed = CallerName.safeParse(caller.names[name] ?? `${caller.prefix}${name}`);
-  if (!parsed.success)
+  const parsed = CallerName.safeParse(callerNamed(name, issuer));
+  if (name === "" || !parsed.success)
     throw new BadCredential(
       "caller",
-      `the token's claim ${caller.claim} is not a caller name (${parsed.error.issues[0]?.message ?? ""}), and caller.names of its issuer has no name for it`,
+      `the token's claim ${caller.claim} is missing or does not make a caller name with ${caller.prefix} before it, and caller.names of its issuer has no name for it`,
     );
   const given = payload[roles.claim];
   const values = (Array.isArray(given) ? given : [given]).filter(
@@ -90,6 +91,14 @@ function identityOf(payload: JWTPayload, issuer: Issuer): SignedIn {
     credential: cutText(`oidc:${payload.sub ?? ""}`, 200),
     expiresAt: (payload.exp ?? 0) * 1_000,
   };
+}
+
+/** A subject is the issuer's own word for somebody and has any form, so what is no name as it is becomes one by its digest. */
+function callerNamed(name: string, { caller: { claim, prefix, names } }: Issuer): string {
+  if (Object.hasOwn(names, name)) return names[name] ?? "";
+  const given = `${prefix}${name}`;
+  if (claim !== "sub" || CallerName.safeParse(given).success) return given;
+  return `${prefix}${createHash("sha256").update(name).digest("hex").slice(0, 20)}`;
 }
 
 function issuerOf(token: string): string {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { CallerName } from "@switchyard/contracts/ids";
+import { OIDC_PREFIX } from "@switchyard/contracts/user-names";
 import { UserRole } from "@switchyard/contracts/user-roles";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
@@ -27,10 +28,19 @@ const Issuer = z
     type: z.string().optional(),
     caller: z
       .strictObject({
+        /** One that the provider assigns and people cannot change for themselves. */
         claim: z.string().default("sub"),
-        /** In front of a claim that is a valid name as it is. */
-        prefix: z.string().default(""),
-        /** Names of those who are called otherwise here, by their claim. */
+        /**
+         * In front of the claim. All begin with `oidc-`, as no NATS user does: nobody becomes a team by what they are called at the issuer.
+         */
+        prefix: z
+          .string()
+          .regex(
+            /^oidc-(?:[a-z0-9]{1,6}-)?$/,
+            "must be oidc-, or oidc- and 1-6 characters of a-z 0-9 and a -, such as oidc-acme-",
+          )
+          .default(OIDC_PREFIX),
+        /** Names of those who are called otherwise here, such as a NATS user's, by their claim. */
         names: z.record(z.string(), CallerName).default({}),
       })
       .prefault({}),
@@ -51,7 +61,19 @@ const Issuer = z
   });
 export type Issuer = z.infer<typeof Issuer>;
 
-const IssuersFile = z.strictObject({ issuers: z.array(Issuer).min(1).max(16) });
+const IssuersFile = z.strictObject({
+  issuers: z
+    .array(Issuer)
+    .min(1)
+    .max(16)
+    // Else a person of one issuer could be one of another.
+    .refine(
+      (issuers) => new Set(issuers.map(({ caller }) => caller.prefix)).size === issuers.length,
+      {
+        error: "each issuer needs a caller.prefix of its own, such as oidc-acme-",
+      },
+    ),
+});
 
 /** Throws a StartError that names the line of what is wrong. */
 export async function readIssuers(path: string): Promise<readonly Issuer[]> {

@@ -6,13 +6,14 @@ import {
   listUserSessions,
   openUserSession,
   revokeUserSession,
+  USER_SESSION_PREFIX,
   type UserSession,
 } from "@switchyard/contracts/user-sessions";
 import { checkAdmin } from "../rights/check-admin.ts";
 import type { IssuerTokens } from "./issuer-tokens.ts";
 import { BadCredential, checkCaller, digestText, LAPTOP, type SignIn } from "./sign-in.ts";
 import { orUnavailable } from "./user-handlers.ts";
-import { publicSession, SESSION_PREFIX, type UserSessionStore } from "./user-session-store.ts";
+import { publicSession, type UserSessionStore } from "./user-session-store.ts";
 
 export interface SessionParts {
   readonly signIn: SignIn;
@@ -68,7 +69,7 @@ async function open(
   shown: string,
   nonce: string | undefined,
 ) {
-  if (shown.startsWith(SESSION_PREFIX))
+  if (shown.startsWith(USER_SESSION_PREFIX))
     throw new BadCredential("session", "a session cannot be opened with another one");
   if (nonce !== undefined && idToken === null)
     throw new BadCredential("issuer", "no issuer is configured here");

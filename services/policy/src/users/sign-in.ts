@@ -1,8 +1,9 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
 import { UserKeyId, type UserIdentity, type UserKey } from "@switchyard/contracts/user-tokens";
 import { adminUser, auditorUser, operatorUser, serviceUsers } from "@switchyard/contracts/topology";
 import { KEY_PREFIX, type UserKeyStore } from "./user-key-store.ts";
-import { SESSION_PREFIX, type UserSessionStore } from "./user-session-store.ts";
+import type { UserSessionStore } from "./user-session-store.ts";
 
 /** A credential that is not good. The message says what is wrong, and shows nothing of it. */
 export class BadCredential extends Error {
@@ -53,7 +54,7 @@ export function createSignIn(parts: {
   };
   const signedIn = async (credential: string): Promise<SignedIn> => {
     if (credential.startsWith(KEY_PREFIX)) return ofKey(await keys.find(credential), now());
-    if (credential.startsWith(SESSION_PREFIX)) return ofSession(credential);
+    if (credential.startsWith(USER_SESSION_PREFIX)) return ofSession(credential);
     if (laptopToken !== null && isSame(credential, laptopToken))
       return { caller: "cli", roles: ["admin"], credential: LAPTOP, expiresAt: null };
     if (issuerToken !== null && JWT.test(credential)) return issuerToken(credential);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { UserSession } from "@switchyard/contracts/user-sessions";
+import { USER_SESSION_PREFIX, UserSession } from "@switchyard/contracts/user-sessions";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -20,7 +20,6 @@ export interface UserSessionStore {
 export type StoredSession = UserSession & { readonly openedWith: string | null };
 export type NewSession = Omit<StoredSession, "id">;
 
-export const SESSION_PREFIX = "ys_";
 const MAX_SESSIONS = 50;
 const RANDOM_BYTES = 32;
 
@@ -70,7 +69,7 @@ export function createUserSessionStore(redis: Redis, now: () => number): UserSes
         .toSorted((a, b) => b.openedAt.localeCompare(a.openedAt));
     },
     async open(facts) {
-      const key = SESSION_PREFIX + randomBytes(RANDOM_BYTES).toString("base64url");
+      const key = USER_SESSION_PREFIX + randomBytes(RANDOM_BYTES).toString("base64url");
       const id = idOf(key);
       const session = { ...facts, id };
       const args = [

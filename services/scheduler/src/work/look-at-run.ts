@@ -17,17 +17,19 @@ export async function lookAtRun(
     if (isError(error, getRun, "unknown_run")) return "unknown";
     throw error;
   }
-  if (run.status === "running" || run.status === "waiting") return "under way";
+  if (UNDER_WAY.has(run.status)) return "under way";
   const { inputTokens: input, outputTokens: output } = run.usage;
   return {
     status: run.status === "succeeded" ? "ok" : "error",
     ...(run.output !== null && { output: run.output }),
     ...(run.status !== "succeeded" && { error: reasonOf(run) }),
-    model: run.model,
+    ...(run.model !== null && { model: run.model }),
     usage: { input, output, total: input + output },
     endedAtMs: Math.min(now(), Date.parse(run.updatedAt)),
   };
 }
+
+const UNDER_WAY: ReadonlySet<string> = new Set(["queued", "running", "waiting"]);
 
 function reasonOf({ status, failure, cancellation }: RunDetail): string {
   if (failure !== null) return `${failure.code}: ${failure.message}`;

@@ -14,6 +14,7 @@ test("what is secret by its name or its form is not shown, references are [F31]"
     baseURL: "https://me:pw@models.example/v1",
     delivery: { to: "https://hooks.example/T0/B0/secret-path" },
     apiKeyEnv: "OPENAI_API_KEY",
+    feed: "https://feeds.example/x?page=2&key=abc&access_token=d%20e#top",
   });
   assert.deepEqual(shown, {
     botToken: "${BOT_TOKEN}",
@@ -26,5 +27,6 @@ test("what is secret by its name or its form is not shown, references are [F31]"
     baseURL: "https://[redacted]@models.example/v1",
     delivery: { to: "https://hooks.example/[redacted]" },
     apiKeyEnv: "OPENAI_API_KEY",
+    feed: "https://feeds.example/x?page=2&key=[redacted]&access_token=[redacted]#top",
   });
 });

@@ -11,24 +11,39 @@ const REFERENCE = /^\$\{[A-Za-z_]\w*\}$/;
 /** Beside the names that logs know. Values of `env` and `headers` are secret more often than not. */
 const MORE_SECRETS = /^(?:pass|pwd|pin|key|auth|env|headers)$/i;
 
+const PARAMETER = /([?&;])([\w.~%-]{1,64})=[^&#;\s"'<>\\]{1,4096}/g;
+/** A signed address is good for whoever has it. */
+const SIGNATURE = /^(?:sig|signature|hmac|code|x-amz-signature|x-goog-signature)$/i;
+
 /** The value as it may be seen: what stands under the name of a secret, or looks like one, is not in it [F31]. */
 export function redacted(value: Json): Json {
   return shown(value, { name: "", isSecret: false });
 }
 
 function shown(value: Json, place: { readonly name: string; readonly isSecret: boolean }): Json {
-  const isSecret = place.isSecret || isSecretKey(place.name) || MORE_SECRETS.test(place.name);
+  const isSecret = place.isSecret || isSecretName(place.name);
   if (typeof value === "string") {
     if (REFERENCE.test(value)) return value;
     if (isSecret) return REDACTED;
     // The address that a webhook goes to often is its password.
     const url = place.name === "to" ? /^https?:\/\/[^/?#@]*(?=[/?#])/i.exec(value) : null;
-    return url === null ? redactText(value) : `${url[0]}/${REDACTED}`;
+    return url === null ? withoutQuerySecrets(redactText(value)) : `${url[0]}/${REDACTED}`;
   }
   if (typeof value === "number") return isSecret ? REDACTED : value;
   if (typeof value !== "object" || value === null) return value;
   if (isList(value)) return value.map((item) => shown(item, { ...place, isSecret }));
   return mapped(value, (item, name) => shown(item, { name, isSecret }));
+}
+
+/** Addresses often have a secret as a parameter: `https://example.com/feed?token=…`. */
+function withoutQuerySecrets(text: string): string {
+  return text.replaceAll(PARAMETER, (parameter, before: string, name: string) =>
+    isSecretName(name) || SIGNATURE.test(name) ? `${before}${name}=${REDACTED}` : parameter,
+  );
+}
+
+function isSecretName(name: string): boolean {
+  return isSecretKey(name) || MORE_SECRETS.test(name);
 }
 
 /** A copy with each value made anew; `__proto__` is a name like any other. */

@@ -1,0 +1,80 @@
+import type { Bus } from "@switchyard/bus/connect";
+import { ownerOfRun } from "@switchyard/contracts/ids";
+import { RunInput, type RunDetail } from "@switchyard/contracts/runs";
+import { z } from "zod";
+import type { RecentRecords, RecordLimits } from "../identity/recent-records.ts";
+import { refusedStart } from "./refused-start.ts";
+import type { RunEnd } from "./run-event.ts";
+
+/** What is known of a run whose command was stored, until a runner has begun it. */
+const AcceptedRun = z.object({
+  agent: z.string(),
+  /** Cut when it is long. */
+  input: RunInput,
+  labels: z.record(z.string(), z.string()),
+  at: z.string(),
+});
+type AcceptedRun = z.infer<typeof AcceptedRun>;
+
+/** Runs that a gateway has accepted: there is a time in which the queue has them and no runner knows them. */
+export interface AcceptedRuns {
+  /** Never rejects: the command is stored, whether or not this can be. */
+  note(runId: string, run: Omit<AcceptedRun, "at">): Promise<void>;
+  /** A run of the caller's own that no runner has begun; null for one that nobody has accepted. Rejects with a StoreError or a ServiceError. */
+  find(runId: string): Promise<RunDetail | null>;
+}
+
+export const ACCEPTED_LIMITS: RecordLimits = { most: 5_000, ttlMs: 24 * 60 * 60_000 };
+const SHOWN_LENGTH = 1_000;
+/** Of a run that was refused before this gateway, or any other, had accepted it. */
+const NOTHING_KNOWN: Omit<AcceptedRun, "at"> = { agent: "unknown", input: "…", labels: {} };
+
+export function createAcceptedRuns(
+  records: RecentRecords,
+  { bus, now }: { readonly bus: Bus; readonly now: () => number },
+): AcceptedRuns {
+  return {
+    async note(runId, { input, ...about }) {
+      const run: AcceptedRun = { ...about, input: shown(input), at: new Date(now()).toISOString() };
+      await records.add(ownerOfRun(runId) ?? "", runId, JSON.stringify(run)).catch(() => null);
+    },
+    async find(runId) {
+      const [text, refused] = await Promise.all([
+        records.get(ownerOfRun(runId) ?? "", runId),
+        refusedStart(bus, runId),
+      ]);
+      if (text !== null) return unbegun(runId, AcceptedRun.parse(JSON.parse(text)), refused);
+      if (refused === null) return null;
+      return unbegun(runId, { ...NOTHING_KNOWN, at: refused.at }, refused);
+    },
+  };
+}
+
+function shown(input: RunInput): RunInput {
+  const text = typeof input === "string" ? input : JSON.stringify(input);
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH).toWellFormed()}…` : input;
+}
+
+function unbegun(runId: string, accepted: AcceptedRun, refused: RunEnd | null): RunDetail {
+  const { agent, input, labels, at } = accepted;
+  return {
+    runId,
+    agent,
+    requester: ownerOfRun(runId) ?? "",
+    model: null,
+    status: refused === null ? "queued" : "rejected",
+    steps: 0,
+    toolCalls: 0,
+    createdAt: at,
+    updatedAt: refused?.at ?? at,
+    attempts: 0,
+    labels,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    input,
+    output: null,
+    failure: refused?.failure ?? null,
+    cancellation: null,
+    agentDigest: null,
+    skills: [],
+  };
+}

@@ -1,0 +1,31 @@
+import { call, type CallOptions } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { isError } from "@switchyard/contracts/errors";
+import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
+import { getRun } from "@switchyard/contracts/runs";
+import type { z } from "zod";
+import type { User } from "../identity/user-desk.ts";
+import type { AcceptedRuns } from "./accepted-runs.ts";
+
+/** A run as the runners have it; one of the caller's own that no runner has begun is told from what was accepted. Rejects with a ServiceError. */
+export async function readRun(
+  { bus, accepted }: { readonly bus: Bus; readonly accepted: AcceptedRuns },
+  { caller }: User,
+  {
+    request,
+    options,
+  }: {
+    readonly request: z.output<typeof getRun.request>;
+    readonly options: Pick<CallOptions, "userToken" | "correlationId" | "signal">;
+  },
+): Promise<z.input<typeof getRun.reply>> {
+  try {
+    return await call(bus, getRun, request, options);
+  } catch (error) {
+    if (!isError(error, getRun, "unknown_run")) throw error;
+    const runId = fullRunId(caller, request.runId);
+    const run = ownerOfRun(runId) === caller ? await accepted.find(runId) : null;
+    if (run === null) throw error;
+    return { run };
+  }
+}

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TestService } from "../lib/service-process.ts";
+
+/** One row of the threat model: what somebody tries, and what has to come back. `W` is the installation that it is tried in. */
+export interface AttackRow<W> {
+  /** Such as `a body of very many keys`. */
+  readonly attempt: string;
+  /** Who tries it: a stranger, a role, a team, a sender. */
+  readonly caller: string;
+  /** Where: a route, a subject, a channel. */
+  readonly face: string;
+  /** What has to come back, such as `404 unknown_hook`; with several, one of them. */
+  readonly expected: string | readonly string[];
+  /** Tries it, and resolves with what came back. */
+  readonly run: (world: W) => Promise<string>;
+  /** Where other limits than the usual ones apply. */
+  readonly limits?: Partial<AttackLimits>;
+}
+
+export interface AttackLimits {
+  /** Of the processor's time in one turn of a service's event loop. */
+  readonly stallMs: number;
+  /** Of a service's resident memory. */
+  readonly growthMb: number;
+}
+
+/** DESIGN's goal for one request of any role at any face. */
+export const ATTACK_LIMITS: AttackLimits = { stallMs: 100, growthMb: 64 };
+
+/** What a service is started with, so that its event loop and its memory can be watched. */
+export const WATCHED = {
+  NODE_OPTIONS: `--import=${new URL("stall-watch.ts", import.meta.url).href}`,
+} as const;
+
+export interface StallWatch {
+  readonly service: string;
+  /** Forgets what was. */
+  begin(): Promise<void>;
+  /** What has been since. */
+  read(): Promise<{ readonly stallMs: number; readonly growthMb: number }>;
+}
+
+/** Watches a service that was started with {@link WATCHED}. */
+export function watchOf(service: string, { lines }: Pick<TestService, "lines">): StallWatch {
+  const line = lines.find((one) => one.includes('"msg":"stall watch"')) ?? assert.fail(service);
+  const { url } = JSON.parse(line) as { url: string }; // as stall-watch.ts writes it
+  const ask = async (path: string) =>
+    (await (await fetch(`${url}${path}`)).json()) as { stallMs: number; peakBytes: number };
+  let begunAt = 0;
+  return {
+    service,
+    async begin() {
+      begunAt = (await ask("/begin")).peakBytes;
+    },
+    async read() {
+      const { stallMs, peakBytes } = await ask("/");
+      return { stallMs, growthMb: (peakBytes - begunAt) / 1_048_576 };
+    },
+  };
+}
+
+/** One test for each row: the answer, and that no watched service stood still or grew. */
+export function testAttacks<W>(
+  rows: readonly AttackRow<W>[],
+  { world, watches }: { readonly world: W; readonly watches: readonly StallWatch[] },
+): void {
+  for (const { attempt, caller, face, expected, run, limits } of rows) {
+    const wanted = typeof expected === "string" ? [expected] : expected;
+    test(`${caller} at ${face}: ${attempt} is answered ${wanted.join(" or ")}`, async () => {
+      await Promise.all(watches.map((watch) => watch.begin()));
+      const answer = await run(world);
+      assert.ok(wanted.includes(answer), `${answer}, not ${wanted.join(" or ")}`);
+      await checkWatches(watches, { ...ATTACK_LIMITS, ...limits });
+    });
+  }
+}
+
+/** Fails when a service has stood still, or grown, for more than it may since its watch began. */
+export async function checkWatches(
+  watches: readonly StallWatch[],
+  limits: AttackLimits = ATTACK_LIMITS,
+): Promise<void> {
+  for (const watch of watches) {
+    const { stallMs, growthMb } = await watch.read();
+    const seen = `${watch.service}: ${stallMs.toFixed(0)} ms, ${growthMb.toFixed(0)} MB`;
+    if (process.env["YARD_TEST_SHOW_STALLS"] === "1") process.stderr.write(`${seen}\n`);
+    assert.ok(stallMs <= limits.stallMs, `the event loop of ${seen}`);
+    assert.ok(growthMb <= limits.growthMb, `the memory of ${seen}`);
+  }
+}

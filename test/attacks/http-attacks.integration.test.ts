@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { hasRole } from "@switchyard/contracts/user-roles";
+import { createUserKey } from "@switchyard/contracts/user-tokens";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { shapeOf } from "../../services/gateway/src/routes/route-shape.ts";
+import { routes, type Route } from "../../services/gateway/src/routes/route-table.ts";
+import { checkWatches, testAttacks, WATCHED, watchOf } from "./attack-table.ts";
+import { httpAttacks, send, type HttpWorld, type Role } from "./http-attacks.ts";
+import { nastyBodies } from "./nasty-bodies.ts";
+import { startInstallation } from "./tenants/installation.ts";
+import { TEAM_B } from "./tenants/reachable.ts";
+
+// Who reaches the HTTP port of an installation with generated users and permissions, and what a single request may cost each of its services.
+const SERVICES = ["gateway", "policy", "importer", "broker", "toolbox", "runner"] as const;
+const ROLES: readonly Role[] = ["viewer", "operator", "approver", "admin"];
+const MIB = 1024 * 1024;
+
+const installation = await startInstallation(
+  Object.fromEntries(SERVICES.map((user) => [user, { ...WATCHED }])),
+);
+const keyOf = async (roles: Role[]): Promise<string> =>
+  (await call(installation.cli, createUserKey, { caller: TEAM_B, roles })).key;
+const directory = await testDirectory();
+const hooksFile = join(directory, "hooks.json");
+await writeFile(hooksFile, JSON.stringify({ hooks: { orders: hook() } }));
+const url = await installation.startGateway({
+  YARD_HOOKS_FILE: hooksFile,
+  HOOK_KEY: await keyOf(["operator"]),
+  HOOK_SECRET: `whsec_${Buffer.alloc(32, 1).toString("base64")}`,
+  YARD_HTTP_REQUESTS_PER_MINUTE: "1000000",
+});
+const keys = Object.fromEntries(
+  await Promise.all(ROLES.map(async (role) => [role, await keyOf([role])] as const)),
+) as HttpWorld["keys"]; // a key for each role
+const world: HttpWorld = { url, keys };
+const watches = SERVICES.map((user) =>
+  watchOf(user, installation.services.get(user) ?? assert.fail(user)),
+);
+
+function hook() {
+  return { agent: "echo", key: "${HOOK_KEY}", secrets: ["${HOOK_SECRET}"] };
+}
+
+testAttacks(httpAttacks, { world, watches });
+
+const SHARED = ["model", "input", "messages", "metadata", "tools", "text", "conversation"];
+/** What takes a body besides the routes: its path, the fields that it looks at, and what a body may have. */
+const protocols = [
+  { path: "/v1/chat/completions", fields: SHARED, size: 4 * MIB },
+  { path: "/v1/responses", fields: SHARED, size: 4 * MIB },
+  {
+    path: "/ag-ui/echo",
+    fields: ["threadId", "runId", "messages", "tools", "context", "state", "resume"],
+    size: 4 * MIB,
+  },
+  { path: "/a2a/echo", fields: ["jsonrpc", "id", "method", "params"], size: 4 * MIB },
+  { path: "/mcp", fields: ["jsonrpc", "id", "method", "params"], size: 4 * MIB },
+  { path: "/tools/invoke", fields: ["tool", "args", "action"], size: 2 * MIB },
+];
+const faces = [
+  ...routes
+    .filter(({ method }) => method === "post" || method === "patch")
+    .map((route) => ({
+      method: route.method.toUpperCase(),
+      path: `/api/v1${route.path.replaceAll(/\{\w+\}/g, "key-0123456789abcdef")}`,
+      fields: Object.keys(shapeOf(route).fields),
+      size: route.bodyLimit ?? MIB,
+      role: leastRole(route),
+    })),
+  ...protocols.map((one) => ({ ...one, method: "POST", role: "operator" as Role })),
+];
+
+function leastRole({ contract }: Route): Role {
+  return ROLES.find((role) => contract.role !== null && hasRole([role], contract.role)) ?? "admin";
+}
+
+for (const { method, path, fields, size, role } of faces)
+  test(`no body at ${method} ${path} stops a service or makes it grow, whatever ${role} sends`, async () => {
+    for (const { name, bytes } of nastyBodies(fields, size)) {
+      await Promise.all(watches.map((watch) => watch.begin()));
+      const answer = await send(`${url}${path}`, { method, key: keys[role], body: bytes });
+      assert.match(answer, /^(?!500 )\d{3} /, name);
+      await checkWatches(watches).catch((error: unknown) => {
+        throw new Error(`${name} (${answer}): ${String(error)}`, { cause: error });
+      });
+    }
+  });
+
+test("a role that an operation refuses is refused before its body is read", async () => {
+  const body = Buffer.alloc(MIB - 1_000, 0x20);
+  for (const { method, path, role } of faces)
+    for (const other of ROLES.filter((one) => !hasRole([one], role)))
+      assert.match(
+        await send(`${url}${path}`, { method, key: keys[other], body }),
+        /^(?:403 forbidden|403 |400 |415 |404 )/,
+        `${other} ${method} ${path}`,
+      );
+});
