@@ -71,7 +71,7 @@ export function testAttacks<W>(
       await Promise.all(watches.map((watch) => watch.begin()));
       const answer = await run(world);
       assert.ok(wanted.includes(answer), `${answer}, not ${wanted.join(" or ")}`);
-      await checkWatches(watches, { ...ATTACK_LIMITS, ...limits });
+      await checkWatches(watches, limits);
     });
   }
 }
@@ -79,11 +79,12 @@ export function testAttacks<W>(
 /** Fails when a service has stood still, or grown, for more than it may since its watch began. */
 export async function checkWatches(
   watches: readonly StallWatch[],
-  limits: AttackLimits = ATTACK_LIMITS,
+  { about = "", ...more }: Partial<AttackLimits> & { readonly about?: string } = {},
 ): Promise<void> {
+  const limits = { ...ATTACK_LIMITS, ...more };
   for (const watch of watches) {
     const { stallMs, growthMb } = await watch.read();
-    const seen = `${watch.service}: ${stallMs.toFixed(0)} ms, ${growthMb.toFixed(0)} MB`;
+    const seen = `${watch.service}: ${stallMs.toFixed(0)} ms, ${growthMb.toFixed(0)} MB ${about}`;
     if (process.env["YARD_TEST_SHOW_STALLS"] === "1") process.stderr.write(`${seen}\n`);
     assert.ok(stallMs <= limits.stallMs, `the event loop of ${seen}`);
     assert.ok(growthMb <= limits.growthMb, `the memory of ${seen}`);

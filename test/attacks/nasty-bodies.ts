@@ -3,7 +3,7 @@ import { MAX_BODY_DEPTH, REQUEST_LIMITS } from "@switchyard/contracts/json-limit
 /** Bodies that are made to cost the receiver, by what they are made of. */
 export interface NastyBody {
   readonly name: string;
-  readonly bytes: Buffer<ArrayBuffer>;
+  readonly bytes: () => Buffer<ArrayBuffer>;
 }
 
 const KIB = 1024;
@@ -23,30 +23,30 @@ export function nastyBodies(fields: readonly string[], size: number): NastyBody[
   const room = Math.floor((size - 4 * KIB) / names.length);
   const filled = (unit: string): string =>
     inEach(() => `"${unit.repeat(Math.floor(room / Buffer.byteLength(unit)))}"`, 0);
-  const made: Readonly<Record<string, string>> = {
-    "as many keys as a request may have": `{${keys(maxKeys - 10)}}`,
-    "more keys than a request may have": `{${keys(50_000)}}`,
-    "the same key again and again": `{${Array(maxKeys - 10)
-      .fill('"k":0')
-      .join()}}`,
-    "objects of many keys": inEach((count) => `{${keys(count)}}`, maxKeys - 100),
-    "lists as long as may be": inEach((count) => `[${numbers(count)}]`, maxValues - 100),
-    "lists that are longer": inEach((count) => `[${numbers(count)}]`, 200_000),
-    "lists of objects": inEach(
-      (count) => `[${Array.from({ length: count }, (_, at) => `{"k${at}":{}}`).join()}]`,
-      maxValues / 2 - 200,
-    ),
-    "levels as deep as may be": inEach(
-      () => "[".repeat(MAX_BODY_DEPTH - 2) + "]".repeat(MAX_BODY_DEPTH - 2),
-      0,
-    ),
-    "a hundred thousand levels": "[".repeat(100_000),
-    "a long text": filled("x"),
-    "a long text of many lines": filled("\\n"),
-    "escapes of Unicode": filled("\\u4e2d"),
-    "half surrogate pairs": filled("\\ud83d"),
-    "characters of four bytes": filled("\u{1F980}"),
-    "a number of very many digits": inEach(() => "1".repeat(room), 0),
+  const made: Readonly<Record<string, () => string>> = {
+    "as many keys as a request may have": () => `{${keys(maxKeys - 10)}}`,
+    "more keys than a request may have": () => `{${keys(50_000)}}`,
+    "the same key again and again": () =>
+      `{${Array(maxKeys - 10)
+        .fill('"k":0')
+        .join()}}`,
+    "objects of many keys": () => inEach((count) => `{${keys(count)}}`, maxKeys - 100),
+    "lists as long as may be": () => inEach((count) => `[${numbers(count)}]`, maxValues - 100),
+    "lists that are longer": () => inEach((count) => `[${numbers(count)}]`, 200_000),
+    "lists of objects": () =>
+      inEach(
+        (count) => `[${Array.from({ length: count }, (_, at) => `{"k${at}":{}}`).join()}]`,
+        maxValues / 2 - 200,
+      ),
+    "levels as deep as may be": () =>
+      inEach(() => "[".repeat(MAX_BODY_DEPTH - 2) + "]".repeat(MAX_BODY_DEPTH - 2), 0),
+    "a hundred thousand levels": () => "[".repeat(100_000),
+    "a long text": () => filled("x"),
+    "a long text of many lines": () => filled("\\n"),
+    "escapes of Unicode": () => filled("\\u4e2d"),
+    "half surrogate pairs": () => filled("\\ud83d"),
+    "characters of four bytes": () => filled("\u{1F980}"),
+    "a number of very many digits": () => inEach(() => "1".repeat(room), 0),
   };
-  return Object.entries(made).map(([name, text]) => ({ name, bytes: Buffer.from(text) }));
+  return Object.entries(made).map(([name, text]) => ({ name, bytes: () => Buffer.from(text()) }));
 }

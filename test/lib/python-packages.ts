@@ -27,7 +27,11 @@ export async function pythonPackages(
 ): Promise<PythonPackages | { readonly skip: string }> {
   try {
     const { stdout: version } = await run("python3", ["-c", "import sys; print(sys.version)"]);
-    const directory = (await brought(requirements)) ?? (await installed(requirements, version));
+    const { YARD_TEST_PYTHON_DIR: place } = process.env;
+    const directory =
+      place === undefined
+        ? await installed(requirements, version)
+        : await brought(place, requirements);
     return {
       async run(script, env) {
         const { PATH } = process.env;
@@ -43,15 +47,13 @@ export async function pythonPackages(
   }
 }
 
-/** Waits for what is being installed by `.ci/run`, until it is there or has failed. */
-async function brought(requirements: string): Promise<string | null> {
-  const { YARD_TEST_PYTHON_DIR: place } = process.env;
-  if (place === undefined) return null;
+/** Waits until what `.ci/run` installs is there. Rejects when it has ended without. */
+async function brought(place: string, requirements: string): Promise<string> {
   const directory = join(place, basename(requirements, ".txt"));
-  const hasFailed = () => isThere(join(place, "failed"));
-  const isOver = async () => (await isThere(directory)) || (await hasFailed());
+  const isOver = async () => (await isThere(directory)) || (await isThere(join(place, "done")));
   await until(isOver, Boolean, { timeoutMs: INSTALL_MS });
-  return (await isThere(directory)) ? directory : null;
+  if (await isThere(directory)) return directory;
+  throw new Error(`${basename(requirements)} was not brought in`);
 }
 
 /** Beside its place at first: another process may install the same. */

@@ -139,22 +139,22 @@ export class ClaimCheck {
   /** As {@link get}, for a payload that is no text. */
   async getBytes(header: string, sender: string | null, refuse?: Refuse): Promise<Buffer> {
     const reference = parseReference(header, sender);
-    const chunks: Uint8Array[] = [];
+    const bytes = Buffer.allocUnsafe(reference.size);
     const digest = createHash("sha256");
     let size = 0;
     for (let index = 0; size < reference.size; index += 1) {
       const chunk = await this.#getChunk(reference, index);
-      size += chunk.length;
-      if (chunk.length === 0 || size > reference.size)
+      if (chunk.length === 0 || size + chunk.length > reference.size)
         throw new ClaimError(reference, "has another size than its reference says");
       const problem = refuse?.(chunk) ?? null;
       if (problem !== null) throw new ClaimError(reference, problem);
       digest.update(chunk);
-      chunks.push(chunk);
+      bytes.set(chunk, size);
+      size += chunk.length;
     }
     if (`sha256:${digest.digest("hex")}` !== reference.digest)
       throw new ClaimError(reference, "does not have the digest of its reference");
-    return Buffer.concat(chunks);
+    return bytes;
   }
 
   async #putChunk(

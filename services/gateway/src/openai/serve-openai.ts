@@ -4,7 +4,7 @@ import { startRun } from "@switchyard/contracts/runs";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
-import { requesterOf, type Requester } from "../identity/requester.ts";
+import { checkRights, requesterOf, type Requester } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
@@ -28,6 +28,7 @@ export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
   const starts =
     (serve: (c: Context<GatewayEnv>, served: Served) => Promise<Response>): Handler =>
     async (c) => {
+      checkRights(startRun, c.get("user"));
       const body = await readBody(c, BODY_LIMITS);
       const requester = requesterOf(c, parts);
       const release = slots.take(requester.caller);
