@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestService } from "../lib/service-process.ts";
 
-/** One row of the threat model: what somebody tries, and what has to come back. `W` is the installation that it is tried in. */
+/** One row of the threat model: an attempt and the answer that it must have. `W` is the installation that it is tried in. */
 export interface AttackRow<W> {
   /** Such as `a body of very many keys`. */
   readonly attempt: string;
@@ -19,25 +19,25 @@ export interface AttackRow<W> {
 }
 
 export interface AttackLimits {
-  /** Of the processor's time in one turn of a service's event loop. */
+  /** Processor time in one turn of a service's event loop. */
   readonly stallMs: number;
-  /** Of a service's resident memory. */
+  /** Growth of a service's resident memory. */
   readonly growthMb: number;
 }
 
 /** DESIGN's goal for one request of any role at any face. */
-export const ATTACK_LIMITS: AttackLimits = { stallMs: 100, growthMb: 64 };
+const ATTACK_LIMITS: AttackLimits = { stallMs: 100, growthMb: 64 };
 
-/** What a service is started with, so that its event loop and its memory can be watched. */
+/** Environment of a service whose event loop and memory are watched. */
 export const WATCHED = {
   NODE_OPTIONS: `--import=${new URL("stall-watch.ts", import.meta.url).href}`,
 } as const;
 
 export interface StallWatch {
   readonly service: string;
-  /** Forgets what was. */
+  /** Starts a measurement. */
   begin(): Promise<void>;
-  /** What has been since. */
+  /** The maxima since `begin()`. */
   read(): Promise<{ readonly stallMs: number; readonly growthMb: number }>;
 }
 

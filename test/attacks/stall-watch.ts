@@ -4,8 +4,8 @@ import { threadCpuUsage } from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-// Loaded into a service with `--import`: tells on request for how long one turn of its event loop took the processor, and how far its memory grew.
-// Time of the processor, as on a busy machine the clock runs while others have it.
+// Loaded into a service with `--import`, this reports for how long one turn of its event loop took the processor, and how far its memory grew.
+// It counts processor time, because on a busy machine the clock also runs while other processes have the processor.
 
 const TICK_MS = 5;
 const MICROSECONDS = 1_000;
@@ -24,7 +24,7 @@ setInterval(() => {
   before = cpuMs();
 }, TICK_MS).unref();
 
-/** `/begin` forgets what was, `/` tells what has been since. */
+/** `/begin` starts a measurement, `/` returns its maxima so far. */
 const server = createServer((request, response) => {
   if (request.url === "/begin") {
     collectGarbage();

@@ -20,7 +20,7 @@ type AcceptedRun = z.infer<typeof AcceptedRun>;
 export interface AcceptedRuns {
   /** Never rejects: the command is stored, whether or not this can be. */
   note(runId: string, run: Omit<AcceptedRun, "at">): Promise<void>;
-  /** A run of the caller's own that no runner has begun; null for one that nobody has accepted. Rejects with a StoreError or a ServiceError. */
+  /** A run of the caller's own that no runner has begun; null when none was accepted. Rejects with a StoreError or a ServiceError. */
   find(runId: string): Promise<RunDetail | null>;
 }
 

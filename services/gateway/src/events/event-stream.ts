@@ -36,8 +36,8 @@ const beating = new Set<() => void>();
 let heartbeat: NodeJS.Timeout | undefined;
 
 /**
- * Begins the answer. It is written to the socket as it comes, past the framework. With `retryMs` the first record tells a reader that is cut after
- * how long to come again. Each record has data, and what keeps the connection alive is a comment: clients of protocols parse every record.
+ * Begins the answer. It is written to the socket as it comes, past the framework. With `retryMs` the first record says after how long
+ * a reader that is cut connects again. Each record has data, and what keeps the connection alive is a comment: clients of protocols parse every record.
  */
 export function openEventStream(
   outgoing: ServerResponse,

@@ -230,7 +230,7 @@ function seqOf({ payload }: StoredEvent): number | null {
   return typeof seq === "number" ? seq : null;
 }
 
-/** The events of one run are what `runs.get` tells piece by piece. */
+/** The events of one run say piece by piece what `runs.get` returns. */
 function checkRights(user: User, asked: Pick<typeof getRun, "name" | "role">): void {
   const refusal = refusalOf(asked, user);
   if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });

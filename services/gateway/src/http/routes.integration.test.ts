@@ -336,7 +336,7 @@ test("a scope narrows what the role allows", async () => {
   assert.match(String(json["detail"]), /outside the scopes/);
 });
 
-test("a key that may read single runs follows these, and not all that its caller hears of", async () => {
+test("a key that may read single runs follows these, and not all events of its caller", async () => {
   const statusOf = async (path: string, key: string) => {
     const leaving = new AbortController();
     const headers = { authorization: `Bearer ${key}` };

@@ -33,7 +33,7 @@ test("strangers take nothing of what callers may hold", () => {
   bytes.begin().hold({ caller: "team-a" }, BODY_BUDGETS.callers.each);
 });
 
-test("a request gives back once what it holds", () => {
+test("a request releases once what it holds", () => {
   const bytes = new BytesInWork();
   const { each } = BODY_BUDGETS.callers;
   const one = bytes.begin();

@@ -1,6 +1,6 @@
 import { Problem } from "../problems/problem.ts";
 
-/** Whom the bytes of a request count for: its caller, or where it comes from while nobody has signed in. */
+/** The owner of a request's bytes: its caller, or the address it comes from while it is not signed in. */
 export type BytesOwner =
   | { readonly caller: string }
   | {

@@ -24,7 +24,7 @@ export function plainAddress(text: string): string {
   return mapped ?? bracketed ?? withPort ?? text;
 }
 
-/** What limits of an address count under: of IPv6 the network, since whoever has an address there has all of its network. */
+/** The name that limits of an address count under: for IPv6 the network, since one customer has all addresses of it. */
 export function limitedAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];

@@ -48,7 +48,7 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then redis.call('HSET', KEYS[1],
 return false
 `;
 
-/** `kind` tells records of one kind from those of another. */
+/** `kind` separates records of one kind from those of another. */
 export function createRecentRecords(
   redis: Redis,
   kind: string,

@@ -15,7 +15,7 @@ const WebhookId = z.string().regex(/^whk-[0-9a-f]{16}$/, "must look like whk-…
 /** One as somebody names it: an id that is none is an unknown one. */
 const NamedWebhook = z.string().min(1).max(128);
 
-/** Those that a webhook can be told: events that have an owner. */
+/** The events that webhooks can receive: those with an owner. */
 const ownedEvents = allContracts
   .filter(isEvent)
   .filter(({ subject }) => subject.includes(".{owner}."))

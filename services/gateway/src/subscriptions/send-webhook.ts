@@ -61,9 +61,9 @@ const PLAIN: Readonly<Record<string, string>> = {
   ECONNRESET: "closed the connection",
   EPIPE: "closed the connection",
   CERT_HAS_EXPIRED: "has a certificate that has expired",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "has a certificate that nobody vouches for",
-  SELF_SIGNED_CERT_IN_CHAIN: "has a certificate that nobody vouches for",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "has a certificate that nobody vouches for",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "has a certificate of an unknown issuer",
+  SELF_SIGNED_CERT_IN_CHAIN: "has a certificate of an unknown issuer",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "has a certificate of an unknown issuer",
   ERR_TLS_CERT_ALTNAME_INVALID: "has a certificate of another name",
 };
 

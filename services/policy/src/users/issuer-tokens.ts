@@ -93,7 +93,7 @@ function identityOf(payload: JWTPayload, issuer: Issuer): SignedIn {
   };
 }
 
-/** A subject is the issuer's own word for somebody and has any form, so what is no name as it is becomes one by its digest. */
+/** A subject is the issuer's own identifier and has any form, so a subject that is no caller name is replaced by its digest. */
 function callerNamed(name: string, { caller: { claim, prefix, names } }: Issuer): string {
   if (Object.hasOwn(names, name)) return names[name] ?? "";
   const given = `${prefix}${name}`;

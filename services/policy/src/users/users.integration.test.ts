@@ -169,7 +169,7 @@ test("a JWT of a configured issuer stands for the caller and the roles of its cl
   assert.equal(carol.caller, "carol");
 });
 
-test("nobody becomes a NATS user or a service by a name at the issuer, and whoever has none there is nobody here", async () => {
+test("no name at the issuer makes a person a NATS user or a service, and a token without a name is refused", async () => {
   for (const name of ["team-a", "runner", "cli"]) {
     const { caller } = await issue(await signed({ preferred_username: name, groups: ["devs"] }));
     assert.equal(caller, `oidc-${name}`);

@@ -12,7 +12,7 @@ const REFERENCE = /^\$\{[A-Za-z_]\w*\}$/;
 const MORE_SECRETS = /^(?:pass|pwd|pin|key|auth|env|headers)$/i;
 
 const PARAMETER = /([?&;])([\w.~%-]{1,64})=[^&#;\s"'<>\\]{1,4096}/g;
-/** A signed address is good for whoever has it. */
+/** A signed address works for everybody who has it. */
 const SIGNATURE = /^(?:sig|signature|hmac|code|x-amz-signature|x-goog-signature)$/i;
 
 /** The value as it may be seen: what stands under the name of a secret, or looks like one, is not in it [F31]. */
