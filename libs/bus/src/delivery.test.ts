@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAckSubject } from "./delivery.ts";
+import { headers as newHeaders } from "@nats-io/transport-node";
+import { HEADERS } from "@switchyard/contracts/headers";
+import { payloadsOf } from "@switchyard/contracts/payload-stores";
+import { startRun } from "@switchyard/contracts/runs";
+import type { ClaimCheck } from "./claim-check.ts";
+import { contentOf, readAckSubject } from "./delivery.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 
 const FACTS = {
@@ -33,4 +38,32 @@ test("the rest between attempts grows and has a ceiling", () => {
     [1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000],
   );
   assert.equal(retryDelayMs(0), 1_000);
+});
+
+test("a command beyond its contract's limits is refused: its JSON before it is parsed, a stored payload before it is fetched", async () => {
+  const { maxBytes, maxKeys } = startRun.limits;
+  const claims = { get: () => assert.fail("fetched") } as unknown as ClaimCheck; // all that is called
+  const keys = Array.from({ length: maxKeys + 1 }, (_, key) => `"k${key}":0`).join();
+  const claim = JSON.stringify({
+    bucket: payloadsOf("team-a").bucket,
+    name: "0".repeat(32),
+    size: maxBytes + 1,
+    digest: `sha256:${"0".repeat(64)}`,
+  });
+  const stored = newHeaders();
+  stored.set(HEADERS.claim, claim);
+  for (const [body, headers, problem] of [
+    [`{"labels":{${keys}}}`, undefined, /more than \d+ keys/],
+    ["", stored, /larger than \d+ bytes/],
+  ] as const) {
+    const message = {
+      subject: "yard.cmd.team-a.run.start.echo",
+      headers,
+      data: Buffer.from(body),
+      string: () => assert.fail("read"),
+    };
+    const content = await contentOf(message, [startRun], claims);
+    assert.equal(content.kind === "rejected" && content.code, "invalid_command");
+    assert.match(content.kind === "rejected" ? content.problems.join() : "", problem);
+  }
 });

@@ -2,7 +2,7 @@ import type { Msg } from "@nats-io/transport-node";
 import { isSubjectToken, TOKEN_RULE, tokensOf, type Command } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { checkCounted, JsonGauge } from "./bounded-json.ts";
-import { ClaimError, type ClaimCheck } from "./claim-check.ts";
+import { claimedBytes, ClaimError, type ClaimCheck } from "./claim-check.ts";
 import { correlationIdOf, headerOf, senderPosition } from "./message-headers.ts";
 import { isServerMade } from "./server-made.ts";
 import { childTraceparent } from "./trace-context.ts";
@@ -117,7 +117,7 @@ export async function contentOf(
   const gauge = new JsonGauge(contract.limits);
   let text: string;
   try {
-    text = await textOf(message, gauge, claims);
+    text = await textOf(message, { contract, gauge, claims });
   } catch (error) {
     if (error instanceof ClaimError) return invalid(contract, [error.message]);
     throw error;
@@ -171,15 +171,21 @@ export function isAckSubject(subject: string): boolean {
 /** The payload wherever it is. Rejects with a ClaimError for one that is more than its contract accepts. */
 async function textOf(
   message: QueueMessage,
-  gauge: JsonGauge,
-  claims: ClaimCheck,
+  {
+    contract: { limits },
+    gauge,
+    claims,
+  }: { readonly contract: Command; readonly gauge: JsonGauge; readonly claims: ClaimCheck },
 ): Promise<string> {
   const claim = headerOf(message, HEADERS.claim);
-  if (claim !== undefined)
-    return claims.get(claim, message.subject.split(".")[2] ?? "", (part) => gauge.add(part));
-  const problem = gauge.add(message.data);
-  if (problem !== null) throw new ClaimError(null, `the payload ${problem}`);
-  return message.string();
+  if (claim === undefined) {
+    const problem = gauge.add(message.data);
+    if (problem !== null) throw new ClaimError(null, `the payload ${problem}`);
+    return message.string();
+  }
+  if (claimedBytes(claim) > limits.maxBytes)
+    throw new ClaimError(null, `the payload is larger than ${limits.maxBytes} bytes`);
+  return claims.get(claim, message.subject.split(".")[2] ?? "", (part) => gauge.add(part));
 }
 
 function matchCommand(
