@@ -76,12 +76,10 @@ const faces = [
       isOpen: false,
     })),
   // Of these, only the OpenAI API has one right for all requests; the others' depends on the body.
-  ...protocols.map((one) => ({
-    ...one,
-    method: "POST",
-    role: "operator" as Role,
-    isOpen: !one.path.startsWith("/v1/"),
-  })),
+  ...protocols.map(({ path, fields, size }) => {
+    const role: Role = "operator";
+    return { method: "POST", path, fields, size, role, isOpen: !path.startsWith("/v1/") };
+  }),
 ];
 
 function leastRole({ contract }: Route): Role {

@@ -63,7 +63,8 @@ export function send(
 function codeOf(answer: string): string {
   try {
     const { code, error } = JSON.parse(answer) as { code?: unknown; error?: { code?: unknown } };
-    return String(code ?? error?.code ?? "");
+    const found = code ?? error?.code;
+    return typeof found === "string" || typeof found === "number" ? String(found) : "";
   } catch {
     return "";
   }

@@ -53,7 +53,7 @@ test("a command beyond its contract's limits is refused: its JSON before it is p
   const stored = newHeaders();
   stored.set(HEADERS.claim, claim);
   for (const [body, headers, problem] of [
-    [`{"labels":{${keys}}}`, undefined, /more than \d+ keys/],
+    [`{"labels":{${keys}}}`, newHeaders(), /more than \d+ keys/],
     ["", stored, /larger than \d+ bytes/],
   ] as const) {
     const message = {

@@ -4,7 +4,7 @@ import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
 import { runService } from "@switchyard/service/run-service";
 import type { z } from "zod";
-import { ACCEPTED_LIMITS, createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
+import { createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
 import { Config, HOSTS_SETTING } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
 import { openEventHub } from "./events/event-hub.ts";
@@ -22,8 +22,7 @@ import { problemOf } from "./problems/problem.ts";
 import { StartError } from "@switchyard/service/start-error";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { readSecretFile } from "@switchyard/service/secret-file";
-import { createIdempotency, IDEMPOTENCY_LIMITS } from "./identity/idempotency.ts";
-import { createRecentRecords } from "./identity/recent-records.ts";
+import { createIdempotency } from "./identity/idempotency.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { OwnOperations } from "./routes/own-operations.ts";
@@ -72,13 +71,6 @@ await runService({
       ),
     });
     kit.onStop("webhooks", () => subscriptions.stop());
-    const idempotency = createIdempotency(
-      createRecentRecords(redis, "idempotency", { limits: IDEMPOTENCY_LIMITS, now }),
-    );
-    const accepted = createAcceptedRuns(
-      createRecentRecords(redis, "accepted", { limits: ACCEPTED_LIMITS, now }),
-      { bus, now },
-    );
     const app = createApp({
       bus,
       own,
@@ -103,8 +95,8 @@ await runService({
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),
       bytes: new BytesInWork(),
-      idempotency,
-      accepted,
+      idempotency: createIdempotency(redis, now),
+      accepted: createAcceptedRuns({ redis, bus, now }),
       now,
     });
     const http = await listenHttp(app, {

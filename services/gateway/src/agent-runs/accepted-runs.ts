@@ -1,8 +1,10 @@
 import type { Bus } from "@switchyard/bus/connect";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { RunInput, type RunDetail } from "@switchyard/contracts/runs";
 import { z } from "zod";
-import type { RecentRecords, RecordLimits } from "../identity/recent-records.ts";
+import type { Redis } from "@switchyard/service/redis";
+import { createRecentRecords, type RecordLimits } from "../identity/recent-records.ts";
 import { refusedStart } from "./refused-start.ts";
 import type { RunEnd } from "./run-event.ts";
 
@@ -24,15 +26,21 @@ export interface AcceptedRuns {
   find(runId: string): Promise<RunDetail | null>;
 }
 
-export const ACCEPTED_LIMITS: RecordLimits = { most: 5_000, ttlMs: 24 * 60 * 60_000 };
+const ACCEPTED_LIMITS: RecordLimits = { most: 5_000, ttlMs: 24 * 60 * 60_000 };
 const SHOWN_LENGTH = 1_000;
 /** Of a run that was refused before this gateway, or any other, had accepted it. */
 const NOTHING_KNOWN: Omit<AcceptedRun, "at"> = { agent: "unknown", input: "…", labels: {} };
 
-export function createAcceptedRuns(
-  records: RecentRecords,
-  { bus, now }: { readonly bus: Bus; readonly now: () => number },
-): AcceptedRuns {
+export function createAcceptedRuns({
+  redis,
+  bus,
+  now,
+}: {
+  readonly redis: Redis;
+  readonly bus: Bus;
+  readonly now: () => number;
+}): AcceptedRuns {
+  const records = createRecentRecords(redis, "accepted", { limits: ACCEPTED_LIMITS, now });
   return {
     async note(runId, { input, ...about }) {
       const run: AcceptedRun = { ...about, input: shown(input), at: new Date(now()).toISOString() };
@@ -52,7 +60,7 @@ export function createAcceptedRuns(
 
 function shown(input: RunInput): RunInput {
   const text = typeof input === "string" ? input : JSON.stringify(input);
-  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH).toWellFormed()}…` : input;
+  return text.length > SHOWN_LENGTH ? `${cutText(text, SHOWN_LENGTH)}…` : input;
 }
 
 function unbegun(runId: string, accepted: AcceptedRun, refused: RunEnd | null): RunDetail {

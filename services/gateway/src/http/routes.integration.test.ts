@@ -6,8 +6,6 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { consume, type Delivery } from "@switchyard/bus/consume";
-import { publishEvent } from "@switchyard/bus/publish";
-import { getAgent } from "@switchyard/contracts/agents";
 import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
@@ -18,7 +16,6 @@ import {
   removeServer,
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
-import { runRejected } from "@switchyard/contracts/run-events";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
 import { deleteSession, getSession, patchSession } from "@switchyard/contracts/sessions";
 import { runCommands } from "@switchyard/contracts/streams";
@@ -26,6 +23,7 @@ import { hasRole, UserRole } from "@switchyard/contracts/user-roles";
 import { revokeUserKey } from "@switchyard/contracts/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
+import { sendJson, type Sent } from "../../test/send-json.ts";
 import { routes, type Route } from "../routes/route-table.ts";
 
 const world = await startGatewayWorld(["team-a", "team-b"]);
@@ -45,32 +43,7 @@ runs.handle(getRun, ({ runId }, { fail }) => {
 
 await runner.flush();
 
-interface Sent {
-  readonly method?: string;
-  readonly key?: string;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-  readonly at?: string;
-}
-
-async function send(
-  path: string,
-  { method = "GET", key, body, headers = {}, at = url }: Sent = {},
-) {
-  const response = await fetch(`${at}/api/v1${path}`, {
-    method,
-    headers: {
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    signal: AbortSignal.timeout(60_000),
-  });
-  const answer = await response.text();
-  const json = (answer === "" ? null : JSON.parse(answer)) as Record<string, unknown>;
-  return { status: response.status, json, headers: response.headers };
-}
+const send = (path: string, sent: Partial<Sent> = {}) => sendJson(path, { at: url, ...sent });
 
 const pathOf = ({ path }: Route): string => path.replaceAll(/\{\w+\}/g, "key-0123456789abcdef");
 
@@ -166,83 +139,6 @@ test("a run that is started over HTTP is the same caller's run as over NATS, and
     ["command team-a", "command team-a", "command team-b"],
   );
   await consumption.stop();
-});
-
-test("what a runner would refuse is refused at once: a run of another owner, an agent that does not exist, an event that does not", async () => {
-  const importer = await world.connectAs("importer");
-  const service = serve(importer, { name: "importer", version: "0.1.0", description: "", onFault });
-  service.handle(getAgent, ({ name }, { fail }) => {
-    throw fail.unknown_agent(`there is no agent ${name}`, { name, known: ["demo"] });
-  });
-  await importer.flush();
-  const { key } = await world.keyOf("team-a", ["operator"]);
-  const post = async (path: string, body: object) => {
-    const { status, json } = await send(path, { method: "POST", key, body });
-    return [status, json["code"]];
-  };
-  const start = { agent: "demo", input: "go" };
-  assert.deepEqual(await post("/runs", { ...start, runId: "team-b~x" }), [400, "invalid_request"]);
-  assert.deepEqual(await post("/runs", start), [404, "unknown_agent"]);
-  for (const [verb, body] of [
-    ["retry", {}],
-    ["resume", {}],
-    ["steer", { message: "x" }],
-    ["fork", { fromStep: 1, newRunId: "copy" }],
-  ] as const)
-    assert.deepEqual(await post(`/runs/team-b~x/${verb}`, body), [403, "not_allowed"], verb);
-  assert.deepEqual(await post("/runs/none/fork", { fromStep: 1 }), [404, "unknown_run"]);
-  await service.drain();
-  assert.equal((await post("/runs", start))[0], 202, "without the importer the runner finds out");
-  const hook = await send("/webhooks", {
-    method: "POST",
-    key,
-    body: { url: "https://example.com/hook", events: ["run.finish"] },
-  });
-  assert.deepEqual([hook.status, hook.json["code"]], [400, "invalid_request"]);
-  assert.match(String(hook.json["detail"]), /did you mean run\.finished/);
-});
-
-test("a run is there as soon as its command is accepted, on every replica, and a rejected one says why", async () => {
-  const { key } = await world.keyOf("team-a", ["operator"]);
-  const start = (body: object) => send("/runs", { method: "POST", key, body });
-  const runOf = async (runId: string, at = otherUrl, shown = key) => {
-    const { status, json } = await send(`/runs/${runId}`, { key: shown, at });
-    return { status, run: json["run"] as Record<string, unknown> };
-  };
-  const body = { agent: "demo", input: "go", runId: "early", labels: { ticket: "7" } };
-  assert.equal((await start(body)).status, 202);
-  const { status, run } = await runOf("early");
-  assert.equal(status, 200);
-  assert.deepEqual(
-    [run["runId"], run["status"], run["agent"], run["input"], run["labels"], run["failure"]],
-    ["team-a~early", "queued", "demo", "go", { ticket: "7" }, null],
-  );
-  const { key: ofAnother } = await world.keyOf("team-b", ["operator"]);
-  assert.equal((await runOf("team-a~early", url, ofAnother)).status, 404);
-  assert.equal((await runOf("never")).status, 404);
-
-  await publishEvent(
-    runner,
-    runRejected,
-    { owner: "team-a", runId: "early" },
-    {
-      runId: "team-a~early",
-      subject: "yard.cmd.gateway.run.start.demo",
-      caller: "team-a",
-      code: "unknown_skill",
-      message: "there is no skill x",
-      problems: [],
-      streamSequence: 1,
-      messageId: null,
-      at: new Date().toISOString(),
-    },
-  );
-  const refused = await runOf("early");
-  assert.deepEqual([refused.status, refused.run["status"]], [200, "rejected"]);
-  assert.deepEqual(refused.run["failure"], {
-    code: "unknown_skill",
-    message: "there is no skill x",
-  });
 });
 
 test("the servers' routes answer as the seed's clients know them [AR12]", async () => {

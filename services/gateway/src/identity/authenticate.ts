@@ -74,10 +74,10 @@ export function bearerOf(c: Context<GatewayEnv>): string | undefined {
 export async function countingGuesses<T>(
   c: Context<GatewayEnv>,
   parts: Pick<AuthenticationParts, "rateLimit" | "access">,
-  identify: () => Promise<T>,
+  look: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await identify();
+    return await look();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "bad_credential") throw error;
     await limitAddress(c, parts, { what: "guess", limit: BAD_SIGN_INS });

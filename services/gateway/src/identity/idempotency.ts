@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import type { Redis } from "@switchyard/service/redis";
 import { Problem } from "../problems/problem.ts";
-import type { RecentRecords, RecordLimits } from "./recent-records.ts";
+import { createRecentRecords, type RecordLimits } from "./recent-records.ts";
 
 /** Which request each `Idempotency-Key` came with, as https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ has it. */
 export interface Idempotency {
@@ -20,9 +21,10 @@ export interface KeyedRequest {
   readonly body: Uint8Array;
 }
 
-export const IDEMPOTENCY_LIMITS: RecordLimits = { most: 10_000, ttlMs: 24 * 60 * 60_000 };
+const IDEMPOTENCY_LIMITS: RecordLimits = { most: 10_000, ttlMs: 24 * 60 * 60_000 };
 
-export function createIdempotency(records: RecentRecords): Idempotency {
+export function createIdempotency(redis: Redis, now: () => number): Idempotency {
+  const records = createRecentRecords(redis, "idempotency", { limits: IDEMPOTENCY_LIMITS, now });
   return {
     async begin(caller, key, request) {
       const digest = digestOf(request);

@@ -40,7 +40,7 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   if (unknown.length > 0)
     throw invalid(
       contract.name,
-      unknown.slice(0, MOST_PROBLEMS).map((name) => `${cutText(name, 100)}: is not known here`),
+      unknown.toSpliced(MOST_PROBLEMS).map((name) => `${cutText(name, 100)}: is not known here`),
     );
   const { idempotent, isOnlyKeyed = false } = route;
   const isKeyed = given.idempotencyKey !== undefined;
