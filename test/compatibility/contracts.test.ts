@@ -66,6 +66,12 @@ test("events and journals of the last version are read", async () => {
   }
 });
 
+/**
+ * Archives travel beside their request since they are bytes and not base64. An importer of the last version refuses such a request and stores nothing;
+ * the sender repeats it when the importer is replaced.
+ */
+const REFUSED_BY_LAST: ReadonlySet<string> = new Set(["rpc.skills.unpack", "rpc.agents.unpack"]);
+
 for (const contract of allContracts)
   for (const { name, schema, isAnswer } of messagesOf(contract)) {
     const before = payloadOf(last, name, isAnswer);
@@ -80,12 +86,16 @@ for (const contract of allContracts)
           assert.equal(error, undefined, `${JSON.stringify(sample)}: ${error?.message}`);
         }
     });
-    test(`${name}: the last version understands what is sent with no more than has to be`, () => {
+    const isRefused = REFUSED_BY_LAST.has(name);
+    const verb = isRefused ? "refuses" : "understands";
+    test(`${name}: the last version ${verb} what is sent with no more than has to be`, () => {
       // Answers and events may have more, which a reader leaves out.
       const reader = ajv.compile(isAnswer ? withoutRefusals(before) : before);
       for (const sample of samplesOf(after, false)) {
         assert.ok(ajv.validate(after, sample), JSON.stringify(sample));
-        assert.ok(reader(sample), `${JSON.stringify(sample)}: ${ajv.errorsText(reader.errors)}`);
+        const isUnderstood = reader(sample);
+        const seen: string = `${JSON.stringify(sample)}: ${ajv.errorsText(reader.errors)}`;
+        assert.equal(isUnderstood, !isRefused, seen);
       }
     });
   }
