@@ -29,7 +29,7 @@ function unavailable(
   error: StoreError,
 ): Error {
   if (!("store_unavailable" in errors)) return error;
-  const message = `Redis does not answer, so ${name} cannot be carried out now; try again when Redis is up`;
+  const message = `${name} cannot be carried out now, try again later: ${error.message}`;
   return new ServiceError("store_unavailable", message, {
     data: { cause: error.message },
     cause: error,

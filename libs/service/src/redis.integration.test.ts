@@ -5,6 +5,7 @@ import { after, test, type TestContext } from "node:test";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog, type Log } from "./log.ts";
 import { connectRedis, type Redis } from "./redis.ts";
+import { allFromRedis, fromRedis } from "./store-error.ts";
 
 const shared = await testRedis();
 const admin = await connectRedis({ url: shared.url, name: "admin", log: recordingLog().log });
@@ -125,6 +126,19 @@ test("fails commands fast while the server is down, and logs one line for the lo
     lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
     ["redis connection lost", "redis connection restored"],
   );
+});
+
+test("classifies the replies of a full Redis to a command, a script and a transaction alike", async (t) => {
+  const server = await testRedis();
+  const redis = await connect(t, { url: server.url });
+  await redis.config("SET", "maxmemory", "100kb");
+  const writes: readonly (() => Promise<unknown>)[] = [
+    () => fromRedis(redis.set("yard:test:{a}", "1")),
+    () => fromRedis(redis.eval("return redis.call('SET', KEYS[1], '1')", 1, "yard:test:{a}")),
+    () => allFromRedis(redis.multi().set("yard:test:{a}", "1").exec()),
+  ];
+  for (const write of writes)
+    await assert.rejects(write(), { name: "StoreError", trouble: "full" });
 });
 
 test("does not take its own end for an outage", async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { serve } from "@switchyard/bus/serve";
+import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { runService } from "@switchyard/service/run-service";
 import { createEventOutbox } from "./catalogue/event-outbox.ts";
 import { ImporterEnv } from "./config.ts";
@@ -15,7 +16,6 @@ import { readIndicators } from "./scan/indicators.ts";
 import { readSuppressions } from "./scan/read-suppressions.ts";
 import { openRoots } from "./source/allowed-roots.ts";
 import { CatalogueStore } from "./store/catalogue-store.ts";
-import { reportingStoreOutages } from "./store/store-outage.ts";
 import { VersionStore } from "./store/version-store.ts";
 
 /** Names of agents that clients may bring in, in all: every list of agents is one reply. */
@@ -70,7 +70,7 @@ await runService({
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
     const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    const guarded = reportingStoreOutages(service);
+    const guarded = answersFromStore(service);
     const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
     const admins = config.YARD_IMPORT_ADMINS;
     serveCatalogue(guarded, { ...parts, importer, roots, admins, maxPromptBytes, grantedRoles });

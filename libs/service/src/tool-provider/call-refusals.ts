@@ -13,7 +13,7 @@ export function replyOf(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   const { message: cause } = error;
   return fail.call_store_unavailable(
-    `A call with a callId cannot be made safely now, and was not made: ${cause}; try again when Redis is up.`,
+    `A call with a callId cannot be made safely now, and was not made; try again later: ${cause}`,
     { cause },
   );
 }

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 
 /** Our own again means that an answer was lost. KEYS: the lease, its epoch. ARGV: owner, length in milliseconds. */
 const TAKE = `
@@ -25,7 +26,7 @@ export interface AccountLease {
 }
 
 export interface AccountLeases {
-  /** Takes or renews the lease; null while another replica has it. Rejects when Redis does not answer. */
+  /** Takes or renews the lease; null while another replica has it. Rejects with StoreError. */
   take(name: string, held: AccountLease | null): Promise<AccountLease | null>;
   give(name: string, lease: AccountLease): Promise<void>;
 }
@@ -41,11 +42,12 @@ export function createAccountLeases(
   return {
     async take(name, held) {
       const keys = [leaseKey(name), `yard:{channels}:epoch:${name}`];
-      const epoch = await redis.eval(TAKE, 2, ...keys, owner, leaseMs, held?.epoch ?? "");
+      const taking = redis.eval(TAKE, 2, ...keys, owner, leaseMs, held?.epoch ?? "");
+      const epoch = await fromRedis(taking);
       return typeof epoch === "number" ? { owner, epoch } : null;
     },
     async give(name, { epoch }) {
-      await redis.eval(GIVE, 1, leaseKey(name), owner, epoch);
+      await fromRedis(redis.eval(GIVE, 1, leaseKey(name), owner, epoch));
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import type { Cursor } from "../adapters/adapter.ts";
 
 const MAX_LENGTH = 4_096;
@@ -22,14 +23,14 @@ export function createCursor(
   const { name, leaseKey, held } = options;
   const key = `yard:{channels}:cursor:${name}`;
   return {
-    get: () => redis.get(key),
+    get: () => fromRedis(redis.get(key)),
     async set(value) {
       if (value.length > MAX_LENGTH)
         throw new RangeError(`a cursor has ${MAX_LENGTH} characters at most`);
       const lease = held();
       const done =
         lease !== null &&
-        (await redis.eval(SET, 2, key, leaseKey, value, lease.owner, lease.epoch)) === 1;
+        (await fromRedis(redis.eval(SET, 2, key, leaseKey, value, lease.owner, lease.epoch))) === 1;
       if (!done) throw new Error(`the inbound connection of ${name} is another replica's`);
     },
   };

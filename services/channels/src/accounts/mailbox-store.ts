@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Address } from "@switchyard/contracts/channel-address";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import type { Mailbox, StoredMessage } from "../adapters/adapter.ts";
 
 const KEEP_MS = 7 * 86_400_000;
@@ -33,21 +34,14 @@ export function createMailbox(redis: Redis): Mailbox {
   return {
     async add(address, message, key) {
       const box = keyOf(address);
-      const answer = (await redis.eval(
-        ADD,
-        2,
-        box,
-        `${box}:sent`,
-        JSON.stringify(message),
-        key ?? "",
-        KEEP_MS,
-        MAX_MESSAGES,
-      )) as [string, string]; // what the script returns
+      const args = [JSON.stringify(message), key ?? "", KEEP_MS, MAX_MESSAGES];
+      const added = await fromRedis(redis.eval(ADD, 2, box, `${box}:sent`, ...args));
+      const answer = added as [string, string]; // what the script returns
       const [messageId = "", at = "0"] = answer[0].split(":");
       return { messageId, at: new Date(Number(at)), isNew: answer[1] === "1" };
     },
     async list(address) {
-      const fields = await redis.hgetall(keyOf(address));
+      const fields = await fromRedis(redis.hgetall(keyOf(address)));
       return Object.entries(fields)
         .filter(([id]) => id !== "last")
         .map(([id, stored]) => readStored(id, stored))
@@ -55,12 +49,14 @@ export function createMailbox(redis: Redis): Mailbox {
     },
     async change(address, messageId, change) {
       for (;;) {
-        const stored = messageId === "last" ? null : await redis.hget(keyOf(address), messageId);
+        const stored =
+          messageId === "last" ? null : await fromRedis(redis.hget(keyOf(address), messageId));
         if (stored === null) return false;
         const at = stored.slice(0, stored.indexOf(":"));
         const next = change(readStored(messageId, stored));
         const written = next === null ? "" : `${at}:${JSON.stringify(bodyOf(next))}`;
-        const done = await redis.eval(CHANGE, 1, keyOf(address), messageId, stored, written);
+        const writing = redis.eval(CHANGE, 1, keyOf(address), messageId, stored, written);
+        const done = await fromRedis(writing);
         if (done === 1) return true;
       }
     },

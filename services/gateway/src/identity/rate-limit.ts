@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 
 export interface RateLimit {
-  /** Counts one request of somebody. Rejects when Redis does not answer. */
+  /** Counts one request of somebody. Rejects with StoreError. */
   take(who: string, limit: number): Promise<Taken>;
   /** What {@link take} would answer, where this replica knows that the limit is reached; else null. It counts nothing and queries nothing. */
   over(who: string, limit: number): Taken | null;
@@ -42,7 +43,8 @@ export function createRateLimit(redis: Redis, now: () => number): RateLimit {
   const fetchShare = async (key: string, limit: number): Promise<void> => {
     const size = Math.max(1, Math.floor(limit * SHARE));
     const args = [String(WINDOW_MS), String(size)];
-    const [count = 0, leftMs = 0] = (await redis.eval(TAKE, 1, key, ...args)) as number[];
+    const answer = await fromRedis(redis.eval(TAKE, 1, key, ...args));
+    const [count = 0, leftMs = 0] = answer as number[]; // what the script returns
     const left = Math.min(size, Math.max(0, limit - (count - size)));
     shares.delete(key);
     shares.set(key, { left, remaining: Math.max(0, limit - count), endsAt: now() + leftMs });

@@ -1,4 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
+import { StoreError } from "@switchyard/service/store-error";
 
 /** Status and code of errors that a seed's clients know by other ones. */
 export type Codes = Readonly<
@@ -89,17 +90,21 @@ export function statusOf(code: string): number {
 
 /** An error of a call as the answer to its route; null for a fault. */
 export function problemOf(error: unknown, route: { readonly codes?: Codes } = {}): Problem | null {
-  const found =
-    error instanceof Problem
-      ? error
-      : error instanceof ServiceError
-        ? problemOfService(error)
-        : null;
+  const found = knownProblem(error);
   const own = found === null ? undefined : route.codes?.[found.code];
   if (found === null || own === undefined) return found;
   const [status, code, message] = own;
   const detail = message === undefined ? found.message : `${message}: ${found.message}`;
   return new Problem({ status, code, detail, data: found.data });
+}
+
+function knownProblem(error: unknown): Problem | null {
+  if (error instanceof Problem) return error;
+  if (error instanceof ServiceError) return problemOfService(error);
+  // The gateway's own counts and sign-ins; services report theirs as errors of their contracts.
+  if (error instanceof StoreError)
+    return problemOfService(new ServiceError("store_unavailable", error.message));
+  return null;
 }
 
 function problemOfService({ code, message, data }: ServiceError): Problem {

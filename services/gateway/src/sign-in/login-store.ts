@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /** What is known of a sign-in while its person is at the provider, on whichever replica it began. */
@@ -19,10 +20,10 @@ export const LOGIN_MS = 10 * 60_000;
 export function createLoginStore(redis: Redis): LoginStore {
   return {
     async keep(login, facts) {
-      await redis.set(keyOf(login), JSON.stringify(facts), "PX", LOGIN_MS);
+      await fromRedis(redis.set(keyOf(login), JSON.stringify(facts), "PX", LOGIN_MS));
     },
     async take(login) {
-      const text = await redis.getdel(keyOf(login));
+      const text = await fromRedis(redis.getdel(keyOf(login)));
       return text === null ? null : Login.parse(JSON.parse(text));
     },
   };

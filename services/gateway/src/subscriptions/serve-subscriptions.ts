@@ -205,8 +205,8 @@ function whyNot(text: string, guard: EgressGuard): string | null {
   }
 }
 
-/** While Redis is away, callers are told so, and not of a fault. */
+/** Trouble with Redis is reported as such, and not as a fault. */
 const answering = storeFailureAs((cause) => {
-  const message = "Redis does not answer, so this cannot be done now; try again when it is up";
+  const message = `this cannot be done now, try again later: ${cause.message}`;
   return new ServiceError("store_unavailable", message, { data: { cause: cause.message }, cause });
 });

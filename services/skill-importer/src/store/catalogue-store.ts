@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import {
   Announcement,
@@ -26,7 +27,7 @@ import {
   type StoredSkill,
 } from "./definition.ts";
 import { KeepPromises } from "./keep-promises.ts";
-import { answersOf, jsonOf, StoredValues } from "./stored-values.ts";
+import { jsonOf, StoredValues } from "./stored-values.ts";
 import { textKey } from "./version-store.ts";
 
 /** What there is of one kind. */
@@ -87,7 +88,7 @@ export class CatalogueStore {
         else transaction.hmget(key, ...names);
       transaction.hlen(IMPORTED[kind]);
     }
-    const [revision, waiting, trust, ...entriesByKind] = answersOf(await transaction.exec());
+    const [revision, waiting, trust, ...entriesByKind] = await allFromRedis(transaction.exec());
     const withheld = this.#stored.values(WithheldEntry, WITHHELD, waiting as Hash);
     const found = { skill: EMPTY, agent: EMPTY };
     for (const [index, kind] of kinds.entries()) {
@@ -125,7 +126,7 @@ export class CatalogueStore {
   ): Promise<boolean> {
     const script = commitScript(revision, change, outbox);
     if (script === null) return true;
-    return (await this.#promises.change(() => this.#redis.eval(...script))) === 1;
+    return (await this.#promises.change(() => fromRedis(this.#redis.eval(...script)))) === 1;
   }
 
   /**
@@ -138,11 +139,15 @@ export class CatalogueStore {
 
   async list<K extends Kind>(kind: K): Promise<EntryOf<K>[]> {
     const key = LISTED[kind];
-    return this.#stored.values(SCHEMAS[kind].entry, key, await this.#redis.hgetall(key));
+    return this.#stored.values(SCHEMAS[kind].entry, key, await fromRedis(this.#redis.hgetall(key)));
   }
 
   async listWithheld(): Promise<WithheldEntry[]> {
-    return this.#stored.values(WithheldEntry, WITHHELD, await this.#redis.hgetall(WITHHELD));
+    return this.#stored.values(
+      WithheldEntry,
+      WITHHELD,
+      await fromRedis(this.#redis.hgetall(WITHHELD)),
+    );
   }
 
   /** Without a digest the current version. Null when there is none. */
@@ -150,7 +155,7 @@ export class CatalogueStore {
     const found = await this.#versionOf(kind, name, digest);
     if (found === null) return null;
     const key = textKey(kind, name, found.version);
-    const text = await this.#redis.get(key);
+    const text = await fromRedis(this.#redis.get(key));
     const stored = text === null ? null : this.#stored.parse(SCHEMAS[kind].stored, key, text);
     return stored === null || found.entry === null ? stored : placed(kind, stored, found.entry);
   }
@@ -165,18 +170,18 @@ export class CatalogueStore {
     const named = await this.#named(kind, name);
     if (named.some((entry) => versionOfEntry(entry) === version)) return true;
     // The digest is looked for in the text: there may be thousands, and nearly none is meant.
-    return (await this.#redis.hvals(WITHHELD)).some((text) => text.includes(version));
+    return (await fromRedis(this.#redis.hvals(WITHHELD))).some((text) => text.includes(version));
   }
 
   /** The oldest announcement, or null; `raw` is what {@link settleAnnouncement} wants back. */
   async nextAnnouncement(): Promise<{ announcement: Announcement | null; raw: string } | null> {
-    const raw = await this.#redis.lindex(OUTBOX, 0);
+    const raw = await fromRedis(this.#redis.lindex(OUTBOX, 0));
     if (raw === null) return null;
     return { announcement: this.#stored.parse(Announcement, OUTBOX, raw), raw };
   }
 
   async settleAnnouncement(raw: string): Promise<void> {
-    await this.#redis.lrem(OUTBOX, 1, raw);
+    await fromRedis(this.#redis.lrem(OUTBOX, 1, raw));
   }
 
   /**
@@ -196,7 +201,7 @@ export class CatalogueStore {
     if (known !== undefined) return { version: versionOfEntry(known), entry: known };
     if (digest === undefined) return null;
     const pointer = Pointer.safeParse(
-      jsonOf((await this.#redis.get(textKey(kind, name, digest))) ?? ""),
+      jsonOf((await fromRedis(this.#redis.get(textKey(kind, name, digest)))) ?? ""),
     );
     return { version: pointer.success ? pointer.data.version : digest, entry: null };
   }
@@ -204,7 +209,7 @@ export class CatalogueStore {
   /** What is listed under a name, then what a client sent; without what waits for trust. */
   async #named<K extends Kind>(kind: K, name: string): Promise<EntryOf<K>[]> {
     const keys = [LISTED[kind], IMPORTED[kind]];
-    const texts = await Promise.all(keys.map((key) => this.#redis.hget(key, name)));
+    const texts = await fromRedis(Promise.all(keys.map((key) => this.#redis.hget(key, name))));
     return texts.flatMap((text, index) => {
       const key = `${keys[index] ?? ""} ${name}`;
       const entry = text === null ? null : this.#stored.parse(SCHEMAS[kind].entry, key, text);

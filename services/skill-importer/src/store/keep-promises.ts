@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "@switchyard/service/redis";
-import { answersOf } from "./stored-values.ts";
+import { allFromRedis } from "@switchyard/service/store-error";
 
 /** For how long an answer may be used, counted from before it was asked for. */
 const KEEP_MS = 500;
@@ -54,12 +54,8 @@ export class KeepPromises {
 
   /** Sets a mark and says, of the same moment, whether the other one is there. */
   async #mark(own: { readonly key: string; readonly forMs: number }, other: string) {
-    const results = await this.#redis
-      .multi()
-      .set(own.key, "1", "PX", own.forMs)
-      .exists(other)
-      .exec();
-    const [, found] = answersOf(results);
+    const transaction = this.#redis.multi().set(own.key, "1", "PX", own.forMs).exists(other);
+    const [, found] = await allFromRedis(transaction.exec());
     return found !== 0;
   }
 }

@@ -33,11 +33,3 @@ export function jsonOf(text: string): unknown {
     return undefined; // no schema accepts it
   }
 }
-
-/** The answers of a transaction; ioredis has the errors of single commands among them. */
-export function answersOf(results: [Error | null, unknown][] | null): unknown[] {
-  return (results ?? []).map(([error, answer]) => {
-    if (error !== null) throw error;
-    return answer;
-  });
-}

@@ -3,9 +3,10 @@ import type { Provenance } from "@switchyard/contracts/definition-store";
 import { ScanReport } from "@switchyard/contracts/skill-scan";
 import { SkillVersion } from "@switchyard/contracts/skill-store";
 import type { Redis } from "@switchyard/service/redis";
+import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { Superseded } from "./catalogue-commit.ts";
 import type { Definition, Kind } from "./definition.ts";
-import { answersOf, jsonOf } from "./stored-values.ts";
+import { jsonOf } from "./stored-values.ts";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
 const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
@@ -33,7 +34,7 @@ export class VersionStore {
   }
 
   async record(kind: Kind, name: string, version: string): Promise<SkillVersion | null> {
-    const text = await this.#redis.hget(key(kind, name, "versions"), version);
+    const text = await fromRedis(this.#redis.hget(key(kind, name, "versions"), version));
     return text === null ? null : recordIn(kind, text);
   }
 
@@ -44,7 +45,7 @@ export class VersionStore {
   async save(definition: Definition, provenance: Provenance): Promise<void> {
     const { kind, name, version, stored, files, facts, report } = definition;
     const { digest } = definition.entry.summary;
-    await this.#redis.set(textKey(kind, name, version), JSON.stringify(stored));
+    await fromRedis(this.#redis.set(textKey(kind, name, version), JSON.stringify(stored)));
     const all = await this.#all(kind, name);
     const before = all.find((other) => other.version === version && !this.#isGone(other));
     const verdict = report === null ? null : { scanner: report.scanner, verdict: report.verdict };
@@ -70,7 +71,7 @@ export class VersionStore {
       transaction.hdel(key(kind, name, "versions"), old.version);
       transaction.del(...contentKeys(kind, name, old.version));
     }
-    answersOf(await transaction.exec());
+    await allFromRedis(transaction.exec());
   }
 
   /**
@@ -80,7 +81,7 @@ export class VersionStore {
   async refresh({ kind, name, version, stored }: Definition): Promise<void> {
     const at = textKey(kind, name, version);
     const text = JSON.stringify(stored);
-    if ((await this.#redis.get(at)) !== text) await this.#redis.set(at, text);
+    if ((await fromRedis(this.#redis.get(at))) !== text) await fromRedis(this.#redis.set(at, text));
   }
 
   /** The newest first, without those whose content is gone. */
@@ -89,12 +90,12 @@ export class VersionStore {
   }
 
   async report(kind: Kind, name: string, version: string): Promise<ScanReport | null> {
-    const text = await this.#redis.get(key(kind, name, `report:${version}`));
+    const text = await fromRedis(this.#redis.get(key(kind, name, `report:${version}`)));
     return text === null ? null : (ScanReport.safeParse(jsonOf(text)).data ?? null);
   }
 
   async file(name: string, version: string, path: string): Promise<Uint8Array | null> {
-    return this.#redis.hgetBuffer(key("skill", name, `files:${version}`), path);
+    return fromRedis(this.#redis.hgetBuffer(key("skill", name, `files:${version}`), path));
   }
 
   /** Lets everything of a version go when no run can be pinned to it any more; one that nobody could use leads nowhere. */
@@ -110,14 +111,14 @@ export class VersionStore {
       const pointer = JSON.stringify({ version });
       transaction.set(textKey(what, name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
     }
-    answersOf(await transaction.exec());
+    await allFromRedis(transaction.exec());
   }
 
   /** A version that is current again stays. */
   async restore(kind: Kind, name: string, version: string): Promise<void> {
     const transaction = await this.#ending({ kind, name, version }, null);
     for (const part of contentKeys(kind, name, version)) transaction.persist(part);
-    answersOf(await transaction.exec());
+    await allFromRedis(transaction.exec());
   }
 
   /** A transaction that begins with when the version ends. */
@@ -133,7 +134,7 @@ export class VersionStore {
   }
 
   async #all(kind: Kind, name: string): Promise<SkillVersion[]> {
-    return Object.values(await this.#redis.hgetall(key(kind, name, "versions")))
+    return Object.values(await fromRedis(this.#redis.hgetall(key(kind, name, "versions"))))
       .flatMap((text) => recordIn(kind, text) ?? [])
       .toSorted((a, b) => (a.provenance.at < b.provenance.at ? 1 : -1));
   }

@@ -1,5 +1,6 @@
 import type { Principal } from "@switchyard/contracts/policy";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import type { MemoryScope } from "../tool.ts";
 
 /** What the agents keep from run to run: text under a name, one set for each owner and agent. */
@@ -36,19 +37,20 @@ export function createMemoryStore(
 ): MemoryStore {
   return {
     async names(scope) {
-      const names = (await redis.hkeys(keyOf(scope))).toSorted();
+      const names = (await fromRedis(redis.hkeys(keyOf(scope)))).toSorted();
       // Versions before 0.2 kept everything there.
       const shared = { ...scope, owner: null };
-      if (scope.owner !== null && names.length === 0 && (await redis.exists(keyOf(shared))) === 1)
+      const mayBeUnread = scope.owner !== null && names.length === 0;
+      if (mayBeUnread && (await fromRedis(redis.exists(keyOf(shared)))) === 1)
         onUnread(scope.agent);
       return names;
     },
-    read: (scope, name) => redis.hget(keyOf(scope), name),
+    read: (scope, name) => fromRedis(redis.hget(keyOf(scope), name)),
     async write(scope, name, text) {
-      return (await redis.eval(WRITE, 1, keyOf(scope), name, text, MAX_NAMES)) === 1;
+      return (await fromRedis(redis.eval(WRITE, 1, keyOf(scope), name, text, MAX_NAMES))) === 1;
     },
     async forget(scope, name) {
-      return (await redis.hdel(keyOf(scope), name)) === 1;
+      return (await fromRedis(redis.hdel(keyOf(scope), name))) === 1;
     },
   };
 }
