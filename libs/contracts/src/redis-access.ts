@@ -184,7 +184,8 @@ function redisUser(
   return {
     name,
     description,
-    keys: spec.keys,
+    // The last one is what its readiness probe writes.
+    keys: [...spec.keys, `yard:ready:${name}`],
     readsKeys: spec.readsKeys ?? [],
     channels: spec.channels ?? [],
     commands: commands.toSorted(),

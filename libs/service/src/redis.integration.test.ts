@@ -4,6 +4,7 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { after, test, type TestContext } from "node:test";
 import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog, type Log } from "./log.ts";
+import { redisCheck } from "./redis-check.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 import { allFromRedis, fromRedis } from "./store-error.ts";
 
@@ -139,6 +140,22 @@ test("classifies the replies of a full Redis to a command, a script and a transa
   ];
   for (const write of writes)
     await assert.rejects(write(), { name: "StoreError", trouble: "full" });
+});
+
+test("is not ready, and says why, while Redis refuses writes, and ready again at once afterwards", async (t) => {
+  const server = await testRedis();
+  const redis = await connect(t, { url: server.url });
+  const check = redisCheck(redis, { key: "yard:ready:test" });
+  const written = async () => /cmdstat_set:calls=(\d+)/.exec(await redis.info("commandstats"))?.[1];
+  for (let probe = 0; probe < 5; probe += 1) assert.equal(await check(), true);
+  assert.equal(await written(), "1", "most probes get by without a write");
+  const writing = redisCheck(redis, { key: "yard:ready:test", writeEveryMs: 0 });
+  await redis.config("SET", "maxmemory", "100kb");
+  assert.match(String(await writing()), /^Redis has reached its maxmemory/);
+  await redis.config("SET", "maxmemory", "0");
+  assert.equal(await writing(), true);
+  redis.disconnect();
+  assert.match(String(await writing()), /^Redis cannot be reached/);
 });
 
 test("does not take its own end for an outage", async () => {

@@ -11,7 +11,7 @@ import { createLog, type Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Readiness, type Check } from "./readiness.ts";
 import { connectRedis, type Redis } from "./redis.ts";
-import { isServing } from "./redis-cluster.ts";
+import { redisCheck } from "./redis-check.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { Shutdown } from "./shutdown.ts";
 import { EXIT_FAILED, EXIT_RESTART, EXIT_UNREACHABLE, StartError } from "./start-error.ts";
@@ -120,7 +120,7 @@ async function startService<S extends ServiceEnv>(
   shutdown.push("health server", () => health.stop());
   const redis = await openRedis(definition.name, config, log);
   shutdown.push("redis", () => closeRedis(redis));
-  readiness.add("redis", () => isServing(redis));
+  readiness.add("redis", redisCheck(redis, { key: `yard:ready:${definition.user}` }));
   const bus = await openBus(definition.user, config, log);
   shutdown.push("bus", (remainingMs) => drainBus(bus, remainingMs * DRAIN_SHARE));
   readiness.add("bus", () => bus.status === "connected");

@@ -75,6 +75,11 @@ export function storeFailureAs(failure: (error: StoreError) => Error) {
   };
 }
 
+/** What one trouble is and what to do about it. */
+export function adviceOn(trouble: StoreTrouble): string {
+  return MESSAGES[trouble];
+}
+
 /** The one classification of what the client of Redis throws. Null for a fault: a mistake of the program, not of Redis or the way to it. */
 export function storeErrorOf(error: unknown): StoreError | null {
   if (error instanceof StoreError) return error;
