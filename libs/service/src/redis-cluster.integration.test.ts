@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { after, test } from "node:test";
 import { redisAcl } from "@switchyard/contracts/redis-acl";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
@@ -103,7 +102,15 @@ test("a primary that dies takes a third of the keys with it until its replica ha
   after(() => listener.disconnect());
   listener.on("error", () => {});
   listener.on("message", (_, text: string) => heard.push(text));
-  const subscribed = once(listener, "ready").then(() => listener.subscribe("yard:test"));
+  const { promise: subscribed, resolve } = Promise.withResolvers<void>();
+  listener.on(
+    "ready",
+    () =>
+      void listener.subscribe("yard:test").then(
+        () => resolve(),
+        () => {},
+      ),
+  );
   await listener.connect();
   await subscribed;
   // On a busy machine a replica may take its primary's place at any time, and what it had not got yet is gone.

@@ -53,12 +53,15 @@ export async function isServing(redis: Redis): Promise<boolean> {
 }
 
 /**
- * A connection of its own, not connected yet, for what is heard from channels: a subscribed one takes no other commands. In a cluster it goes to
- * one of the primaries, which tell of what is published at any, and to the next one when it is lost. It reconnects for ever, with `ready` each time.
+ * A connection of its own, not connected yet, for channels: a subscribed one takes no other commands. In a cluster it goes to
+ * one of the primaries, which announce what is published at any, and to the next one when it is lost. It reconnects for ever, with `ready` each time,
+ * and its user subscribes at each `ready`: the client's own resubscribing makes promises that no code can await, and ends the process when the
+ * connection is cut meanwhile.
  */
 export function listenerOf(redis: Redis): Redis {
   const cluster = clusterOf(redis);
-  if (cluster === null) return redis.duplicate({ lazyConnect: true, enableReadyCheck: true });
+  if (cluster === null)
+    return redis.duplicate({ lazyConnect: true, enableReadyCheck: true, autoResubscribe: false });
   let turn = 0;
   const next = () => {
     const places = cluster.nodes("master").map(({ options: { host, port } }) => ({ host, port }));
@@ -69,6 +72,7 @@ export function listenerOf(redis: Redis): Redis {
     ...node,
     ...next(),
     lazyConnect: true,
+    autoResubscribe: false,
     retryStrategy: (attempt: number) => {
       Object.assign(own.options, next());
       return cluster.options.clusterRetryStrategy?.(attempt);

@@ -231,6 +231,16 @@ test("logs an error that nobody caught, stops and exits 1", async () => {
   }
 });
 
+test("goes on when a promise that no code awaits fails with a lost connection, and logs it", async () => {
+  const service = startFixture(env);
+  await service.logged("service ready");
+  await call(bus, fixtureCall, { does: "lose-later" });
+  const logged = await service.logged("unhandled rejection of an outage");
+  assert.equal(logged["level"], "error");
+  assert.equal((await get(service, "/readyz")).status, 200);
+  await stop(service);
+});
+
 test("is not ready while a check of the service fails", async () => {
   const service = startFixture(env);
   await service.logged("service ready");

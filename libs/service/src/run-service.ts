@@ -14,6 +14,7 @@ import { connectRedis, type Redis } from "./redis.ts";
 import { redisCheck } from "./redis-check.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { Shutdown } from "./shutdown.ts";
+import { isOfOutage } from "./unhandled-rejection.ts";
 import { EXIT_FAILED, EXIT_RESTART, EXIT_UNREACHABLE, StartError } from "./start-error.ts";
 
 /** A schema of a whole environment: `z.object({ ...processEnv, ...natsEnv, ...redisEnv, … })`. */
@@ -56,6 +57,9 @@ export interface ServiceKit<C> {
 /**
  * Runs one service as this process: environment → log → health → Redis → bus → streams → `start` →
  * ready. Resolves when the service is ready; from then on signals end the process.
+ *
+ * A rejected promise that no code handles is logged. The process continues when the reason is an outage, and otherwise stops as after an
+ * uncaught error, see {@link isOfOutage}.
  *
  * SIGTERM or SIGINT: not ready → `onStop` steps → bus drained → Redis closed → exit 0. A second
  * signal, the end of `YARD_DRAIN_MS` or a failed step makes it exit 1. A start that fails
@@ -185,6 +189,11 @@ function createShutdown(config: BaseConfig, log: Log, readiness: Readiness): Shu
   process.on("uncaughtException", (err, origin) => {
     log.fatal({ err, origin }, "uncaught error");
     shutdown.beginAfterFault(origin);
+  });
+  process.on("unhandledRejection", (err) => {
+    if (isOfOutage(err)) return log.error({ err }, "unhandled rejection of an outage");
+    log.fatal({ err, origin: "unhandledRejection" }, "uncaught error");
+    shutdown.beginAfterFault("unhandledRejection");
   });
   process.on("SIGTERM", () => shutdown.signal("SIGTERM"));
   if (config.YARD_EXIT_WITH_PARENT) {

@@ -11,6 +11,7 @@ export const fixtureCall = rpc({
       "hang",
       "throw-later",
       "reject-later",
+      "lose-later",
       "fall-ill",
       "store",
       "restart",

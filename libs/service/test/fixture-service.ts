@@ -57,6 +57,9 @@ await runService({
         case "reject-later":
           void Promise.reject(new Error("a rejection nobody handles"));
           return { key: null };
+        case "lose-later":
+          void Promise.reject(new Error("Connection is closed."));
+          return { key: null };
         case "store":
           return { key: await storeOnce(kit.bus) };
         case "restart":

@@ -146,7 +146,7 @@ function stream(
   const events = openEventStream(outgoing);
   events.onClose(() => {
     onEnd();
-    void rest.return();
+    rest.return().catch(() => undefined); // nobody reads it any more
   });
   const tell = async (): Promise<void> => {
     try {

@@ -47,8 +47,8 @@ export function createMcpEndpoint(
   follow.hub.onStop(() => {
     isStopping = true;
     setTimeout(() => {
-      void modern.close();
-      void sessions.close();
+      modern.close().catch(onerror);
+      sessions.close().catch(onerror);
     }, CLOSE_AFTER_MS);
   });
 

@@ -37,7 +37,7 @@ export function createChangeSubscription(
       const subscription = await client.listen(filter, { timeout: ACK_TIMEOUT_MS, signal });
       delayMs = FIRST_DELAY_MS;
       if (isAgain) on.onGap();
-      void subscription.closed.then((cause) => (cause === "local" ? undefined : again()));
+      subscription.closed.then((cause) => (cause === "local" ? undefined : again()), again);
     } catch (error) {
       if (signal.aborted) return;
       on.onTrouble(`changes of the server are not heard: ${errorText(error)}`);

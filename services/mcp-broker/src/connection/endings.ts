@@ -11,9 +11,10 @@ export class Endings {
   add(name: string, ended: Promise<unknown>): Promise<void> {
     const both = Promise.all([this.of(name), ended]).then(() => undefined);
     this.#byName.set(name, both);
-    void both.finally(() => {
+    const forget = (): void => {
       if (this.#byName.get(name) === both) this.#byName.delete(name);
-    });
+    };
+    both.then(forget, forget);
     return both;
   }
 

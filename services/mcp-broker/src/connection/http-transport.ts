@@ -92,11 +92,13 @@ function streamableLink(
 function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
   const transport = new SSEClientTransport(url, options);
   let endReason: string | null = null;
+  /** It has ended already, so how its close goes does not matter. */
+  const closeQuietly = (): Promise<void> => transport.close().catch(() => undefined);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
   transport.onerror = (error) => {
     if (!(error instanceof SseError) || endReason !== null) return;
     endReason = `the event stream ended: ${error.message}`;
-    void transport.close();
+    void closeQuietly();
   };
   return { transport, describeEnd: () => endReason, close: () => transport.close() };
 }

@@ -146,7 +146,7 @@ export function keepSession(
     finish();
     events.onLost(show(reason));
     // The calls in flight are told by the protocol layer; what is left of the process ends meanwhile.
-    void client.close();
+    client.close().catch(() => undefined); // it is lost already
   };
   const health = watchHealth(client, config.transport, lose);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget

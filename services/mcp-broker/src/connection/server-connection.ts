@@ -333,8 +333,9 @@ export class ServerConnection {
   }
 
   #track(closing: Promise<void>): void {
-    this.#closing.add(closing);
-    void closing.finally(() => this.#closing.delete(closing));
+    // A transport that cannot close in order has cut its connection all the same.
+    const settled = closing.catch(() => undefined).finally(() => this.#closing.delete(settled));
+    this.#closing.add(settled);
   }
 
   #report(change: ConnectionChange): void {

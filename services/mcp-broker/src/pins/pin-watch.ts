@@ -3,7 +3,7 @@ import { listenerOf } from "@switchyard/service/redis-cluster";
 import { PINS_CHANNEL } from "./pin-store.ts";
 
 /**
- * Hears of pins that any broker wrote. Whenever a connection comes back, everything may have been
+ * Receives which server's pins any broker wrote. Whenever a connection comes back, notifications may have been
  * missed.
  */
 export function watchPins(
