@@ -123,6 +123,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   server_overloaded: EXIT.dependencyDown,
   registry_unavailable: EXIT.dependencyDown,
   store_unavailable: EXIT.dependencyDown,
+  storage_full: EXIT.dependencyDown,
   too_many_completions: EXIT.dependencyDown,
   no_model: EXIT.dependencyDown,
 

@@ -266,6 +266,8 @@ export class RpcEndpoint implements Endpoint {
       );
       return internal(contract);
     }
+    if (error instanceof ServiceError && error.code === "storage_full")
+      return failed(error.code, error.message, error.data);
     if (call.isAborted) {
       return failed(
         "deadline_exceeded",

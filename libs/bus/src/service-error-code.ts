@@ -8,6 +8,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   payload_too_large: 413,
   overloaded: 429,
   internal: 500,
+  storage_full: 507,
   invalid_reply: 502,
   no_responders: 503,
   disconnected: 503,

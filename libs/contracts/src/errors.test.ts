@@ -28,5 +28,5 @@ test("does not take an error for one that its contract does not declare", () => 
 
 test("retries only what provably did nothing", () => {
   const retryable = STANDARD_CODES.filter((code) => isRetryable(new ServiceError(code, "x")));
-  assert.deepEqual(retryable, ["overloaded", "no_responders", "disconnected"]);
+  assert.deepEqual(retryable, ["overloaded", "storage_full", "no_responders", "disconnected"]);
 });

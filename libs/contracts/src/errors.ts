@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { DeclaredErrors, Rpc } from "./define.ts";
 
 /**
- * Failures that any call can meet, whatever its contract declares. The first four are sent by a
+ * Failures that any call can meet, whatever its contract declares. The first five are sent by a
  * server, the others are found out by the caller's own bus.
  */
 export const STANDARD_CODES = [
@@ -10,6 +10,7 @@ export const STANDARD_CODES = [
   "overloaded",
   "deadline_exceeded",
   "internal",
+  "storage_full",
   "invalid_reply",
   "payload_too_large",
   "timeout",
@@ -88,6 +89,7 @@ export function failuresOf<Errs extends DeclaredErrors>(errors: Errs): Fail<Errs
 function isRetryableCode(code: StandardCode): boolean {
   switch (code) {
     case "overloaded":
+    case "storage_full":
     case "no_responders":
       return true; // refused before any work
     case "disconnected":

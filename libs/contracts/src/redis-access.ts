@@ -1,4 +1,5 @@
 import { AUDIT_SERVICES } from "./audit-ref.ts";
+import { STORAGE_SERVICES, storageKey } from "./owner-storage.ts";
 
 /**
  * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
@@ -53,6 +54,7 @@ const hashes = [
   "hkeys",
   "hlen",
   "hmget",
+  "hscan",
   "hset",
   "hsetnx",
   "hvals",
@@ -175,6 +177,10 @@ function chainHeadsKey(service: string): string {
   return `yard:audit:{${service}}:heads`;
 }
 
+function isCounting(name: string): boolean {
+  return STORAGE_SERVICES.some((service) => service === name);
+}
+
 function redisUser(
   name: string,
   description: string,
@@ -184,9 +190,13 @@ function redisUser(
   return {
     name,
     description,
-    // The last one is what its readiness probe writes.
-    keys: [...spec.keys, `yard:ready:${name}`],
-    readsKeys: spec.readsKeys ?? [],
+    // What its readiness probe writes, and what it counts of each owner; what the others count it may read.
+    keys: [
+      ...spec.keys,
+      `yard:ready:${name}`,
+      ...(isCounting(name) ? [storageKey("*", name)] : []),
+    ],
+    readsKeys: [...(spec.readsKeys ?? []), storageKey("*", "*")],
     channels: spec.channels ?? [],
     commands: commands.toSorted(),
   };

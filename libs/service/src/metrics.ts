@@ -8,6 +8,8 @@ import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 export interface Metrics {
   readonly registry: Registry;
   setReady(ready: boolean): void;
+  /** Tells how full Redis is, as its used share, whenever the metrics are read. */
+  setRedisFill(read: () => number): void;
 }
 
 /** A registry of its own, so that two services in one test process do not share counters. */
@@ -27,7 +29,18 @@ export function createMetrics(build: { service: string; version: string }): Metr
     help: "1 while the process takes work, 0 while it starts, stops or misses a dependency.",
     registers: [registry],
   });
-  return { registry, setReady: (isReady) => ready.set(isReady ? 1 : 0) };
+  return {
+    registry,
+    setReady: (isReady) => ready.set(isReady ? 1 : 0),
+    setRedisFill(read) {
+      const fill: Gauge = new Gauge({
+        name: "yard_redis_fill_ratio",
+        help: "Share of Redis' maxmemory that is used, of the fullest primary; 0 where there is no limit.",
+        registers: [registry],
+        collect: () => fill.set(read()),
+      });
+    },
+  };
 }
 
 /** How long work took. */

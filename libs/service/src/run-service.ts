@@ -8,10 +8,12 @@ import { z } from "zod";
 import { EnvError, readEnv, tracingEnv, processEnv, type natsEnv, type redisEnv } from "./env.ts";
 import { startHealthServer } from "./health-server.ts";
 import { createLog, type Log } from "./log.ts";
-import { createMetrics } from "./metrics.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { createOwnerStorage, type OwnerStorage } from "./owner-storage.ts";
 import { Readiness, type Check } from "./readiness.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 import { redisCheck } from "./redis-check.ts";
+import { openRedisRoom } from "./redis-room.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { Shutdown } from "./shutdown.ts";
 import { isOfOutage } from "./unhandled-rejection.ts";
@@ -39,6 +41,8 @@ export interface ServiceKit<C> {
   readonly log: Log;
   readonly bus: Bus;
   readonly redis: Redis;
+  /** What owners keep in Redis, and whether new work has room there. */
+  readonly storage: OwnerStorage;
   /** Served at `/metrics`. */
   readonly metrics: Registry;
   readonly instance: string;
@@ -125,6 +129,7 @@ async function startService<S extends ServiceEnv>(
   const redis = await openRedis(definition.name, config, log);
   shutdown.push("redis", () => closeRedis(redis));
   readiness.add("redis", redisCheck(redis, { key: `yard:ready:${definition.user}` }));
+  const storage = await openStorage(definition.user, redis, { config, log, metrics, shutdown });
   const bus = await openBus(definition.user, config, log);
   shutdown.push("bus", (remainingMs) => drainBus(bus, remainingMs * DRAIN_SHARE));
   readiness.add("bus", () => bus.status === "connected");
@@ -135,6 +140,7 @@ async function startService<S extends ServiceEnv>(
     log,
     bus,
     redis,
+    storage,
     metrics: metrics.registry,
     instance: config.YARD_INSTANCE,
     onStop: (name, stop) => shutdown.push(name, stop),
@@ -231,6 +237,29 @@ async function openRedis(name: string, config: BaseConfig, log: Log): Promise<Re
     log,
     connectTimeoutMs: config.YARD_CONNECT_MS,
   });
+}
+
+async function openStorage(
+  service: string,
+  redis: Redis,
+  { config, log, metrics, shutdown }: Omit<Process<BaseConfig>, "readiness"> & { metrics: Metrics },
+): Promise<OwnerStorage> {
+  const room = await openRedisRoom(redis);
+  metrics.setRedisFill(() => room.fill);
+  const { YARD_OWNER_STORAGE_MIB: mib } = config;
+  const storage = createOwnerStorage({
+    redis,
+    room,
+    service,
+    limitBytes: mib === undefined ? null : mib * 1024 ** 2,
+    now: Date.now,
+    onTrouble: (err) => log.warn({ err }, "what owners keep cannot be counted"),
+  });
+  shutdown.push("storage", async () => {
+    room.stop();
+    await storage.stop();
+  });
+  return storage;
 }
 
 async function closeRedis(redis: Redis): Promise<void> {

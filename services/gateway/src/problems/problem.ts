@@ -1,4 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
+import { StorageFull } from "@switchyard/contracts/store-errors";
 import { StoreError } from "@switchyard/service/store-error";
 
 /** Status and code of errors that a seed's clients know by other ones. */
@@ -55,6 +56,7 @@ const STATUS: Readonly<Record<string, number>> = {
   server_overloaded: 429,
   too_many: 429,
   internal: 500,
+  storage_full: 507,
   invalid_reply: 502,
   provider_error: 502,
   invalid_result: 502,
@@ -79,6 +81,7 @@ const NEXT: Readonly<Record<number, string>> = {
   502: "the service or MCP server behind answered badly; its log has the request id",
   503: "send the same request again shortly",
   504: "it may have been carried out: look before you send it again",
+  507: "delete runs' sessions, jobs or what agents keep in memory, or wait until old runs expire, and send the same request again",
 };
 
 export function statusOf(code: string): number {
@@ -108,7 +111,9 @@ function knownProblem(error: unknown): Problem | null {
 }
 
 function problemOfService({ code, message, data }: ServiceError): Problem {
-  const status = statusOf(code);
+  // A Redis that is full of others' data is for the operator to enlarge; RFC 4918 (507) is about what the caller stored.
+  const isOfRedis = code === "storage_full" && StorageFull.safeParse(data).data?.scope === "redis";
+  const status = isOfRedis ? 503 : statusOf(code);
   const headers =
     status === 429 || status === 503 ? { "retry-after": String(secondsOf(data)) } : {};
   return new Problem({ status, code, detail: message, data, headers });

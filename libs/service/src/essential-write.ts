@@ -1,0 +1,23 @@
+import type { Redis } from "./redis.ts";
+import { fromRedis } from "./store-error.ts";
+
+/**
+ * The first line of a script that Redis executes above its maxmemory, too (Redis 7.0, `allow-oom`:
+ * https://redis.io/docs/latest/develop/programmability/lua-api/#script-flags). It is for scripts that end, release or record work that was
+ * begun, so that a full Redis keeps nobody from stopping anything and no result is lost. What begins work does not have it.
+ */
+export const ESSENTIAL = "#!lua flags=allow-oom\n";
+
+const ONE_COMMAND = `${ESSENTIAL}
+return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))
+`;
+
+/**
+ * One command on one key, which Redis executes above its maxmemory, too. A transaction cannot be such a write. Rejects with StoreError.
+ */
+export function essentialWrite(
+  redis: Redis,
+  [command, key, ...args]: readonly [command: string, key: string, ...args: (string | number)[]],
+): Promise<unknown> {
+  return fromRedis(redis.eval(ONE_COMMAND, 1, key, command, ...args));
+}

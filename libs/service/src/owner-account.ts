@@ -1,0 +1,239 @@
+import { STORAGE_SERVICES, STORAGE_TOTAL, storageKey } from "@switchyard/contracts/owner-storage";
+import { LEDGER } from "./owner-storage-script.ts";
+import type { Redis } from "./redis.ts";
+import { fromRedis } from "./store-error.ts";
+
+/** What a thing holds in Redis now. */
+export interface Holding {
+  readonly bytes: number;
+  /** When Redis forgets it by itself, in milliseconds since the Unix epoch; null: it lasts. */
+  readonly ends: number | null;
+}
+
+export type LookUp = (owner: string, thing: string) => Promise<Holding | null>;
+
+export interface AccountParts {
+  readonly redis: Redis;
+  /** The NATS user of this service. */
+  readonly service: string;
+  /** Bytes that one owner may keep. */
+  readonly limit: () => number;
+  readonly now: () => number;
+  /** What a thing holds that was not heard of for long; null: it is gone. */
+  readonly lookUp: LookUp;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+/** What is not written yet is written after this time, or at this size. */
+const WRITE_AFTER_MS = 1_000;
+const WRITE_FROM_BYTES = 1024 ** 2;
+/** For so long a sum counts as known. */
+const KNOWN_FOR_MS = 1_000;
+/** What other services count is read less often. */
+const OTHERS_KNOWN_FOR_MS = 5_000;
+/** A thing that lasts is looked up when nothing was heard of it for so long: its process may have died before it wrote. */
+const LOOK_UP_AFTER_MS = 86_400_000;
+/** Bytes that expire are counted together for this part of the time for which they are kept. */
+const PARTS = 24;
+
+interface Reservation extends Holding {
+  readonly thing: string;
+  readonly resolve: (isTaken: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What waits to be written. */
+interface Changes {
+  readonly sets: Map<string, Holding>;
+  readonly adds: Map<string, Holding>;
+  readonly reservations: Reservation[];
+}
+
+/** What this process knows of what one owner keeps, and has not written yet. */
+export class OwnerAccount {
+  readonly owner: string;
+  readonly #parts: AccountParts;
+  #changes: Changes = noChanges();
+  /** Bytes of the changes, as far as they are new. */
+  #unwritten = 0;
+  #own = 0;
+  #others = 0;
+  #knownAt = Number.NEGATIVE_INFINITY;
+  #othersKnownAt = Number.NEGATIVE_INFINITY;
+  #cursor = "0";
+  /** The exchange under way, and the one behind it. */
+  #writing: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(owner: string, parts: AccountParts) {
+    this.owner = owner;
+    this.#parts = parts;
+  }
+
+  /** What the owner keeps, as of the last exchange. */
+  get usedBytes(): number {
+    return this.#own + this.#others;
+  }
+
+  get isAtRest(): boolean {
+    const { sets, adds, reservations } = this.#changes;
+    const isWriting = this.#writing !== null || this.#next !== null;
+    return !isWriting && sets.size + adds.size + reservations.length === 0;
+  }
+
+  /** True when there is room. Nothing is refused for an old sum, nor for one that is estimated. Rejects with StoreError. */
+  async hasRoom(): Promise<boolean> {
+    const { now, limit } = this.#parts;
+    const isKnown = now() - this.#knownAt < KNOWN_FOR_MS;
+    if (isKnown && this.usedBytes + this.#unwritten < limit()) return true;
+    await this.exchange();
+    return this.usedBytes < limit();
+  }
+
+  /** Counts a thing unless that would be too much; false when it would. Rejects with StoreError. */
+  async reserve(thing: string, bytes: number): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    const ends = this.#parts.now() + LOOK_UP_AFTER_MS;
+    this.#changes.reservations.push({ thing, bytes, ends, resolve, reject });
+    // Whichever exchange takes it along settles it.
+    this.exchange().catch(() => undefined);
+    return promise;
+  }
+
+  set(thing: string, holding: Holding): void {
+    const before = this.#changes.sets.get(thing)?.bytes ?? 0;
+    this.#changes.sets.set(thing, holding);
+    this.#writeSoon(Math.max(0, holding.bytes - before));
+  }
+
+  add(bytes: number, keptMs: number): void {
+    const partMs = Math.ceil(keptMs / PARTS);
+    const part = Math.floor(this.#parts.now() / partMs);
+    this.#addTo(`~${keptMs}:${part}`, { bytes, ends: (part + 1) * partMs + keptMs });
+    this.#writeSoon(bytes);
+  }
+
+  /** Writes what is not written yet, and learns the sum. One at a time: whatever comes meanwhile goes together into the next one. */
+  exchange(): Promise<void> {
+    this.#next ??= this.#takeTurn();
+    return this.#next;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async #takeTurn(): Promise<void> {
+    await this.#writing?.catch(() => undefined);
+    this.#next = null;
+    this.#writing = this.#exchangeNow().finally(() => {
+      this.#writing = null;
+    });
+    await this.#writing;
+  }
+
+  async #exchangeNow(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const changes = this.#changes;
+    const written = this.#unwritten;
+    this.#changes = noChanges();
+    this.#unwritten = 0;
+    try {
+      await this.#readOthers();
+      await this.#write(changes);
+      this.#knownAt = this.#parts.now();
+    } catch (error) {
+      for (const one of changes.reservations) one.reject(error);
+      this.#takeBack(changes);
+      this.#unwritten += written;
+      throw error;
+    }
+  }
+
+  async #readOthers(): Promise<void> {
+    const { redis, service, now } = this.#parts;
+    if (now() - this.#othersKnownAt < OTHERS_KNOWN_FOR_MS) return;
+    const others = STORAGE_SERVICES.filter((name) => name !== service);
+    const reading = others.map((name) => redis.hget(storageKey(this.owner, name), STORAGE_TOTAL));
+    const totals = await fromRedis(Promise.all(reading));
+    this.#others = totals.reduce((sum, total) => sum + Number(total ?? 0), 0);
+    this.#othersKnownAt = now();
+  }
+
+  async #write(changes: Changes): Promise<void> {
+    const { redis, service } = this.#parts;
+    // A service that counts nothing reads what the others count.
+    if (!STORAGE_SERVICES.some((name) => name === service)) return;
+    const key = storageKey(this.owner, service);
+    const answer = await fromRedis(redis.eval(LEDGER, 1, key, ...this.#argumentsOf(changes)));
+    const [total, cursor, refused, due] = answer as [string, string, number[], string[]]; // what the script returns
+    this.#own = Number(total);
+    this.#cursor = cursor;
+    for (const [index, one] of changes.reservations.entries())
+      one.resolve(!refused.includes(index));
+    for (const thing of due) void this.#lookUp(thing);
+  }
+
+  /** As the script takes them, with times in seconds. */
+  #argumentsOf({ sets, adds, reservations }: Changes): (string | number)[] {
+    const nowMs = this.#parts.now();
+    const entry = (thing: string, { bytes, ends }: Holding): (string | number)[] => [
+      thing,
+      Math.ceil(bytes),
+      Math.ceil((ends ?? nowMs + LOOK_UP_AFTER_MS) / 1_000),
+    ];
+    return [
+      Math.floor(nowMs / 1_000),
+      Math.max(0, this.#parts.limit() - this.#others),
+      this.#cursor,
+      sets.size,
+      adds.size,
+      ...[...sets].flatMap(([thing, holding]) => entry(thing, holding)),
+      ...[...adds].flatMap(([thing, holding]) => entry(thing, holding)),
+      ...reservations.flatMap((one) => entry(one.thing, one)),
+    ];
+  }
+
+  /** Never rejects. */
+  async #lookUp(thing: string): Promise<void> {
+    const { lookUp, now, onTrouble } = this.#parts;
+    try {
+      const found = await lookUp(this.owner, thing);
+      // What was said of it meanwhile is newer.
+      if (!this.#changes.sets.has(thing)) this.set(thing, found ?? { bytes: 0, ends: now() });
+    } catch (error) {
+      onTrouble(error);
+    }
+  }
+
+  /** They may have been written all the same: sums of what expires are then counted twice, which their expiry corrects. */
+  #takeBack({ sets, adds }: Changes): void {
+    for (const [thing, holding] of sets)
+      if (!this.#changes.sets.has(thing)) this.#changes.sets.set(thing, holding);
+    for (const [thing, more] of adds) this.#addTo(thing, more);
+  }
+
+  #addTo(thing: string, { bytes, ends }: Holding): void {
+    const { adds } = this.#changes;
+    adds.set(thing, { bytes: (adds.get(thing)?.bytes ?? 0) + bytes, ends });
+  }
+
+  #writeSoon(bytes: number): void {
+    this.#unwritten += bytes;
+    if (this.#unwritten >= WRITE_FROM_BYTES && this.#next === null) this.#writeNow();
+    else this.#timer ??= setTimeout(() => this.#writeNow(), WRITE_AFTER_MS).unref();
+  }
+
+  #writeNow(): void {
+    this.exchange().catch((error: unknown) => {
+      this.#parts.onTrouble(error);
+      this.#timer ??= setTimeout(() => this.#writeNow(), WRITE_AFTER_MS).unref();
+    });
+  }
+}
+
+function noChanges(): Changes {
+  return { sets: new Map(), adds: new Map(), reservations: [] };
+}

@@ -1,0 +1,116 @@
+import { ServiceError } from "@switchyard/contracts/errors";
+import type { StorageFull } from "@switchyard/contracts/store-errors";
+import { OwnerAccount, type Holding, type LookUp } from "./owner-account.ts";
+import type { Redis } from "./redis.ts";
+import { NEW_WORK_BELOW, UNDER_WAY_BELOW, type RedisRoom } from "./redis-room.ts";
+
+export type { Holding } from "./owner-account.ts";
+
+/**
+ * Counts what each owner keeps in Redis, and refuses new work when that is too much or Redis itself is nearly full. Refusals are ServiceErrors
+ * `storage_full` with {@link StorageFull} as their data; without Redis methods reject with StoreError.
+ */
+export interface OwnerStorage {
+  /** Rejects when the owner may begin nothing new. Work that is under way may continue for longer, so that it comes to its end. */
+  admit(owner: string, work?: { readonly isUnderWay: boolean }): Promise<void>;
+  /** As `admit`, for something of a known size, which is counted from then on under its name until `set` changes it. */
+  reserve(owner: string, thing: string, bytes: number): Promise<void>;
+  /** What a thing holds now: 0 when it is gone. The same again changes nothing. It is written within a second. */
+  set(owner: string, thing: string, holding: Holding): void;
+  /** Counts bytes that Redis forgets by itself after `keptMs`. They are written within a second. */
+  add(owner: string, bytes: number, keptMs: number): void;
+  /** Sets what looks up a thing that was not heard of for a day; null: it is gone. Without it such a thing counts as gone. */
+  lookUpWith(lookUp: LookUp): void;
+  /** Writes what is not written yet. */
+  stop(): Promise<void>;
+}
+
+export interface OwnerStorageOptions {
+  readonly redis: Redis;
+  readonly room: Pick<RedisRoom, "fill" | "limitBytes" | "usedBytes">;
+  /** The NATS user of this service. */
+  readonly service: string;
+  /** What one owner may keep, in bytes; null: half of Redis' maxmemory, or 1 GiB where it has none. */
+  readonly limitBytes: number | null;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  readonly onTrouble: (error: unknown) => void;
+}
+
+const SHARE_OF_REDIS = 0.5;
+const LIMIT_WITHOUT_MAXMEMORY = 1024 ** 3;
+const MOST_OWNERS = 10_000;
+
+export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
+  const { room } = options;
+  const accounts = new Map<string, OwnerAccount>();
+  let lookUp = knowsNothing;
+  const limit = (): number => options.limitBytes ?? shareOf(room);
+  const parts = { ...options, limit, lookUp: (...about: Parameters<LookUp>) => lookUp(...about) };
+
+  const accountOf = (owner: string): OwnerAccount => {
+    const known = accounts.get(owner);
+    if (known !== undefined) return known;
+    const [oldest] = accounts.values();
+    if (accounts.size >= MOST_OWNERS && oldest?.isAtRest === true) accounts.delete(oldest.owner);
+    const account = new OwnerAccount(owner, parts);
+    accounts.set(owner, account);
+    return account;
+  };
+
+  return {
+    async admit(owner, { isUnderWay } = { isUnderWay: false }) {
+      checkRedis(room, isUnderWay);
+      const account = accountOf(owner);
+      if (!(await account.hasRoom())) throw ownerFull(account, limit());
+    },
+    async reserve(owner, thing, bytes) {
+      checkRedis(room, false);
+      const account = accountOf(owner);
+      if (!(await account.reserve(thing, bytes))) throw ownerFull(account, limit());
+    },
+    set: (owner, thing, holding) => accountOf(owner).set(thing, holding),
+    add: (owner, bytes, keptMs) => accountOf(owner).add(bytes, keptMs),
+    lookUpWith(given) {
+      lookUp = given;
+    },
+    async stop() {
+      const all = [...accounts.values()];
+      const waiting = all.filter(({ isAtRest }) => !isAtRest);
+      await Promise.all(waiting.map((one) => one.exchange().catch(options.onTrouble)));
+      for (const account of all) account.stop();
+    },
+  };
+}
+
+const knowsNothing: LookUp = () => Promise.resolve(null);
+
+function shareOf({ limitBytes }: Pick<RedisRoom, "limitBytes">): number {
+  return limitBytes === null ? LIMIT_WITHOUT_MAXMEMORY : Math.floor(limitBytes * SHARE_OF_REDIS);
+}
+
+function checkRedis(
+  { fill, limitBytes, usedBytes }: OwnerStorageOptions["room"],
+  isUnderWay: boolean,
+): void {
+  if (fill < (isUnderWay ? UNDER_WAY_BELOW : NEW_WORK_BELOW)) return;
+  throw full(
+    `Redis is ${Math.floor(fill * 100)} % full, so nothing new is begun; what is under way can be ended. Try again later; the operator gives Redis more memory`,
+    { scope: "redis", usedBytes, limitBytes: limitBytes ?? usedBytes },
+  );
+}
+
+function ownerFull({ owner, usedBytes }: OwnerAccount, limitBytes: number): ServiceError {
+  return full(
+    `${owner} keeps ${mib(usedBytes)} MiB and may keep ${mib(limitBytes)}: delete sessions, jobs or memories, or wait until old runs expire; the operator raises YARD_OWNER_STORAGE_MIB`,
+    { scope: "owner", usedBytes, limitBytes },
+  );
+}
+
+function full(message: string, data: StorageFull): ServiceError {
+  return new ServiceError("storage_full", message, { data });
+}
+
+function mib(bytes: number): string {
+  return (bytes / 1024 ** 2).toFixed(bytes < 10 * 1024 ** 2 ? 1 : 0);
+}
