@@ -102,21 +102,21 @@ test("a claim whose answer was lost frees its id for other processes too", async
 });
 
 test("an outcome that Redis did not take is told from here meanwhile, and stored when Redis is back", async () => {
-  const full = Object.create(redis) as Redis;
-  let isFull = false;
-  Object.assign(full, {
-    set: (...words: Parameters<Redis["set"]>) =>
-      isFull ? Promise.reject(new Error("OOM")) : redis.set(...words),
+  const away = Object.create(redis) as Redis;
+  let isAway = false;
+  Object.assign(away, {
+    eval: (...words: Parameters<Redis["eval"]>) =>
+      isAway ? Promise.reject(new Error("Connection is closed.")) : redis.eval(...words),
   });
-  const store = createCallStore(full, "here");
+  const store = createCallStore(away, "here");
   const own = await store.claim("h", call);
   assert.ok(own.state === "new");
-  isFull = true;
+  isAway = true;
   await assert.rejects(own.finish(outcome), StoreError);
   const done = { state: "done", outcome, ...kept };
   assert.deepEqual([await store.read("h"), await store.claim("h", call)], [done, done]);
   assert.equal((await there.read("h"))?.state, "claimed");
-  isFull = false;
+  isAway = false;
   await until("Redis has the outcome", async () => (await there.read("h"))?.state === "done");
 });
 

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { toJson } from "@switchyard/contracts/well-formed";
+import { ESSENTIAL, essentialWrite } from "../essential-write.ts";
 import { fromRedis } from "../store-error.ts";
 import type { Redis } from "../redis.ts";
 import { clusterOf } from "../redis-cluster.ts";
@@ -131,7 +132,7 @@ if not admit(KEYS[2], tonumber(ARGV[2]), tonumber(ARGV[3])) then return 0 end
 return redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3], 'NX', 'GET')`;
 
 /** Changes a cancellation, or puts a claim in its place; returns what is there when it is another record by now. */
-const REPLACE = `
+const REPLACE = `${ESSENTIAL}
 local found = redis.call("GET", KEYS[1])
 if found and found ~= ARGV[1] then return found end
 redis.call("SET", KEYS[1], ARGV[2], "EX", ARGV[3])
@@ -191,7 +192,9 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
     async forbid(callId, owner) {
       const key = keyOf(callId);
       const text = cancelledText([ownerText(owner)]);
-      let found = await fromRedis(redis.set(key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"));
+      const forbid = ["set", key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"] as const;
+      const answer = await essentialWrite(redis, forbid);
+      let found = typeof answer === "string" ? answer : null;
       const record = parseRecord(found);
       if (found === null || record?.state !== "cancelled") return record;
       // Whoever may name the id may have been here before.
@@ -225,7 +228,8 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
         state: "new",
         async finish(outcome) {
           const done = { state: "done", outcome, fingerprint, ref } as const;
-          const write = () => redis.set(key, textOf(done), "EX", KEPT_SECONDS);
+          const text = textOf(done);
+          const write = () => essentialWrite(redis, ["set", key, text, "EX", KEPT_SECONDS]);
           await orOwe(callId, write, { record: done, write });
         },
         release: () => orOwe(callId, release.write, release).then(() => undefined),

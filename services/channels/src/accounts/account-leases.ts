@@ -1,8 +1,9 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
 /** Our own again means that an answer was lost. KEYS: the lease, its epoch. ARGV: owner, length in milliseconds. */
-const TAKE = `
+const TAKE = `${ESSENTIAL}
 local held = redis.call("HMGET", KEYS[1], "owner", "epoch")
 if held[1] == ARGV[1] and held[2] == ARGV[3] then
   redis.call("PEXPIRE", KEYS[1], ARGV[2])

@@ -1,3 +1,4 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { Cursor } from "../adapters/adapter.ts";
@@ -5,7 +6,7 @@ import type { Cursor } from "../adapters/adapter.ts";
 const MAX_LENGTH = 4_096;
 
 /** KEYS: the cursor, the lease. ARGV: the value, owner and epoch of the lease. */
-const SET = `
+const SET = `${ESSENTIAL}
 local held = redis.call("HMGET", KEYS[2], "owner", "epoch")
 if held[1] ~= ARGV[2] or held[2] ~= ARGV[3] then return 0 end
 redis.call("SET", KEYS[1], ARGV[1])

@@ -3,6 +3,7 @@ import { InboundId, Sender } from "@switchyard/contracts/channel-events";
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
 import { toJson } from "@switchyard/contracts/well-formed";
+import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -71,13 +72,13 @@ if ARGV[7] ~= "" then redis.call("SET", KEYS[5], ARGV[7]) end
 return "stored"`;
 
 /** Claims conversations that have work and that nobody looks at. ARGV: how many, for how long. */
-const CLAIM = `${NOW}
+const CLAIM = `${ESSENTIAL}${NOW}
 local due = redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])
 for _, name in ipairs(due) do redis.call("ZADD", KEYS[1], now + ARGV[2], name) end
 return due`;
 
 /** Puts a conversation's next look nearer, or takes it off when nothing of it is open. KEYS: conversation, work. ARGV: name, delay. */
-const REST = `${NOW}
+const REST = `${ESSENTIAL}${NOW}
 if redis.call("LLEN", KEYS[1]) == 0 then return redis.call("ZREM", KEYS[2], ARGV[1]) end
 return redis.call("ZADD", KEYS[2], now + ARGV[2], ARGV[1])`;
 
@@ -103,7 +104,8 @@ export interface InboundStore {
 
 export function createInboundStore(redis: Redis): InboundStore {
   const write = async (record: InboundRecord): Promise<void> => {
-    await fromRedis(redis.set(recordKey(record.inboundId), toJson(record), "PX", KEEP_MS));
+    const key = recordKey(record.inboundId);
+    await essentialWrite(redis, ["set", key, toJson(record), "PX", KEEP_MS]);
   };
   return {
     async add(record, lease, isLast) {

@@ -1,4 +1,5 @@
 import { toJson } from "@switchyard/contracts/well-formed";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { SendRecord, type StoredSend } from "./send-record.ts";
@@ -20,7 +21,7 @@ redis.call("ZADD", KEYS[2], now + ARGV[3], ARGV[1])
 return false`;
 
 /** More ARGV: the revision that is known; a time of -1: it is done, and kept for ARGV[5]. */
-const CHANGE = `${NOW}
+const CHANGE = `${ESSENTIAL}${NOW}
 if redis.call("HGET", KEYS[1], "revision") ~= ARGV[4] then return 0 end
 redis.call("HSET", KEYS[1], "revision", ARGV[4] + 1, "json", ARGV[2])
 if tonumber(ARGV[3]) < 0 then

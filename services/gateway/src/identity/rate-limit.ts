@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
@@ -28,8 +29,8 @@ const WINDOW_MS = 60_000;
 const SHARE = 0.01;
 const KEPT = 10_000;
 
-/** KEYS: counter. ARGV: window in milliseconds, how many. A counter begins with its first request, so that no two windows touch. */
-const TAKE = `
+/** KEYS: counter. ARGV: window in milliseconds, how many. A counter begins with its first request, so that no two windows touch. Essential, because a stop is a request, too. */
+const TAKE = `${ESSENTIAL}
 local count = redis.call('INCRBY', KEYS[1], ARGV[2])
 local left = redis.call('PTTL', KEYS[1])
 if left < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]); left = tonumber(ARGV[1]) end

@@ -1,3 +1,5 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
+
 // Each is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
 
 /** KEYS: subscriptions, owners, cursor. ARGV: id, record, owner, limit, place of the last event. 0: the owner has as many as it may. */
@@ -10,14 +12,14 @@ return 1
 `;
 
 /** KEYS: subscriptions. ARGV: id, the record that is there, another. 0: it is another one by now, or none. */
-export const CHANGE = `
+export const CHANGE = `${ESSENTIAL}
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 1
 `;
 
 /** KEYS: subscriptions, owners, pending, deliveries, dead of this one. ARGV: id, owner. What waits is dropped when it is due. */
-export const REMOVE = `
+export const REMOVE = `${ESSENTIAL}
 if redis.call('HDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 if redis.call('HINCRBY', KEYS[2], ARGV[2], -1) <= 0 then redis.call('HDEL', KEYS[2], ARGV[2]) end
 redis.call('HDEL', KEYS[3], ARGV[1])
@@ -27,7 +29,7 @@ return 1
 `;
 
 /** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. Without any, nothing is written: each write is synced. */
-export const LEAD = `
+export const LEAD = `${ESSENTIAL}
 local count = redis.call('HLEN', KEYS[2])
 if count == 0 then
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
@@ -69,7 +71,7 @@ return full
 `;
 
 /** KEYS: due, deliveries. ARGV: now, until when they are taken, how many. Whoever dies with one leaves it to the next. */
-export const TAKE = `
+export const TAKE = `${ESSENTIAL}
 local taken = {}
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])) do
   local record = redis.call('HGET', KEYS[2], key)
@@ -83,7 +85,7 @@ return taken
 `;
 
 /** KEYS: due, deliveries, pending. ARGV: id of the delivery, of its subscription. */
-export const DONE = `
+export const DONE = `${ESSENTIAL}
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HDEL', KEYS[2], ARGV[1])
 if redis.call('HEXISTS', KEYS[3], ARGV[2]) == 1 then redis.call('HINCRBY', KEYS[3], ARGV[2], -1) end
@@ -91,7 +93,7 @@ return 1
 `;
 
 /** KEYS: due, deliveries. ARGV: id of the delivery, record, when. */
-export const AGAIN = `
+export const AGAIN = `${ESSENTIAL}
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
@@ -99,7 +101,7 @@ return 1
 `;
 
 /** KEYS: due, deliveries, pending, dead, subscriptions. ARGV: id of the delivery, of its subscription, record, now, how many are kept. */
-export const GIVE_UP = `
+export const GIVE_UP = `${ESSENTIAL}
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end
 if redis.call('HEXISTS', KEYS[5], ARGV[2]) == 0 then redis.call('HDEL', KEYS[2], ARGV[1]); return 0 end
 redis.call('HINCRBY', KEYS[3], ARGV[2], -1)

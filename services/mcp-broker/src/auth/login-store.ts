@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -105,7 +106,8 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
     },
     async save(server: string, login: Login): Promise<void> {
       const key = loginKey(server);
-      await fromRedis(redis.set(key, cipher.seal(JSON.stringify(login), key)));
+      // A renewed login has spent the one before it at its provider.
+      await essentialWrite(redis, ["set", key, cipher.seal(JSON.stringify(login), key)]);
     },
     /**
      * Reads and forgets, after a renewal under way, which would write it again. The login is null when

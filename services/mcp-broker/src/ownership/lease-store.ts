@@ -1,3 +1,4 @@
+import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -31,7 +32,7 @@ const BROKERS_KEY = "yard:{mcp}:brokers";
 const TURN_KEY = "yard:{mcp}:move";
 
 /** Our own lease again means that the answer to the first question was lost: a new epoch is safe. */
-const ACQUIRE = `
+const ACQUIRE = `${ESSENTIAL}
 local owner = redis.call("HGET", KEYS[1], "owner")
 if owner and owner ~= ARGV[1] then return false end
 local epoch = redis.call("INCR", KEYS[2])
@@ -50,7 +51,7 @@ return redis.call("PEXPIRE", KEYS[1], ARGV[3])`;
 const RELEASE = `${IF_OURS}
 return redis.call("DEL", KEYS[1])`;
 
-const WRITE = `${IF_OURS}
+const WRITE = `${ESSENTIAL}${IF_OURS}
 redis.call("HSET", KEYS[1], "version", ARGV[3], "text", ARGV[4])
 return 1`;
 
@@ -60,7 +61,7 @@ if not held[1] then return false end
 return {held[1], held[2] .. "." .. held[3], redis.call("PTTL", KEYS[1])}`;
 
 /** A broker that has not been heard of for the length of a lease is left out, and taken out. */
-const BEAT = `
+const BEAT = `${ESSENTIAL}
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call("HSET", KEYS[1], ARGV[1], now .. " " .. ARGV[2])
@@ -147,8 +148,8 @@ export function createLeaseStore(redis: Redis, self: string) {
     },
     /** True for one broker in each interval: the one that may move a server now. */
     async takeTurn(intervalMs: number): Promise<boolean> {
-      const taken = await fromRedis(redis.set(TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"));
-      return taken === "OK";
+      const taking = ["set", TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"] as const;
+      return (await essentialWrite(redis, taking)) === "OK";
     },
   };
 }

@@ -1,3 +1,4 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { PinRecord } from "./pin-record.ts";
@@ -21,7 +22,7 @@ export const PINS_CHANNEL = "yard:mcp:pins-written";
 
 const REVISION = "revision";
 
-const COMMIT = `
+const COMMIT = `${ESSENTIAL}
 if (redis.call("HGET", KEYS[1], "${REVISION}") or "0") ~= ARGV[1] then return 0 end
 local at = 3
 for _ = 1, tonumber(ARGV[at]) do

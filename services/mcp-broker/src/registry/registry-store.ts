@@ -1,3 +1,4 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis, StoreError } from "@switchyard/service/store-error";
 import { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
@@ -25,7 +26,7 @@ const KEY = "yard:{mcp}:servers";
 const VERSION_KEY = "yard:{mcp}:servers-version";
 
 /** KEYS records, version · ARGV id, record or nothing, `updatedAt` of the record that is there, or `none`, or `any` · gives 1 when it is written */
-const WRITE = `
+const WRITE = `${ESSENTIAL}
 local stored = redis.call('HGET', KEYS[1], ARGV[1])
 local is = stored and cjson.decode(stored).updatedAt or 'none'
 if ARGV[3] ~= 'any' and ARGV[3] ~= is then return 0 end

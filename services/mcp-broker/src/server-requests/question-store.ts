@@ -1,5 +1,6 @@
 import { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
 import { toJson } from "@switchyard/contracts/well-formed";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -17,7 +18,7 @@ export const HOLDER_TTL_SECONDS = 15;
 const KEY = "yard:{mcp:questions}:records";
 const KEPT_SECONDS = 2 * 24 * 60 * 60;
 
-const END = `
+const END = `${ESSENTIAL}
 local now = redis.call("HGET", KEYS[1], ARGV[1])
 if not now then return nil end
 if cjson.decode(now).question.state ~= "pending" then return now end

@@ -1,4 +1,5 @@
 import type { Approval } from "@switchyard/contracts/approval-record";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 
@@ -41,21 +42,32 @@ const pendingOfUser = (user: string): string => `yard:{approvals}:pending:${user
 /** Of all approvals; pending ones are never forgotten. */
 const MAX_INDEXED = 50_000;
 
+/**
+ * Essential: a decision is listed also when Redis is full.
+ * KEYS all, pending, pending of the user, due · ARGV entry, id, end in milliseconds, state, how many are listed
+ */
+const PUT = `${ESSENTIAL}
+redis.call('ZADD', KEYS[1], 0, ARGV[1])
+if ARGV[4] == 'pending' then
+  redis.call('ZADD', KEYS[2], 0, ARGV[1])
+  redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2])
+else
+  redis.call('ZREM', KEYS[2], ARGV[1])
+  redis.call('ZREM', KEYS[3], ARGV[2])
+end
+if ARGV[4] == 'pending' or ARGV[4] == 'approved' then redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
+else redis.call('ZREM', KEYS[4], ARGV[2]) end
+redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -tonumber(ARGV[5]) - 1)
+return 1
+`;
+
 export function createApprovalIndex(redis: Redis): ApprovalIndex {
   return {
     async put(approval) {
-      const entry = entryOf(approval);
-      const multi = redis.multi().zadd(ALL, 0, entry);
-      const ofUser = pendingOfUser(approval.principal.user);
-      const endMs = Date.parse(approval.expiresAt);
-      if (approval.state === "pending")
-        multi.zadd(PENDING, 0, entry).zadd(ofUser, endMs, approval.id);
-      else multi.zrem(PENDING, entry).zrem(ofUser, approval.id);
-      const isOpen = approval.state === "pending" || approval.state === "approved";
-      if (isOpen) multi.zadd(DUE, endMs, approval.id);
-      else multi.zrem(DUE, approval.id);
-      multi.zremrangebyrank(ALL, 0, -MAX_INDEXED - 1);
-      await allFromRedis(multi.exec());
+      const { id, principal, expiresAt, state } = approval;
+      const keys = [ALL, PENDING, pendingOfUser(principal.user), DUE];
+      const args = [entryOf(approval), id, Date.parse(expiresAt), state, MAX_INDEXED];
+      await fromRedis(redis.eval(PUT, keys.length, ...keys, ...args));
     },
     async page(which, { limit, cursor }) {
       const from = cursor === null ? "+" : `(${cursor}`;
@@ -84,9 +96,8 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
     due: (now, limit) => fromRedis(redis.zrange(DUE, 0, String(now), "BYSCORE", "LIMIT", 0, limit)),
     open: () => fromRedis(redis.zrange(DUE, "0", "-1")),
     async forget({ id, cursor }) {
-      await allFromRedis(
-        redis.multi().zrem(ALL, cursor).zrem(PENDING, cursor).zrem(DUE, id).exec(),
-      );
+      const removing = [redis.zrem(ALL, cursor), redis.zrem(PENDING, cursor), redis.zrem(DUE, id)];
+      await fromRedis(Promise.all(removing));
     },
   };
 }

@@ -1,13 +1,15 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
+
 /**
  * The transitions of an approval, each one script on one key. Every script but CREATE first looks
  * whether the time is over, so an approval is never decided or consumed late, however late the message
- * that tells of its end. They return nil when there is no approval, else what changed and all fields.
+ * that tells of its end, and is essential: Redis executes it above its maxmemory, too. They return nil when there is no approval, else what changed and all fields.
  */
 
 /** An ended approval is shown for a week. */
 export const KEPT_AFTER_END_MS = 7 * 24 * 60 * 60 * 1_000;
 
-const BEGIN = `
+const BEGIN = `${ESSENTIAL}
 local key = KEYS[1]
 local now = tonumber(ARGV[1])
 local state = redis.call("HGET", key, "state")

@@ -1,6 +1,7 @@
 import { SessionGrant } from "@switchyard/contracts/approval-record";
+import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
-import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
+import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /** Standing approvals in Redis, one hash each. A use is one compare-and-set: never more than there are. */
@@ -30,10 +31,18 @@ export interface StoredGrant {
 const INDEX = "yard:{grants}:all";
 
 /** KEYS: grant. ARGV: now, approval that it is from. */
-const USE = `
+const USE = `${ESSENTIAL}
 local at = redis.call("HMGET", KEYS[1], "approvalId", "expiresAtMs", "usesLeft")
 if at[1] ~= ARGV[2] or tonumber(ARGV[1]) >= tonumber(at[2]) or tonumber(at[3]) < 1 then return 0 end
 redis.call("HINCRBY", KEYS[1], "usesLeft", -1)
+return 1
+`;
+
+/** Essential, as the decision that it is from. KEYS: grant. ARGV: its end, fields and values. */
+const PUT = `${ESSENTIAL}
+redis.call("DEL", KEYS[1])
+redis.call("HSET", KEYS[1], unpack(ARGV, 2))
+redis.call("PEXPIREAT", KEYS[1], ARGV[1])
 return 1
 `;
 
@@ -51,8 +60,8 @@ export function createGrantStore(redis: Redis): GrantStore {
         usesLeft: String(usesLeft),
       };
       const key = keyOf(grant.id);
-      await fromRedis(redis.zadd(INDEX, endMs, grant.id));
-      await allFromRedis(redis.multi().del(key).hset(key, fields).pexpireat(key, endMs).exec());
+      await essentialWrite(redis, ["zadd", INDEX, endMs, grant.id]);
+      await fromRedis(redis.eval(PUT, 1, key, endMs, ...Object.entries(fields).flat()));
     },
     read,
     async use({ grant }, now) {

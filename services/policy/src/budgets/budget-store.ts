@@ -1,3 +1,4 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { FlowLabel, FlowTouches } from "./flow.ts";
@@ -78,7 +79,7 @@ return 'taken'
 `;
 
 /** KEYS as above. ARGV: calls, repeats, fingerprint, reservation. */
-const UNDO = `
+const UNDO = `${ESSENTIAL}
 if ARGV[1] == '1' and redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECR', KEYS[1]) end
 if ARGV[2] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then redis.call('HINCRBY', KEYS[2], ARGV[3], -1) end
 redis.call('ZREM', KEYS[3], ARGV[4])
@@ -86,7 +87,7 @@ return 1
 `;
 
 /** KEYS: calls, repeats. ARGV: fingerprint. Of a count that has lapsed meanwhile there is nothing to take back. */
-const UNCOUNT = `
+const UNCOUNT = `${ESSENTIAL}
 if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
 if tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0') > 0 then redis.call('HINCRBY', KEYS[2], ARGV[1], -1) end
 return 1

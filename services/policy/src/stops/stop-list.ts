@@ -8,6 +8,7 @@ import {
 } from "@switchyard/contracts/policy-budgets";
 import { runsAbove } from "@switchyard/contracts/run-context";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
@@ -44,7 +45,7 @@ export const KNOWN_FOR_MS = 300;
 const RENEW_WITHIN_MS = 1_500;
 
 /** KEYS: the hash. ARGV: field, stop, how many there may be. */
-const ADD = `
+const ADD = `${ESSENTIAL}
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return 1

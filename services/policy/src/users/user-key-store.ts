@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { UserKey } from "@switchyard/contracts/user-tokens";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -33,7 +34,7 @@ const StoredKey = UserKey.omit({ id: true, revokedAt: true }).extend({
 type StoredKey = z.infer<typeof StoredKey>;
 
 /** KEYS: ends. ARGV: id, milliseconds. */
-const END = `
+const END = `${ESSENTIAL}
 local old = redis.call('HGET', KEYS[1], ARGV[1])
 if old and tonumber(old) <= tonumber(ARGV[2]) then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])

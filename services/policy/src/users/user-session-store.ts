@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { USER_SESSION_PREFIX, UserSession } from "@switchyard/contracts/user-sessions";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -33,7 +34,7 @@ const Stored = UserSession.omit({ id: true }).extend({
  * KEYS: the session, the caller's sessions. ARGV: id, session, its end and now in milliseconds, how many a caller may have, what
  * the keys of sessions begin with. All keys have one hash tag.
  */
-const OPEN = `
+const OPEN = `${ESSENTIAL}
 redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[4])
 redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])

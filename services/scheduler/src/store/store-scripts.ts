@@ -1,3 +1,5 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
+
 /**
  * One change of a job, in one step: nothing is written unless the record is the one that was read. All keys have the tag
  * `{schedules}`.
@@ -8,7 +10,7 @@
  * entries kept · mark of a message or '' · marks kept · note that a repeat of the request finds, or '' · its seconds · removed jobs kept ·
  * number of entries · {key, time, json} of each · events as JSON
  */
-export const WRITE = `
+export const WRITE = `${ESSENTIAL}
 if ARGV[12] ~= '' then
   local noted = redis.call('GET', KEYS[10])
   if noted then return {'noted', noted} end
@@ -65,14 +67,14 @@ return {'ok'}
  * Takes jobs that somebody has to look at; who takes them has them for a while.
  * KEYS due times · ARGV now, until when, how many
  */
-export const TAKE = `
+export const TAKE = `${ESSENTIAL}
 local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
 for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], ARGV[2], id) end
 return ids
 `;
 
 /** Gives a job back that was not changed. KEYS job, due times · ARGV id, revision, wake time or '' */
-export const GIVE_BACK = `
+export const GIVE_BACK = `${ESSENTIAL}
 if redis.call('HGET', KEYS[1], 'rev') ~= ARGV[2] then return {'conflict'} end
 if ARGV[3] == '' then redis.call('ZREM', KEYS[2], ARGV[1]) else redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1]) end
 return {'ok'}
