@@ -10,11 +10,3 @@ export const STORAGE_SERVICES = [
   "gateway",
 ] as const;
 export type StorageService = (typeof STORAGE_SERVICES)[number];
-
-/** The hash of a service about an owner. Those of one owner are in one hash slot. */
-export function storageKey(owner: string, service: string): string {
-  return `yard:storage:{${owner}}:${service}`;
-}
-
-/** The field that has the sum of all others. No thing is called like it. */
-export const STORAGE_TOTAL = "=";

@@ -1,5 +1,5 @@
 import { AUDIT_SERVICES } from "./audit-ref.ts";
-import { STORAGE_SERVICES, storageKey } from "./owner-storage.ts";
+import { STORAGE_SERVICES } from "./owner-storage.ts";
 
 /**
  * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
@@ -57,6 +57,7 @@ const hashes = [
   "hscan",
   "hset",
   "hsetnx",
+  "hstrlen",
   "hvals",
 ];
 const lists = ["lindex", "llen", "lrange", "lrem", "ltrim", "rpush"];
@@ -194,9 +195,9 @@ function redisUser(
     keys: [
       ...spec.keys,
       `yard:ready:${name}`,
-      ...(isCounting(name) ? [storageKey("*", name)] : []),
+      ...(isCounting(name) ? [`yard:storage:{*}:${name}`] : []),
     ],
-    readsKeys: [...(spec.readsKeys ?? []), storageKey("*", "*")],
+    readsKeys: [...(spec.readsKeys ?? []), "yard:storage:{*}:*"],
     channels: spec.channels ?? [],
     commands: commands.toSorted(),
   };

@@ -1,5 +1,5 @@
-import { STORAGE_SERVICES, STORAGE_TOTAL, storageKey } from "@switchyard/contracts/owner-storage";
-import { LEDGER } from "./owner-storage-script.ts";
+import { STORAGE_SERVICES } from "@switchyard/contracts/owner-storage";
+import { LEDGER, STORAGE_TOTAL, storageKey } from "./owner-storage-script.ts";
 import type { Redis } from "./redis.ts";
 import { fromRedis } from "./store-error.ts";
 

@@ -1,5 +1,12 @@
-import { STORAGE_TOTAL } from "@switchyard/contracts/owner-storage";
 import { ESSENTIAL } from "./essential-write.ts";
+
+/** The field that has the sum of all others. No thing is called like it. */
+export const STORAGE_TOTAL = "=";
+
+/** The hash of a service about an owner. Those of one owner are in one hash slot. */
+export function storageKey(owner: string, service: string): string {
+  return `yard:storage:{${owner}}:${service}`;
+}
 
 /** So many fields are looked at in each exchange, and so many of those whose time is over are returned. */
 const LOOKED_AT = 50;

@@ -1,10 +1,10 @@
-import { storageKey } from "@switchyard/contracts/owner-storage";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createLog } from "./log.ts";
 import { createOwnerStorage, type Holding, type OwnerStorage } from "./owner-storage.ts";
+import { storageKey } from "./owner-storage-script.ts";
 import { connectRedis } from "./redis.ts";
 import { openRedisRoom, roomIn } from "./redis-room.ts";
 
@@ -42,16 +42,19 @@ async function evals(): Promise<number> {
 
 test("refuses a thing before it is made, and takes it when another one is gone", async () => {
   const storage = storageOf("runner");
-  await storage.reserve("a", "run:1", 600);
-  await assert.rejects(storage.reserve("a", "run:2", 600), (error: Error & { data: unknown }) => {
-    assert.deepEqual(error.data, { scope: "owner", usedBytes: 600, limitBytes: 1_000 });
-    return true;
-  });
-  await storage.reserve("b", "run:1", 600);
-  await storage.reserve("a", "run:1", 600);
+  await storage.reserve("a", { thing: "run:1", bytes: 600 });
+  await assert.rejects(
+    storage.reserve("a", { thing: "run:2", bytes: 600 }),
+    (error: Error & { data: unknown }) => {
+      assert.deepEqual(error.data, { scope: "owner", usedBytes: 600, limitBytes: 1_000 });
+      return true;
+    },
+  );
+  await storage.reserve("b", { thing: "run:1", bytes: 600 });
+  await storage.reserve("a", { thing: "run:1", bytes: 600 });
   assert.equal(await totalOf("a"), 600, "the same again is the same thing");
   storage.set("a", "run:1", lasting(0));
-  await storage.reserve("a", "run:2", 600);
+  await storage.reserve("a", { thing: "run:2", bytes: 600 });
   assert.deepEqual(Object.keys(await ledgerOf("a")).toSorted(), ["=", "run:2"]);
 });
 
@@ -59,7 +62,10 @@ test("takes no more of many that come at once to several processes than there is
   const processes = [storageOf("runner"), storageOf("runner"), storageOf("runner")];
   const outcomes = await Promise.allSettled(
     Array.from({ length: 60 }, (_, n) =>
-      (processes[n % processes.length] ?? assert.fail()).reserve("many", `run:${n}`, 100),
+      (processes[n % processes.length] ?? assert.fail()).reserve("many", {
+        thing: `run:${n}`,
+        bytes: 100,
+      }),
     ),
   );
   assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 10);
@@ -69,14 +75,18 @@ test("takes no more of many that come at once to several processes than there is
 test("writes reservations that come at once together", async () => {
   const storage = storageOf("runner");
   const before = await evals();
-  await Promise.all(Array.from({ length: 50 }, (_, n) => storage.reserve("group", `run:${n}`, 10)));
+  await Promise.all(
+    Array.from({ length: 50 }, (_, n) =>
+      storage.reserve("group", { thing: `run:${n}`, bytes: 10 }),
+    ),
+  );
   const scripts = (await evals()) - before;
   assert.ok(scripts <= 2, `${scripts} scripts`);
 });
 
 test("sets what a thing holds, so that a repeat and a second process change nothing", async () => {
   const [one, two] = [storageOf("runner"), storageOf("runner")];
-  await one.reserve("grown", "run:1", 10);
+  await one.reserve("grown", { thing: "run:1", bytes: 10 });
   for (const storage of [one, two, one]) storage.set("grown", "run:1", lasting(300));
   await Promise.all([one.stop(), two.stop()]);
   assert.equal(await totalOf("grown"), 300);
@@ -87,7 +97,7 @@ test("sets what a thing holds, so that a repeat and a second process change noth
 
 test("counts what several services keep together, and each knows what the others have", async () => {
   const [runner, broker] = [storageOf("runner"), storageOf("broker")];
-  await runner.reserve("both", "run:1", 600);
+  await runner.reserve("both", { thing: "run:1", bytes: 600 });
   broker.add("both", 500, DAY_MS);
   await broker.stop();
   await assert.rejects(storageOf("toolbox").admit("both"), FULL);
@@ -116,8 +126,8 @@ test("looks up what it has not heard of for a day, and corrects what a killed pr
     return Promise.resolve(found.get(thing) ?? null);
   });
   // Of these the process died before it could make one, and before it could write what the other one had become.
-  await storage.reserve("killed", "run:never", 500);
-  await storage.reserve("killed", "run:grown", 100);
+  await storage.reserve("killed", { thing: "run:never", bytes: 500 });
+  await storage.reserve("killed", { thing: "run:grown", bytes: 100 });
   now += DAY_MS + 1_000;
   await until(async () => {
     now += 1_001;
@@ -129,7 +139,7 @@ test("looks up what it has not heard of for a day, and corrects what a killed pr
 
 test("refuses nothing for a sum that it only estimates", async () => {
   const storage = storageOf("runner");
-  await storage.reserve("estimate", "run:1", 900);
+  await storage.reserve("estimate", { thing: "run:1", bytes: 900 });
   storage.set("estimate", "run:1", lasting(910)); // counted in full until it is written
   await storage.admit("estimate");
   assert.equal(await totalOf("estimate"), 910);
@@ -165,7 +175,9 @@ test("keeps what could not be written, and writes it later", async (t) => {
   storage.set("kept", "run:1", lasting(300));
   await client.config("SET", "min-replicas-to-write", "1");
   await assert.rejects(storage.admit("kept"), { name: "StoreError", trouble: "no-replicas" });
-  await assert.rejects(storage.reserve("kept", "run:2", 1), { trouble: "no-replicas" });
+  await assert.rejects(storage.reserve("kept", { thing: "run:2", bytes: 1 }), {
+    trouble: "no-replicas",
+  });
   await client.config("SET", "min-replicas-to-write", "0");
   await storage.stop();
   assert.equal(await client.hget(storageKey("kept", "runner"), "="), "300");

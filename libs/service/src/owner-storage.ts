@@ -11,10 +11,14 @@ export type { Holding } from "./owner-account.ts";
  * `storage_full` with {@link StorageFull} as their data; without Redis methods reject with StoreError.
  */
 export interface OwnerStorage {
-  /** Rejects when the owner may begin nothing new. Work that is under way may continue for longer, so that it comes to its end. */
-  admit(owner: string, work?: { readonly isUnderWay: boolean }): Promise<void>;
+  /** Rejects when there is no room for the work. */
+  admit(owner: string, work?: Work): Promise<void>;
   /** As `admit`, for something of a known size, which is counted from then on under its name until `set` changes it. */
-  reserve(owner: string, thing: string, bytes: number): Promise<void>;
+  reserve(
+    owner: string,
+    what: { readonly thing: string; readonly bytes: number },
+    work?: Work,
+  ): Promise<void>;
   /** What a thing holds now: 0 when it is gone. The same again changes nothing. It is written within a second. */
   set(owner: string, thing: string, holding: Holding): void;
   /** Counts bytes that Redis forgets by itself after `keptMs`. They are written within a second. */
@@ -23,6 +27,11 @@ export interface OwnerStorage {
   lookUpWith(lookUp: LookUp): void;
   /** Writes what is not written yet. */
   stop(): Promise<void>;
+}
+
+/** What is under way may continue for longer than something new may begin, so that it comes to its end; left out: it is new. */
+export interface Work {
+  readonly isUnderWay: boolean;
 }
 
 export interface OwnerStorageOptions {
@@ -37,6 +46,7 @@ export interface OwnerStorageOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
+const NEW: Work = { isUnderWay: false };
 const SHARE_OF_REDIS = 0.5;
 const LIMIT_WITHOUT_MAXMEMORY = 1024 ** 3;
 const MOST_OWNERS = 10_000;
@@ -59,13 +69,13 @@ export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
   };
 
   return {
-    async admit(owner, { isUnderWay } = { isUnderWay: false }) {
-      checkRedis(room, isUnderWay);
+    async admit(owner, work = NEW) {
+      checkRedis(room, work);
       const account = accountOf(owner);
       if (!(await account.hasRoom())) throw ownerFull(account, limit());
     },
-    async reserve(owner, thing, bytes) {
-      checkRedis(room, false);
+    async reserve(owner, { thing, bytes }, work = NEW) {
+      checkRedis(room, work);
       const account = accountOf(owner);
       if (!(await account.reserve(thing, bytes))) throw ownerFull(account, limit());
     },
@@ -91,7 +101,7 @@ function shareOf({ limitBytes }: Pick<RedisRoom, "limitBytes">): number {
 
 function checkRedis(
   { fill, limitBytes, usedBytes }: OwnerStorageOptions["room"],
-  isUnderWay: boolean,
+  { isUnderWay }: Work,
 ): void {
   if (fill < (isUnderWay ? UNDER_WAY_BELOW : NEW_WORK_BELOW)) return;
   throw full(

@@ -128,9 +128,10 @@ async function startService<S extends ServiceEnv>(
   shutdown.push("health server", () => health.stop());
   const redis = await openRedis(definition.name, config, log);
   shutdown.push("redis", () => closeRedis(redis));
-  readiness.add("redis", redisCheck(redis, { key: `yard:ready:${definition.user}` }));
-  const storage = await openStorage(definition.user, redis, { config, log, metrics, shutdown });
-  const bus = await openBus(definition.user, config, log);
+  const { user: service } = definition;
+  readiness.add("redis", redisCheck(redis, { key: `yard:ready:${service}` }));
+  const storage = await openStorage(service, redis, { config, log, metrics, shutdown });
+  const bus = await openBus(service, config, log);
   shutdown.push("bus", (remainingMs) => drainBus(bus, remainingMs * DRAIN_SHARE));
   readiness.add("bus", () => bus.status === "connected");
   readiness.add("streams", () => bus.silentStreams.length === 0 || notStoring(bus));

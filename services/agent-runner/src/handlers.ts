@@ -10,6 +10,7 @@ import {
   redriveCommand,
   requestCancel,
 } from "@switchyard/contracts/runs";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
 import type { ActiveRuns } from "./journal/active-runs.ts";
 import type { KeptCommands } from "./journal/kept-commands.ts";
@@ -45,6 +46,7 @@ export function handleRuns(
     readonly controls: RunControls;
     readonly active: ActiveRuns;
     readonly parked: ParkedRuns;
+    readonly storage: Pick<OwnerStorage, "admit">;
     readonly now: () => number;
   },
 ): void {
@@ -216,10 +218,11 @@ function handleCancelRequests(
     readonly controls: RunControls;
     readonly names: RunNames;
     readonly active: ActiveRuns;
+    readonly storage: Pick<OwnerStorage, "admit">;
     readonly now: () => number;
   },
 ): void {
-  const { controls, names, active, now } = options;
+  const { controls, names, active, storage, now } = options;
   service.handle(requestCancel, async ({ runId: named, reason = null }, { caller, fail }) => {
     const refusal = (): Error => {
       const message = `run ${named} was not started by ${caller}; its requester, cli and admin may cancel it`;
@@ -228,7 +231,10 @@ function handleCancelRequests(
     const runId = names.controlled(caller, named);
     if (runId === null) throw refusal();
     const at = new Date(now()).toISOString();
-    const outcome = await controls.cancel({ runId, by: caller, at, reason, command: null });
+    const outcome = await controls.cancel(
+      { runId, by: caller, at, reason, command: null },
+      (owner) => storage.admit(owner),
+    );
     if (outcome === "not_allowed") throw refusal();
     if (outcome === "requested") void active.lookForNews(runId);
     return { outcome };

@@ -38,8 +38,10 @@ import { openKeptCommands } from "./journal/kept-commands.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
+import { runHolding } from "./journal/run-storage.ts";
 import { openRunStore } from "./journal/run-store.ts";
 import { oldMessages } from "./sessions/old-messages.ts";
+import { sessionHolding } from "./sessions/session-store.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
 import { sweepSessions } from "./sessions/session-sweeper.ts";
@@ -133,17 +135,22 @@ async function openParts(
     stopping,
   }: { modelsConfig: ModelsConfig; wake: WakeRun; audit: Audit | null; stopping: AbortSignal },
 ): Promise<RunnerParts> {
-  const { config, log, bus, redis } = kit;
+  const { config, log, bus, redis, storage } = kit;
   const now = Date.now;
   const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
   const instance = randomBytes(32).toString("base64url");
   const holder = createHash("sha256").update(instance).digest("base64url");
   const copies = await openCopies(kit);
-  const store = openRunStore(redis, { holdMs: runCommands.ackWaitMs, keepSeconds, holder, copies });
-  const controls = openRunControls(redis, wake);
+  const holdMs = runCommands.ackWaitMs;
+  const store = openRunStore(redis, { holdMs, keepSeconds, holder, copies, storage });
+  const controls = openRunControls(redis, wake, storage);
   const parked = openParkedRuns(redis);
   const unwritten = openUnwritten(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
+  storage.lookUpWith(
+    async (_owner, thing) =>
+      (await runHolding(redis, thing, now)) ?? (await sessionHolding(redis, thing)),
+  );
   const settings = sessionSettings(config);
   const sessions = openSessions(kit, { controls, runs: store, settings, now });
   const runtimes = openRuntimeHosts({
@@ -159,7 +166,8 @@ async function openParts(
     controls,
     parked,
     letters: openDeadLetters(redis),
-    kept: openKeptCommands(redis),
+    storage,
+    kept: openKeptCommands(redis, { storage }),
     active: new ActiveRuns(),
     index,
     log,

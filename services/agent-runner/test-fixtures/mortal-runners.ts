@@ -14,6 +14,7 @@ import {
   createExecutionAudit,
   type ExecutionAudit,
 } from "@switchyard/service/audit/execution-audit";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { createLog, type Log } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
@@ -71,6 +72,16 @@ export interface MortalOptions {
   readonly executions?: ExecutionAudit;
 }
 
+/** What an owner keeps is no boundary at which a runner may die: a reservation that is lost is looked up. */
+const ENDLESS_STORAGE: OwnerStorage = {
+  admit: () => Promise.resolve(),
+  reserve: () => Promise.resolve(),
+  set: () => {},
+  add: () => {},
+  lookUpWith: () => {},
+  stop: () => Promise.resolve(),
+};
+
 /** Opens what such runners need, for one test file. */
 export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<MortalRunners> {
   const log = createLog({ service: "test", level: "silent" });
@@ -85,7 +96,10 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
   const controls = openRunControls(redis);
   const sessions = (now: () => number = Date.now): SessionParts => {
     const runs = openRunStore(redis, { holdMs: 0 });
-    return openSessions(kit, { controls, runs, settings: SESSION_SETTINGS, now });
+    return openSessions(
+      { ...kit, storage: ENDLESS_STORAGE },
+      { controls, runs, settings: SESSION_SETTINGS, now },
+    );
   };
   return {
     redis,
@@ -159,6 +173,7 @@ function newWorker(
     behind: new PublishBehind({ parked, unwritten, log, now }),
     unwritten,
     letters: openDeadLetters(redis),
+    storage: ENDLESS_STORAGE,
     kept: dying(openKeptCommands(redis), pass),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),

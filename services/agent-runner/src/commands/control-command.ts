@@ -11,7 +11,10 @@ import {
 import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { RunNames } from "../journal/run-names.ts";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
+import { holderOf } from "../journal/run-storage.ts";
 import { madeRunId, namedRunId, wholeRunId, type Rejection } from "./run-command.ts";
+import { storageRefusalOf } from "./storage-refusal.ts";
 import type {
   CancelOutcome,
   RetryOutcome,
@@ -43,20 +46,19 @@ export type ControlResult =
 
 type Received = Extract<Delivery, { kind: "command" }>;
 
+interface ControlParts {
+  readonly controls: RunControls;
+  readonly names: RunNames;
+  readonly storage: Pick<OwnerStorage, "admit">;
+  readonly now: () => number;
+}
+
 /** Carries out the commands about an existing run; null for those that start one. */
 export async function applyControl(
   delivery: Received,
-  {
-    controls,
-    names,
-    now,
-  }: {
-    readonly controls: RunControls;
-    readonly names: RunNames;
-    readonly now: () => number;
-  },
+  parts: ControlParts,
 ): Promise<ControlResult | null> {
-  const { contract, streamSequence, publishedAt } = delivery;
+  const { contract } = delivery;
   if (!CONTROLS.some(({ name }) => name === contract.name)) return null;
   const named = RunId.safeParse(delivery.tokens["runId"]);
   const by = CallerName.safeParse(delivery.caller);
@@ -64,34 +66,50 @@ export async function applyControl(
     const message = `${delivery.subject} is not a subject of ${contract.name}: it needs a caller's name and a run id`;
     return { next: "reject", rejection: rejection("invalid_command", message), runId: null };
   }
-  const runId = names.controlled(by.data, named.data);
+  const runId = parts.names.controlled(by.data, named.data);
   if (runId === null) {
     const refusal = notAllowed(named.data, by.data);
     return { next: "reject", rejection: refusal, runId: named.data };
   }
-  const control = { runId, by: by.data, at: new Date(now()).toISOString() };
+  try {
+    return await carryOut(delivery, { runId, by: by.data }, parts);
+  } catch (error) {
+    const refusal = storageRefusalOf(error);
+    if (refusal === null) throw error;
+    return { next: "reject", rejection: refusal.rejection, runId };
+  }
+}
+
+/** Rejects with `storage_full` for what would make a run grow whose owner may keep no more. A run that exists can be cancelled all the same. */
+async function carryOut(
+  { contract, streamSequence, publishedAt, payload }: Received,
+  { runId, by }: Asked,
+  { controls, storage, now }: ControlParts,
+): Promise<ControlResult> {
+  const at = new Date(now()).toISOString();
+  const control = { runId, by, at };
   // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
   const command = `${streamSequence}:${publishedAt.getTime()}`;
-  if (contract.name === resumeRun.name) {
-    const { limits } = resumeRun.payload.parse(delivery.payload);
-    if (limits === undefined) return { next: "work", runId, isHint: true };
-    const { at, by: from } = control;
-    const entry = { kind: "limits-changed" as const, at, by: from, limits, streamSequence };
-    const news = { runId, entry, by: from, expected: null, command };
-    return afterNews(control, await controls.tell(news));
-  }
-  if (contract.name === steerRun.name) {
-    const { message } = steerRun.payload.parse(delivery.payload);
-    const { at, by: from } = control;
-    const entry = { kind: "steered" as const, at, by: from, message, streamSequence };
-    const news = { runId, entry, by: from, expected: null, command };
-    return afterNews(control, await controls.tell(news));
-  }
+  const news = { runId, by, expected: null, command };
   if (contract.name === cancelRun.name) {
-    const { reason = null } = cancelRun.payload.parse(delivery.payload);
-    return afterCancel(control, await controls.cancel({ ...control, reason, command }));
+    const { reason = null } = cancelRun.payload.parse(payload);
+    const request = { ...control, reason, command };
+    return afterCancel(control, await controls.cancel(request, (owner) => storage.admit(owner)));
   }
-  const { limits = {} } = retryRun.payload.parse(delivery.payload);
+  if (contract.name === resumeRun.name) {
+    const { limits } = resumeRun.payload.parse(payload);
+    if (limits === undefined) return { next: "work", runId, isHint: true };
+    await storage.admit(holderOf(runId, by));
+    const entry = { kind: "limits-changed" as const, at, by, limits, streamSequence };
+    return afterNews(control, await controls.tell({ ...news, entry }));
+  }
+  await storage.admit(holderOf(runId, by));
+  if (contract.name === steerRun.name) {
+    const { message } = steerRun.payload.parse(payload);
+    const entry = { kind: "steered" as const, at, by, message, streamSequence };
+    return afterNews(control, await controls.tell({ ...news, entry }));
+  }
+  const { limits = {} } = retryRun.payload.parse(payload);
   return afterRetry(control, await controls.retry({ ...control, limits, command, streamSequence }));
 }
 

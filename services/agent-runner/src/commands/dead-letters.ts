@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DeadLetter } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
+import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { KeptCommand } from "../journal/kept-commands.ts";
@@ -62,7 +63,7 @@ const MARK_SECONDS = 86_400;
 const EARLY_SECONDS = 600;
 
 /** One request for each command that comes. KEYS marks · ARGV runner, seconds that they are kept · gives how many marks others left */
-const BEGIN = `
+const BEGIN = `${ESSENTIAL}
 redis.call('SADD', KEYS[1], ARGV[1])
 redis.call('EXPIRE', KEYS[1], ARGV[2])
 return {tostring(redis.call('SCARD', KEYS[1]) - 1)}
@@ -82,7 +83,7 @@ export function openDeadLetters(redis: Redis): DeadLetters {
     },
 
     async fail(message, deliveryCount) {
-      await fromRedis(redis.sadd(keyOf(message), `${runner}:${deliveryCount}`));
+      await essentialWrite(redis, ["sadd", keyOf(message), `${runner}:${deliveryCount}`]);
       await fromRedis(redis.srem(keyOf(message), runner));
     },
 
@@ -91,8 +92,8 @@ export function openDeadLetters(redis: Redis): DeadLetters {
     },
 
     async beginEarly(message) {
-      const set = redis.set(`${keyOf(message)}:early`, 1, "EX", EARLY_SECONDS, "NX");
-      return (await fromRedis(set)) === "OK";
+      const key = `${keyOf(message)}:early`;
+      return (await essentialWrite(redis, ["set", key, 1, "EX", EARLY_SECONDS, "NX"])) === "OK";
     },
 
     async forgetEarly(message) {

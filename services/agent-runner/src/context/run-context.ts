@@ -1,5 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { FairTurns } from "@switchyard/bus/fair-turns";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ActiveRun } from "../journal/active-run.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
@@ -20,6 +21,8 @@ export interface DriverParts {
   readonly ledger: TeamLedger;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
+  /** What owners keep in Redis, and whether there is room for more. */
+  readonly storage: OwnerStorage;
   /** Records the starts of child runs. */
   readonly executions: ExecutionAudit;
   readonly metrics: RunnerMetrics;

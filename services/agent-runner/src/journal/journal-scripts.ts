@@ -1,12 +1,15 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
+
 /**
  * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot)
- * and, apart from `claim`, `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest.
+ * and, apart from `claim`, `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest. Those that begin nothing are essential:
+ * Redis executes them above its maxmemory, too.
  * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels
  * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
  *
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
  * the run), heldUntil (ms, by Redis' clock), holder (digest of the secret of the runner process that took it last), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then), suspended (what for, while it rests),
- * published (events that are surely in the stream), cancel (1 when the journal has a request to
+ * bytes (what the run's keys hold, about), published (events that are surely in the stream), cancel (1 when the journal has a request to
  * cancel), control:… (commands that were applied), status and the other columns of a summary;
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was let go or woken), open:… (what news
  * is expected of, each taken once).
@@ -33,6 +36,29 @@ local function wake(state, status, before)
 end
 `;
 
+/** What is kept beside each entry and each text, and with a run: its columns, names and places in lists; measured with `MEMORY USAGE`. */
+const ENTRY_BYTES = 16;
+const TEXT_BYTES = 144;
+export const RUN_BYTES = 2_600;
+
+/**
+ * Counts what a run's keys hold. `keep` writes the texts from an argument on, each once, and gives their bytes; `put` adds an entry, and
+ * bytes besides, and gives what the run holds then.
+ */
+const WEIGH = `
+local function keep(blobs, first)
+  local bytes = 0
+  for i = first, #ARGV, 2 do
+    if redis.call('HSETNX', blobs, ARGV[i], ARGV[i + 1]) == 1 then bytes = bytes + #ARGV[i + 1] + ${TEXT_BYTES} end
+  end
+  return bytes
+end
+local function put(state, journal, entry, more)
+  redis.call('RPUSH', journal, entry)
+  return redis.call('HINCRBY', state, 'bytes', #entry + ${ENTRY_BYTES} + (more or 0))
+end
+`;
+
 const FENCE = `
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
 `;
@@ -45,7 +71,7 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
  * number of columns, columns…, digest and content of blobs…, epoch of a claim that the runner could not give back or '',
  * who takes it
  */
-export const CLAIM = `${NOW}
+export const CREATE = `${NOW}${WEIGH}
 local holder = table.remove(ARGV)
 local survived = table.remove(ARGV)
 local state, journal, cancels = KEYS[1], KEYS[2], KEYS[4]
@@ -56,9 +82,8 @@ if not run[1] then
   if entry == '' then return {'absent'} end
   local last = 6 + tonumber(ARGV[6])
   redis.call('HSET', state, 'digest', digest, 'epoch', 1, 'delivery', delivery, 'heldUntil', heldUntil, 'holder', holder,
-    'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running', unpack(ARGV, 7, last))
-  if #ARGV > last then redis.call('HSET', KEYS[3], unpack(ARGV, last + 1)) end
-  redis.call('RPUSH', journal, entry)
+    'attempts', 1, 'stalled', 1, 'published', 0, 'status', 'running', 'bytes', ${RUN_BYTES}, unpack(ARGV, 7, last))
+  put(state, journal, entry, keep(KEYS[3], last + 1))
   local by = redis.call('HMGET', cancels, ARGV[5], 'cli', 'admin',
     ARGV[5] .. ' command', 'cli command', 'admin command')
   local request = by[1] or by[2] or by[3] or ''
@@ -68,7 +93,7 @@ if not run[1] then
   end
   redis.call('DEL', cancels)
   if request ~= '' then
-    redis.call('RPUSH', journal, request)
+    put(state, journal, request)
     redis.call('HSET', state, 'cancel', 1)
   end
   return {'claimed', '1', '1', '1', '0', request}
@@ -95,45 +120,51 @@ local rests = redis.call('HGET', state, 'rests') or '0'
 return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6], '', rests}
 `;
 
+/** The same for a run that exists: it is under way, and may be taken to be ended. */
+export const CLAIM = `${ESSENTIAL}${CREATE}`;
+
 /**
  * Adds entries, all or none, at the position where the writer believes the end to be. Writing the same
  * entries again is not an error, so a writer that lost the reply may repeat itself. What others put there first
- * is given back, and nothing is written. The keys of a run that ends get their time to live.
+ * is returned, and nothing is written; otherwise what the run's keys hold then. The keys of a run that ends get their time to live.
  * KEYS state, journal, blobs · ARGV epoch, position, number of entries, keepSeconds or 0, number of
  * columns, entries…, columns…, digest and content of blobs…
  */
-export const APPEND = `${FENCE}
+export const APPEND = `${ESSENTIAL}${FENCE}${WEIGH}
 local state, journal = KEYS[1], KEYS[2]
 local position, count = tonumber(ARGV[2]), tonumber(ARGV[3])
 if redis.call('LLEN', journal) ~= position then
   local there = redis.call('LRANGE', journal, position, position + count - 1)
   local isWritten = #there == count
   for i = 1, count do isWritten = isWritten and there[i] == ARGV[5 + i] end
-  if isWritten then return {'ok'} end
+  if isWritten then return {'ok', redis.call('HGET', state, 'bytes') or '0'} end
   return {'behind', unpack(redis.call('LRANGE', journal, position, position + 9))}
 end
 local columns = 6 + count
 local blobs = columns + tonumber(ARGV[5])
-if #ARGV >= blobs then redis.call('HSET', KEYS[3], unpack(ARGV, blobs)) end
+local bytes = keep(KEYS[3], blobs)
+for i = 6, columns - 1 do bytes = bytes + #ARGV[i] + ${ENTRY_BYTES} end
 redis.call('RPUSH', journal, unpack(ARGV, 6, columns - 1))
+bytes = redis.call('HINCRBY', state, 'bytes', bytes)
 if blobs > columns then redis.call('HSET', state, unpack(ARGV, columns, blobs - 1)) end
 local keepSeconds = tonumber(ARGV[4])
 if keepSeconds > 0 then
   for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, keepSeconds) end
 end
-return {'ok'}
+return {'ok', tostring(bytes)}
 `;
 
 /**
  * Puts a request to cancel into the journal, or keeps it for a run that may come. A command that
  * was applied once is not applied to what a retry made of the run.
- * KEYS state, journal, blobs, cancels · ARGV caller, entry, command or '', keepSeconds
+ * KEYS state, journal, blobs, cancels · ARGV caller, entry, command or '', keepSeconds, 1 when it may be kept or 0
  */
-export const CANCEL = `${MAY_CONTROL}${WAKE}
+export const CANCEL = `${ESSENTIAL}${MAY_CONTROL}${WEIGH}${WAKE}
 local state, cancels = KEYS[1], KEYS[4]
 local caller, entry, command = ARGV[1], ARGV[2], ARGV[3]
 local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel', 'wakeSeq')
 if not run[1] then
+  if ARGV[5] == '0' then return {'absent'} end
   if redis.call('HSETNX', cancels, caller, entry) == 1 and command ~= '' then
     redis.call('HSET', cancels, caller .. ' command', command)
   end
@@ -145,7 +176,7 @@ if run[2] ~= 'running' and run[2] ~= 'waiting' then return {'ended'} end
 if run[4] then return {'requested', run[5] or '0'} end
 if command ~= '' and redis.call('HSETNX', state, 'control:' .. command, 1) == 0 then return {'ended'} end
 redis.call('HSET', state, 'cancel', 1)
-redis.call('RPUSH', KEYS[2], entry)
+put(state, KEYS[2], entry)
 return {'requested', wake(state, run[2], run[5])}
 `;
 
@@ -153,7 +184,7 @@ return {'requested', wake(state, run[2], run[5])}
  * Opens an ended run again; its keys stay. Repeating a command changes nothing.
  * KEYS state, journal, blobs · ARGV caller, entry, command, time as text
  */
-export const RETRY = `${MAY_CONTROL}
+export const RETRY = `${MAY_CONTROL}${WEIGH}
 local state = KEYS[1]
 local run = redis.call('HMGET', state, 'digest', 'status', 'requester')
 if not run[1] then return {'unknown'} end
@@ -165,7 +196,7 @@ for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 redis.call('HDEL', state, 'cancel')
 redis.call('HSET', state, 'control:' .. ARGV[3], 1, 'status', 'running', 'heldUntil', 0,
   'stalled', 0, 'rests', 0, 'updatedAt', ARGV[4])
-redis.call('RPUSH', KEYS[2], ARGV[2])
+put(state, KEYS[2], ARGV[2])
 return {'ok'}
 `;
 
@@ -175,7 +206,7 @@ return {'ok'}
  * KEYS state, journal, blobs · ARGV entry, caller or '' (anyone), what is expected or '', command or '',
  * digest and content of blobs…
  */
-export const TELL = `${MAY_CONTROL}${WAKE}
+export const TELL = `${ESSENTIAL}${MAY_CONTROL}${WEIGH}${WAKE}
 local state = KEYS[1]
 local entry, caller, expected, command = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel', 'wakeSeq')
@@ -189,8 +220,7 @@ if expected ~= '' and redis.call('HDEL', state, 'open:' .. expected) == 0 then
   return {'gone', run[5] or '0'}
 end
 if command ~= '' then redis.call('HSET', state, 'control:' .. command, 1) end
-if #ARGV > 4 then redis.call('HSET', KEYS[3], unpack(ARGV, 5)) end
-redis.call('RPUSH', KEYS[2], entry)
+put(state, KEYS[2], entry, keep(KEYS[3], 5))
 return {'taken', wake(state, run[2], run[5])}
 `;
 
@@ -198,7 +228,7 @@ return {'taken', wake(state, run[2], run[5])}
  * Gives up a run whose journal cannot be read: it leaves the work, and is kept. Gives the run that it works for, or ''.
  * KEYS state, journal, blobs · ARGV epoch, failure, time as text, keepSeconds
  */
-export const BURY = `${FENCE}
+export const BURY = `${ESSENTIAL}${FENCE}
 local status = redis.call('HGET', KEYS[1], 'status')
 local parent = redis.call('HGET', KEYS[1], 'parent') or ''
 if status ~= 'running' and status ~= 'waiting' then return {'ok', parent} end
@@ -208,7 +238,7 @@ return {'ok', parent}
 `;
 
 /** Says that the holder is alive, and whether the run is to be cancelled. KEYS state · ARGV epoch, holdMs */
-export const RENEW = `${FENCE}${NOW}
+export const RENEW = `${ESSENTIAL}${FENCE}${NOW}
 if redis.call('HGET', KEYS[1], 'status') ~= 'running' then return {'ok'} end
 redis.call('HSET', KEYS[1], 'heldUntil', now + tonumber(ARGV[2]))
 if redis.call('HEXISTS', KEYS[1], 'cancel') == 1 then return {'cancelled'} end
@@ -216,7 +246,7 @@ return {'ok'}
 `;
 
 /** Notes that the first n events are in the stream; never goes back. KEYS state · ARGV epoch, n */
-export const MARK_PUBLISHED = `${FENCE}
+export const MARK_PUBLISHED = `${ESSENTIAL}${FENCE}
 if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], 'published') or 0) then
   redis.call('HSET', KEYS[1], 'published', ARGV[2])
 end
@@ -228,7 +258,7 @@ return {'ok'}
  * alone until its rest is over; what wakes it then is another message than what woke it before.
  * KEYS state · ARGV epoch, ms of rest, 1 when it counts as one or 0, what it is suspended for or ''
  */
-export const RELEASE = `${FENCE}${NOW}
+export const RELEASE = `${ESSENTIAL}${FENCE}${NOW}
 redis.call('HSET', KEYS[1], 'heldUntil', 0, 'restsUntil', now + tonumber(ARGV[2]))
 if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], 'suspended', ARGV[4]) end
 redis.call('HINCRBY', KEYS[1], 'wakeSeq', 1)

@@ -5,7 +5,8 @@ import { redisAcl } from "@switchyard/contracts/redis-acl";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { keptKey, openKeptCommands, type KeptCommand, type Keeping } from "./kept-commands.ts";
+import { openKeptCommands, type KeptCommand, type Keeping } from "./kept-commands.ts";
+import { keptKey } from "./run-storage.ts";
 
 // With the rights that the runner's user has in Redis.
 const password = "password";
@@ -18,7 +19,7 @@ const log = createLog({ service: "test", level: "silent" });
 const url = server.url.replace("redis://", "redis://runner@");
 const redis = await connectRedis({ url, password, name: "test", log });
 after(() => redis.disconnect());
-const kept = openKeptCommands(redis, { perOwner: 3, all: 5, size: 1_000 });
+const kept = openKeptCommands(redis, { limits: { perOwner: 3, all: 5, size: 1_000 } });
 
 function commandOf(caller: string, input: string): KeptCommand {
   const from = { subject: `yard.cmd.${caller}.run.start.demo`, caller, streamSequence: 1 };

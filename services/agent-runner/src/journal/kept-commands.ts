@@ -1,8 +1,10 @@
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { z } from "zod";
 import { defineScripts } from "./redis-scripts.ts";
+import { keptKey, keptThing } from "./run-storage.ts";
 
 /** A message of the queue as it was read there, so that it can be read again without the queue. */
 export const KeptCommand = z.object({
@@ -75,7 +77,13 @@ redis.call('ZADD', KEYS[1], 0, ARGV[1])
 return {'entered'}
 `;
 
-export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): KeptCommands {
+export function openKeptCommands(
+  redis: Redis,
+  {
+    storage,
+    limits = LIMITS,
+  }: { readonly storage?: Pick<OwnerStorage, "set">; readonly limits?: KeptLimits } = {},
+): KeptCommands {
   const run = defineScripts(redis, { yardCommandKeep: KEEP, yardCommandEnter: ENTER });
   const enter = async (runId: string, owner: string): Promise<string | null> => {
     const args = [runId, owner, limits.perOwner, limits.all];
@@ -109,9 +117,10 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
       }
       const args = [digest, text, KEEP_SECONDS];
       const [answer] = await run("yardCommandKeep", [keptKey(runId)], args);
-      return answer === "kept"
-        ? { kept: true }
-        : { kept: false, why: "another command with its run id is kept" };
+      if (answer !== "kept") return { kept: false, why: "another command with its run id is kept" };
+      const ends = Date.now() + KEEP_SECONDS * 1_000;
+      storage?.set(owner, keptThing(runId), { bytes: text.length, ends });
+      return { kept: true };
     },
 
     async read(runId) {
@@ -123,10 +132,8 @@ export function openKeptCommands(redis: Redis, limits: KeptLimits = LIMITS): Kep
     async forget(runId) {
       await fromRedis(redis.del(keptKey(runId)));
       await fromRedis(redis.zrem(INDEX, runId));
+      const owner = ownerOfRun(runId);
+      if (owner !== null) storage?.set(owner, keptThing(runId), { bytes: 0, ends: Date.now() });
     },
   };
-}
-
-export function keptKey(runId: string): string {
-  return `yard:command:kept:{${runId}}`;
 }

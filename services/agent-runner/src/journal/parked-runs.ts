@@ -2,11 +2,12 @@ import type { StopScope } from "@switchyard/contracts/policy-budgets";
 import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { clusterOf } from "@switchyard/service/redis-cluster";
+import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { pairsOf } from "./newest-first.ts";
 import { defineScripts } from "./redis-scripts.ts";
-import { keptKey } from "./kept-commands.ts";
+import { keptKey } from "./run-storage.ts";
 import { stateKey } from "./run-keys.ts";
 import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
 
@@ -94,7 +95,7 @@ const BEHIND_RUN = ":~";
 const MAX_SCANNED = 10_000;
 
 /** KEYS parked · ARGV due, run and time of the next look… */
-const POSTPONE = `
+const POSTPONE = `${ESSENTIAL}
 for i = 2, #ARGV, 2 do
   local due = redis.call('ZSCORE', KEYS[1], ARGV[i])
   if due and tonumber(due) <= tonumber(ARGV[1]) then redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i]) end
@@ -120,7 +121,7 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
   const columns = (runId: string, ...names: string[]) => columnsOf(redis, runId, names);
   return {
     async lookAgain(runId, atMs) {
-      await fromRedis(redis.zadd(PARKED_KEY, atMs, runId));
+      await essentialWrite(redis, ["zadd", PARKED_KEY, atMs, runId]);
       setAgain?.(runId, atMs);
     },
 
@@ -191,7 +192,8 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
     stopped: () => stoppedRuns(redis),
 
     async takeSweep(runner, holdMs) {
-      return (await fromRedis(redis.set(SWEEPER_KEY, runner, "PX", holdMs, "NX"))) === "OK";
+      const taking = essentialWrite(redis, ["set", SWEEPER_KEY, runner, "PX", holdMs, "NX"]);
+      return (await taking) === "OK";
     },
   };
 }
@@ -205,7 +207,7 @@ function repeatedLooks(redis: Redis, everyMs: number): (runId: string, atMs: num
   let timer: NodeJS.Timeout | null = null;
   const turn = async (): Promise<void> => {
     const due = [...older].flatMap(([runId, atMs]) => [atMs, runId]);
-    if (due.length > 0) await redis.zadd(PARKED_KEY, "NX", ...due);
+    if (due.length > 0) await essentialWrite(redis, ["zadd", PARKED_KEY, "NX", ...due]);
     [older, fresh] = [fresh, new Map()];
   };
   const later = (): void => {

@@ -1,10 +1,12 @@
 import type { RunLimits } from "@switchyard/contracts/runs";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { encodeEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { CANCEL, RETRY, TELL } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
+import { holderOf } from "./run-storage.ts";
 import { cancelsKey, keysOf } from "./run-keys.ts";
 
 /** Who wants something of a run, and when. */
@@ -37,9 +39,13 @@ export type RetryOutcome = "ok" | "unknown" | "not_allowed" | "running" | "succe
 
 /** What somebody other than the holder of a run may write about it. */
 export interface RunControls {
-  /** `command` names the message of the queue; an applied one is not applied again. Null for a request that cannot come twice. */
+  /**
+   * `command` names the message of the queue; an applied one is not applied again. Null for a request that cannot come twice.
+   * `admit` is called before a request is remembered for a run that does not exist, and may reject: of such runs a caller can name as many as it likes.
+   */
   cancel(
     request: ControlRequest & { reason: string | null; command: string | null },
+    admit?: (owner: string) => Promise<void>,
   ): Promise<CancelOutcome>;
   /** Opens an ended run again, so that it can be claimed. */
   retry(
@@ -60,9 +66,15 @@ export interface RunControls {
 
 const NOBODY: WakeRun = () => Promise.resolve(false);
 const REMEMBER_SECONDS = 24 * 3_600;
+/** With its key. */
+const REMEMBERED_BYTES = 1_000;
 
 /** `wake` is asked for when a run was let go and has work now, also when that was told before. */
-export function openRunControls(redis: Redis, wake: WakeRun = NOBODY): RunControls {
+export function openRunControls(
+  redis: Redis,
+  wake: WakeRun = NOBODY,
+  storage?: Pick<OwnerStorage, "add">,
+): RunControls {
   const run = defineScripts(redis, {
     yardRunCancel: CANCEL,
     yardRunRetry: RETRY,
@@ -72,13 +84,18 @@ export function openRunControls(redis: Redis, wake: WakeRun = NOBODY): RunContro
     if (wakeSeq !== undefined && wakeSeq !== "0") await wake(runId);
   };
   return {
-    async cancel({ runId, by, at, reason, command }) {
+    async cancel({ runId, by, at, reason, command }, admit) {
       const { json } = encodeEntry({ kind: "cancel-requested", at, by, reason });
-      const [outcome, wakeSeq] = await run(
-        "yardRunCancel",
-        [...keysOf(runId), cancelsKey(runId)],
-        [by, json, command ?? "", REMEMBER_SECONDS],
-      );
+      const keys = [...keysOf(runId), cancelsKey(runId)];
+      const cancelOr = (remember: 0 | 1): Promise<string[]> =>
+        run("yardRunCancel", keys, [by, json, command ?? "", REMEMBER_SECONDS, remember]);
+      let [outcome, wakeSeq] = await cancelOr(admit === undefined ? 1 : 0);
+      if (outcome === "absent") {
+        const owner = holderOf(runId, by);
+        await admit?.(owner);
+        [outcome, wakeSeq] = await cancelOr(1);
+        storage?.add(owner, REMEMBERED_BYTES, REMEMBER_SECONDS * 1_000);
+      }
       await wakeIfLetGo(runId, wakeSeq);
       return outcome as CancelOutcome; // the script answers with nothing else
     },

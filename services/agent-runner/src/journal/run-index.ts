@@ -1,5 +1,6 @@
 import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
+import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { replay } from "../core/replay.ts";
@@ -69,8 +70,8 @@ export function openRunIndex(
     const owner = ownerOfRun(runId);
     const at = Date.parse(createdAt);
     await Promise.all([
-      fromRedis(redis.zadd(INDEX_KEY, "NX", at, runId)),
-      owner === null ? null : fromRedis(redis.zadd(ownerKey(owner), "NX", at, runId)),
+      essentialWrite(redis, ["zadd", INDEX_KEY, "NX", at, runId]),
+      owner === null ? null : essentialWrite(redis, ["zadd", ownerKey(owner), "NX", at, runId]),
     ]);
   };
   /** Old runs that are still there, as those that wait, and that the last looks went past. */
@@ -100,7 +101,7 @@ export function openRunIndex(
     list: (filter) => listRuns(redis, filter),
 
     async addDead(runId, at) {
-      await fromRedis(redis.zadd(DEAD_KEY, Date.parse(at), runId));
+      await essentialWrite(redis, ["zadd", DEAD_KEY, Date.parse(at), runId]);
     },
 
     async dead(cursor, owner) {

@@ -1,13 +1,15 @@
 import type { RunReservation } from "@switchyard/contracts/run-claims";
 import type { RunFailure } from "@switchyard/contracts/runs";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { blobsOf, decodeEntry, encodeEntry } from "../core/entry-codec.ts";
 import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import { APPEND, BURY, CLAIM, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
+import { APPEND, BURY, CLAIM, CREATE, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
+import { holderOf, runThing } from "./run-storage.ts";
 import type { ReplicaCopies } from "./replica-copies.ts";
 import {
   claimArguments,
@@ -86,11 +88,13 @@ interface RunStoreOptions {
   readonly holder?: string;
   /** Where entries have to be copied before they count as written. */
   readonly copies?: ReplicaCopies | undefined;
+  /** Where is counted what runs hold; left out: nowhere. */
+  readonly storage?: Pick<OwnerStorage, "set"> | undefined;
 }
 
 export function openRunStore(
   redis: Redis,
-  { holdMs, keepSeconds = KEEP_SECONDS, holder = "", copies }: RunStoreOptions,
+  { holdMs, keepSeconds = KEEP_SECONDS, holder = "", copies, storage }: RunStoreOptions,
 ): RunStore {
   const run = defineScripts(redis, SCRIPTS);
   const writeEntries = copies === undefined ? run : defineScripts(copies.redis, SCRIPTS);
@@ -110,7 +114,8 @@ export function openRunStore(
       const { runId } = request;
       const survived = unreleased.get(runId) ?? "";
       const args = [...claimArguments(request, holdMs), survived, holder];
-      const reply = await run("yardRunClaim", [...keysOf(runId), cancelsKey(runId)], args);
+      const script = request.started === undefined ? "yardRunClaim" : "yardRunCreate";
+      const reply = await run(script, [...keysOf(runId), cancelsKey(runId)], args);
       unreleased.delete(runId);
       return readClaim(runId, reply);
     },
@@ -132,6 +137,10 @@ export function openRunStore(
         ...appendArguments(entries, after, { published, keep }),
       ]);
       if (answer === "ok") {
+        const { runId, requester } = after.started;
+        const ends = keep === 0 ? null : Date.now() + keep * 1_000;
+        const holding = { bytes: Number(found[0]), ends };
+        storage?.set(holderOf(runId, requester), runThing(runId), holding);
         await copies?.confirm();
         return [];
       }
@@ -203,6 +212,7 @@ export const LIFT = "lift";
 
 const SCRIPTS = {
   yardRunClaim: CLAIM,
+  yardRunCreate: CREATE,
   yardRunAppend: APPEND,
   yardRunBury: BURY,
   yardRunRenew: RENEW,

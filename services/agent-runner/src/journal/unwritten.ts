@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { stateKey } from "./run-keys.ts";
@@ -53,11 +54,11 @@ export function openUnwritten(redis: Redis): Unwritten {
   };
   return {
     async addRun(runId, atMs) {
-      await fromRedis(redis.zadd(RUNS_KEY, atMs, runId));
+      await essentialWrite(redis, ["zadd", RUNS_KEY, atMs, runId]);
     },
 
     async addEvent(event, atMs) {
-      await fromRedis(redis.zadd(EVENTS_KEY, atMs, JSON.stringify(event)));
+      await essentialWrite(redis, ["zadd", EVENTS_KEY, atMs, JSON.stringify(event)]);
       await fromRedis(redis.zremrangebyrank(EVENTS_KEY, 0, -MAX_EVENTS - 1));
     },
 
@@ -83,7 +84,7 @@ export function openUnwritten(redis: Redis): Unwritten {
     comparedWith: () => fromRedis(redis.get(COMPARED_KEY)),
 
     async setCompared(server) {
-      await fromRedis(redis.set(COMPARED_KEY, server));
+      await essentialWrite(redis, ["set", COMPARED_KEY, server]);
     },
   };
 }

@@ -1,3 +1,5 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
+
 /**
  * The buckets of one provider and credential, shared by all runners: requests and tokens that are
  * left (they fill up again within a minute), and a time before which nobody may ask. One hash, so
@@ -43,7 +45,7 @@ return {string.format('%.0f', wait), string.format('%.0f', want)}
  * Corrects what was taken by what was used. Nobody owes more than fills up again within an hour, whatever a
  * provider says was used. KEYS buckets · ARGV requests, tokens a minute, tokens taken, used
  */
-export const SETTLE = `${BUCKETS}
+export const SETTLE = `${ESSENTIAL}${BUCKETS}
 if tpm > 0 then
   tokens = math.min(tpm, math.max(-60 * tpm, tokens + tonumber(ARGV[3]) - tonumber(ARGV[4])))
   keep()
@@ -52,7 +54,7 @@ return {'ok'}
 `;
 
 /** Lets nobody ask for a while, as the provider said. KEYS buckets · ARGV requests, tokens a minute, ms */
-export const PAUSE = `${BUCKETS}
+export const PAUSE = `${ESSENTIAL}${BUCKETS}
 pausedUntil = math.max(pausedUntil, now + tonumber(ARGV[3]))
 keep()
 return {'ok'}

@@ -1,3 +1,5 @@
+import { ESSENTIAL } from "@switchyard/service/essential-write";
+
 /**
  * What the runs of one team have used up and hold. All keys of a team are in one slot:
  * - `spend:{window}` (hash `tokens`, `cost`): what was used in an hour, day or month
@@ -80,7 +82,7 @@ return {'held', ''}
  * Counts what the run has used, and lets go what it holds unless a later holder of the run holds it.
  * KEYS and ARGV 1 to 6 as above
  */
-export const COUNT = `${LEDGER}
+export const COUNT = `${ESSENTIAL}${LEDGER}
 count()
 local hold = redis.call('HGET', amounts, 'run:' .. runId)
 if hold and tonumber(string.match(hold, '%d+')) <= epoch then letGo(runId) end

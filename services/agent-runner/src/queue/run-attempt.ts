@@ -5,6 +5,9 @@ import type { MessageFacts, Rejection, RunCommand } from "../commands/run-comman
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { KeptCommand } from "../journal/kept-commands.ts";
 import type { ClaimResult, Hold } from "../journal/run-claim.ts";
+import { holderOf, runThing, sizeOf } from "../journal/run-storage.ts";
+import { Suspended } from "../signals/interruption.ts";
+import { storageRefusalOf } from "../commands/storage-refusal.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { listForNewRun } from "../run/list-for-new-run.ts";
@@ -173,6 +176,15 @@ export class RunAttempt {
 
   async #create(start: Start): Promise<Outcome> {
     const { runId, digest } = start.command;
+    const { storage } = this.#options;
+    const owner = holderOf(runId, start.command.requester);
+    // A message that waited for its turn was accepted before, and a child works for a run that is under way.
+    const isUnderWay = start.sessionId !== null || start.command.parent !== undefined;
+    // Before it has its place in a session.
+    if (start.command.payload.session !== undefined) {
+      const full = await errorOf(storage.admit(owner, { isUnderWay }));
+      if (full !== null) return this.#withoutRoom(start.command, { full, isUnderWay });
+    }
     this.#beginning = { runId, digest, message: keptOf(start.received) };
     const entering = await enterSession(this.#options.sessions, start.command, this.#message);
     if (entering.next === "done") return DONE;
@@ -182,16 +194,39 @@ export class RunAttempt {
     if (this.#deaths >= this.#options.maxAttempts)
       return this.#refuse(command, await this.#listAsDead(runId, deadTextOf(start)));
     const { signal } = this.#delivery;
+    const thing = runThing(runId);
+    // Neither waits for the other, and both are over before anything is written of the run.
+    const reserving = errorOf(
+      storage.reserve(owner, { thing, bytes: sizeOf(command.payload) }, { isUnderWay }),
+    );
     const prepared = await prepareRun(command, { ...this.#options, signal });
     // A run that exists goes on, whatever has become of its agent since.
     if (prepared.outcome === "rejected")
-      return this.#claimOr(command, () => this.#refuse(command, prepared.rejection));
+      return this.#claimOr(command, () => {
+        storage.set(owner, thing, { bytes: 0, ends: null });
+        return this.#refuse(command, prepared.rejection);
+      });
     if (prepared.outcome === "not-ours") return this.#claimOr(command, () => AGAIN);
     const { started, token } = prepared;
     // Nothing of it depends on whether the run can be made, so neither waits for the other.
     const listing = listForNewRun(prepared, this.#options, signal);
+    const full = await reserving;
+    if (full !== null) return this.#withoutRoom(command, { full, isUnderWay });
     const claimed = await this.#claim(command, started);
     return this.#begin(command, claimed, { started, token, listing });
+  }
+
+  /** Refuses a run that its owner or Redis has no room for; one that exists goes on. Rejects with any other error. */
+  async #withoutRoom(
+    command: RunCommand,
+    { full, isUnderWay }: { readonly full: unknown; readonly isUnderWay: boolean },
+  ): Promise<Outcome> {
+    const refusal = storageRefusalOf(full);
+    if (refusal === null) throw full;
+    const { rejection, scope } = refusal;
+    // It waits until there is room again.
+    if (isUnderWay && scope === "redis") throw new Suspended(rejection.message, { cause: full });
+    return this.#claimOr(command, () => this.#refuse(command, rejection));
   }
 
   async #claim({ runId, digest }: Claimable, started?: StartedEntry): Promise<ClaimResult> {
@@ -276,4 +311,12 @@ export class RunAttempt {
     const dead = { message: this.#message, runId, deaths: this.#deaths, text };
     return listAsDead(dead, this.#options);
   }
+}
+
+/** What a promise was rejected with; null when it was not. */
+function errorOf(work: Promise<void>): Promise<unknown> {
+  return work.then(
+    () => null,
+    (error: unknown) => error,
+  );
 }

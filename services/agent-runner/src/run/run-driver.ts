@@ -5,6 +5,8 @@ import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/run-waits";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
+import { holderOf } from "../journal/run-storage.ts";
+import { storageRefusalOf } from "../commands/storage-refusal.ts";
 import { cancelledCall } from "../core/cancelled-call.ts";
 import {
   CancelRequested,
@@ -137,7 +139,7 @@ class Driver {
         }
         case "call-model":
           this.#throwIfStopping();
-          await this.#callModel(action.step);
+          if (await this.#hasRoom()) await this.#callModel(action.step);
           return true;
         case "call-tools":
           this.#throwIfStopping();
@@ -183,6 +185,22 @@ class Driver {
       if (!(error instanceof ModelFailure || error instanceof ModelUnusable)) throw error;
       const failure = { code: error.code, message: error.message };
       await this.#recordEnd({ kind: "failed", failure });
+    }
+  }
+
+  /** False when the run has failed, because its owner may keep no more. While Redis itself is nearly full the run rests. */
+  async #hasRoom(): Promise<boolean> {
+    const { runId, requester } = this.#run.state.started;
+    try {
+      await this.#context.storage.admit(holderOf(runId, requester), { isUnderWay: true });
+      return true;
+    } catch (error) {
+      const refusal = storageRefusalOf(error);
+      if (refusal === null) throw error;
+      const { code, message } = refusal.rejection;
+      if (refusal.scope === "redis") throw new Suspended(message, { cause: error });
+      await this.#recordEnd({ kind: "failed", failure: { code, message } });
+      return false;
     }
   }
 

@@ -26,6 +26,7 @@ export function handleDeliveries(service: Service, parts: SessionParts): void {
     if (known !== null && known !== command.digest) throw taken(command.runId, fail);
     if (known !== null && found !== null)
       return { ...namesOf(found.session), runId: command.runId, placed: "started" as const };
+    await parts.storage.admit(owner);
     const placement = await placeMessage(parts, { ref, caller: owner, found, command, onBusy });
     return placedOf(parts, { placement, command, ref }, fail);
   });

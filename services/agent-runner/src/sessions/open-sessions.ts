@@ -1,5 +1,6 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { stateKey } from "../journal/run-keys.ts";
@@ -23,7 +24,12 @@ export interface SessionSettings {
 
 /** Puts together what everything that is done about sessions needs. */
 export function openSessions(
-  kit: { readonly bus: Bus; readonly log: Log; readonly redis: Redis },
+  kit: {
+    readonly bus: Bus;
+    readonly log: Log;
+    readonly redis: Redis;
+    readonly storage: OwnerStorage;
+  },
   options: {
     readonly controls: RunControls;
     readonly runs: Pick<RunStore, "load">;
@@ -31,14 +37,15 @@ export function openSessions(
     readonly now: () => number;
   },
 ): SessionParts {
-  const { bus, log, redis } = kit;
+  const { bus, log, redis, storage } = kit;
   const { controls, runs, settings, now } = options;
   const { maxMessages, maxBytes, maxPerOwner, maxQueued, idleMs, contextBytes } = settings;
   return {
     bus,
     log,
     controls,
-    store: openSessionStore(redis, { maxMessages, maxBytes }),
+    store: openSessionStore(redis, { maxMessages, maxBytes, storage }),
+    storage,
     index: openSessionIndex(redis, maxPerOwner),
     runs: {
       load: runs.load,

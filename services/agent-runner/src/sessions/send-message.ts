@@ -81,6 +81,7 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
   if (known !== null && found !== null)
     return { session: found.session, runId: command.runId, placed: "started" };
   const { onBusy, owner, skillsOff } = request;
+  await parts.storage.admit(owner ?? caller);
   const content = { ref: session, caller, owner, found, command, onBusy, skillsOff };
   const placement = await placeMessage(parts, content);
   return sentOf(parts, { placement, command, ref }, context);

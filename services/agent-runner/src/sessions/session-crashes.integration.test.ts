@@ -22,7 +22,7 @@ import { shortWindow } from "../../test-fixtures/short-window.ts";
 import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
 import { lookAtSession } from "./look-at-session.ts";
 import type { SessionParts } from "./session-parts.ts";
-import { keptKey } from "../journal/kept-commands.ts";
+import { keptKey } from "../journal/run-storage.ts";
 import { slotOf } from "./session-slot.ts";
 import { patch } from "./transitions.ts";
 

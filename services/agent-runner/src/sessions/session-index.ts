@@ -1,4 +1,5 @@
 import type { Redis } from "@switchyard/service/redis";
+import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { newestFirst } from "../journal/newest-first.ts";
 
@@ -59,14 +60,14 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
     async touch(entry, { usedMs, lookMs }) {
       const { slot, owner } = entry;
       await Promise.all([
-        fromRedis(redis.zadd(ownerKey(owner), usedMs, slot)),
-        fromRedis(redis.zadd(ALL_KEY, usedMs, memberOf(entry))),
-        fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(entry))),
+        essentialWrite(redis, ["zadd", ownerKey(owner), usedMs, slot]),
+        essentialWrite(redis, ["zadd", ALL_KEY, usedMs, memberOf(entry)]),
+        essentialWrite(redis, ["zadd", DUE_KEY, lookMs, memberOf(entry)]),
       ]);
     },
 
     async lookAgain(entry, lookMs) {
-      await fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(entry)));
+      await essentialWrite(redis, ["zadd", DUE_KEY, lookMs, memberOf(entry)]);
     },
 
     async forget(entry) {

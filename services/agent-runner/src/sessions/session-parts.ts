@@ -5,6 +5,7 @@ import { subjectOf } from "@switchyard/contracts/define";
 import { CallerName, ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import type { Log } from "@switchyard/service/log";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { isOutage } from "../peers/peers.ts";
 import { publishNoted } from "../journal/publish-noted.ts";
@@ -35,6 +36,7 @@ export interface SessionParts {
   readonly controls: RunControls;
   readonly runs: KnownRuns;
   readonly unwritten: Pick<Unwritten, "addEvent">;
+  readonly storage: Pick<OwnerStorage, "admit">;
   readonly limits: SessionLimits;
   /** What of a history a run is given. */
   readonly contextBytes: number;

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { toJson } from "@switchyard/contracts/well-formed";
+import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { SessionMessage } from "@switchyard/contracts/sessions";
 import { defineScripts } from "../journal/redis-scripts.ts";
@@ -43,12 +45,22 @@ export interface Change<T> {
   readonly keep?: SessionCommand;
 }
 
+/** Its keys, and its places in lists; measured with `MEMORY USAGE`. */
+const SESSION_BYTES = 900;
 /** Nobody changes one session so often at once; it is an alarm and not a limit. */
 const MAX_ATTEMPTS = 200;
 
 export function openSessionStore(
   redis: Redis,
-  limits: { readonly maxMessages: number; readonly maxBytes: number },
+  {
+    storage,
+    ...limits
+  }: {
+    readonly maxMessages: number;
+    readonly maxBytes: number;
+    /** Where is counted what sessions hold; left out: nowhere. */
+    readonly storage?: Pick<OwnerStorage, "set"> | undefined;
+  },
 ): SessionStore {
   const run = defineScripts(redis, { yardSessionRead: READ, yardSessionWrite: WRITE });
 
@@ -72,7 +84,7 @@ export function openSessionStore(
     const isOver = record.session === null && record.outbox.length === 0;
     const placed = new Set(placedRuns(record));
     const gone = placedRuns(before).filter((runId) => !placed.has(runId));
-    const [answer] = await run("yardSessionWrite", keysOf(slot), [
+    const [answer, bytes] = await run("yardSessionWrite", keysOf(slot), [
       rev,
       randomUUID(),
       isOver ? "" : toJson(record),
@@ -85,7 +97,12 @@ export function openSessionStore(
       ...gone,
       ...lines.map((line) => toJson(line)),
     ]);
-    return answer === "ok";
+    if (answer !== "ok") return false;
+    const owner = (record.session ?? before.session)?.owner;
+    // Of one that has ended, events are left for a moment.
+    const held = record.session === null ? 0 : Number(bytes);
+    if (owner !== undefined) storage?.set(owner, sessionThing(slot), { bytes: held, ends: null });
+    return true;
   };
 
   return {
@@ -124,6 +141,25 @@ function placedRuns({ session }: SessionRecord): string[] {
   return [...(active === null ? [] : [active.runId]), ...queue.map(({ runId }) => runId)];
 }
 
+const SESSION = "session:";
+
+/** The name under which a session is counted for its owner, see libs/service/src/owner-storage.ts. */
+function sessionThing(slot: string): string {
+  return SESSION + slot;
+}
+
+/** What a session holds in Redis now. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+export async function sessionHolding(redis: Redis, thing: string): Promise<Holding | null> {
+  if (!thing.startsWith(SESSION)) return null;
+  const [state] = keysOf(thing.slice(SESSION.length));
+  const [rev, record, bytes, kept] = await fromRedis(
+    redis.hmget(state, "rev", "record", "bytes", "kept"),
+  );
+  if (!rev) return null;
+  const texts = Number(bytes ?? 0) + Number(kept ?? 0);
+  return { bytes: (record ?? "").length + texts + SESSION_BYTES, ends: null };
+}
+
 /** State (hash), history (list) and commands (hash) of a session are in one hash slot. */
 function keysOf(slot: string): [string, string, string] {
   return [
@@ -142,27 +178,39 @@ return {state[1] or '', state[2] or '', tostring(redis.call('LLEN', KEYS[2])), s
 /**
  * Writes a record when nobody has written since it was read. A revision is a name and not a number, so
  * that of a session which was deleted is never that of a later one. The oldest lines of the history go
- * when it is too long or too large; the newest one stays.
+ * when it is too long or too large; the newest one stays. Gives what the session holds then, about, in bytes.
  * KEYS state, history, commands · ARGV revision, new revision, record or '' (nothing is left), 1 to forget
  * the history, most lines, most bytes, run of a command to keep or '', the command, number of runs
  * whose commands go, those runs…, lines…
  */
-const WRITE = `
+const WRITE = `${ESSENTIAL}
+local function size(state)
+  local sizes = redis.call('HMGET', state, 'bytes', 'kept')
+  return tostring(#ARGV[3] + (tonumber(sizes[1]) or 0) + (tonumber(sizes[2]) or 0) + ${SESSION_BYTES})
+end
 local state, history, commands = KEYS[1], KEYS[2], KEYS[3]
 if (redis.call('HGET', state, 'rev') or '') ~= ARGV[1] then return {'stale'} end
 if ARGV[3] == '' then
   redis.call('DEL', state, history, commands)
-  return {'ok'}
+  return {'ok', '0'}
 end
 if ARGV[4] == '1' then
   redis.call('DEL', history)
   redis.call('HDEL', state, 'dropped', 'bytes')
 end
 redis.call('HSET', state, 'rev', ARGV[2], 'record', ARGV[3])
-if ARGV[7] ~= '' then redis.call('HSET', commands, ARGV[7], ARGV[8]) end
+local kept = 0
+if ARGV[7] ~= '' then
+  kept = #ARGV[8] - redis.call('HSTRLEN', commands, ARGV[7])
+  redis.call('HSET', commands, ARGV[7], ARGV[8])
+end
 local last = 9 + tonumber(ARGV[9])
-for index = 10, last do redis.call('HDEL', commands, ARGV[index]) end
-if #ARGV == last then return {'ok'} end
+for index = 10, last do
+  kept = kept - redis.call('HSTRLEN', commands, ARGV[index])
+  redis.call('HDEL', commands, ARGV[index])
+end
+if kept ~= 0 then redis.call('HINCRBY', state, 'kept', kept) end
+if #ARGV == last then return {'ok', size(state)} end
 local bytes = tonumber(redis.call('HGET', state, 'bytes') or 0)
 local dropped = tonumber(redis.call('HGET', state, 'dropped') or 0)
 for index = last + 1, #ARGV do
@@ -177,5 +225,5 @@ while length - first > 1 and (length - first > tonumber(ARGV[5]) or bytes > tonu
 end
 if first > 0 then redis.call('LTRIM', history, first, -1) end
 redis.call('HSET', state, 'bytes', bytes, 'dropped', dropped + first)
-return {'ok'}
+return {'ok', size(state)}
 `;

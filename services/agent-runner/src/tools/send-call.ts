@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import type { UnknownOutcome } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { StorageFull } from "@switchyard/contracts/store-errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { FenceLost } from "../journal/run-store.ts";
 import { CancelRequested, TimeOver } from "../signals/interruption.ts";
@@ -131,6 +132,9 @@ const OF_THE_CALL: ReadonlySet<string> = new Set([
 
 /** True when something that every call needs is down: the run waits for it, and the model is not troubled with it. */
 export function isOutageOfCalls(error: ServiceError): boolean {
+  // Of Redis; what its owner keeps is for the run to fail of.
+  if (error.code === "storage_full")
+    return StorageFull.safeParse(error.data).data?.scope === "redis";
   if (isError(error, callTool, "policy_unavailable"))
     return OUTAGE_CAUSES.has(error.data.cause.split(":")[0] ?? "");
   return error.code === "call_store_unavailable" || error.code === "lease_unavailable";

@@ -1,0 +1,61 @@
+import { ownerOfRun } from "@switchyard/contracts/ids";
+import type { StartRun } from "@switchyard/contracts/runs";
+import type { Holding } from "@switchyard/service/owner-storage";
+import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
+import { RUN_BYTES } from "./journal-scripts.ts";
+import { stateKey } from "./run-keys.ts";
+
+// The names under which things of the runner are counted for their owner, see libs/service/src/owner-storage.ts.
+
+const RUN = "run:";
+const KEPT = "kept:";
+const PROMPT_BYTES = 4_096;
+
+export function runThing(runId: string): string {
+  return RUN + runId;
+}
+
+/** A command that is deferred until a service is back. */
+export function keptThing(runId: string): string {
+  return KEPT + runId;
+}
+
+export function keptKey(runId: string): string {
+  return `yard:command:kept:{${runId}}`;
+}
+
+/** What a run holds at first, about, in bytes: its first entry has the system prompt besides, of which an agent's file has some kilobytes. */
+export function sizeOf(payload: StartRun): number {
+  return RUN_BYTES + PROMPT_BYTES + JSON.stringify(payload).length;
+}
+
+/** Whose storage a run takes. */
+export function holderOf(runId: string, requester: string): string {
+  return ownerOfRun(runId) ?? requester;
+}
+
+/** What a run, or a deferred command, holds in Redis now. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+export async function runHolding(
+  redis: Redis,
+  thing: string,
+  now: () => number,
+): Promise<Holding | null> {
+  if (thing.startsWith(RUN)) {
+    const key = stateKey(thing.slice(RUN.length));
+    const [status, bytes] = await fromRedis(redis.hmget(key, "status", "bytes"));
+    // A run of an older version does not say.
+    return status
+      ? { bytes: Number(bytes ?? RUN_BYTES), ends: await endOf(redis, key, now) }
+      : null;
+  }
+  if (!thing.startsWith(KEPT)) return null;
+  const key = keptKey(thing.slice(KEPT.length));
+  const command = await fromRedis(redis.hget(key, "command"));
+  return command === null ? null : { bytes: command.length, ends: await endOf(redis, key, now) };
+}
+
+async function endOf(redis: Redis, key: string, now: () => number): Promise<number | null> {
+  const leftMs = await fromRedis(redis.pttl(key));
+  return leftMs < 0 ? null : now() + leftMs;
+}
