@@ -93,6 +93,24 @@ export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
   };
 }
 
+/**
+ * What is stored already for something that is asked a second time, where there is no room for anything new: what was done before is answered
+ * all the same. Resolves with null when there is room, and rejects as the admission does when there is neither.
+ */
+export async function knownWithoutRoom<T>(
+  admission: Promise<void> | undefined,
+  readKnown: () => Promise<T | null>,
+): Promise<T | null> {
+  try {
+    await admission;
+    return null;
+  } catch (error) {
+    const known = await readKnown();
+    if (known === null) throw error;
+    return known;
+  }
+}
+
 const knowsNothing: LookUp = () => Promise.resolve(null);
 
 function shareOf({ limitBytes }: Pick<RedisRoom, "limitBytes">): number {

@@ -26,7 +26,7 @@ import { createSendStore } from "./outbound/send-store.ts";
 
 export interface ChannelsOptions extends Pick<
   ServiceKit<ChannelsConfig>,
-  "bus" | "redis" | "log" | "config"
+  "bus" | "redis" | "storage" | "log" | "config"
 > {
   readonly version: string;
   /** Where `${VAR}` of channels.json comes from. */
@@ -55,7 +55,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     bus,
     book,
     log,
-    store: createSendStore(redis),
+    store: createSendStore(redis, options.storage),
     holder,
     sendMs,
     now,
@@ -123,7 +123,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
 }
 
 /** The accounts and their connections, none in force yet. */
-function openAccounts({ redis, log, config }: ChannelsOptions, holder: string) {
+function openAccounts({ redis, storage, log, config }: ChannelsOptions, holder: string) {
   const now = Date.now;
   const guard = createEgressGuard({
     permitted: config.YARD_CHANNELS_ALLOW_PRIVATE_HOSTS,
@@ -134,7 +134,7 @@ function openAccounts({ redis, log, config }: ChannelsOptions, holder: string) {
     roots: config.YARD_CHANNELS_ROOTS,
     maxBytes: config.YARD_CHANNELS_ATTACHMENT_MB * MIB,
   };
-  const messages = createInboundStore(redis);
+  const messages = createInboundStore(redis, storage);
   const leaseMs = config.YARD_CHANNELS_LEASE_MS;
   const connections = new Connections({
     leases: createAccountLeases(redis, { owner: holder, leaseMs }),
@@ -145,7 +145,10 @@ function openAccounts({ redis, log, config }: ChannelsOptions, holder: string) {
   const book = new AccountBook({
     log,
     guard,
-    mailbox: createMailbox(redis),
+    mailbox: createMailbox(redis, (address, bytes, keptMs) => {
+      const owner = book.get(address.channel, address.accountId)?.settings.entry.caller;
+      if (owner !== undefined) storage.add(owner, bytes, keptMs);
+    }),
     cursorOf: ({ channel, accountId }) => {
       const name = `${channel}/${accountId}`;
       const held = () => connections.leaseOf(name);

@@ -6,6 +6,8 @@ import type { Mailbox, StoredMessage } from "../adapters/adapter.ts";
 
 const KEEP_MS = 7 * 86_400_000;
 const MAX_MESSAGES = 1_000;
+/** Its id and its idempotency key. */
+const MESSAGE_BYTES = 250;
 
 /** KEYS: the mailbox, its keys. ARGV: JSON with `@ID` and `@AT` as places, the key or "", lifetime, most messages. */
 const ADD = `
@@ -29,15 +31,20 @@ if redis.call("HGET", KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 if ARGV[3] == "" then redis.call("HDEL", KEYS[1], ARGV[1]) else redis.call("HSET", KEYS[1], ARGV[1], ARGV[3]) end
 return 1`;
 
-/** Messages of channels that have no provider. */
-export function createMailbox(redis: Redis): Mailbox {
+/** Messages of channels that have no provider. `onAdded` is called for each new one, with what it takes and for how long. */
+export function createMailbox(
+  redis: Redis,
+  onAdded: (address: Address, bytes: number, keptMs: number) => void = () => {},
+): Mailbox {
   return {
     async add(address, message, key) {
       const box = keyOf(address);
-      const args = [JSON.stringify(message), key ?? "", KEEP_MS, MAX_MESSAGES];
+      const json = JSON.stringify(message);
+      const args = [json, key ?? "", KEEP_MS, MAX_MESSAGES];
       const added = await fromRedis(redis.eval(ADD, 2, box, `${box}:sent`, ...args));
       const answer = added as [string, string]; // what the script returns
       const [messageId = "", at = "0"] = answer[0].split(":");
+      if (answer[1] === "1") onAdded(address, Buffer.byteLength(json) + MESSAGE_BYTES, KEEP_MS);
       return { messageId, at: new Date(Number(at)), isNew: answer[1] === "1" };
     },
     async list(address) {

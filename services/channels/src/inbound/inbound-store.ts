@@ -4,6 +4,7 @@ import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/i
 import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
+import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
@@ -49,6 +50,8 @@ const LastChat = z.object({ address: Address, senderId: z.string() });
 export type LastChat = z.infer<typeof LastChat>;
 
 const KEEP_MS = 7 * 86_400_000;
+/** Its key, its answer, and its places in lists. */
+const RECORD_BYTES = 4_096;
 const WORK = "yard:{channels}:inbound:work";
 
 const NOW = `
@@ -83,7 +86,7 @@ if redis.call("LLEN", KEYS[1]) == 0 then return redis.call("ZREM", KEYS[2], ARGV
 return redis.call("ZADD", KEYS[2], now + ARGV[2], ARGV[1])`;
 
 export interface InboundStore {
-  /** `lease` is null for what came by another way than the inbound connection. */
+  /** `lease` is null for what came by another way than the inbound connection. Rejects with `storage_full` when the caller keeps too much. */
   add(
     record: InboundRecord,
     lease: AccountLease | null,
@@ -102,14 +105,22 @@ export interface InboundStore {
   rest(conversation: string, delayMs: number): Promise<void>;
 }
 
-export function createInboundStore(redis: Redis): InboundStore {
+export function createInboundStore(
+  redis: Redis,
+  storage?: Pick<OwnerStorage, "admit" | "add">,
+): InboundStore {
   const write = async (record: InboundRecord): Promise<void> => {
     const key = recordKey(record.inboundId);
     await essentialWrite(redis, ["set", key, toJson(record), "PX", KEEP_MS]);
   };
   return {
     async add(record, lease, isLast) {
-      const { inboundId, address } = record;
+      const { inboundId, address, caller } = record;
+      const json = toJson(record);
+      const isKnown = async () =>
+        (await fromRedis(redis.exists(recordKey(inboundId)))) === 1 ? "known" : null;
+      const known = await knownWithoutRoom(storage?.admit(caller), isKnown);
+      if (known !== null) return known;
       const conversation = conversationOf(record);
       const answer = redis.eval(
         ADD,
@@ -120,14 +131,17 @@ export function createInboundStore(redis: Redis): InboundStore {
         leaseKey(`${address.channel}/${address.accountId}`),
         lastKey(record.caller),
         inboundId,
-        toJson(record),
+        json,
         conversation,
         KEEP_MS,
         lease?.owner ?? "",
         lease?.epoch ?? "",
         isLast ? toJson({ address, senderId: record.sender.id } satisfies LastChat) : "",
       );
-      return (await fromRedis(answer)) as "stored" | "known" | "lost"; // what the script returns
+      const outcome = (await fromRedis(answer)) as "stored" | "known" | "lost"; // what the script returns
+      if (outcome === "stored")
+        storage?.add(caller, Buffer.byteLength(json) + RECORD_BYTES, KEEP_MS);
+      return outcome;
     },
     async last(caller) {
       const text = await fromRedis(redis.get(lastKey(caller)));

@@ -1,10 +1,13 @@
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
+import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { SendRecord, type StoredSend } from "./send-record.ts";
 
 const KEEP_MS = 86_400_000;
+/** Its key, what its outcome adds, and its place among the open ones. */
+const RECORD_BYTES = 800;
 const OPEN = "yard:{channels}:sends:open";
 
 /** Milliseconds of the one clock that all replicas share. */
@@ -35,9 +38,9 @@ return 1`;
 const DUE = `${NOW}
 return redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])`;
 
-/** What is to be sent and what became of it, in Redis. Everything rejects when Redis does not answer. */
+/** What is to be sent and what became of it, in Redis. Everything rejects with StoreError. */
 export interface SendStore {
-  /** Stores an intent. When there is one under the id already, that one. */
+  /** Stores an intent. When there is one under the id already, that one. Rejects with `storage_full` when its caller keeps too much. */
   create(record: SendRecord, lookMs: number): Promise<StoredSend | null>;
   read(sendId: string): Promise<StoredSend | null>;
   /**
@@ -49,17 +52,26 @@ export interface SendStore {
   due(limit: number): Promise<readonly string[]>;
 }
 
-export function createSendStore(redis: Redis): SendStore {
+export function createSendStore(
+  redis: Redis,
+  storage?: Pick<OwnerStorage, "admit" | "add">,
+): SendStore {
+  const read: SendStore["read"] = async (sendId) =>
+    stored(await fromRedis(redis.hmget(keyOf(sendId), "revision", "json")));
   return {
     async create(record, lookMs) {
-      const { sendId } = record;
+      const { sendId, caller, about } = record;
       const json = toJson(record);
+      // An answer ends what a message began.
+      const admission = about.answerTo === null ? storage?.admit(caller) : undefined;
+      const earlier = await knownWithoutRoom(admission, () => read(sendId));
+      if (earlier !== null) return earlier;
       const made = redis.eval(CREATE, 2, keyOf(sendId), OPEN, sendId, json, lookMs);
-      return stored(await fromRedis(made));
+      const known = stored(await fromRedis(made));
+      if (known === null) storage?.add(caller, Buffer.byteLength(json) + RECORD_BYTES, KEEP_MS);
+      return known;
     },
-    async read(sendId) {
-      return stored(await fromRedis(redis.hmget(keyOf(sendId), "revision", "json")));
-    },
+    read,
     async change({ revision }, record, lookMs) {
       const { sendId } = record;
       const done = redis.eval(

@@ -15,6 +15,8 @@ import {
 } from "@switchyard/contracts/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { until } from "@switchyard/local-servers/until";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import { channelsWorld } from "../../test-fixtures/channels-world.ts";
 
 const faults = {
@@ -207,6 +209,28 @@ test("an account is for its caller and those that channels.json names; for other
   const posing = await refused(send({ to: to("eve"), text: "x", onBehalfOf: "cli" }, teamB));
   assert.equal(posing.code, "unknown_account", "only services speak for others");
   assert.deepEqual((await call(teamB, listChannelAccounts, {})).accounts, []);
+});
+
+test("nothing new is sent when Redis is nearly full, and what was sent before is answered", async () => {
+  const request = { to: to("flo"), text: "once", idempotencyKey: "before" };
+  await send(request);
+  const log = createLog({ service: "test", level: "silent" });
+  const redis = await connectRedis({ url: world.redisUrl, name: "test", log });
+  const used = Number(/^used_memory:(\d+)/m.exec(await redis.info("memory"))?.[1]);
+  await redis.config("SET", "maxmemory", Math.floor(used / 0.88));
+  const sendAnother = (text: string) => send({ to: to("flo"), text });
+  const full = await until(() =>
+    sendAnother("more").then(
+      () => null,
+      (error: unknown) => error,
+    ),
+  );
+  assert.ok(full instanceof ServiceError);
+  assert.deepEqual([full.code, full.retryable], ["storage_full", true]);
+  assert.equal((await send(request)).replayed, true);
+  await redis.config("SET", "maxmemory", 0);
+  await until(() => sendAnother("again").then(Boolean, () => false));
+  redis.disconnect();
 });
 
 // The last one: nothing works after it.
