@@ -34,7 +34,7 @@ await runService({
   env: Config,
   async start(kit) {
     const { config, log, bus } = kit;
-    const path = config.YARD_POLICY_FILE;
+    const { YARD_POLICY_FILE: path, YARD_POLICY_ADMINS: admins } = config;
     const now = Date.now;
     const audit = await startPolicyAudit(kit, version);
     const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
@@ -61,7 +61,6 @@ await runService({
     kit.onStop("policy file", () => policyFile.stop());
     shared.follow(policyFile);
 
-    const admins = config.YARD_POLICY_ADMINS;
     const validator = createValidator();
     const budgets = createBudgetStore(kit.redis);
     const handlers = createHandlers({
@@ -91,6 +90,7 @@ await runService({
     const approvals = startApprovals({
       bus,
       redis: kit.redis,
+      storage: kit.storage,
       log,
       service,
       identify,

@@ -6,7 +6,7 @@ import { testBus } from "@switchyard/bus/test-bus";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { failuresOf, isError } from "@switchyard/contracts/errors";
+import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testNats } from "@switchyard/local-servers/test-servers";
@@ -73,7 +73,7 @@ function callToApprove(): CallToApprove {
 }
 
 /** What a call that must not be sent ends with. */
-async function refusal(): Promise<unknown> {
+async function refusal(): Promise<ServiceError> {
   const sent = gate.consume(callToApprove());
   const error = await sent.then(
     () => assert.fail("it was made"),
@@ -129,6 +129,15 @@ test("a call that was provably not sent gives its approval back; after anything 
   await gate.consume(callToApprove());
   const attempts = admitted.map(({ attempt }) => attempt);
   assert.deepEqual(settled, [{ approvalId, attempt: attempts[0], outcome: "not_sent" }]);
+});
+
+test("an approval that has no room is refused as such, so that the caller knows that nothing is wrong with the policy", async () => {
+  const data = { scope: "owner", usedBytes: 2, limitBytes: 1 };
+  admission.reply = () => {
+    throw new ServiceError("storage_full", "team-a keeps too much", { data });
+  };
+  const refused = await refusal();
+  assert.deepEqual([refused.code, refused.data], ["storage_full", data]);
 });
 
 test("without a person's yes a call is not sent, and its error says what to do", async () => {

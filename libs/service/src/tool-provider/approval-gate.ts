@@ -32,7 +32,7 @@ export interface CallToApprove {
 export interface ApprovalGate {
   /**
    * Rejects with NotSentError when the call may not be sent: `approval_required` until a person has decided,
-   * `denied` when that was no, `policy_unavailable` when nobody can tell.
+   * `denied` when that was no, `storage_full` when the approval has no room, `policy_unavailable` when the policy service cannot answer.
    */
   consume(call: CallToApprove): Promise<Consumed>;
 }
@@ -174,6 +174,7 @@ async function orNotSent<T>(ask: () => Promise<T>): Promise<T> {
     if (!(error instanceof ServiceError)) throw error;
     if (isError(error, admitCall, "invalid_token"))
       throw new NotSentError(fail.invalid_token(error.message, error.data));
+    if (error.code === "storage_full") throw new NotSentError(error);
     const cause = `${error.code}: ${error.message}`;
     throw new NotSentError(
       fail.policy_unavailable(

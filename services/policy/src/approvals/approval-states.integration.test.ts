@@ -7,6 +7,7 @@ import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { endlessStorage } from "@switchyard/service/test-storage";
 import fc from "fast-check";
 import { randomApprovalId } from "./approval-id.ts";
 import { createApprovalStore, type ApprovalStore, type NewApproval } from "./approval-store.ts";
@@ -15,7 +16,7 @@ const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: server.url, name: "test", log });
 after(() => redis.disconnect());
-const store = createApprovalStore(redis);
+const store = createApprovalStore(redis, endlessStorage);
 
 const START = Date.parse("2030-01-01T00:00:00.000Z");
 const WAIT_MS = 1_000;

@@ -4,6 +4,7 @@ import {
   type ApprovalDecision,
   type ApprovalState,
 } from "@switchyard/contracts/approval-record";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import {
@@ -21,7 +22,10 @@ import {
  * Times are the caller's, in milliseconds since the Unix epoch; `now == expiresAt` is over.
  */
 export interface ApprovalStore {
-  /** Writes the approval unless there is one of this id that is not void, and returns what stands there. */
+  /**
+   * Writes the approval unless there is one of this id that is not void, and returns what stands there. A new one is counted for its user;
+   * rejects with `storage_full` when that one keeps too much.
+   */
   create(
     stored: NewApproval,
   ): Promise<{ readonly isNew: boolean; readonly stored: StoredApproval }>;
@@ -78,7 +82,13 @@ export interface Transition {
   readonly approval: Approval;
 }
 
-export function createApprovalStore(redis: Redis): ApprovalStore {
+/** Its key, its places in lists, its decision and its end. */
+const APPROVAL_BYTES = 1_500;
+
+export function createApprovalStore(
+  redis: Redis,
+  storage: Pick<OwnerStorage, "admit" | "add">,
+): ApprovalStore {
   const transition = async (
     id: string,
     script: string,
@@ -91,11 +101,15 @@ export function createApprovalStore(redis: Redis): ApprovalStore {
   };
   return {
     async create(stored) {
+      const { principal, requestedAt, expiresAt } = stored.approval;
       const fields = Object.entries(fieldsOfApproval(stored)).flat();
-      const endMs = Date.parse(stored.approval.expiresAt) + KEPT_AFTER_END_MS;
+      const endMs = Date.parse(expiresAt) + KEPT_AFTER_END_MS;
+      await storage.admit(principal.user, { isUnderWay: principal.runId !== null });
       const key = keyOf(stored.approval.id);
       const reply = await fromRedis(redis.eval(CREATE, 1, key, endMs, ...fields));
       const [isNew, flat] = reply as [number, string[]]; // as the script returns
+      const bytes = Buffer.byteLength(fields.join("")) + APPROVAL_BYTES;
+      if (isNew === 1) storage.add(principal.user, bytes, endMs - Date.parse(requestedAt));
       return { isNew: isNew === 1, stored: parsed(fieldsOf(flat)) };
     },
     async read(id) {

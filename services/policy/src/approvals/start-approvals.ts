@@ -9,6 +9,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import { approvalCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import type { StopList } from "../stops/stop-list.ts";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
@@ -34,6 +35,7 @@ import { createPromptLimit } from "./prompt-limit.ts";
 export interface ApprovalsOptions {
   readonly bus: Bus;
   readonly redis: Redis;
+  readonly storage: OwnerStorage;
   readonly log: Log;
   readonly service: Service;
   readonly identify: Identify;
@@ -68,7 +70,7 @@ const EXPIRING = 32;
 export function startApprovals(options: ApprovalsOptions): Approvals {
   const { bus, redis, log, service, policyDigest, now } = options;
   const deps = {
-    store: createApprovalStore(redis),
+    store: createApprovalStore(redis, options.storage),
     index: createApprovalIndex(redis),
     grants: createGrantStore(redis),
     lastApproved: createLastApproved(redis),
