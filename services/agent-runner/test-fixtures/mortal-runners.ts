@@ -14,7 +14,7 @@ import {
   createExecutionAudit,
   type ExecutionAudit,
 } from "@switchyard/service/audit/execution-audit";
-import type { OwnerStorage } from "@switchyard/service/owner-storage";
+import { endlessStorage } from "@switchyard/service/test-storage";
 import { createLog, type Log } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
@@ -72,16 +72,6 @@ export interface MortalOptions {
   readonly executions?: ExecutionAudit;
 }
 
-/** What an owner keeps is no boundary at which a runner may die: a reservation that is lost is looked up. */
-const ENDLESS_STORAGE: OwnerStorage = {
-  admit: () => Promise.resolve(),
-  reserve: () => Promise.resolve(),
-  set: () => {},
-  add: () => {},
-  lookUpWith: () => {},
-  stop: () => Promise.resolve(),
-};
-
 /** Opens what such runners need, for one test file. */
 export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<MortalRunners> {
   const log = createLog({ service: "test", level: "silent" });
@@ -97,7 +87,7 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
   const sessions = (now: () => number = Date.now): SessionParts => {
     const runs = openRunStore(redis, { holdMs: 0 });
     return openSessions(
-      { ...kit, storage: ENDLESS_STORAGE },
+      { ...kit, storage: endlessStorage },
       { controls, runs, settings: SESSION_SETTINGS, now },
     );
   };
@@ -173,7 +163,8 @@ function newWorker(
     behind: new PublishBehind({ parked, unwritten, log, now }),
     unwritten,
     letters: openDeadLetters(redis),
-    storage: ENDLESS_STORAGE,
+    // A reservation that is lost is looked up later, so it is no boundary at which a runner may die.
+    storage: endlessStorage,
     kept: dying(openKeptCommands(redis), pass),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),

@@ -7,6 +7,7 @@ import {
   type EgressGuard,
   type PrivateHosts,
 } from "@switchyard/service/network/egress-guard";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import type { Registry } from "prom-client";
 import { handleLogins } from "./handlers/login-handlers.ts";
@@ -42,6 +43,7 @@ import { ServerRegistry } from "./registry/server-registry.ts";
 export interface BrokerKit {
   readonly bus: Bus;
   readonly redis: Redis;
+  readonly storage: OwnerStorage;
   readonly log: Log;
   readonly metrics: Registry;
   readonly version: string;
@@ -119,6 +121,7 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
     ...kit,
     ...declaredFacts(pool, owner.leases),
     audit: given.audit,
+    storage: given.storage,
     decisionCache: settings.decisionCache,
     onChecked: metrics.countDecision,
   });

@@ -20,6 +20,7 @@ import {
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
+import { endlessStorage } from "@switchyard/service/test-storage";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import type { z } from "zod";
@@ -166,7 +167,8 @@ async function startTestBroker(
   const bus = await connectBus({ servers: world.natsUrl, user: "broker" });
   const metrics = new Registry();
   const redis = options.redis ?? world.redis;
-  const kit = { audit: null, bus, redis, log, metrics, version: "0.0.0" };
+  const storage = endlessStorage;
+  const kit = { audit: null, bus, redis, storage, log, metrics, version: "0.0.0" };
   const broker = await startBroker(kit, {
     servers: {
       serversFile,

@@ -11,6 +11,7 @@ import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import { SandboxError } from "@switchyard/service/process/sandbox";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
 import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
@@ -24,7 +25,7 @@ import { createCancelPasser } from "./calls/pass-cancel.ts";
 import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts";
 import { commandLimits, MIB, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
 import { handle } from "./handlers.ts";
-import { createMemoryStore } from "./memory/memory-store.ts";
+import { createMemoryStore, memoryHolding, type MemoryStore } from "./memory/memory-store.ts";
 import { createRestartDesk } from "./platform/restart-desk.ts";
 import { createAsCaller } from "./platform/as-caller.ts";
 import { openToolSettings } from "./platform/tool-settings.ts";
@@ -36,6 +37,7 @@ import { fixedWorkspace, ownWorkspaces, type Workspaces } from "./workspace/work
 export interface ToolboxOptions {
   readonly bus: Bus;
   readonly redis: Redis;
+  readonly storage: OwnerStorage;
   readonly log: Log;
   readonly metrics: Registry;
   readonly version: string;
@@ -60,7 +62,7 @@ const HOUR_MS = 3_600_000;
 
 /** Starts the toolbox on an open bus. Rejects with a StartError when a setting cannot be met. */
 export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
-  const { bus, redis, log, version, config } = options;
+  const { bus, redis, storage, log, version, config } = options;
   const metrics = createToolboxMetrics(options.metrics);
   const workspaces = await openWorkspaces(config);
   const cage = await openCage(config, log);
@@ -68,7 +70,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
 
   const stopping = new AbortController();
   const holder = randomBytes(8).toString("hex");
-  const store = createCallStore(redis, holder);
+  const store = createCallStore(redis, holder, storage);
   const policy = openPolicy(options, metrics);
   const slotLimit = config.YARD_TOOLBOX_CONCURRENCY;
   const service = serve(bus, {
@@ -83,15 +85,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const reported = new Set<string>();
-  const memory = createMemoryStore(redis, (agent) => {
-    if (reported.has(agent)) return;
-    reported.add(agent);
-    log.warn(
-      { agent },
-      "what the agent keeps for everybody is not given to a run: its file does not say shared_memory, or the policy gives the run's owner no right to share-memory",
-    );
-  });
+  const memory = openMemory(options);
   const asCaller = createAsCaller(bus, Date.now);
   const settings = await openToolSettings(config.YARD_TOOLS_FILE, { log, now: Date.now });
   const desk = createRestartDesk({ bus, asCaller, log });
@@ -140,6 +134,24 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
       policy.end();
     },
   };
+}
+
+/** Warns once for each agent whose shared memory a run is not given. */
+function openMemory({ redis, storage, log }: ToolboxOptions): MemoryStore {
+  const reported = new Set<string>();
+  const memory = createMemoryStore(redis, {
+    storage,
+    onUnread(agent) {
+      if (reported.has(agent)) return;
+      reported.add(agent);
+      log.warn(
+        { agent },
+        "what the agent keeps for everybody is not given to a run: its file does not say shared_memory, or the policy gives the run's owner no right to share-memory",
+      );
+    },
+  });
+  storage.lookUpWith((owner, thing) => memoryHolding(redis, owner, thing));
+  return memory;
 }
 
 async function openWorkspaces(config: ToolboxConfig): Promise<Workspaces> {

@@ -18,6 +18,7 @@ import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/te
 import { readEnv } from "@switchyard/service/env";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { createLog } from "@switchyard/service/log";
+import { endlessStorage } from "@switchyard/service/test-storage";
 import { connectRedis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import type { z } from "zod";
@@ -135,6 +136,7 @@ async function start(options: {
   const toolbox = await startToolbox({
     bus,
     redis,
+    storage: endlessStorage,
     log,
     metrics,
     config,

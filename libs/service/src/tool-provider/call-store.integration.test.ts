@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { StoreError } from "../store-error.ts";
@@ -132,6 +133,26 @@ test("a call that its owner cancelled before it was claimed is not made, and nob
   // Once it is claimed, who has it is told, and the record stays.
   assert.equal((await there.forbid("j", owner))?.state, "claimed");
   assert.equal((await here.read("j"))?.state, "claimed");
+});
+
+test("a call without room for its outcome is not made, and the outcome of an earlier one is given all the same", async () => {
+  const added: [string, number][] = [];
+  let isFull = false;
+  const store = createCallStore(redis, "here", {
+    add: (of, bytes) => void added.push([of, bytes]),
+    admit: () =>
+      isFull ? Promise.reject(new ServiceError("storage_full", "no room")) : Promise.resolve(),
+  });
+  const stored = { ...call, storedFor: "team-a" };
+  const claim = await store.claim("full", stored);
+  assert.ok(claim.state === "new");
+  await claim.finish({ kind: "failed", reason: "x".repeat(5_000) });
+  const [[of, bytes] = assert.fail("nothing was counted")] = added;
+  assert.ok(of === "team-a" && bytes >= 5_000);
+  isFull = true;
+  assert.equal((await store.claim("full", stored)).state, "done");
+  await assert.rejects(store.claim("other", stored), { code: "storage_full" });
+  assert.equal(await there.read("other"), null);
 });
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {

@@ -4,6 +4,7 @@ import { ToolRef } from "@switchyard/contracts/tool-names";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "../essential-write.ts";
 import { fromRedis } from "../store-error.ts";
+import { knownWithoutRoom, type OwnerStorage } from "../owner-storage.ts";
 import type { Redis } from "../redis.ts";
 import { clusterOf } from "../redis-cluster.ts";
 import { z } from "zod";
@@ -17,7 +18,8 @@ export interface CallStore {
   read(callId: string): Promise<CallRecord | null>;
   /**
    * Writes the claim unless the id has a record already, and returns that one. The run's epoch is looked at in the same
-   * step: with an older one than was seen nothing is claimed. Rejects with StoreError.
+   * step: with an older one than was seen nothing is claimed. Rejects with StoreError, and with `storage_full` when there is no record and no
+   * room for the outcome.
    */
   claim(
     callId: string,
@@ -43,6 +45,8 @@ export interface CallOwner {
 export interface CallIdentity extends CallOwner {
   readonly fingerprint: string;
   readonly ref: ToolRef;
+  /** The owner whose storage the outcome takes; left out: nobody's. */
+  readonly storedFor?: string | undefined;
 }
 
 /** Which pick-up of a run a call is of: a runner that lost its run, and does not know it yet, can do nothing more. */
@@ -99,6 +103,8 @@ const CallRecord = z.discriminatedUnion("state", [
 export type CallRecord = z.infer<typeof CallRecord>;
 
 const KEPT_SECONDS = 24 * 60 * 60;
+/** The key of a record, and the claim that an outcome takes the place of. */
+const RECORD_BYTES = 400;
 /** Longer than a call waits for its server and its decision. */
 const FORBIDDEN_SECONDS = 60;
 const MOST_OWNERS = 9;
@@ -150,8 +156,86 @@ interface Owed {
  * have been carried out or not. It is made again until Redis confirms it: without that, a claim whose answer
  * was lost, or an outcome that was not kept, would make the call's outcome unknown for a day.
  */
-export function createCallStore(redis: Redis, holder: string): CallStore {
+export function createCallStore(
+  redis: Redis,
+  holder: string,
+  storage?: Pick<OwnerStorage, "admit" | "add">,
+): CallStore {
   const keyOf = (callId: string): string => callKey(redis, callId);
+  const debts = createDebts();
+  const admitOwner = (owner: string | undefined, pickUp: PickUp | null) =>
+    owner === undefined ? undefined : storage?.admit(owner, { isUnderWay: pickUp !== null });
+  const count = (owner: string | undefined, text: string): void => {
+    if (owner !== undefined)
+      storage?.add(owner, Buffer.byteLength(text) + RECORD_BYTES, KEPT_SECONDS * 1_000);
+  };
+
+  const admit: CallStore["admit"] = async ({ runId, epoch }) =>
+    (await fromRedis(redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS))) === 1;
+
+  const read: CallStore["read"] = async (callId) =>
+    debts.of(callId)?.record ?? parseRecord(await fromRedis(redis.get(keyOf(callId))));
+
+  return {
+    read,
+    async forbid(callId, owner) {
+      const key = keyOf(callId);
+      const text = cancelledText([ownerText(owner)]);
+      const forbid = ["set", key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"] as const;
+      const answer = await essentialWrite(redis, forbid);
+      let found = typeof answer === "string" ? answer : null;
+      const record = parseRecord(found);
+      if (found === null || record?.state !== "cancelled") return record;
+      // Whoever may name the id may have been here before.
+      const own = cancelledText([...record.owners.slice(-MOST_OWNERS), ownerText(owner)]);
+      found = await fromRedis(
+        replace(redis, key, { found, text: own, seconds: FORBIDDEN_SECONDS }),
+      );
+      return parseRecord(found);
+    },
+    admit,
+    async claim(callId, { fingerprint, ref, storedFor, ...owner }, pickUp = null) {
+      const debt = debts.of(callId);
+      if (debt !== undefined && debt.record !== null)
+        return pickUp === null || (await admit(pickUp)) ? debt.record : STALE;
+      if (debt !== undefined) await debts.pay(callId, debt);
+      const known = await knownWithoutRoom(admitOwner(storedFor, pickUp), () => read(callId));
+      if (known !== null) return pickUp === null || (await admit(pickUp)) ? known : STALE;
+      const key = keyOf(callId);
+      const text = textOf({ state: "claimed", claimId: randomUUID(), holder, fingerprint, ref });
+      const release = { record: null, write: () => redis.eval(RELEASE, 1, key, text) };
+      const claimed = await debts.orOwe(
+        callId,
+        () => claimOnce(redis, callId, text, pickUp),
+        release,
+      );
+      if (claimed === 0) return STALE;
+      let existing = claimed;
+      const found = parseRecord(existing);
+      if (existing !== null && found?.state === "cancelled") {
+        if (found.owners.includes(ownerText(owner))) return found;
+        const isTheirs = { found: existing, text, seconds: KEPT_SECONDS };
+        existing = await debts.orOwe(callId, () => replace(redis, key, isTheirs), release);
+      }
+      const record = parseRecord(existing);
+      if (record !== null) return record;
+      return {
+        state: "new",
+        async finish(outcome) {
+          const done = { state: "done", outcome, fingerprint, ref } as const;
+          const outcomeText = textOf(done);
+          count(storedFor, outcomeText);
+          const write = () => essentialWrite(redis, ["set", key, outcomeText, "EX", KEPT_SECONDS]);
+          await debts.orOwe(callId, write, { record: done, write });
+        },
+        release: () => debts.orOwe(callId, release.write, release).then(() => undefined),
+      };
+    },
+  };
+}
+
+/** The writes that Redis did not confirm, by call; each is made again until it is confirmed. */
+function createDebts() {
   const owed = new Map<string, Owed>();
   let telling: NodeJS.Timeout | null = null;
 
@@ -182,60 +266,7 @@ export function createCallStore(redis: Redis, holder: string): CallStore {
     }
   };
 
-  const admit: CallStore["admit"] = async ({ runId, epoch }) =>
-    (await fromRedis(redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS))) === 1;
-
-  return {
-    async read(callId) {
-      return owed.get(callId)?.record ?? parseRecord(await fromRedis(redis.get(keyOf(callId))));
-    },
-    async forbid(callId, owner) {
-      const key = keyOf(callId);
-      const text = cancelledText([ownerText(owner)]);
-      const forbid = ["set", key, text, "EX", FORBIDDEN_SECONDS, "NX", "GET"] as const;
-      const answer = await essentialWrite(redis, forbid);
-      let found = typeof answer === "string" ? answer : null;
-      const record = parseRecord(found);
-      if (found === null || record?.state !== "cancelled") return record;
-      // Whoever may name the id may have been here before.
-      const own = cancelledText([...record.owners.slice(-MOST_OWNERS), ownerText(owner)]);
-      found = await fromRedis(
-        replace(redis, key, { found, text: own, seconds: FORBIDDEN_SECONDS }),
-      );
-      return parseRecord(found);
-    },
-    admit,
-    async claim(callId, { fingerprint, ref, ...owner }, pickUp = null) {
-      const debt = owed.get(callId);
-      if (debt !== undefined && debt.record !== null)
-        return pickUp === null || (await admit(pickUp)) ? debt.record : STALE;
-      if (debt !== undefined) await pay(callId, debt);
-      const key = keyOf(callId);
-      const text = textOf({ state: "claimed", claimId: randomUUID(), holder, fingerprint, ref });
-      const release = { record: null, write: () => redis.eval(RELEASE, 1, key, text) };
-      const claimed = await orOwe(callId, () => claimOnce(redis, callId, text, pickUp), release);
-      if (claimed === 0) return STALE;
-      let existing = claimed;
-      const found = parseRecord(existing);
-      if (existing !== null && found?.state === "cancelled") {
-        if (found.owners.includes(ownerText(owner))) return found;
-        const isTheirs = { found: existing, text, seconds: KEPT_SECONDS };
-        existing = await orOwe(callId, () => replace(redis, key, isTheirs), release);
-      }
-      const record = parseRecord(existing);
-      if (record !== null) return record;
-      return {
-        state: "new",
-        async finish(outcome) {
-          const done = { state: "done", outcome, fingerprint, ref } as const;
-          const text = textOf(done);
-          const write = () => essentialWrite(redis, ["set", key, text, "EX", KEPT_SECONDS]);
-          await orOwe(callId, write, { record: done, write });
-        },
-        release: () => orOwe(callId, release.write, release).then(() => undefined),
-      };
-    },
-  };
+  return { of: (callId: string) => owed.get(callId), pay, orOwe };
 }
 
 const STALE: Stale = { state: "stale" };

@@ -15,7 +15,7 @@ const fail = failuresOf({ stale_epoch, call_id_conflict, outcome_unknown, cancel
 /**
  * Claims a call, so that it is made at most once for its id. Resolves with the turn to make it, which is null for a call without an id, or
  * with the outcome of an earlier call. Throws `stale_epoch` for a call of a runner that has lost its run, `call_id_conflict`, `cancelled` and
- * `outcome_unknown`; rejects with StoreError.
+ * `outcome_unknown`, and `storage_full` where an outcome has no room; rejects with StoreError.
  */
 export async function claimCall(
   { store, once }: { readonly store: Pick<CallStore, "admit">; readonly once: CallOnce },
@@ -35,7 +35,8 @@ export async function claimCall(
   }
   const { onBehalfOf: caller, token } = requester;
   const fingerprint = callFingerprint({ caller, principal: decided.principal, ref, args });
-  const identity = { fingerprint, ref, caller, token };
+  const storedFor = decided.principal.user;
+  const identity = { fingerprint, ref, caller, token, storedFor };
   const claimed = await once.claim(ownCallId(caller, callId), identity, pickUp);
   if (claimed.kind === "turn") return { turn: claimed, earlier: null };
   return { turn: null, earlier: outcomeOfEarlier(claimed, { callId, pickUp }) };

@@ -7,6 +7,7 @@ import { bundleActivated } from "@switchyard/contracts/policy-bundles";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { createApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
@@ -30,6 +31,7 @@ export interface CallPathOptions {
   readonly onChecked: (isHit: boolean) => void;
   readonly rolesOf: RolesOf;
   readonly factsOf: FactsOf;
+  readonly storage: OwnerStorage;
   /** Where calls are recorded; null records nothing. */
   readonly audit: Audit | null;
   /** Whether decisions that the policy lets keep are kept. */
@@ -39,7 +41,7 @@ export interface CallPathOptions {
 export function createCallPath(options: CallPathOptions): CallPath {
   const { bus, redis, log, rolesOf, factsOf, onChecked } = options;
   const holder = randomBytes(8).toString("hex");
-  const store = createCallStore(redis, holder);
+  const store = createCallStore(redis, holder, options.storage);
   // A clock that goes on while the process is stopped: what it kept is old when it wakes up.
   const cache = options.decisionCache ? createDecisionCache(() => performance.now()) : null;
   // The promised time makes the cache right; this makes it empty sooner.

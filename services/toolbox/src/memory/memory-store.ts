@@ -1,4 +1,5 @@
 import type { Principal } from "@switchyard/contracts/policy";
+import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { MemoryScope } from "../tool.ts";
@@ -7,7 +8,7 @@ import type { MemoryScope } from "../tool.ts";
 export interface MemoryStore {
   names(scope: MemoryScope): Promise<string[]>;
   read(scope: MemoryScope, name: string): Promise<string | null>;
-  /** Returns false, and writes nothing, when a new name would be one too many. */
+  /** Returns false, and writes nothing, when a new name would be one too many. Rejects with `storage_full` when its owner keeps too much. */
   write(scope: MemoryScope, name: string, text: string): Promise<boolean>;
   /** Returns false when there was nothing under the name. */
   forget(scope: MemoryScope, name: string): Promise<boolean>;
@@ -15,13 +16,31 @@ export interface MemoryStore {
 
 export const MAX_NAMES = 500;
 
-/** The limit and the write are one step, so that calls at the same time cannot pass the limit together. */
-const WRITE = `
+/** With its name and what Redis keeps beside it. */
+const NAME_BYTES = 64;
+
+const SIZE = `
+local function size()
+  local names = redis.call("HKEYS", KEYS[1])
+  local bytes = 0
+  for _, name in ipairs(names) do bytes = bytes + #name + redis.call("HSTRLEN", KEYS[1], name) + ${NAME_BYTES} end
+  return bytes
+end
+`;
+
+/** Gives what the memory holds then, or -1. The limit and the write are one step, so that calls at the same time cannot pass the limit together. */
+const WRITE = `${SIZE}
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 and redis.call("HLEN", KEYS[1]) >= tonumber(ARGV[3]) then
-  return 0
+  return -1
 end
 redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
-return 1
+return size()
+`;
+
+/** Gives what the memory holds then, or -1 when there was nothing under the name. */
+const FORGET = `${SIZE}
+if redis.call("HDEL", KEYS[1], ARGV[1]) == 0 then return -1 end
+return size()
 `;
 
 /** The memory that whoever acts has, by its run token; null for a call without a run. */
@@ -30,11 +49,33 @@ export function memoryOf({ agent, user, context }: Principal): MemoryScope | nul
   return { agent, owner: context?.sharesMemory === true ? null : user };
 }
 
-/** `onUnread` hears of an agent whose shared memory holds something that a run without a share in it is not given. */
+export interface MemoryStoreOptions {
+  /** Where is counted what owners' agents keep; left out: nowhere. */
+  readonly storage?: Pick<OwnerStorage, "admit" | "set"> | undefined;
+  /** Called for an agent whose shared memory holds something that a run without a share in it is not given. */
+  readonly onUnread?: (agent: string) => void;
+}
+
+const THING = "memory:";
+
 export function createMemoryStore(
   redis: Redis,
-  onUnread: (agent: string) => void = () => {},
+  { storage, onUnread = () => {} }: MemoryStoreOptions = {},
 ): MemoryStore {
+  // What all owners' runs of an agent share is nobody's own, and bounded for each agent.
+  const count = ({ agent, owner }: MemoryScope, bytes: number): void => {
+    if (owner !== null) storage?.set(owner, THING + agent, { bytes, ends: null });
+  };
+  const change = async (
+    scope: MemoryScope,
+    script: string,
+    args: readonly (string | number)[],
+  ): Promise<boolean> => {
+    const bytes = Number(await fromRedis(redis.eval(script, 1, keyOf(scope), ...args)));
+    if (bytes < 0) return false;
+    count(scope, bytes);
+    return true;
+  };
   return {
     async names(scope) {
       const names = (await fromRedis(redis.hkeys(keyOf(scope)))).toSorted();
@@ -47,12 +88,23 @@ export function createMemoryStore(
     },
     read: (scope, name) => fromRedis(redis.hget(keyOf(scope), name)),
     async write(scope, name, text) {
-      return (await fromRedis(redis.eval(WRITE, 1, keyOf(scope), name, text, MAX_NAMES))) === 1;
+      if (scope.owner !== null) await storage?.admit(scope.owner, { isUnderWay: true });
+      return change(scope, WRITE, [name, text, MAX_NAMES]);
     },
-    async forget(scope, name) {
-      return (await fromRedis(redis.hdel(keyOf(scope), name))) === 1;
-    },
+    forget: (scope, name) => change(scope, FORGET, [name]),
   };
+}
+
+/** What an agent's memory for an owner holds. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+export async function memoryHolding(
+  redis: Redis,
+  owner: string,
+  thing: string,
+): Promise<Holding | null> {
+  if (!thing.startsWith(THING)) return null;
+  const key = keyOf({ agent: thing.slice(THING.length), owner });
+  const bytes = Number(await fromRedis(redis.eval(`${SIZE} return size()`, 1, key)));
+  return bytes === 0 ? null : { bytes, ends: null };
 }
 
 /** No name of an agent or a user has a `/`. */

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
-import { createMemoryStore, MAX_NAMES } from "../memory/memory-store.ts";
+import { createMemoryStore, MAX_NAMES, memoryHolding } from "../memory/memory-store.ts";
 import { ToolError } from "../tool-error.ts";
 import type { ToolResult } from "../tool.ts";
 import { createMemoryTools } from "./memory-tools.ts";
@@ -41,7 +42,9 @@ test("an agent reads what it kept, and no other agent does", async () => {
 
 test("an agent keeps for each owner apart, and what it kept before there were owners is the shared memory's", async () => {
   const unread: string[] = [];
-  const from = createMemoryTools(createMemoryStore(redis, (agent) => unread.push(agent)));
+  const from = createMemoryTools(
+    createMemoryStore(redis, { onUnread: (agent) => unread.push(agent) }),
+  );
   await redis.hset("yard:{agent:old}:memory", "plan", "of before");
   const list = (owner: string | null) => call("memory_read", {}, "old", { from, owner });
   assert.equal((await list("team-a")).text, "Nothing is kept yet.");
@@ -79,6 +82,31 @@ test("what is too large, or one name too many, is refused and writes nothing", a
   assert.equal((await Promise.all(writes)).filter(Boolean).length, MAX_NAMES);
   assert.equal(await redis.hlen("yard:{agent:cli/hoarder}:memory"), MAX_NAMES);
   await call("memory_write", { name: "n0", content: "in place of the old" }, "hoarder");
+});
+
+test("what an owner's agents keep is counted, and refused when it is too much", async () => {
+  const counted: unknown[] = [];
+  let isFull = false;
+  const storage = {
+    async admit() {
+      if (isFull) throw new ServiceError("storage_full", "cli keeps too much");
+    },
+    set: (...words: unknown[]) => void counted.push(words),
+  };
+  const from = createMemoryTools(createMemoryStore(redis, { storage }));
+  await call("memory_write", { name: "a", content: "x".repeat(1_000) }, "saver", { from });
+  await call("memory_write", { name: "a", content: "x".repeat(100) }, "saver", { from });
+  const holding = (bytes: number) => ["cli", "memory:saver", { bytes, ends: null }];
+  assert.deepEqual(counted.splice(0), [holding(1_065), holding(165)]);
+  assert.deepEqual(await memoryHolding(redis, "cli", "memory:saver"), { bytes: 165, ends: null });
+  isFull = true;
+  const refused = call("memory_write", { name: "b", content: "x" }, "saver", { from });
+  await assert.rejects(refused, (error) => {
+    return error instanceof ToolError && error.message === "cli keeps too much";
+  });
+  await call("memory_write", { name: "a", content: null }, "saver", { from });
+  assert.deepEqual(counted, [holding(0)]);
+  assert.equal(await memoryHolding(redis, "cli", "memory:saver"), null);
 });
 
 test("a memory that does not answer is an error for the model to read, not a fault", async () => {

@@ -1,3 +1,4 @@
+import { ServiceError } from "@switchyard/contracts/errors";
 import { z } from "zod";
 import { MAX_NAMES, type MemoryStore } from "../memory/memory-store.ts";
 import { defineTool, type Tool, type ToolContext, type MemoryScope } from "../tool.ts";
@@ -71,6 +72,7 @@ async function orToolError<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
+    if (error instanceof ServiceError) throw new ToolError(error.message);
     throw new ToolError(`The memory does not answer now (${String(error)}); try again later.`);
   }
 }
