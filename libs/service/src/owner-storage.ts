@@ -11,6 +11,8 @@ export type { Holding } from "./owner-account.ts";
  * `storage_full` with {@link StorageFull} as their data; without Redis methods reject with StoreError.
  */
 export interface OwnerStorage {
+  /** True while Redis has no room for new work, whoever it is of. */
+  readonly isRedisFull: boolean;
   /** Rejects when there is no room for the work. */
   admit(owner: string, work?: Work): Promise<void>;
   /** As `admit`, for something of a known size, which is counted from then on under its name until `set` changes it. */
@@ -69,6 +71,9 @@ export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
   };
 
   return {
+    get isRedisFull() {
+      return room.fill >= NEW_WORK_BELOW;
+    },
     async admit(owner, work = NEW) {
       checkRedis(room, work);
       const account = accountOf(owner);

@@ -47,8 +47,12 @@ export function invalid(param: string, detail: string): Problem {
 export function problemOfEnd(runId: string, { status, failure }: RunEnd): Problem {
   const code = failure?.code ?? status;
   const detail = `run ${runId}: ${failure?.message ?? status}`;
-  const isRefused = status === "rejected" || status === "cancelled";
-  return new Problem({ status: isRefused ? 409 : 500, code, detail });
+  return new Problem({ status: httpStatusOf(status, code), code, detail });
+}
+
+function httpStatusOf(status: RunEnd["status"], code: string): number {
+  if (status === "rejected") return code === "storage_full" ? 507 : 409;
+  return status === "cancelled" ? 409 : 500;
 }
 
 function typeOf(status: number): string {

@@ -3,7 +3,7 @@ import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place
 import type { StoredEvent } from "@switchyard/bus/events";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { tokensOf } from "@switchyard/contracts/define";
-import type { Subscription, WebhookDelivery } from "./subscription-store.ts";
+import { deliveryIdOf, type Subscription, type WebhookDelivery } from "./subscription-store.ts";
 
 /** Larger events are delivered without their data; the receiver can read it. */
 const MOST_DATA_BYTES = 64 * 1024;
@@ -43,7 +43,7 @@ export async function deliveriesOf(
   return wanted
     .filter(({ webhook }) => webhook.agent === null || webhook.agent === agent)
     .map(({ webhook: { id: webhookId } }) => ({
-      id: `msg_${digest}_${webhookId.slice(4)}`,
+      id: deliveryIdOf(digest, webhookId),
       webhookId,
       event: contract.name,
       body,

@@ -14,6 +14,7 @@ import {
   type Webhook,
 } from "../routes/webhook-operations.ts";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { OwnOperations } from "../routes/own-operations.ts";
 import { type Subscription, type SubscriptionStore } from "./subscription-store.ts";
@@ -25,6 +26,7 @@ export const KEY_SETTING = "YARD_WEBHOOKS_KEY_FILE";
 export interface SubscriptionParts {
   readonly bus: Bus;
   readonly store: SubscriptionStore;
+  readonly storage: Pick<OwnerStorage, "admit">;
   readonly secrets: WebhookSecrets;
   readonly guard: EgressGuard;
   readonly mostOfCaller: number;
@@ -34,7 +36,7 @@ export interface SubscriptionParts {
 }
 
 export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts): void {
-  const { store, now } = parts;
+  const { store, storage, now } = parts;
   own.add(createWebhook, ({ url, events, agent }, caller) =>
     answering(async () => {
       checkTarget(url, parts.guard);
@@ -57,6 +59,7 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
         failingSince: null,
         lastError: null,
       };
+      await storage.admit(caller);
       const limit = parts.mostOfCaller;
       const { sequence: after, storedAtMs: afterMs } = await lastEventPlace(parts.bus);
       const subscription = { owner: caller, secret: made.kept, after, afterMs, webhook };

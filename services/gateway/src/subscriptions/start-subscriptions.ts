@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import type { Log } from "@switchyard/service/log";
 import { createEgressGuard, type PrivateHosts } from "@switchyard/service/network/egress-guard";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import type { SecretCipher } from "@switchyard/service/secret-cipher";
 import type { OwnOperations } from "../routes/own-operations.ts";
@@ -26,13 +27,20 @@ export interface SubscriptionSettings {
   readonly cipher: SecretCipher | null;
 }
 
+interface SubscriptionKit {
+  readonly bus: Bus;
+  readonly redis: Redis;
+  readonly storage: Pick<OwnerStorage, "admit" | "isRedisFull">;
+  readonly log: Log;
+}
+
 const LEASE_MS = 10_000;
 const LOOK_MS = 1_000;
 
 /** Tells URLs of their callers' events: requests about webhooks, one reader of events among all replicas, and deliveries by each. */
 export function startSubscriptions(
   own: OwnOperations,
-  { bus, redis, log }: { readonly bus: Bus; readonly redis: Redis; readonly log: Log },
+  { bus, redis, storage, log }: SubscriptionKit,
   settings: SubscriptionSettings,
 ): { stop(): Promise<void> } {
   const now = Date.now;
@@ -49,7 +57,8 @@ export function startSubscriptions(
 
   const look = async (): Promise<void> => {
     const lead = await store.lead(holder, LEASE_MS);
-    const isWanted = lead !== null && lead.count > 0;
+    // While Redis is nearly full the events stay in their stream.
+    const isWanted = lead !== null && lead.count > 0 && !storage.isRedisFull;
     if (!isWanted) {
       await reader?.stop();
       reader = null;
@@ -76,6 +85,7 @@ export function startSubscriptions(
   serveSubscriptions(own, {
     bus,
     store,
+    storage,
     secrets,
     guard,
     mostOfCaller,

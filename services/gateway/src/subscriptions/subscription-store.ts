@@ -43,7 +43,10 @@ const PENDING = `${PREFIX}pending`;
 const deadOf = (id: string): string => `${PREFIX}dead:${id}`;
 
 const MOST_PENDING = 1_000;
+const MOST_PENDING_BYTES = 4 * 1024 ** 2;
 const DEAD_KEPT = 100;
+const DEAD_KEPT_BYTES = 1024 ** 2;
+const SCANNED_AT_ONCE = 1_000;
 /** Longer than an attempt takes. */
 const TAKEN_MS = 30_000;
 
@@ -106,6 +109,7 @@ function records(redis: Redis, run: Run) {
     },
     async remove({ webhook: { id }, owner }: Subscription): Promise<void> {
       await run(scripts.REMOVE, [ALL, OWNERS, PENDING, DELIVERIES, deadOf(id)], [id, owner]);
+      await dropPending(redis, id);
     },
     async list(): Promise<Subscription[]> {
       const texts = await fromRedis(redis.hvals(ALL));
@@ -116,6 +120,26 @@ function records(redis: Redis, run: Run) {
       return text === null ? null : subscriptionOf(text);
     },
   };
+}
+
+/** Takes out what waits for a webhook that is gone; what is left when the process dies here is dropped when it is due. */
+async function dropPending(redis: Redis, webhookId: string): Promise<void> {
+  const ofWebhook = deliveryIdOf("*", webhookId);
+  let cursor = "0";
+  do {
+    const page = redis.zscan(DUE, cursor, "MATCH", ofWebhook, "COUNT", SCANNED_AT_ONCE);
+    const [next, found] = await fromRedis(page);
+    cursor = next;
+    // Each member is followed by its score.
+    const ids = found.filter((_, index) => index % 2 === 0);
+    if (ids.length > 0)
+      await fromRedis(Promise.all([redis.zrem(DUE, ...ids), redis.hdel(DELIVERIES, ...ids)]));
+  } while (cursor !== "0");
+}
+
+/** The receiver's `webhook-id` of an event: the same for the same event, whatever place it has in the stream. */
+export function deliveryIdOf(eventDigest: string, webhookId: string): string {
+  return `msg_${eventDigest}_${webhookId.slice(4)}`;
 }
 
 /** Of the one replica that reads events. */
@@ -146,6 +170,7 @@ function reading(run: Run) {
           cursorText(place),
           now,
           MOST_PENDING,
+          MOST_PENDING_BYTES,
           ...found.flatMap((one) => [one.id, one.webhookId, JSON.stringify(one)]),
         ],
       );
@@ -178,12 +203,15 @@ function deliveries(redis: Redis, run: Run) {
       await run(scripts.DONE, [DUE, DELIVERIES, PENDING], [id, webhookId]);
     },
     async again(delivery: WebhookDelivery, at: number): Promise<void> {
-      await run(scripts.AGAIN, [DUE, DELIVERIES], [delivery.id, JSON.stringify(delivery), at]);
+      const { id, webhookId } = delivery;
+      const args = [id, webhookId, JSON.stringify(delivery), at];
+      await run(scripts.AGAIN, [DUE, DELIVERIES, PENDING], args);
     },
     async giveUp(delivery: WebhookDelivery, now: number): Promise<void> {
       const { id, webhookId } = delivery;
       const keys = [DUE, DELIVERIES, PENDING, deadOf(webhookId), ALL];
-      await run(scripts.GIVE_UP, keys, [id, webhookId, JSON.stringify(delivery), now, DEAD_KEPT]);
+      const record = JSON.stringify(delivery);
+      await run(scripts.GIVE_UP, keys, [id, webhookId, record, now, DEAD_KEPT, DEAD_KEPT_BYTES]);
     },
     /** True when it was dead and is due now. */
     async revive(delivery: WebhookDelivery, now: number): Promise<boolean> {

@@ -394,6 +394,33 @@ test("a webhook for which a thousand deliveries wait is disabled, and nothing of
   await ask("DELETE", `/${id}`);
 });
 
+test("so is one for which four mebibytes wait, and all of that goes with it", async () => {
+  const { id } = await create("/slow");
+  const deliveries = () => redis.hvals("yard:gateway:{webhooks}:deliveries");
+  const waiting = async () => (await deliveries()).filter((text) => text.includes(id));
+  await Promise.all(Array.from({ length: 80 }, () => finish({ output: "x".repeat(60_000) })));
+  await until(async () => (await show(id)).webhook?.reason === "backlog");
+  const { length } = (await waiting()).join("");
+  assert.ok(length > 0 && length <= 5 * 1024 ** 2, String(length));
+  await ask("DELETE", `/${id}`);
+  assert.deepEqual(await waiting(), []);
+});
+
+test("while Redis is full no webhook is made, and events that come then are sent later", async () => {
+  const { id } = await create("/patient");
+  await redis.config("SET", "maxmemory", 1);
+  const body = { url: target("/never"), events: ["run.finished"] };
+  await until(async () => {
+    const { status, body: answer } = await ask("POST", "", { body });
+    if (status === 201) await ask("DELETE", `/${answer.webhook?.id}`);
+    return status === 503 && answer.code === "storage_full";
+  });
+  const run = await finish();
+  await redis.config("SET", "maxmemory", 0);
+  await until(() => runsAt("/patient").includes(run));
+  await ask("DELETE", `/${id}`);
+});
+
 test("what gets the numbers of events that nats-server has lost is sent, and what is published again has the same id", async () => {
   const isUp = () => Promise.resolve(runner.status === "connected");
   const { id } = await create("/lossy");
