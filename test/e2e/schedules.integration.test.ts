@@ -20,6 +20,7 @@ import { until } from "@switchyard/local-servers/until";
 import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 import { nextHeartbeat } from "../../services/scheduler/src/domain/next-time.ts";
+import { redisWords } from "../lib/redis-words.ts";
 
 const HEARTBEAT_MS = 4_000;
 // A real scheduler and a real runner, and around them the runner's own peers.
@@ -192,6 +193,18 @@ test("a job that ran once is added once by its key, and its log is found behind 
     call(teamA, schedules.addSchedule, { ...asked, job: job({ name: "another" }) }),
     { code: "idempotency_conflict", data: { jobId } },
   );
+});
+
+test("an owner who keeps too much adds and changes no job, and pauses and removes what it has", async () => {
+  const teamC = await connect("team-c");
+  const every = job({ schedule: { kind: "every", everyMs: 3_600_000 } });
+  const add = () => call(teamC, schedules.addSchedule, { job: every });
+  const { id: jobId } = (await add()).job;
+  await redisWords(lab.redis.url, null, [["HSET", "yard:storage:{team-c}:broker", "=", "9e9"]]); // as counted by another service
+  await until(async () => JSON.stringify(await add().catch(String)).includes("may keep"));
+  const change = (patch: object) => call(teamC, schedules.updateSchedule, { jobId, patch });
+  await assert.rejects(change({ name: "more" }), { code: "storage_full" });
+  await change({ enabled: false }).then(() => call(teamC, schedules.removeSchedule, { jobId }));
 });
 
 test("what is missing in a request is said in the words of the specification [F25][F26][F27]", async () => {

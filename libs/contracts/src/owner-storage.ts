@@ -8,5 +8,6 @@ export const STORAGE_SERVICES = [
   "policy",
   "channels",
   "gateway",
+  "scheduler",
 ] as const;
 export type StorageService = (typeof STORAGE_SERVICES)[number];

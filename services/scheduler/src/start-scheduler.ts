@@ -10,7 +10,7 @@ import { HOSTS_SETTING, type SchedulerConfig } from "./config.ts";
 import { serveReads } from "./requests/read-requests.ts";
 import { serveWrites } from "./requests/write-requests.ts";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
-import { openJobStore } from "./store/job-store.ts";
+import { jobHolding, openJobStore } from "./store/job-store.ts";
 import { hearMessages } from "./triggers/hear-messages.ts";
 import { reconcile } from "./triggers/reconcile.ts";
 import {
@@ -30,6 +30,7 @@ export interface Scheduler {
 export async function startScheduler({
   bus,
   redis,
+  storage,
   log,
   config,
   version,
@@ -37,7 +38,8 @@ export async function startScheduler({
 }: ServiceKit<SchedulerConfig> & { readonly version: string }): Promise<Scheduler> {
   const triggers = await loadTriggers(config.YARD_TRIGGERS_FILE);
   const now = Date.now;
-  const store = openJobStore(redis);
+  const store = openJobStore(redis, storage, now);
+  storage.lookUpWith((_owner, thing) => jobHolding(redis, thing, now));
   const settings = {
     heartbeatMs: config.YARD_SCHEDULES_HEARTBEAT_MS,
     agent: config.YARD_SCHEDULES_AGENT,
@@ -68,7 +70,7 @@ export async function startScheduler({
   const mostJobs = config.YARD_SCHEDULES_PER_CALLER;
   serveReads(answering, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
   const onChange = (): void => sweeper.wake();
-  serveWrites(answering, { ...settings, store, mostJobs, now, onChange });
+  serveWrites(answering, { ...settings, store, storage, mostJobs, now, onChange });
   const heard = triggers.messages.filter(({ enabled }) => enabled);
   const hearings = heard.map((trigger) =>
     hearMessages(trigger, { ...settings, bus, log, store, now, onChange }),

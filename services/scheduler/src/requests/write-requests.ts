@@ -10,6 +10,7 @@ import {
   type ScheduleJob,
   type ScheduleJobInput,
 } from "@switchyard/contracts/schedules";
+import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
 import type { Change, JobEvent, JobRecord } from "../domain/job-record.ts";
 import { JobProblem, makeJob, patchJob } from "../domain/make-job.ts";
@@ -19,6 +20,7 @@ import { findJob } from "./find-job.ts";
 
 export interface WriteParts extends DueSettings {
   readonly store: JobStore;
+  readonly storage: Pick<OwnerStorage, "admit">;
   readonly mostJobs: number;
   readonly now: () => number;
   /** Something may be due at once. */
@@ -29,6 +31,8 @@ interface Named {
   readonly jobId: string | undefined;
   readonly owner: string | undefined;
   readonly caller: string;
+  /** The change needs room in its owner's storage. */
+  readonly mayGrow?: boolean;
 }
 
 /** The errors that a request about one job may end in. */
@@ -54,7 +58,9 @@ export function serveWrites(service: Service, parts: WriteParts): void {
       throw fail.invalid_job("patch required", { problem: "patch required" });
     const fields = Object.keys(patch ?? {}).toSorted();
     const events: JobEvent[] = [{ kind: "changed", facts: { by: caller, fields } }];
-    return change(parts, { jobId, owner, caller }, fail, (record) => {
+    // A job may be paused when there is no room for anything else.
+    const mayGrow = fields.some((field) => field !== "enabled") || patch?.enabled === true;
+    return change(parts, { jobId, owner, caller, mayGrow }, fail, (record) => {
       checkVersion(record, ifVersion, fail);
       checkDeclared(record, fields.filter((field) => field !== "enabled").length === 0);
       const patched = patchJob(record, patch ?? {}, { now: now(), hasAgent });
@@ -118,13 +124,17 @@ function no(reason: NonNullable<RunReply["reason"]>): { write: null; reply: RunR
 }
 
 function serveAdding(service: Service, parts: WriteParts): void {
-  const { store, now, mostJobs, onChange } = parts;
+  const { store, storage, now, mostJobs, onChange } = parts;
   const hasAgent = parts.agent !== undefined;
   const add = async (
     input: ScheduleJobInput,
     { owner, key }: { readonly owner: string; readonly key?: string | undefined },
     fail: Pick<Refusals, "invalid_job">,
   ): Promise<ScheduleJob | AddNote | null> => {
+    const known = await knownWithoutRoom(storage.admit(owner), async () =>
+      key === undefined ? null : store.added(owner, key),
+    );
+    if (known !== null) return known;
     const atMs = now();
     const { job, ...rest } = checked(() => makeJob(input, { owner, now: atMs, hasAgent }), fail);
     const events: JobEvent[] = [{ kind: "added", facts: { by: owner } }];
@@ -177,8 +187,8 @@ function serveAdding(service: Service, parts: WriteParts): void {
 /** Changes the job that a request names, as `decide` says of its record; somebody else who writes in between is no reason to refuse. */
 // oxlint-disable-next-line max-params -- the parts, the request, its errors and what it wants
 async function change<R>(
-  { store, now, onChange }: WriteParts,
-  { jobId, owner, caller }: Named,
+  { store, storage, now, onChange }: WriteParts,
+  { jobId, owner, caller, mayGrow = false }: Named,
   fail: Refusals,
   decide: (record: JobRecord) => { readonly write: Change | null; readonly reply: R },
 ): Promise<R> {
@@ -186,6 +196,7 @@ async function change<R>(
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const stored = await findJob(store, { jobId, caller, owner });
     if (stored === null) throw fail.unknown_job(`unknown cron job id: ${jobId}`, { jobId });
+    if (mayGrow) await storage.admit(stored.record.job.owner);
     const { write, reply } = checked(() => decide(stored.record), fail);
     if (write !== null && (await store.write(jobId, stored, write, { now: now() })) !== "ok")
       continue;

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ScheduleRun } from "@switchyard/contracts/schedules";
+import { ownerOfRun } from "@switchyard/contracts/ids";
+import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { HeartbeatTurn } from "../domain/heartbeat.ts";
 import { wakeTime, type Change, type JobEvent, type JobRecord } from "../domain/job-record.ts";
-import { GIVE_BACK, TAKE, WRITE } from "./store-scripts.ts";
+import { GIVE_BACK, TAKE, WEIGH, WRITE } from "./store-scripts.ts";
 
 /** A record, and which of its versions it is. */
 export interface Stored {
@@ -34,6 +36,10 @@ export interface AddNote {
   readonly atMs: number;
 }
 
+interface Noted {
+  readonly noted?: { readonly key: string; readonly note: AddNote } | null;
+}
+
 export type WriteAnswer = "ok" | "conflict" | "full" | "repeated";
 
 /** The truth about jobs. Methods reject with StoreError. */
@@ -55,6 +61,8 @@ export interface JobStore {
     change: Change,
     options: WriteOptions & { readonly key: string | undefined; readonly note: AddNote },
   ): Promise<WriteAnswer | AddNote>;
+  /** The note of a request to add a job; null when there is none, or no longer. */
+  added(owner: string, key: string): Promise<AddNote | null>;
   take(now: number, count: number): Promise<string[]>;
   giveBack(id: string, stored: Stored): Promise<void>;
   /** When the next job wants to be looked at. */
@@ -81,10 +89,15 @@ const PREFIX = "yard:{schedules}:";
 const DUE = `${PREFIX}due`;
 const ALL = `${PREFIX}all`;
 const OUTBOX = `${PREFIX}outbox`;
+const LOG = `${PREFIX}log:`;
+const ENTRIES = `${PREFIX}entries:`;
+const MARKS = `${PREFIX}messages:`;
 const ENTRIES_KEPT = 200;
 /** Of one owner. Their logs lapse after 30 days, and so do they. */
 const REMOVED_KEPT = 10_000;
 const NOTED_SECONDS = 86_400;
+/** With its key. */
+const NOTE_BYTES = 500;
 /** Messages of one job that a repeat is known by. */
 const MARKS_KEPT = 10_000;
 const ANSWERS: readonly WriteAnswer[] = ["ok", "full", "repeated"];
@@ -92,6 +105,10 @@ const ANSWERS: readonly WriteAnswer[] = ["ok", "full", "repeated"];
 const LEASE_MS = 10_000;
 const FIRST_MS = 5_000;
 const HEARTBEAT_KEPT_MS = 86_400_000;
+const HEARTBEAT_BYTES = 200;
+/** As the scripts say. */
+const LOG_KEPT_MS = 2_592_000_000;
+const THING = "job:";
 const AT_ONCE = 200;
 
 type Script = (keyCount: number, ...args: (string | number)[]) => Promise<string[]>;
@@ -106,7 +123,12 @@ function scriptsOf(
   return redis as unknown as ReturnType<typeof scriptsOf>;
 }
 
-export function openJobStore(redis: Redis): JobStore {
+/** What is kept is counted for the jobs' owners. */
+export function openJobStore(
+  redis: Redis,
+  storage: Pick<OwnerStorage, "set" | "add">,
+  clock: () => number,
+): JobStore {
   const scripts = scriptsOf(redis);
   const load = async (id: string): Promise<Stored | null> => {
     const [revision, body] = await fromRedis(redis.hmget(jobKey(id), "rev", "body"));
@@ -114,28 +136,28 @@ export function openJobStore(redis: Redis): JobStore {
     return { record: JSON.parse(body) as JobRecord, revision: Number(revision) }; // written below alone
   };
 
-  const heartbeat = async (runId: string): Promise<HeartbeatTurn | null> => {
-    const json = await fromRedis(redis.get(heartbeatKey(runId)));
-    return json === null ? null : (JSON.parse(json) as HeartbeatTurn); // written below alone
-  };
+  const write = countedWrite(scripts, storage, clock);
 
   return {
     load,
 
     async write(id, from, change, options) {
-      const { keys, args } = writeOf(id, from, change, options);
-      const [answer] = await fromRedis(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
+      const [answer] = await write(id, from, change, options);
       return ANSWERS.find((known) => known === answer) ?? "conflict";
     },
 
     async add(id, change, { key, note, ...options }) {
       const noted = key === undefined ? null : { key, note };
-      const { keys, args } = writeOf(id, null, change, { ...options, noted });
-      const [answer, found = ""] = await fromRedis(
-        scripts.yardScheduleWrite(keys.length, ...keys, ...args),
-      );
+      const [answer, found = ""] = await write(id, null, change, { ...options, noted });
       if (answer === "noted") return JSON.parse(found) as AddNote; // written here alone
+      if (answer === "ok" && noted !== null)
+        storage.add(ownerOf(change.record), NOTE_BYTES, NOTED_SECONDS * 1_000);
       return ANSWERS.find((known) => known === answer) ?? "conflict";
+    },
+
+    async added(owner, key) {
+      const json = await fromRedis(redis.get(addedKey(owner, key)));
+      return json === null ? null : (JSON.parse(json) as AddNote); // written above alone
     },
 
     take: (now, count) => fromRedis(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
@@ -164,7 +186,7 @@ export function openJobStore(redis: Redis): JobStore {
     count: (owner) => fromRedis(redis.zcard(jobsKey(owner))),
 
     async log(id) {
-      const entries = await fromRedis(redis.hvals(`${PREFIX}entries:${id}`));
+      const entries = await fromRedis(redis.hvals(ENTRIES + id));
       return entries.map((json) => JSON.parse(json) as ScheduleRun); // written above alone
     },
 
@@ -180,13 +202,7 @@ export function openJobStore(redis: Redis): JobStore {
       );
     },
 
-    heartbeat,
-
-    async beginHeartbeat(runId, turn) {
-      const json = JSON.stringify(turn);
-      await fromRedis(redis.set(heartbeatKey(runId), json, "PX", HEARTBEAT_KEPT_MS, "NX"));
-      return (await heartbeat(runId)) ?? turn;
-    },
+    ...heartbeatsIn(redis, storage),
 
     async keptEvents(count) {
       const texts = await fromRedis(redis.lrange(OUTBOX, 0, count - 1));
@@ -199,18 +215,76 @@ export function openJobStore(redis: Redis): JobStore {
   };
 }
 
+/** Writes a change, and counts the bytes of its job for its owner. Resolves with the script's reply. */
+function countedWrite(
+  scripts: ReturnType<typeof scriptsOf>,
+  storage: Pick<OwnerStorage, "set">,
+  clock: () => number,
+) {
+  // oxlint-disable-next-line max-params -- as for JobStore.write
+  return async (
+    id: string,
+    from: Stored | null,
+    change: Change,
+    options: WriteOptions & Noted,
+  ): Promise<string[]> => {
+    const { keys, args } = writeOf(id, from, change, options);
+    const reply = await fromRedis(scripts.yardScheduleWrite(keys.length, ...keys, ...args));
+    const [answer, bytes, ...gone] = reply;
+    if (answer !== "ok") return reply;
+    const owner = ownerOf(from?.record ?? change.record);
+    const ends = change.record === null ? clock() + LOG_KEPT_MS : null;
+    storage.set(owner, THING + id, { bytes: Number(bytes), ends });
+    for (const old of gone) storage.set(owner, THING + old, NOTHING);
+    return reply;
+  };
+}
+
+function heartbeatsIn(
+  redis: Redis,
+  storage: Pick<OwnerStorage, "add">,
+): Pick<JobStore, "heartbeat" | "beginHeartbeat"> {
+  const heartbeat = async (runId: string): Promise<HeartbeatTurn | null> => {
+    const json = await fromRedis(redis.get(heartbeatKey(runId)));
+    return json === null ? null : (JSON.parse(json) as HeartbeatTurn); // written below alone
+  };
+  return {
+    heartbeat,
+    async beginHeartbeat(runId, turn) {
+      const json = JSON.stringify(turn);
+      const key = heartbeatKey(runId);
+      const isNew = await fromRedis(redis.set(key, json, "PX", HEARTBEAT_KEPT_MS, "NX"));
+      const owner = ownerOfRun(runId);
+      if (isNew !== null && owner !== null)
+        storage.add(owner, Buffer.byteLength(json) + HEARTBEAT_BYTES, HEARTBEAT_KEPT_MS);
+      return (await heartbeat(runId)) ?? turn;
+    },
+  };
+}
+
+const NOTHING: Holding = { bytes: 0, ends: null };
+
+/** What is kept of a job. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+export async function jobHolding(
+  redis: Redis,
+  thing: string,
+  now: () => number,
+): Promise<Holding | null> {
+  if (!thing.startsWith(THING)) return null;
+  const id = thing.slice(THING.length);
+  const weighed = redis.eval(WEIGH, 3, jobKey(id), ENTRIES + id, MARKS + id);
+  const [bytes, leftMs] = (await fromRedis(weighed)) as [number, number]; // what the script returns
+  if (bytes === 0) return null;
+  return { bytes, ends: leftMs < 0 ? null : now() + leftMs };
+}
+
 /** Keys and arguments of the script that writes. */
 // oxlint-disable-next-line max-params -- as for write
 function writeOf(
   id: string,
   from: Stored | null,
   change: Change,
-  {
-    now,
-    mostJobs,
-    mark,
-    noted = null,
-  }: WriteOptions & { readonly noted?: { readonly key: string; readonly note: AddNote } | null },
+  { now, mostJobs, mark, noted = null }: WriteOptions & Noted,
 ): { keys: string[]; args: (string | number)[] } {
   const owner = ownerOf(from?.record ?? change.record);
   const revision = (from?.revision ?? 0) + 1;
@@ -224,10 +298,10 @@ function writeOf(
     jobsKey(owner),
     ALL,
     removedKey(owner),
-    `${PREFIX}log:${id}`,
-    `${PREFIX}entries:${id}`,
+    LOG + id,
+    ENTRIES + id,
     OUTBOX,
-    `${PREFIX}messages:${id}`,
+    MARKS + id,
     addedKey(owner, noted?.key ?? ""),
   ];
   const args = [
@@ -245,6 +319,9 @@ function writeOf(
     noted === null ? "" : JSON.stringify(noted.note),
     NOTED_SECONDS,
     REMOVED_KEPT,
+    LOG,
+    ENTRIES,
+    MARKS,
     entries.length,
     ...entries.flatMap((entry, index) => [`${revision}-${index}`, entry.ts, JSON.stringify(entry)]),
     ...events.map((event, index) =>

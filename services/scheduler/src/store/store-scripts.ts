@@ -1,16 +1,32 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
+/** Its key, its places in lists, and the keys of its log. */
+const JOB_BYTES = 1_000;
+/** With its score, as a member of a sorted set. */
+const MARK_BYTES = 100;
+
+/** What Redis keeps of a job. KEYS are of the job, of the entries of its log and of its marks of messages. */
+const SIZE = `
+local function sizeOf(job, entries, marks)
+  local bytes = redis.call('HSTRLEN', job, 'body') + redis.call('ZCARD', marks) * ${MARK_BYTES}
+  for _, entry in ipairs(redis.call('HVALS', entries)) do bytes = bytes + #entry + ${MARK_BYTES} end
+  return bytes > 0 and bytes + ${JOB_BYTES} or 0
+end
+`;
+
 /**
  * One change of a job, in one step: nothing is written unless the record is the one that was read. All keys have the tag
  * `{schedules}`.
+ *
+ * Resolves with what is kept of the job then, and the ids of removed jobs whose logs went.
  *
  * KEYS job · due times · the owner's jobs · all jobs · the owner's removed jobs · log order · log entries · events to publish · marks of messages ·
  * note of the request
  * ARGV id · expected revision, 0 for none · new revision, '' removes · body · wake time or '' · created · most jobs or '' · now ·
  * entries kept · mark of a message or '' · marks kept · note that a repeat of the request finds, or '' · its seconds · removed jobs kept ·
- * number of entries · {key, time, json} of each · events as JSON
+ * prefixes of the keys 6, 7 and 9 · number of entries · {key, time, json} of each · events as JSON
  */
-export const WRITE = `${ESSENTIAL}
+export const WRITE = `${ESSENTIAL}${SIZE}
 if ARGV[12] ~= '' then
   local noted = redis.call('GET', KEYS[10])
   if noted then return {'noted', noted} end
@@ -25,6 +41,7 @@ if ARGV[10] ~= '' then
   redis.call('EXPIRE', KEYS[9], 2592000)
 end
 if ARGV[12] ~= '' then redis.call('SET', KEYS[10], ARGV[12], 'EX', ARGV[13]) end
+local answer = {'ok', '0'}
 if ARGV[3] == '' then
   redis.call('DEL', KEYS[1])
   redis.call('ZREM', KEYS[2], ARGV[1])
@@ -32,7 +49,11 @@ if ARGV[3] == '' then
   redis.call('ZREM', KEYS[4], ARGV[1])
   redis.call('ZADD', KEYS[5], ARGV[8], ARGV[1])
   redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', tonumber(ARGV[8]) - 2592000000)
-  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -tonumber(ARGV[14]) - 1)
+  for _, old in ipairs(redis.call('ZRANGE', KEYS[5], 0, -tonumber(ARGV[14]) - 1)) do
+    for at = 15, 17 do redis.call('DEL', ARGV[at] .. old) end
+    redis.call('ZREM', KEYS[5], old)
+    answer[#answer + 1] = old
+  end
   redis.call('EXPIRE', KEYS[5], 2592000)
 else
   redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'body', ARGV[4])
@@ -43,9 +64,9 @@ else
   if ARGV[5] == '' then redis.call('ZREM', KEYS[2], ARGV[1])
   else redis.call('ZADD', KEYS[2], ARGV[5], ARGV[1]) end
 end
-local count = tonumber(ARGV[15])
+local count = tonumber(ARGV[18])
 for i = 0, count - 1 do
-  local at = 16 + i * 3
+  local at = 19 + i * 3
   redis.call('ZADD', KEYS[6], ARGV[at + 1], ARGV[at])
   redis.call('HSET', KEYS[7], ARGV[at], ARGV[at + 2])
 end
@@ -59,8 +80,14 @@ if ARGV[3] == '' then
   redis.call('EXPIRE', KEYS[6], 2592000)
   redis.call('EXPIRE', KEYS[7], 2592000)
 end
-for i = 16 + count * 3, #ARGV do redis.call('RPUSH', KEYS[8], ARGV[i]) end
-return {'ok'}
+for i = 19 + count * 3, #ARGV do redis.call('RPUSH', KEYS[8], ARGV[i]) end
+answer[2] = tostring(sizeOf(KEYS[1], KEYS[7], KEYS[9]))
+return answer
+`;
+
+/** KEYS job · log entries · marks of messages. What is kept of it, and for how long its log is, in milliseconds. */
+export const WEIGH = `${SIZE}
+return {sizeOf(KEYS[1], KEYS[2], KEYS[3]), redis.call('EXISTS', KEYS[1]) == 1 and -1 or redis.call('PTTL', KEYS[2])}
 `;
 
 /**
