@@ -143,8 +143,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
   }),
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*", ...auditKeys("gateway")],
-    // The release before counts with incr.
-    commands: [...strings, ...hashes, ...sortedSets],
+    // The release before counts with incr; what waits for a webhook that goes is found with zscan.
+    commands: [...strings, ...hashes, ...sortedSets, "zscan"],
   }),
   redisUser("scheduler", "Scheduler", {
     keys: ["yard:{schedules}:*"],

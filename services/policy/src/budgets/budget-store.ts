@@ -51,9 +51,12 @@ export const RESERVATION_MS = 15 * 60_000;
 /** Counts of a run, and what it touched, are kept for so long after its last call. */
 const RUN_MS = 30 * 86_400_000;
 
+/** A limit of repetitions remembers each different call of its window, about 120 bytes each. */
+export const MOST_DIFFERENT = 100_000;
+
 /**
  * KEYS: calls, repeats, places. ARGV: window ms, calls, repeats, concurrency (-1: none), fingerprint,
- * reservation, how long a place lasts. The window begins with its first call.
+ * reservation, how long a place lasts, `sliding` or `fixed`, how many different calls a window remembers. The window begins with its first call.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -62,6 +65,7 @@ local window, calls, repeats, concurrency = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
 if calls >= 0 and tonumber(redis.call('GET', KEYS[1]) or '0') >= calls then return 'calls' end
 if repeats >= 0 and tonumber(redis.call('HGET', KEYS[2], ARGV[5]) or '0') >= repeats then return 'repeats' end
+if repeats >= 0 and redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[9]) and redis.call('HEXISTS', KEYS[2], ARGV[5]) == 0 then return 'different' end
 if concurrency >= 0 and redis.call('ZCARD', KEYS[3]) >= concurrency then return 'concurrency' end
 if calls >= 0 then
   if redis.call('INCR', KEYS[1]) == 1 or ARGV[8] == 'sliding' then redis.call('PEXPIRE', KEYS[1], window) end
@@ -178,6 +182,7 @@ function take(redis: Redis, count: BudgetCount, { reservation, fingerprint }: Pl
     reservation,
     String(RESERVATION_MS),
     count.windowMs === null ? "sliding" : "fixed",
+    String(MOST_DIFFERENT),
   );
 }
 

@@ -8,7 +8,7 @@ import type { Call } from "../engine/evaluate.ts";
 import { labelsOf } from "../layers/labels.ts";
 import { nameOf } from "../layers/narrowing.ts";
 import type { Budget } from "../schema/budget-schema.ts";
-import { type BudgetCount, type BudgetStore } from "../budgets/budget-store.ts";
+import { MOST_DIFFERENT, type BudgetCount, type BudgetStore } from "../budgets/budget-store.ts";
 import { budgetsOf, ownerOf } from "../budgets/compile-budgets.ts";
 import { hasFlowLabel, narrowByFlow, touchesOf } from "../budgets/flow.ts";
 
@@ -200,6 +200,8 @@ const LIMIT_TEXT: Readonly<Record<string, string>> = {
 function refusalText(budget: Budget | undefined, limit: string, { principal }: Call): string {
   if (budget === undefined) return `a budget of ${nameOf(principal)} is used up`;
   const { id, per } = budget;
+  if (limit === "different")
+    return `budget ${id} is used up: its window remembers ${MOST_DIFFERENT} different calls, which is the most`;
   const key = limit as "calls" | "repeats" | "concurrency" | "depth"; // the script's answers, and ours
   const whose = per === "all" ? "all together have" : `this ${per} has`;
   return `budget ${id} is used up: ${whose} at most ${budget[key] ?? 0} ${LIMIT_TEXT[limit] ?? limit}`;
