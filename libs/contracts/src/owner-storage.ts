@@ -9,5 +9,6 @@ export const STORAGE_SERVICES = [
   "channels",
   "gateway",
   "scheduler",
+  "importer",
 ] as const;
 export type StorageService = (typeof STORAGE_SERVICES)[number];

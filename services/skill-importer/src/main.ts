@@ -29,12 +29,13 @@ await runService({
   version: VERSION,
   env: ImporterEnv,
   async start(kit) {
-    const { config, log, bus, redis } = kit;
+    const { config, log, bus, redis, storage } = kit;
     const roots = await openRoots(config.YARD_SKILL_ROOTS);
     const store = new CatalogueStore(redis, (key) =>
       log.warn({ key }, "stored value cannot be read"),
     );
-    const versions = new VersionStore(redis, now);
+    const versions = new VersionStore(redis, now, storage);
+    storage.lookUpWith((owner, thing) => versions.holding(owner, thing));
     const outbox = createEventOutbox({
       bus,
       store,
@@ -77,6 +78,7 @@ await runService({
     serveCatalogueViews(guarded, { store, analyzer });
     serveStore(guarded, {
       ...parts,
+      storage,
       roots: roots.map(({ path }) => path),
       maxNames: { skill: config.YARD_IMPORT_MAX_SKILLS, agent: MAX_AGENTS },
       admins,

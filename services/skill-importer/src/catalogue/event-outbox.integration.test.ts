@@ -35,7 +35,7 @@ test("publishes after an outage of the bus what was committed during it, each on
   const outbox = createEventOutbox({
     bus,
     store,
-    versions: new VersionStore(redis, () => new Date()),
+    versions: new VersionStore(redis, () => new Date(), { set: () => {} }),
     retryMs: 20,
     onFailure: failed.resolve,
   });

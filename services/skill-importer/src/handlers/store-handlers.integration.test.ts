@@ -393,6 +393,24 @@ test("only admins change what is imported", async () => {
   );
 });
 
+test("a client that stores too much imports no more, and can remove what it has", async () => {
+  const world = await importerWorld();
+  await world.start({ YARD_OWNER_STORAGE_MIB: "1" });
+  const large = (name: string) =>
+    sent(name, skillText("Hello.").replace("greet", name), {
+      "references/a.md": "x".repeat(700_000),
+    });
+  await upload(world, [large("first")]);
+  await assert.rejects(upload(world, [large("second")]), { code: "storage_full", retryable: true });
+  assert.deepEqual(await listed(world), ["first"]);
+  assert.equal((await upload(world, [large("first")])).skills[0]?.change, "same");
+  const redis = await connectRedis({ url: world.redis.url, name: "test", log });
+  after(() => redis.disconnect());
+  await until(async () => (await redis.hlen("yard:storage:{cli}:importer")) === 2);
+  await call(world.cli, removeSkill, { name: "first" });
+  assert.deepEqual(await listed(world), []);
+});
+
 test("ends in one state when two clients import the same skill at once, and after a kill", async () => {
   const world = await importerWorld();
   const [one, two] = await Promise.all([world.start(), world.start()]);

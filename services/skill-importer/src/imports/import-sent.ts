@@ -2,6 +2,7 @@ import type { ImportedAgent, uploadAgents } from "@switchyard/contracts/agent-st
 import type { importOptions, Provenance } from "@switchyard/contracts/definition-store";
 import type { ImportedSkill, uploadSkills } from "@switchyard/contracts/skill-store";
 import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
 import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
 import type { Finding } from "../finding.ts";
@@ -9,12 +10,14 @@ import { locatedAt } from "./located-at.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { Package } from "../source/package.ts";
-import { IMPORTED_ROOT, type Kind } from "../store/definition.ts";
+import { IMPORTED_ROOT, type Definition, type Kind } from "../store/definition.ts";
 import { countsOf, planSent, type SentOutcome } from "./plan-sent.ts";
+import { versionBytes, versionThing } from "../store/version-store.ts";
 import { readDefinition, type ReadDefinition, type Reading } from "./read-definition.ts";
 
 export interface SendParts extends ChangeParts {
   readonly analyzer: Analyzer;
+  readonly storage: Pick<OwnerStorage, "reserve" | "set">;
   /** Names that clients may bring in, in all. */
   readonly maxNames: Readonly<Record<Kind, number>>;
 }
@@ -64,17 +67,45 @@ async function importSent(
   const names = [...new Set(read.flatMap(({ definition }) => definition?.name ?? []))];
   const provenance = { source, label, by, at: parts.now().toISOString(), git };
   const limits = { roots: parts.roots, maxNames: parts.maxNames[kind], importId };
-  return changeCatalogue(parts, { about: { kind, names }, isDryRun }, (current) => {
-    const { change, outcomes } = planSent(kind, { current, limits }, read);
-    const { found, loaded, skipped } = countsOf(outcomes);
-    return {
-      result: outcomes,
-      change,
-      definitions: outcomes.flatMap(({ definition }) => definition ?? []),
-      provenance,
-      batch: { label, by, imported: loaded, failed: skipped, totalScanned: found },
-    };
-  });
+  const importAll = () =>
+    changeCatalogue(parts, { about: { kind, names }, isDryRun }, (current) => {
+      const { change, outcomes } = planSent(kind, { current, limits }, read);
+      const { found, loaded, skipped } = countsOf(outcomes);
+      return {
+        result: outcomes,
+        change,
+        definitions: outcomes.flatMap(({ definition }) => definition ?? []),
+        provenance,
+        batch: { label, by, imported: loaded, failed: skipped, totalScanned: found },
+      };
+    });
+  if (isDryRun) return importAll();
+  const definitions = read.flatMap(({ definition }) => definition ?? []);
+  return withRoom(parts, { by, definitions }, importAll);
+}
+
+/** Counts the definitions for their sender before they are stored, and corrects the count afterwards: some may not have been stored, or before. */
+async function withRoom<T>(
+  { storage, versions }: Pick<SendParts, "storage" | "versions">,
+  { by, definitions }: { readonly by: string; readonly definitions: readonly Definition[] },
+  work: () => Promise<T>,
+): Promise<T> {
+  const reserved = definitions.map((one) => ({
+    thing: versionThing(one),
+    bytes: versionBytes(one),
+  }));
+  try {
+    await Promise.all(reserved.map((one) => storage.reserve(by, one)));
+    return await work();
+  } finally {
+    await Promise.all(
+      reserved.map(async ({ thing }) => {
+        const holding = await versions.holding(by, thing);
+        storage.set(by, thing, holding ?? { bytes: 0, ends: null });
+      }),
+      // A count that could not be corrected is corrected by its look-up a day later.
+    ).catch(() => undefined);
+  }
 }
 
 /** Reads what a client sent, and scans it. */

@@ -1,5 +1,6 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import { SkillSummary } from "@switchyard/contracts/skills";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import { z } from "zod";
 import {
   IMPORTED_ROOT,
@@ -102,9 +103,9 @@ const COMMIT_KEYS: readonly string[] = [
 
 /**
  * KEYS: as above. ARGV: the revision that the change was planned against, then groups of command, number of
- * the key, field and value. Returns 0 and changes nothing when somebody was faster.
+ * the key, field and value. It also runs when Redis is full, so that definitions can be removed: a new one is refused before, with its text. Returns 0 and changes nothing when somebody was faster.
  */
-const COMMIT = `
+const COMMIT = `${ESSENTIAL}
 if (redis.call('GET', KEYS[1]) or '0') ~= ARGV[1] then return 0 end
 for i = 2, #ARGV, 4 do
   local command, key, field, value = ARGV[i], KEYS[tonumber(ARGV[i + 1])], ARGV[i + 2], ARGV[i + 3]

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createLog } from "@switchyard/service/log";
+import type { Holding } from "@switchyard/service/owner-storage";
 import { connectRedis } from "@switchyard/service/redis";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import type { CatalogueChange } from "./catalogue-commit.ts";
 import { CatalogueStore } from "./catalogue-store.ts";
 import type { Definition, EntryOf, StoredSkill } from "./definition.ts";
-import { VersionStore } from "./version-store.ts";
+import { VersionStore, versionBytes } from "./version-store.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
@@ -16,7 +17,7 @@ const corrupt: string[] = [];
 const store = new CatalogueStore(redis, (key) => corrupt.push(key));
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
-const versions = new VersionStore(redis, () => new Date());
+const versions = new VersionStore(redis, () => new Date(), { set: () => {} });
 const PROVENANCE = {
   source: "root",
   label: "/r",
@@ -171,4 +172,34 @@ test("writes a version again only where it is not there as it should be", async 
   await redis.del(`yard:skill:{kept}:${version}`);
   await versions.refresh(definitionOf({ ...versioned("x"), directory: "/moved" }));
   assert.equal((await store.read("skill", "kept", version))?.directory, "/moved");
+});
+
+test("counts the versions that a client sent for that client until they are deleted, and none of the importer's directories", async () => {
+  await redis.flushdb();
+  const counted = new Map<string, Holding>();
+  const set = (owner: string, thing: string, holding: Holding) =>
+    void counted.set(`${owner} ${thing}`, holding);
+  const counting = new VersionStore(redis, () => new Date(), { set });
+  const { skill, ...rest } = storedSkill("s", "x".repeat(30_000));
+  const definition = {
+    ...definitionOf({ skill, ...rest }),
+    files: new Map([["a.md", Buffer.alloc(20_000)]]),
+  };
+  await counting.save(definition, PROVENANCE);
+  assert.equal(counted.size, 0);
+  await redis.flushdb();
+  await counting.save(definition, { ...PROVENANCE, source: "upload" });
+  const thing = `skill/s/${DIGEST}`;
+  const stored = counted.get(`x ${thing}`) ?? assert.fail("it is not counted");
+  assert.ok(stored.bytes > 50_000 && stored.bytes < 60_000, String(stored.bytes));
+  assert.ok(versionBytes(definition) > 50_000, "about the same is reserved before");
+  assert.equal(stored.ends, null);
+  assert.deepEqual(await counting.holding("x", thing), stored);
+  assert.equal(await counting.holding("another", thing), null);
+  const superseded = { kind: "superseded", what: "skill", name: "s", version: DIGEST } as const;
+  await counting.retire({ ...superseded, digest: DIGEST, wasUsable: true });
+  const ends = counted.get(`x ${thing}`)?.ends ?? 0;
+  assert.ok(ends > Date.now() + 40 * 86_400_000, String(ends));
+  await redis.del(`yard:skill:{s}:${DIGEST}`);
+  assert.equal(await counting.holding("x", thing), null);
 });

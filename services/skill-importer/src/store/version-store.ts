@@ -2,10 +2,11 @@ import { AgentVersion } from "@switchyard/contracts/agent-store";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { ScanReport } from "@switchyard/contracts/skill-scan";
 import { SkillVersion } from "@switchyard/contracts/skill-store";
+import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { Superseded } from "./catalogue-commit.ts";
-import type { Definition, Kind } from "./definition.ts";
+import { Kind, type Definition } from "./definition.ts";
 import { jsonOf } from "./stored-values.ts";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
@@ -13,6 +14,19 @@ const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
 
 /** Of one name. Above it the oldest that is not current goes, so that no client can fill Redis with versions. */
 const MAX_VERSIONS = 50;
+
+/** Its entries in the catalogue, its keys and what Redis stores beside them. */
+const VERSION_BYTES = 4_096;
+
+/** The bytes of a version and the milliseconds until it is deleted, -1 for none. KEYS records of the name · text · files · report, ARGV version */
+const WEIGH = `
+local bytes = 0
+for _, text in ipairs({redis.call('HGET', KEYS[1], ARGV[1]), redis.call('GET', KEYS[2]), redis.call('GET', KEYS[4])}) do
+  if text then bytes = bytes + #text end
+end
+for _, path in ipairs(redis.call('HKEYS', KEYS[3])) do bytes = bytes + #path + redis.call('HSTRLEN', KEYS[3], path) end
+return {redis.call('EXISTS', KEYS[2]) == 1 and bytes + ${VERSION_BYTES} or 0, redis.call('PTTL', KEYS[2])}
+`;
 
 /** An agent's record has neither files nor a version beside its digest. */
 const RECORDS = {
@@ -27,10 +41,13 @@ const RECORDS = {
 export class VersionStore {
   readonly #redis: Redis;
   readonly #now: () => Date;
+  readonly #storage: Pick<OwnerStorage, "set">;
 
-  constructor(redis: Redis, now: () => Date) {
+  /** Versions are counted for the user that sent them; `storage` counts them. */
+  constructor(redis: Redis, now: () => Date, storage: Pick<OwnerStorage, "set">) {
     this.#redis = redis;
     this.#now = now;
+    this.#storage = storage;
   }
 
   async record(kind: Kind, name: string, version: string): Promise<SkillVersion | null> {
@@ -72,6 +89,8 @@ export class VersionStore {
       transaction.del(...contentKeys(kind, name, old.version));
     }
     await allFromRedis(transaction.exec());
+    for (const old of this.#surplus(all, version)) this.#set(kind, name, old, NOTHING);
+    await this.#count(kind, name, version);
   }
 
   /**
@@ -112,6 +131,7 @@ export class VersionStore {
       transaction.set(textKey(what, name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
     }
     await allFromRedis(transaction.exec());
+    await this.#count(what, name, version);
   }
 
   /** A version that is current again stays. */
@@ -119,6 +139,35 @@ export class VersionStore {
     const transaction = await this.#ending({ kind, name, version }, null);
     for (const part of contentKeys(kind, name, version)) transaction.persist(part);
     await allFromRedis(transaction.exec());
+    await this.#count(kind, name, version);
+  }
+
+  /** The bytes of a version that `owner` sent. Null: it is deleted, or is not of that owner, or the thing is of another kind. Rejects with StoreError. */
+  async holding(owner: string, thing: string): Promise<Holding | null> {
+    const [kind, name, version] = thing.split("/");
+    if (!isKind(kind) || name === undefined || version === undefined) return null;
+    const record = await this.record(kind, name, version);
+    if (record === null || ownerOf(record) !== owner) return null;
+    const keys = [key(kind, name, "versions"), ...contentKeys(kind, name, version)];
+    const weighed = fromRedis(this.#redis.eval(WEIGH, keys.length, ...keys, version));
+    const [bytes, leftMs] = (await weighed) as [number, number]; // as the script returns
+    if (bytes === 0) return null;
+    return { bytes, ends: leftMs < 0 ? null : this.#now().getTime() + leftMs };
+  }
+
+  async #count(kind: Kind, name: string, version: string): Promise<void> {
+    const record = await this.record(kind, name, version);
+    const owner = record === null ? null : ownerOf(record);
+    if (record === null || owner === null) return;
+    const holding = await this.holding(owner, versionThing({ kind, name, version }));
+    this.#set(kind, name, record, holding ?? NOTHING);
+  }
+
+  // oxlint-disable-next-line max-params -- which version, and its size
+  #set(kind: Kind, name: string, record: SkillVersion, holding: Holding): void {
+    const owner = ownerOf(record);
+    const { version } = record;
+    if (owner !== null) this.#storage.set(owner, versionThing({ kind, name, version }), holding);
   }
 
   /** A transaction that begins with when the version ends. */
@@ -153,6 +202,29 @@ export class VersionStore {
     if (supersededAt === null) return false;
     return this.#now().getTime() - Date.parse(supersededAt) > SUPERSEDED_TTL_SECONDS * 1_000;
   }
+}
+
+const NOTHING: Holding = { bytes: 0, ends: null };
+
+/** The name under which a version is counted for its owner. */
+export function versionThing(of: Pick<Definition, "kind" | "name" | "version">): string {
+  return `${of.kind}/${of.name}/${of.version}`;
+}
+
+/** About the bytes of a version that is not stored yet. */
+export function versionBytes({ stored, files, report }: Definition): number {
+  const texts = [stored, report].map((one) => Buffer.byteLength(JSON.stringify(one)));
+  const contents = [...files].map(([path, { length }]) => path.length + length);
+  return [...texts, ...contents].reduce((sum, bytes) => sum + bytes, VERSION_BYTES);
+}
+
+/** The user whose storage a version takes; null for one of the importer's own directories. */
+function ownerOf({ provenance: { source, by } }: SkillVersion): string | null {
+  return source === "root" ? null : by;
+}
+
+function isKind(text: string | undefined): text is Kind {
+  return Kind.options.some((kind) => kind === text);
 }
 
 /** What a version says; or, under the digest of a SKILL.md, which version that is. */
