@@ -434,6 +434,8 @@ export type ModelName = string;
 
 export type ModelProvider = { name: string; type: string; hasKey: boolean };
 
+export type NewRunInput = string | { [name: string]: unknown };
+
 export type NextCursor = string | null;
 
 export type OnLimit = "pause" | "fail";
@@ -1509,7 +1511,7 @@ export interface Operations {
     request: {
       body: {
         agent: string;
-        input: RunInput;
+        input: NewRunInput;
         runId?: RunId;
         skill?: string;
         model?: ModelName;
@@ -1588,7 +1590,7 @@ export interface Operations {
       body: {
         newRunId?: RunId;
         fromStep: number;
-        input?: RunInput;
+        input?: NewRunInput;
         agent?: string;
         model?: ModelName;
         limits?: RunLimits;

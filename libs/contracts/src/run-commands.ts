@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { command } from "./define.ts";
 import { AgentName, CallerName, Digest, ModelName, RunId, SkillName } from "./ids.ts";
-import { RunInput, RunLimits, startRun } from "./runs.ts";
+import { NewRunInput, RunInput, RunLimits, startRun } from "./runs.ts";
 
 /**
  * Says that a run may have work. It is a hint: what is true is in the store, so one too many changes
@@ -45,7 +45,7 @@ export const forkRun = command({
     /** The first model call that is made anew, from 1. */
     fromStep: z.int().min(1).max(1_001),
     /** In place of the other run's. */
-    input: RunInput.optional(),
+    input: NewRunInput.optional(),
     agent: AgentName.optional(),
     model: ModelName.optional(),
     /** In place of those of the other run that they name. */

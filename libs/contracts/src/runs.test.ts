@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startRun } from "./runs.ts";
+import { MAX_INPUT_CHARACTERS, RunInput, startRun } from "./runs.ts";
 
 test("a command without a usable input is told what an input is", () => {
   for (const payload of [{}, { input: 7 }, { input: ["a"] }]) {
@@ -9,5 +9,15 @@ test("a command without a usable input is told what an input is", () => {
       error?.issues.map(({ path, message }) => [path, message]),
       [[["input"], "must be a text or a JSON object"]],
     );
+  }
+});
+
+test("the input of a new run has a maximum, as a text and as an object, and one of an old run has none", () => {
+  const most = "x".repeat(MAX_INPUT_CHARACTERS);
+  assert.ok(startRun.payload.safeParse({ input: most }).success);
+  for (const input of [`${most}x`, { text: most }]) {
+    const { error } = startRun.payload.safeParse({ input });
+    assert.match(String(error?.issues[0]?.message), /at most 4 MiB/);
+    assert.ok(RunInput.safeParse(input).success);
   }
 });

@@ -26,6 +26,16 @@ export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unkno
 });
 export type RunInput = z.infer<typeof RunInput>;
 
+/** The most that the input of a new run may have, in characters of JSON. Runs of older versions may have more, so only commands are checked. */
+export const MAX_INPUT_CHARACTERS = 4 * 1024 ** 2;
+
+/** The input of a new run. */
+export const NewRunInput = RunInput.refine(
+  (input) =>
+    (typeof input === "string" ? input : JSON.stringify(input)).length <= MAX_INPUT_CHARACTERS,
+  { error: "must have at most 4 MiB; put larger data where a tool of the agent can read it" },
+).meta({ description: "At most 4 MiB as JSON." });
+
 export const OnLimit = z.enum(["pause", "fail"]);
 export type OnLimit = z.infer<typeof OnLimit>;
 
@@ -56,7 +66,7 @@ export const startRun = command({
   summary: "Starts a run of an agent.",
   role: "operator",
   payload: z.strictObject({
-    input: RunInput,
+    input: NewRunInput,
     /**
      * The run's id among the sender's own runs. Made by the runner when it is left out; the rejected and started
      * events carry it.
