@@ -6,6 +6,7 @@ import { listQuestions } from "@switchyard/contracts/mcp-questions";
 import { getRun } from "@switchyard/contracts/runs";
 import { getSession } from "@switchyard/contracts/sessions";
 import { OTHERS, reachableContracts, TEAM_A, TEAM_B } from "./reachable.ts";
+import { boundOf } from "./redis-bounds.ts";
 import { isOfFamily, redisPatterns, redisRows } from "./redis-rows.ts";
 import { attacksByContract } from "./attacks-by-contract.ts";
 import { attacksOverHttp, startHttp } from "./attacks-over-http.ts";
@@ -72,7 +73,7 @@ test("after all attacks team-a's runs, questions, approval and session are as th
   assert.deepEqual([session.sessionId, session.messages], [victim.session.id, 2]);
 });
 
-test("each key in Redis after all attacks is of a family with a row, and where it names an owner, of a user that there is", async () => {
+test("each key in Redis after all attacks is of a family with a row and has a bound, and where it names an owner, of a user that there is", async () => {
   const answer = await world.redisAnswer(["KEYS", "*"]);
   const keys = answer.split("\r\n").filter((line) => line.startsWith("yard:"));
   const known = new Set([TEAM_A, TEAM_B, ...OTHERS]);
@@ -80,6 +81,7 @@ test("each key in Redis after all attacks is of a family with a row, and where i
   for (const key of keys) {
     const families = redisPatterns.filter((pattern) => isOfFamily(pattern, key));
     assert.ok(families.length > 0, `${key} is of no family`);
+    assert.ok(boundOf(key), `${key} has no row in redis-bounds.ts`);
     for (const family of families) {
       const named = redisRows[family]?.owner;
       if (!(named instanceof RegExp)) continue;
