@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { problemOf } from "../problems/problem.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 
 const { url } = await testRedis();
@@ -56,4 +57,20 @@ test("a small limit is counted one by one, and the answer says what is left and 
   await redis.flushall();
   now += 60_001;
   assert.equal((await limit.take("ann", 3)).isOver, false);
+});
+
+test("requests are counted while Redis is above its maxmemory, and without Redis the answer is 503 with a time to retry", async () => {
+  await redis.flushall();
+  await redis.config("SET", "maxmemory", "1");
+  const { isOver } = await createRateLimit(redis, Date.now).take("ann", 3);
+  await redis.config("SET", "maxmemory", "0");
+  assert.equal(isOver, false);
+  const gone = await connectRedis({ url, name: "gone", log });
+  gone.disconnect();
+  const error: unknown = await createRateLimit(gone, Date.now)
+    .take("ann", 3)
+    .catch((reason: unknown) => reason);
+  const problem = problemOf(error);
+  assert.deepEqual([problem?.status, problem?.code], [503, "store_unavailable"]);
+  assert.ok(Number(problem?.headers?.["retry-after"]) >= 1);
 });

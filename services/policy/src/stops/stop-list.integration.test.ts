@@ -89,3 +89,17 @@ test("there are only so many stops, and one that is there can always be said aga
   const again = stopOf({ kind: "run", name: "run-0" });
   assert.deepEqual(await list.add(again), again);
 });
+
+test("a stop is stored and lifted while Redis is above its maxmemory", async () => {
+  const list = createStopList(redis);
+  await redis.del("yard:policy:{stops}");
+  await redis.config("SET", "maxmemory", "1");
+  try {
+    await assert.rejects(redis.set("yard:policy:{x}", "x"), /OOM/);
+    await list.add(stopOf({ kind: "all" }));
+    assert.equal(list.find({ principal: child, tool })?.scope.kind, "all");
+    assert.equal(await list.remove({ kind: "all" }), true);
+  } finally {
+    await redis.config("SET", "maxmemory", "0");
+  }
+});
