@@ -178,8 +178,9 @@ function chainHeadsKey(service: string): string {
   return `yard:audit:{${service}}:heads`;
 }
 
-function isCounting(name: string): boolean {
-  return STORAGE_SERVICES.some((service) => service === name);
+/** The bytes that a service counts of each owner. */
+function storageKeys(service: string): string {
+  return `yard:storage:{*}:${service}`;
 }
 
 function redisUser(
@@ -195,9 +196,12 @@ function redisUser(
     keys: [
       ...spec.keys,
       `yard:ready:${name}`,
-      ...(isCounting(name) ? [`yard:storage:{*}:${name}`] : []),
+      ...STORAGE_SERVICES.filter((service) => service === name).map(storageKeys),
     ],
-    readsKeys: [...(spec.readsKeys ?? []), "yard:storage:{*}:*"],
+    readsKeys: [
+      ...(spec.readsKeys ?? []),
+      ...STORAGE_SERVICES.filter((service) => service !== name).map(storageKeys),
+    ],
     channels: spec.channels ?? [],
     commands: commands.toSorted(),
   };

@@ -1,3 +1,4 @@
+import { STORAGE_SERVICES } from "@switchyard/contracts/owner-storage";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 
 /** A family of keys in Redis. */
@@ -21,8 +22,22 @@ const SERVERS = "servers belong to the installation; what is a user's says so in
 const OF_RUN = /^yard:run:\{([^~}]+)~/;
 const CALL = /^yard:call:\{([^/~}]+)[/~]/;
 
+const READY = Object.fromEntries(
+  serviceRedisUsers.map(({ name }) => [`yard:ready:${name}`, { by: name, owner: INSTALLATION }]),
+);
+/** The bytes of an owner, which each service counts, and which the others add up. */
+const STORAGE = Object.fromEntries(
+  STORAGE_SERVICES.map((by) => {
+    const others = serviceRedisUsers.filter(({ name }) => name !== by);
+    const readBy = others.map(({ name }) => name).join(" ");
+    return [`yard:storage:{*}:${by}`, { by, readBy, owner: /^yard:storage:\{([^}]+)\}/ }];
+  }),
+);
+
 /** By pattern of the services' rights in Redis: which service reaches it, and what one team can reach of another's there. */
 export const redisRows: Readonly<Record<string, RedisRow>> = {
+  ...READY,
+  ...STORAGE,
   "yard:run:{*}:state": { by: "runner", readBy: "policy", owner: OF_RUN },
   "yard:run:{*}:journal": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:cancels": { by: "runner", owner: OF_RUN },
