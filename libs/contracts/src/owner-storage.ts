@@ -1,4 +1,4 @@
-// What each owner keeps in Redis is counted in one hash for each service that keeps something of it, see decisions/066.
+// The bytes of each owner in Redis are counted in one hash per service, see decisions/066.
 
 /** The services that count. */
 export const STORAGE_SERVICES = [

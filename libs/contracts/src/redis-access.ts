@@ -192,7 +192,7 @@ function redisUser(
   return {
     name,
     description,
-    // What its readiness probe writes, and what it counts of each owner; what the others count it may read.
+    // The key of its readiness probe and its counts of each owner; it may read the counts of the other services.
     keys: [
       ...spec.keys,
       `yard:ready:${name}`,

@@ -125,7 +125,7 @@ export const redisEnv = {
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),
   /** File with the password of the Sentinels, where they have one. */
   YARD_REDIS_SENTINEL_PASSWORD_FILE: z.string().optional(),
-  /** What one owner may keep in Redis; without it half of what Redis may hold. The same for all services. */
+  /** MiB that one owner may store in Redis; without it half of maxmemory. The same for all services. */
   YARD_OWNER_STORAGE_MIB: envInteger(1, 16_777_216).optional(),
 };
 

@@ -4,7 +4,7 @@ import { fromRedis } from "./store-error.ts";
 /**
  * The first line of a script that Redis executes above its maxmemory, too (Redis 7.0, `allow-oom`:
  * https://redis.io/docs/latest/develop/programmability/lua-api/#script-flags). It is for scripts that end, release or record work that was
- * begun, so that a full Redis keeps nobody from stopping anything and no result is lost. What begins work does not have it.
+ * begun, so that stops work and no result is lost while Redis is full. Scripts that begin work do not have it.
  */
 export const ESSENTIAL = "#!lua flags=allow-oom\n";
 

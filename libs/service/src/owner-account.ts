@@ -3,7 +3,7 @@ import { LEDGER, STORAGE_TOTAL, storageKey } from "./owner-storage-script.ts";
 import type { Redis } from "./redis.ts";
 import { fromRedis } from "./store-error.ts";
 
-/** What a thing holds in Redis now. */
+/** The size of a thing in Redis now. */
 export interface Holding {
   readonly bytes: number;
   /** When Redis forgets it by itself, in milliseconds since the Unix epoch; null: it lasts. */
@@ -19,19 +19,19 @@ export interface AccountParts {
   /** Bytes that one owner may keep. */
   readonly limit: () => number;
   readonly now: () => number;
-  /** What a thing holds that was not heard of for long; null: it is gone. */
+  /** Returns the bytes of a thing that was not set for a day; null: it is deleted. */
   readonly lookUp: LookUp;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** What is not written yet is written after this time, or at this size. */
+/** Changes are written after this time, or from this size on. */
 const WRITE_AFTER_MS = 1_000;
 const WRITE_FROM_BYTES = 1024 ** 2;
-/** For so long a sum counts as known. */
+/** A sum is used for this long before it is read again. */
 const KNOWN_FOR_MS = 1_000;
-/** What other services count is read less often. */
+/** The sums of other services are read less often. */
 const OTHERS_KNOWN_FOR_MS = 5_000;
-/** A thing that lasts is looked up when nothing was heard of it for so long: its process may have died before it wrote. */
+/** A thing without an expiry is looked up when it was not set for this time: its process may have died before it wrote. */
 const LOOK_UP_AFTER_MS = 86_400_000;
 /** Bytes that expire are counted together for this part of the time for which they are kept. */
 const PARTS = 24;
@@ -42,14 +42,14 @@ interface Reservation extends Holding {
   readonly reject: (error: unknown) => void;
 }
 
-/** What waits to be written. */
+/** Changes that are not written yet. */
 interface Changes {
   readonly sets: Map<string, Holding>;
   readonly adds: Map<string, Holding>;
   readonly reservations: Reservation[];
 }
 
-/** What this process knows of what one owner keeps, and has not written yet. */
+/** The sums of one owner that this process has read, and its changes that are not written yet. */
 export class OwnerAccount {
   readonly owner: string;
   readonly #parts: AccountParts;
@@ -71,7 +71,7 @@ export class OwnerAccount {
     this.#parts = parts;
   }
 
-  /** What the owner keeps, as of the last exchange. */
+  /** The bytes of the owner, as of the last exchange. */
   get usedBytes(): number {
     return this.#own + this.#others;
   }
@@ -201,7 +201,7 @@ export class OwnerAccount {
     const { lookUp, now, onTrouble } = this.#parts;
     try {
       const found = await lookUp(this.owner, thing);
-      // What was said of it meanwhile is newer.
+      // A value that was set in the meantime is newer.
       if (!this.#changes.sets.has(thing)) this.set(thing, found ?? { bytes: 0, ends: now() });
     } catch (error) {
       onTrouble(error);

@@ -15,7 +15,7 @@ const RETURNED = 20;
 const KEPT_SECONDS = 90 * 86_400;
 
 /**
- * What one service counts of one owner: a hash from the name of each thing to `<bytes> <end in seconds>`, and the sum. Everything is in one
+ * The counts of one service for one owner: a hash from the name of each thing to `<bytes> <end in seconds>`, and the sum. Everything is in one
  * script, so the sum is that of the fields at any time. A thing is set to what it holds, so that a repeat changes nothing, and what was lost with
  * a process is corrected with the next set or look-up. A name that begins with ~ is a sum of things that Redis forgets by itself; it is deleted
  * when its time is over. Other things whose time is over are returned, to be looked up.

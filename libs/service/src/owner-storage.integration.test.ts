@@ -105,7 +105,7 @@ test("counts what several services keep together, and each knows what the others
   await storageOf("scheduler").admit("somebody else");
 });
 
-test("forgets what Redis forgets by itself, without anybody who says so", async () => {
+test("stops counting things that Redis has deleted by itself", async () => {
   let now = Date.now();
   const storage = storageOf("broker", { now: () => now });
   for (let call = 0; call < 5; call += 1) storage.add("calls", 200, DAY_MS);
@@ -117,7 +117,7 @@ test("forgets what Redis forgets by itself, without anybody who says so", async 
   assert.deepEqual(await ledgerOf("calls", "broker"), {});
 });
 
-test("looks up what it has not heard of for a day, and corrects what a killed process left", async () => {
+test("looks up things that were not set for a day, and corrects the counts that a killed process left", async () => {
   let now = Date.now();
   const storage = storageOf("runner", { now: () => now });
   const found = new Map<string, Holding>([["run:grown", lasting(400)]]);
@@ -125,7 +125,7 @@ test("looks up what it has not heard of for a day, and corrects what a killed pr
     assert.equal(owner, "killed");
     return Promise.resolve(found.get(thing) ?? null);
   });
-  // Of these the process died before it could make one, and before it could write what the other one had become.
+  // The process died before it could make the first one, and before it could write the new size of the other one.
   await storage.reserve("killed", { thing: "run:never", bytes: 500 });
   await storage.reserve("killed", { thing: "run:grown", bytes: 100 });
   now += DAY_MS + 1_000;

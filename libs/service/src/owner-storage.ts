@@ -11,7 +11,7 @@ export type { Holding } from "./owner-account.ts";
  * `storage_full` with {@link StorageFull} as their data; without Redis methods reject with StoreError.
  */
 export interface OwnerStorage {
-  /** True while Redis has no room for new work, whoever it is of. */
+  /** True while Redis has no room for new work of any owner. */
   readonly isRedisFull: boolean;
   /** Rejects when there is no room for the work. */
   admit(owner: string, work?: Work): Promise<void>;
@@ -21,17 +21,17 @@ export interface OwnerStorage {
     what: { readonly thing: string; readonly bytes: number },
     work?: Work,
   ): Promise<void>;
-  /** What a thing holds now: 0 when it is gone. The same again changes nothing. It is written within a second. */
+  /** Sets the size of a thing: 0 when it is deleted. Repeats change nothing. It is written within a second. */
   set(owner: string, thing: string, holding: Holding): void;
   /** Counts bytes that Redis forgets by itself after `keptMs`. They are written within a second. */
   add(owner: string, bytes: number, keptMs: number): void;
-  /** Sets what looks up a thing that was not heard of for a day; null: it is gone. Without it such a thing counts as gone. */
+  /** Sets the function that looks up things that were not set for a day. Without it such things count as deleted. */
   lookUpWith(lookUp: LookUp): void;
   /** Writes what is not written yet. */
   stop(): Promise<void>;
 }
 
-/** What is under way may continue for longer than something new may begin, so that it comes to its end; left out: it is new. */
+/** Work in progress may continue above the fill at which new work is refused, so that it can end; left out: it is new. */
 export interface Work {
   readonly isUnderWay: boolean;
 }
@@ -41,7 +41,7 @@ export interface OwnerStorageOptions {
   readonly room: Pick<RedisRoom, "fill" | "limitBytes" | "usedBytes">;
   /** The NATS user of this service. */
   readonly service: string;
-  /** What one owner may keep, in bytes; null: half of Redis' maxmemory, or 1 GiB where it has none. */
+  /** The most that one owner may store, in bytes; null: half of Redis' maxmemory, or 1 GiB where it has none. */
   readonly limitBytes: number | null;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;

@@ -6,9 +6,9 @@ import { fromRedis } from "./store-error.ts";
 export interface RedisRoom {
   /** The used share of `maxmemory`, of the fullest primary; 0 where there is no limit. Above 1 Redis refuses what may grow. */
   readonly fill: number;
-  /** What all primaries together may hold, in bytes; null without `maxmemory`. */
+  /** The sum of the `maxmemory` of all primaries, in bytes; null without it. */
   readonly limitBytes: number | null;
-  /** What they hold, in bytes. */
+  /** The memory that they use, in bytes. */
   readonly usedBytes: number;
   stop(): void;
 }
@@ -33,7 +33,7 @@ export async function openRedisRoom(redis: Redis): Promise<RedisRoom> {
       const primaries = primariesOf(redis).map((primary) => fromRedis(primary.info("memory")));
       facts = roomIn(await Promise.all(primaries));
     } catch {
-      // What was known last stays.
+      // The last values stay.
     }
     if (isStopped) return;
     timer = setTimeout(() => void look(), facts.fill < NEAR ? LOOK_EVERY_MS : LOOK_OFTEN_MS);

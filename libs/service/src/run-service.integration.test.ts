@@ -231,7 +231,7 @@ test("logs an error that nobody caught, stops and exits 1", async () => {
   }
 });
 
-test("goes on when a promise that no code awaits fails with a lost connection, and logs it", async () => {
+test("continues when a promise that no code awaits fails with a lost connection, and logs it", async () => {
   const service = startFixture(env);
   await service.logged("service ready");
   await call(bus, fixtureCall, { does: "lose-later" });

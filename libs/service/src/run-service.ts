@@ -41,7 +41,7 @@ export interface ServiceKit<C> {
   readonly log: Log;
   readonly bus: Bus;
   readonly redis: Redis;
-  /** What owners keep in Redis, and whether new work has room there. */
+  /** Counts the bytes of owners in Redis, and refuses new work without room. */
   readonly storage: OwnerStorage;
   /** Served at `/metrics`. */
   readonly metrics: Registry;

@@ -1,5 +1,5 @@
 /**
- * What keeps Redis from carrying out a command that is not wrong in itself. Each kind has one message, which says what to do;
+ * A reason why Redis did not execute a correct command. Each kind has one message, which says what to do;
  * every service reports it in the same words.
  */
 export type StoreTrouble = keyof typeof MESSAGES;
@@ -75,7 +75,7 @@ export function storeFailureAs(failure: (error: StoreError) => Error) {
   };
 }
 
-/** What one trouble is and what to do about it. */
+/** Describes one trouble, and the next step of an operator. */
 export function adviceOn(trouble: StoreTrouble): string {
   return MESSAGES[trouble];
 }
@@ -135,7 +135,7 @@ export function isOfConnection(error: Error): boolean {
   return "code" in error && typeof error.code === "string" && SOCKET_CODE.test(error.code);
 }
 
-/** What was said, without the script that Redis names behind it. */
+/** The error's text, without the script that Redis names behind it. */
 function detailOf(error: unknown): string {
   const said = error instanceof Error ? error.message || error.name : String(error);
   return said.replace(/ script: [0-9a-f]{40}.*$/, "").replace(/\.$/, "");

@@ -1,6 +1,6 @@
 import type { OwnerStorage } from "./owner-storage.ts";
 
-/** For tests of something else: an owner may keep whatever it likes, and nothing is counted. */
+/** A storage that counts and refuses nothing, for tests of other parts. */
 export const endlessStorage: OwnerStorage = {
   isRedisFull: false,
   admit: () => Promise.resolve(),

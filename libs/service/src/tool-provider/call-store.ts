@@ -45,7 +45,7 @@ export interface CallOwner {
 export interface CallIdentity extends CallOwner {
   readonly fingerprint: string;
   readonly ref: ToolRef;
-  /** The owner whose storage the outcome takes; left out: nobody's. */
+  /** The owner whose storage the outcome takes; undefined: it is not counted. */
   readonly storedFor?: string | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface DriverParts {
   readonly ledger: TeamLedger;
   readonly controls: RunControls;
   readonly parked: ParkedRuns;
-  /** What owners keep in Redis, and whether there is room for more. */
+  /** Counts the bytes of owners in Redis, and refuses new work without room. */
   readonly storage: OwnerStorage;
   /** Records the starts of child runs. */
   readonly executions: ExecutionAudit;

@@ -36,7 +36,7 @@ local function wake(state, status, before)
 end
 `;
 
-/** What is kept beside each entry and each text, and with a run: its columns, names and places in lists; measured with `MEMORY USAGE`. */
+/** Redis' overhead of each entry, each text and each run: its columns, names and places in lists; measured with `MEMORY USAGE`. */
 const ENTRY_BYTES = 16;
 const TEXT_BYTES = 144;
 export const RUN_BYTES = 2_600;

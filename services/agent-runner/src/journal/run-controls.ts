@@ -66,7 +66,7 @@ export interface RunControls {
 
 const NOBODY: WakeRun = () => Promise.resolve(false);
 const REMEMBER_SECONDS = 24 * 3_600;
-/** With its key. */
+/** About the bytes of a note with its key. */
 const REMEMBERED_BYTES = 1_000;
 
 /** `wake` is asked for when a run was let go and has work now, also when that was told before. */

@@ -25,7 +25,7 @@ export function keptKey(runId: string): string {
   return `yard:command:kept:{${runId}}`;
 }
 
-/** What a run holds at first, about, in bytes: its first entry has the system prompt besides, of which an agent's file has some kilobytes. */
+/** About the bytes of a run at its start: its first entry has the system prompt besides, of which an agent's file has some kilobytes. */
 export function sizeOf(payload: StartRun): number {
   return RUN_BYTES + PROMPT_BYTES + JSON.stringify(payload).length;
 }
@@ -35,7 +35,7 @@ export function holderOf(runId: string, requester: string): string {
   return ownerOfRun(runId) ?? requester;
 }
 
-/** What a run, or a deferred command, holds in Redis now. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+/** The size of a run, or of a deferred command, in Redis now. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
 export async function runHolding(
   redis: Redis,
   thing: string,

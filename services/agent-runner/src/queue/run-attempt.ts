@@ -216,7 +216,7 @@ export class RunAttempt {
     return this.#begin(command, claimed, { started, token, listing });
   }
 
-  /** Refuses a run that its owner or Redis has no room for; one that exists goes on. Rejects with any other error. */
+  /** Refuses a run that its owner or Redis has no room for; one that exists continues. Rejects with any other error. */
   async #withoutRoom(
     command: RunCommand,
     { full, isUnderWay }: { readonly full: unknown; readonly isUnderWay: boolean },
@@ -313,7 +313,7 @@ export class RunAttempt {
   }
 }
 
-/** What a promise was rejected with; null when it was not. */
+/** The reason of a rejected promise; null when it was not rejected. */
 function errorOf(work: Promise<void>): Promise<unknown> {
   return work.then(
     () => null,

@@ -15,7 +15,7 @@ const lab = await startLab();
 const { peers } = lab;
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
-// The lab has no permissions, so that anybody may connect under any name.
+// The lab has no permissions, so that a client may connect under any name.
 const [teamA, teamC] = await Promise.all(
   ["team-a", "team-c"].map((user) => connectBus({ servers: lab.nats.url, user })),
 );
@@ -49,7 +49,7 @@ const OF_BROKER = "yard:storage:{team-a}:broker";
 const keptBy = async (owner: string) =>
   Number((await redis.hget(`yard:storage:{${owner}}:runner`, "=")) ?? 0);
 
-test("refuses the starts of an owner who keeps as much as it may, and nobody else's", async () => {
+test("refuses the starts of an owner who keeps as much as it may, and no other owner's", async () => {
   await startAs("team-a", "gated-first", { runId: "under-way", input: "x" });
   await until(() => reached.has("first"));
   let refused: string | null = null;
@@ -89,7 +89,7 @@ test("takes new work when what was there is gone, and counts a session until it 
   const [key = ""] = await redis.keys("yard:run:{team-a~large-0}:state");
   assert.notEqual(key, "");
   for (const part of ["state", "journal", "blobs"]) await redis.del(key.replace(/state$/, part));
-  // As if it had expired: what was not heard of for a day is looked up.
+  // As if it had expired: a thing that was not set for a day is looked up.
   await redis.hset("yard:storage:{team-a}:runner", "run:team-a~large-0", "110000 1");
   await until(async () => {
     await startAs("team-a", "plain", { runId: `again-${Date.now()}`, input: "x" });
@@ -101,7 +101,7 @@ test("takes new work when what was there is gone, and counts a session until it 
   await until(async () => (await countedSessions("team-a")) === 0);
 });
 
-test("refuses new work of everybody from 85 % of maxmemory on, while what is under way goes on", async () => {
+test("refuses new work of all owners from 85 % of maxmemory on, while work in progress continues", async () => {
   await startAs("team-c", "gated-second", { runId: "near", input: "x" });
   await until(() => reached.has("second"));
   await fillTo(0.87);
@@ -113,7 +113,7 @@ test("refuses new work of everybody from 85 % of maxmemory on, while what is und
   await lab.eventsUntil("team-c~near", "finished");
 });
 
-test("lets runs rest from 92 % on, and they go on when there is room again", async () => {
+test("suspends runs from 92 % on, and resumes them when there is room again", async () => {
   await fillTo(0);
   await startAs("team-c", "gated-third", { runId: "resting", input: "x" });
   await until(() => reached.has("third"));

@@ -99,7 +99,7 @@ export function openSessionStore(
     ]);
     if (answer !== "ok") return false;
     const owner = (record.session ?? before.session)?.owner;
-    // Of one that has ended, events are left for a moment.
+    // A run that has ended has unpublished events for a moment.
     const held = record.session === null ? 0 : Number(bytes);
     if (owner !== undefined) storage?.set(owner, sessionThing(slot), { bytes: held, ends: null });
     return true;
@@ -148,7 +148,7 @@ function sessionThing(slot: string): string {
   return SESSION + slot;
 }
 
-/** What a session holds in Redis now. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+/** The size of a session in Redis now. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
 export async function sessionHolding(redis: Redis, thing: string): Promise<Holding | null> {
   if (!thing.startsWith(SESSION)) return null;
   const [state] = keysOf(thing.slice(SESSION.length));

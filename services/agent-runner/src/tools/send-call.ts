@@ -132,7 +132,7 @@ const OF_THE_CALL: ReadonlySet<string> = new Set([
 
 /** True when something that every call needs is down: the run waits for it, and the model is not troubled with it. */
 export function isOutageOfCalls(error: ServiceError): boolean {
-  // Of Redis; what its owner keeps is for the run to fail of.
+  // Redis has no room; a run whose owner has no room fails instead.
   if (error.code === "storage_full")
     return StorageFull.safeParse(error.data).data?.scope === "redis";
   if (isError(error, callTool, "policy_unavailable"))

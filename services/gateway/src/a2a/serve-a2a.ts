@@ -146,7 +146,7 @@ function stream(
   const events = openEventStream(outgoing);
   events.onClose(() => {
     onEnd();
-    rest.return().catch(() => undefined); // nobody reads it any more
+    rest.return().catch(() => undefined); // the body is no longer needed
   });
   const tell = async (): Promise<void> => {
     try {

@@ -4,7 +4,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
 export interface RateLimit {
-  /** Counts one request of somebody. Rejects with StoreError. */
+  /** Counts one request of a caller. Rejects with StoreError. */
   take(who: string, limit: number): Promise<Taken>;
   /** What {@link take} would answer, where this replica knows that the limit is reached; else null. It counts nothing and queries nothing. */
   over(who: string, limit: number): Taken | null;

@@ -2,7 +2,7 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 // Each is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
 
-/** What waits for a webhook is counted in the hash `pending`: the deliveries under its id, and their bytes under `<id>:bytes` until none waits. */
+/** Pending deliveries of a webhook are counted in the hash `pending`: their number under its id, and their bytes under `<id>:bytes` until none waits. */
 const PENDING_BYTES = `
 local function countPending(key, webhook, deliveries, bytes)
   if redis.call('HINCRBY', key, webhook, deliveries) <= 0 then redis.call('HDEL', key, webhook, webhook .. ':bytes')

@@ -96,7 +96,7 @@ const ENTRIES_KEPT = 200;
 /** Of one owner. Their logs lapse after 30 days, and so do they. */
 const REMOVED_KEPT = 10_000;
 const NOTED_SECONDS = 86_400;
-/** With its key. */
+/** About the bytes of a note with its key. */
 const NOTE_BYTES = 500;
 /** Messages of one job that a repeat is known by. */
 const MARKS_KEPT = 10_000;
@@ -123,7 +123,7 @@ function scriptsOf(
   return redis as unknown as ReturnType<typeof scriptsOf>;
 }
 
-/** What is kept is counted for the jobs' owners. */
+/** Counts the bytes of jobs for their owners. */
 export function openJobStore(
   redis: Redis,
   storage: Pick<OwnerStorage, "set" | "add">,
@@ -264,7 +264,7 @@ function heartbeatsIn(
 
 const NOTHING: Holding = { bytes: 0, ends: null };
 
-/** What is kept of a job. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+/** The size of a job in Redis. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
 export async function jobHolding(
   redis: Redis,
   thing: string,

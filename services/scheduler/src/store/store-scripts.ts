@@ -2,10 +2,10 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 /** Its key, its places in lists, and the keys of its log. */
 const JOB_BYTES = 1_000;
-/** With its score, as a member of a sorted set. */
+/** The bytes of a member of a sorted set with its score. */
 const MARK_BYTES = 100;
 
-/** What Redis keeps of a job. KEYS are of the job, of the entries of its log and of its marks of messages. */
+/** The size of a job. KEYS are of the job, of the entries of its log and of its marks of messages. */
 const SIZE = `
 local function sizeOf(job, entries, marks)
   local bytes = redis.call('HSTRLEN', job, 'body') + redis.call('ZCARD', marks) * ${MARK_BYTES}
@@ -18,7 +18,7 @@ end
  * One change of a job, in one step: nothing is written unless the record is the one that was read. All keys have the tag
  * `{schedules}`.
  *
- * Resolves with what is kept of the job then, and the ids of removed jobs whose logs went.
+ * Resolves with the size of the job, and the ids of removed jobs whose logs were deleted.
  *
  * KEYS job · due times · the owner's jobs · all jobs · the owner's removed jobs · log order · log entries · events to publish · marks of messages ·
  * note of the request
@@ -85,7 +85,7 @@ answer[2] = tostring(sizeOf(KEYS[1], KEYS[7], KEYS[9]))
 return answer
 `;
 
-/** KEYS job · log entries · marks of messages. What is kept of it, and for how long its log is, in milliseconds. */
+/** KEYS job · log entries · marks of messages. Returns its size, and the milliseconds until its log expires. */
 export const WEIGH = `${SIZE}
 return {sizeOf(KEYS[1], KEYS[2], KEYS[3]), redis.call('EXISTS', KEYS[1]) == 1 and -1 or redis.call('PTTL', KEYS[2])}
 `;

@@ -103,7 +103,7 @@ const COMMIT_KEYS: readonly string[] = [
 
 /**
  * KEYS: as above. ARGV: the revision that the change was planned against, then groups of command, number of
- * the key, field and value. It also runs when Redis is full, so that definitions can be removed: a new one is refused before, with its text. Returns 0 and changes nothing when somebody was faster.
+ * the key, field and value. It also runs when Redis is full, so that definitions can be removed: a new one is refused before, with its text. Returns 0 and changes nothing when another importer was faster.
  */
 const COMMIT = `${ESSENTIAL}
 if (redis.call('GET', KEYS[1]) or '0') ~= ARGV[1] then return 0 end

@@ -62,7 +62,7 @@ export function createMemoryStore(
   redis: Redis,
   { storage, onUnread = () => {} }: MemoryStoreOptions = {},
 ): MemoryStore {
-  // What all owners' runs of an agent share is nobody's own, and bounded for each agent.
+  // Memory that all owners' runs of an agent share is not counted, and is bounded for each agent.
   const count = ({ agent, owner }: MemoryScope, bytes: number): void => {
     if (owner !== null) storage?.set(owner, THING + agent, { bytes, ends: null });
   };
