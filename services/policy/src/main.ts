@@ -18,6 +18,7 @@ import { bundleName, PolicyFile } from "./versions/policy-file.ts";
 import { createDecisionLeases, LONGEST_LEASE_MS } from "./calls/decision-leases.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
 import { startTokens } from "./tokens/start-tokens.ts";
+import { mayApprove } from "./rights/may-approve.ts";
 import { hasRight } from "./rights/has-right.ts";
 import { createRunRecords } from "./runs/run-records.ts";
 import { createValidator } from "./versions/validator.ts";
@@ -126,6 +127,7 @@ function approversOf(
   return {
     approvers: config.YARD_APPROVERS,
     own: config.YARD_APPROVE_OWN,
+    mayApprove: (user) => mayApprove(bundle(), user),
     mayApproveOwn: (user) => hasRight(bundle().rights, "approve-own", user),
   };
 }

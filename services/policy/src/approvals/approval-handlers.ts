@@ -1,6 +1,6 @@
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import { admitCall as admitContract, settleCall } from "@switchyard/contracts/approval-admission";
-import { type Approval } from "@switchyard/contracts/approval-record";
+import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
 import type { CallContext as RunPart } from "@switchyard/contracts/call-context";
 import {
   approvalStates,
@@ -28,7 +28,14 @@ import {
   type AskedCall,
 } from "./admit-call.ts";
 import { atTime, type StoredApproval } from "./approval-store.ts";
-import { maySee, refusedBy, settingsFor, type ApproverSettings } from "./approver.ts";
+import {
+  concerns,
+  decidesAll,
+  maySee,
+  refusedBy,
+  settingsFor,
+  type ApproverSettings,
+} from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
 import { decideApproval, voidApproval, type Verdict } from "./decide-approval.ts";
 import { listPage } from "./list-approvals.ts";
@@ -131,8 +138,7 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
         (!pendingOnly || approval.state === "pending");
       const which = pendingOnly ? "pending" : "all";
       const page = await listPage(deps, { which, limit, cursor: cursor ?? null, fits });
-      const seesAll = settings.approvers.includes(caller);
-      const pending = seesAll
+      const pending = decidesAll(settings, caller)
         ? await index.pendingCount()
         : page.approvals.filter(isPending).length;
       return { ...page, pending };
@@ -221,16 +227,14 @@ function decidedBy({ caller, roles }: Who): { by: string; isOverHttp: boolean } 
 
 function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
   const { grants, settings, now, report } = deps;
-  const isMine = (who: Who, user: string): boolean =>
-    settingsFor(settings, who).approvers.includes(who.caller) || user === who.caller;
+  const isMine = (who: Who, grant: SessionGrant): boolean =>
+    concerns(settingsFor(settings, who), who.caller, grant) || grant.principal.user === who.caller;
 
   service.handle(listGrants, async ({ limit }, context) => {
     const all = await orUnavailable(() => grants.list(now(), LISTED_GRANTS));
     // One of other rules is void, whether or not it has been taken out by now.
     const inForce = all.filter(({ grant }) => grant.policyDigest === deps.policyDigest());
-    const shown = inForce
-      .map(({ grant }) => grant)
-      .filter(({ principal }) => isMine(context, principal.user));
+    const shown = inForce.map(({ grant }) => grant).filter((grant) => isMine(context, grant));
     return { grants: shown.slice(0, limit) };
   });
 
@@ -238,7 +242,7 @@ function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
     const { caller } = context;
     const stored = await orUnavailable(() => grants.read(id));
     // Who profits from it may give it up.
-    if (stored === null || !isMine(context, stored.grant.principal.user))
+    if (stored === null || !isMine(context, stored.grant))
       throw fail.unknown_grant(`There is no grant ${id} for ${caller}.`, { id });
     deps.recordable(fail.approvals_unavailable);
     await orUnavailable(() => grants.remove(id));
@@ -264,6 +268,14 @@ async function find(deps: ApprovalHandlerDeps, id: string, who: Who): Promise<St
   return stored;
 }
 
+const REFUSALS: Readonly<Record<NonNullable<ReturnType<typeof refusedBy>>, string>> = {
+  YARD_APPROVERS: ": YARD_APPROVERS of the policy service says who may.",
+  YARD_APPROVE_OWN:
+    ", which is its own call: another approver has to, as YARD_APPROVE_OWN of the policy service says.",
+  "approve-own": ", which it dictated: rights of the policy gives it no approve-own.",
+  approvers: ": approvers of the policy names it for other calls.",
+};
+
 /** One that was asked for under other rules is ended instead. */
 async function findToDecide(
   deps: ApprovalHandlerDeps,
@@ -274,14 +286,10 @@ async function findToDecide(
   const stored = await find(deps, id, who);
   const setting = refusedBy(settingsFor(deps.settings, who), caller, stored.approval);
   if (setting !== null)
-    throw fail.forbidden_approver(
-      setting === "approve-own"
-        ? `${caller} may not decide about ${id}, which it dictated: rights of the policy gives it no approve-own.`
-        : setting === "YARD_APPROVE_OWN"
-          ? `${caller} may not decide about ${id}, which is its own call: another approver has to, as YARD_APPROVE_OWN of the policy service says.`
-          : `${caller} may not decide about ${id}: ${setting} of the policy service says who may.`,
-      { caller, setting },
-    );
+    throw fail.forbidden_approver(`${caller} may not decide about ${id}${REFUSALS[setting]}`, {
+      caller,
+      setting,
+    });
   const { state, policyDigest, binding } = stored.approval;
   if (shown !== undefined && shown !== binding)
     throw fail.binding_mismatch(

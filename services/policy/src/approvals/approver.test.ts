@@ -1,15 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { maySee, refusedBy, settingsFor, type OwnApprovals } from "./approver.ts";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { compileBundle } from "../bundle/compile-bundle.ts";
+import { BundleError, parseBundle } from "../bundle/parse-bundle.ts";
+import { mayApprove } from "../rights/may-approve.ts";
+import { decidesAll, maySee, refusedBy, settingsFor, type OwnApprovals } from "./approver.ts";
 
+const tool = mcpToolRef("files", "write_file");
 const ofRun = {
   principal: { user: "cli", agent: "demo", runId: "run-1" },
   caller: "runner",
+  tool,
 };
-const byHand = { principal: { user: "cli", agent: null, runId: null }, caller: "cli" };
+const byHand = { principal: { user: "cli", agent: null, runId: null }, caller: "cli", tool };
 const settings = (own: OwnApprovals, mayApproveOwn = true) => ({
   approvers: ["cli", "boss"],
   own,
+  mayApprove: () => null,
   mayApproveOwn: () => mayApproveOwn,
 });
 
@@ -55,8 +62,8 @@ test("nobody approves a call that it dictated without the right to", () => {
 
 test("approvers and who it is about see an approval, nobody else", () => {
   assert.ok(maySee(settings("runs"), "boss", ofRun));
-  assert.ok(maySee({ approvers: [] }, "cli", ofRun));
-  assert.ok(!maySee({ approvers: [] }, "team-b", ofRun));
+  assert.ok(maySee({ ...settings("runs"), approvers: [] }, "cli", ofRun));
+  assert.ok(!maySee({ ...settings("runs"), approvers: [] }, "team-b", ofRun));
 });
 
 test("who signed in over HTTP as an approver may decide, and not about what it dictated or asked for itself", () => {
@@ -68,4 +75,73 @@ test("who signed in over HTTP as an approver may decide, and not about what it d
   assert.equal(refusedBy(as("alice", ["operator"]), "alice", ofRun), "YARD_APPROVERS");
   const own = ofRun.principal.user;
   assert.equal(refusedBy(as(own, ["approver"]), own, ofRun), "YARD_APPROVE_OWN");
+});
+
+test("a user whom the policy's approvers name decides about the calls of those entries and sees no others", () => {
+  const bundle = compileBundle(
+    parseBundle({
+      file: "rules.yaml",
+      text: `version: 1
+labels:
+  - { tools: [bank.*], are: [money] }
+approvers:
+  - { id: leads, users: [ann], callsOf: { users: [team-a], agents: [support-*] } }
+  - { id: finance, users: [ann, boss], callsOf: { labels: [money] } }
+rules:
+  - { id: all, effect: allow }
+`,
+    }),
+  );
+  const scoped = { ...settings("never"), mayApprove: (user: string) => mayApprove(bundle, user) };
+  const of = (user: string, agent: string | null, server: string) => ({
+    principal: { user, agent, runId: null },
+    caller: "runner",
+    tool: mcpToolRef(server, "send"),
+  });
+  const cases = [
+    [of("team-a", "support-eu", "files"), null, "approvers"],
+    [of("team-a", "writer", "files"), "approvers", "approvers"],
+    [of("team-a", null, "files"), "approvers", "approvers"],
+    [of("team-b", "support-eu", "files"), "approvers", "approvers"],
+    [of("team-b", null, "bank"), null, null],
+  ] as const;
+  for (const [call, ann, boss] of cases) {
+    assert.equal(refusedBy(scoped, "ann", call), ann);
+    assert.equal(maySee(scoped, "ann", call), ann === null);
+    assert.equal(refusedBy(scoped, "boss", call), boss, "also who is in YARD_APPROVERS");
+    assert.equal(refusedBy(scoped, "me", call), "YARD_APPROVERS");
+    assert.equal(refusedBy(scoped, "cli", call), null, "no entry names it");
+  }
+  const overHttp = settingsFor(scoped, { caller: "ann", roles: ["admin"] });
+  assert.equal(refusedBy(overHttp, "ann", cases[3][0]), "approvers", "a role widens no entry");
+  assert.deepEqual(
+    ["ann", "boss", "cli", "me"].map((user) => decidesAll(scoped, user)),
+    [false, false, true, false],
+  );
+});
+
+test("entries of approvers with mistakes refuse the bundle with their place", () => {
+  const problem = (entry: string): string => {
+    try {
+      parseBundle({
+        file: "rules.yaml",
+        text: `version: 1\napprovers:\n  - ${entry}\nrules:\n  - { id: all, effect: allow }\n`,
+      });
+      return "";
+    } catch (error) {
+      assert.ok(error instanceof BundleError);
+      return error.lines.join("\n");
+    }
+  };
+  assert.match(problem("{ id: a, users: [x] }"), /3:5.*approvers\[0\]\.callsOf is missing/);
+  assert.match(
+    problem("{ id: a, users: [x], callsOf: {} }"),
+    /approvers\[0\]\.callsOf selects nothing/,
+  );
+  assert.match(
+    problem("{ id: a, users: [x], callsOf: { team: [y] } }"),
+    /unknown key "team" in approvers\[0\]\.callsOf; known keys are users, agents, labels/,
+  );
+  const twice = "{ id: a, users: [x], callsOf: { users: [y] } }";
+  assert.match(problem(`${twice}\n  - ${twice}`), /already the id of approvers\[0\]/);
 });

@@ -26,6 +26,7 @@ export interface CompiledBundle {
   /** Who may start what, and who is believed about where a run comes from. */
   readonly starts: StartRules;
   readonly rights: Bundle["rights"];
+  readonly approvers: Bundle["approvers"];
   /** Null: the tool's own, see `default-tier.ts`. */
   readonly defaultTier: ApprovalTier | null;
 }
@@ -109,6 +110,7 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     budgets: compileBudgets(bundle),
     starts: { starters: bundle.starters, origins: bundle.origins },
     rights: bundle.rights,
+    approvers: bundle.approvers,
     defaultTier: bundle.defaults?.approval ?? null,
   };
 }

@@ -29,9 +29,11 @@ export function explainIssue(issue: z.core.$ZodIssue, knownKeys: KnownKeys): Sha
   ];
 }
 
-/** Rules, layers, budgets, starters and rights are told apart by their ids alone, so no two of a kind may share one. */
+/** The sections whose entries are identified by their ids alone, so no two entries of a section may share one. */
+export const WITH_IDS = ["rules", "layers", "budgets", "starters", "rights", "approvers"] as const;
+
 export function repeatedIds(file: BundleFile): ShapeProblem[] {
-  return (["rules", "layers", "budgets", "starters", "rights"] as const).flatMap((section) => {
+  return WITH_IDS.flatMap((section) => {
     const first = new Map<string, number>();
     return (file[section] ?? []).flatMap(({ id }, index): ShapeProblem[] => {
       const earlier = first.get(id);

@@ -1,5 +1,5 @@
 /* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
-import { explainIssue, repeatedIds } from "./explain-issue.ts";
+import { explainIssue, repeatedIds, WITH_IDS } from "./explain-issue.ts";
 import { unknownProfiles } from "../schema/layer-schema.ts";
 import { toolProfileNames } from "../schema/tool-profiles.ts";
 import { BundleFile, bundleKeys, type Bundle } from "../schema/bundle.ts";
@@ -79,7 +79,6 @@ function checkFile(content: unknown): Checked<BundleFile> {
   return { value: null, problems };
 }
 
-const WITH_IDS = ["rules", "layers", "budgets", "starters", "rights"] as const;
 const ONCE = ["defaults", "owners", "subAgents", "origins"] as const;
 
 /** One id in two files; within a file it was found before. */
@@ -150,7 +149,7 @@ function missingRules(parts: readonly Part[]): BundleProblem[] {
 }
 
 function merged(files: readonly BundleFile[]): Bundle {
-  const all = (section: "layers" | "budgets" | "starters" | "rights" | "labels") => {
+  const all = (section: Exclude<(typeof WITH_IDS)[number], "rules"> | "labels") => {
     const entries = files.flatMap((file): unknown[] => file[section] ?? []);
     return entries.length === 0 ? {} : { [section]: entries };
   };
@@ -172,6 +171,7 @@ function merged(files: readonly BundleFile[]): Bundle {
     ...all("budgets"),
     ...all("starters"),
     ...all("rights"),
+    ...all("approvers"),
     rules: files.flatMap(({ rules }) => rules ?? []),
   };
 }

@@ -6,6 +6,7 @@ import { Budget, Duration } from "./budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "./layer-schema.ts";
 import { Condition } from "./condition-schema.ts";
 import { Origins, Starter } from "./starter-schema.ts";
+import { Approver, CallsOf } from "./approver-schema.ts";
 import { Right } from "./right-schema.ts";
 import { EntryId, For, isSound, objectError, Text, What, Who } from "./selector-schema.ts";
 
@@ -86,6 +87,7 @@ export const BundleFile = z.strictObject(
     starters: listed(Starter, "starters"),
     origins: Origins.optional(),
     rights: listed(Right, "rights"),
+    approvers: listed(Approver, "approvers"),
     rules: z
       .array(Rule, { error: "must be a list of rules" })
       .min(1, "is empty; a bundle that denies everything says so with a deny rule")
@@ -111,7 +113,7 @@ export function bundleDigest(bundle: Bundle): string {
     entries?.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const byContent = (entries: readonly unknown[] | undefined) =>
     entries?.map((entry) => canonicalDigest(entry)).toSorted();
-  const { rules, layers, budgets, starters, rights, labels, ...sections } = bundle;
+  const { rules, layers, budgets, starters, rights, approvers, labels, ...sections } = bundle;
   const sorted = {
     ...sections,
     rules: byId(rules),
@@ -119,6 +121,7 @@ export function bundleDigest(bundle: Bundle): string {
     budgets: byId(budgets),
     starters: byId(starters),
     rights: byId(rights),
+    approvers: byId(approvers),
     labels: byContent(labels),
   };
   return canonicalDigest(
@@ -140,10 +143,12 @@ export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
     starters: Starter,
     origins: Origins,
     rights: Right,
+    approvers: Approver,
     rules: Rule,
   };
   const shape = ofSection[section]?.shape ?? {};
   if (part === undefined) return Object.keys(shape);
+  if (part === "callsOf") return Object.keys(CallsOf.shape);
   if (part === "for") return Object.keys(For.shape);
   if (part === "who") return Object.keys(Who.shape);
   if (part === "what") return Object.keys(condition === "labels" ? { any: 0, not: 0 } : What.shape);
