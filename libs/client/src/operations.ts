@@ -1952,7 +1952,7 @@ export interface Operations {
 
   "GET /approvals": {
     request: { query?: { pendingOnly?: boolean; runId?: RunId; limit?: number; cursor?: string } };
-    reply: { approvals: Approval[]; next: string | null; pending: number };
+    reply: { approvals: Approval[]; next: string | null; pending: number; decidesAll?: boolean };
   };
 
   "GET /approvals/{id}": {

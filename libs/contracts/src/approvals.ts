@@ -57,8 +57,10 @@ export const listApprovals = rpc({
   reply: z.object({
     approvals: z.array(Approval),
     next: z.string().nullable(),
-    /** For who may decide: all that wait. For anybody else: those of this page. */
+    /** For a caller who decides about all calls: all that wait. For any other caller: those of this page. */
     pending: z.int().nonnegative(),
+    /** False for a caller who decides about no calls or about some; missing from older policy services. */
+    decidesAll: z.boolean().optional(),
   }),
   errors: { approvals_unavailable: ApprovalsUnavailable },
 });

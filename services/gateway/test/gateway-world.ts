@@ -34,6 +34,14 @@ export interface GatewayWorld {
   keyOf(caller: string, roles: UserRole[], scopes?: string[]): Promise<{ key: string; id: string }>;
 }
 
+const RULES = `version: 1
+approvers:
+  - { id: bobs, users: [bobs-approver], callsOf: { users: [bob] } }
+rules:
+  - { id: all, effect: allow }
+  - { id: asked, effect: allow, approval: always, what: { tools: [asked.*] } }
+`;
+
 /** NATS with the generated permissions, Redis and a policy service, and gateways. Other services are served by the test. */
 export async function startGatewayWorld(
   teams: readonly string[] = [],
@@ -42,7 +50,7 @@ export async function startGatewayWorld(
   const directory = await testDirectory();
   const policyFile = join(directory, "rules.yaml");
   const keyFile = join(directory, "run-token.jwk");
-  await writeFile(policyFile, "version: 1\nrules:\n  - { id: all, effect: allow }\n");
+  await writeFile(policyFile, RULES);
   await writeFile(keyFile, (await createRunTokenKey()).privateJwk, { mode: 0o600 });
   const users = [
     ...serviceUsers,

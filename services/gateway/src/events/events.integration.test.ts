@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { test } from "node:test";
@@ -6,9 +7,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
+import { admitCall } from "@switchyard/contracts/approval-admission";
 import { approvalExpired } from "@switchyard/contracts/approval-events";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import { checkPolicy } from "@switchyard/contracts/policy";
 import { runCancelled, runLive, runSteered } from "@switchyard/contracts/run-events";
 import { getRun } from "@switchyard/contracts/runs";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { revokeUserKey } from "@switchyard/contracts/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
@@ -207,6 +212,57 @@ test("an approver hears of everybody's approvals and of nothing else that is not
   );
   assert.deepEqual(operator.messages, []);
   for (const reading of [approver, operator]) reading.stop();
+});
+
+test("an approver whom the policy names for some calls hears of the approvals of those calls alone", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("bobs-approver", ["approver"]);
+  const broker = await world.connectAs("broker");
+  /** A call that waits for a person; returns the id of the approval. */
+  const ask = async (user: string): Promise<string> => {
+    const asked = { onBehalfOf: user, tool: mcpToolRef("asked", "write"), args: {} };
+    const { decision, principal } = await call(broker, checkPolicy, asked);
+    const bound = { ...asked, principal, caller: user, pin: undefined, decision };
+    const attempt = randomUUID();
+    const callId = `${user}:${attempt}`;
+    const binding = bindingDigest(bound);
+    const admission = await call(broker, admitCall, {
+      ...asked,
+      callId,
+      decision,
+      binding,
+      attempt,
+    });
+    return admission.outcome === "waiting" ? admission.approvalId : assert.fail(admission.outcome);
+  };
+  const feed = await read(url, "/events", { key });
+  await delay(300); // for it to be open: only what comes then is told
+  const ids = [await ask("carol"), await ask("bob"), await ask("carol"), await ask("bob")];
+  await until(() => Promise.resolve(feed.messages.length === 2));
+  const approvalIds = feed.messages.map(({ data }) => (data as { approvalId: string }).approvalId);
+  assert.deepEqual(approvalIds, [ids[1], ids[3]]);
+  const after = feed.messages[0]?.id;
+  feed.stop();
+  const again = await read(url, "/events", { key, after });
+  await until(() => Promise.resolve(again.messages.length === 1));
+  assert.deepEqual(again.messages[0]?.data, feed.messages[1]?.data);
+  again.stop();
+  const listed = await fetch(`${url}/api/v1/approvals`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  const { approvals, pending } = (await listed.json()) as {
+    approvals: { id: string }[];
+    pending: number;
+  };
+  assert.deepEqual([approvals.map(({ id }) => id), pending], [[ids[3], ids[1]], 2]);
+  const decide = (id: string | undefined) =>
+    fetch(`${url}/api/v1/approvals/${id}/approve`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: "{}",
+    });
+  assert.equal((await decide(ids[0])).status, 404);
+  assert.equal((await decide(ids[1])).status, 200);
 });
 
 test("a stream ends when its key is revoked, and when the gateway stops, which then exits", async () => {

@@ -2,7 +2,7 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents, type ReadEventsOptions, type StoredEvent } from "@switchyard/bus/events";
-import { listApprovals } from "@switchyard/contracts/approvals";
+import { approvalStates, listApprovals } from "@switchyard/contracts/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";
 import { getRun } from "@switchyard/contracts/runs";
@@ -96,14 +96,16 @@ function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventS
 }
 
 /** `GET /events`: what is said of what the caller owns, or of one noun or thing of it, under its place in the stream. */
-export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
+export async function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   checkRights(user, EVENT_FEED);
   const { noun, id } = c.req.query();
   const filters = filtersFor(user, noun, id);
+  const isShown = await approvalFilter(c, parts, filters);
   const { last: known, from } = lastPlace(c);
   const stream = openStream(c, parts);
   let last = known;
+  let earlier: Promise<void> = Promise.resolve();
   const send = (event: StoredEvent): void => {
     const place = placeOf(event);
     if (last !== null && hasPassed(last, place)) return;
@@ -114,9 +116,54 @@ export function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<
     filters,
     from,
     isMine: ({ subject }) => filters.some((filter) => isWithin(subject, filter)),
-    take: send,
+    take:
+      isShown === null
+        ? send
+        : (event) => {
+            const shown = earlier.then(() => isShown(event));
+            earlier = shown.then((is) => void (is && send(event))).catch(() => stream.end());
+            return earlier;
+          },
   });
-  return Promise.resolve(stream.response);
+  if (filters.some(isOfOthersApprovals)) {
+    // The rules that came into force may name this approver for other calls; the reader reconnects and is checked anew.
+    const stop = parts.hub.onEvent(
+      ({ subject }) => isWithin(subject, POLICY_CHANGED) && stream.end(),
+    );
+    stream.onClose(stop);
+  }
+  return stream.response;
+}
+
+const POLICY_CHANGED = "yard.evt.policy.*.activated";
+const OTHERS_APPROVALS = "yard.evt.approval.*.";
+
+function isOfOthersApprovals(filter: string): boolean {
+  return filter.startsWith(OTHERS_APPROVALS);
+}
+
+/**
+ * Whether an event is shown to an approver whom the policy limits to some calls: the policy service returns states of those approvals alone that
+ * the caller may see. Null for every other caller.
+ */
+async function approvalFilter(
+  c: Context<GatewayEnv>,
+  { bus, desk }: EventParts,
+  filters: readonly string[],
+): Promise<((event: StoredEvent) => Promise<boolean>) | null> {
+  const user = c.get("user");
+  if (isCommandLine(user) || !filters.some(isOfOthersApprovals)) return null;
+  const options = { userToken: user.token };
+  const { decidesAll } = await call(bus, listApprovals, { limit: 1 }, options);
+  if (decidesAll === true) return null;
+  const credential = c.get("credential");
+  return async ({ subject }) => {
+    const [, , noun, owner, approvalId = ""] = subject.split(".");
+    if (noun !== "approval" || owner === user.caller) return true;
+    const { token: userToken } = await desk.identify(credential);
+    const { approvals } = await call(bus, approvalStates, { ids: [approvalId] }, { userToken });
+    return approvals.length > 0;
+  };
 }
 
 interface Feed {
@@ -124,7 +171,7 @@ interface Feed {
   /** From where the stream is read before what comes; null: from now. */
   readonly from: Exclude<ReadEventsOptions["from"], "now"> | null;
   readonly isMine: (event: StoredEvent) => boolean;
-  readonly take: (event: StoredEvent) => void;
+  readonly take: (event: StoredEvent) => void | Promise<void>;
   /** Called when all that is stored was taken, and after each event from then on. */
   readonly settle?: () => void;
 }
@@ -144,7 +191,7 @@ function attach(
   const stopEvents = hub.onEvent((event) => {
     if (!feed.isMine(event)) return;
     if (isCaughtUp) {
-      feed.take(event);
+      void feed.take(event);
       feed.settle?.();
     } else heard = placeOf(event);
   });
@@ -169,7 +216,7 @@ function attach(
       let last: EventPlace | null = null;
       for await (const event of readEvents(bus, { ...options, from })) {
         last = placeOf(event);
-        feed.take(event);
+        await feed.take(event);
         await stream.room();
       }
       const hasAll =
@@ -250,13 +297,18 @@ const nounsWithOwner = new Set(
 );
 const TOKEN = /^[\w~-]{1,100}$/;
 
+/** The installation's own command line, which reads everybody's events. */
+function isCommandLine({ caller, roles }: User): boolean {
+  return caller === "cli" && roles.includes("admin");
+}
+
 function filtersFor(user: User, noun?: string, id?: string): string[] {
   const { caller, roles } = user;
   if ((noun !== undefined && !TOKEN.test(noun)) || (id !== undefined && !TOKEN.test(id)))
     throw badRequest("noun and id are 1-100 characters of A-Z a-z 0-9 _ - ~");
   if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
   // As over NATS: the installation's own command line hears everybody's.
-  const hearsAll = caller === "cli" && roles.includes("admin");
+  const hearsAll = isCommandLine(user);
   if (hearsAll && noun === undefined) return [...eventSubjects];
   const wanted = noun === undefined ? [...nounsWithOwner] : [noun];
   const heard = wanted.filter((one) => hearsAll || nounsWithOwner.has(one));
@@ -266,7 +318,7 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
       code: "unknown_noun",
       detail: `nothing of ${noun ?? ""} is told to you`,
     });
-  // An approver lists everybody's, and hears of those.
+  // An approver lists those of others, too; `approvalFilter` leaves out what does not concern it.
   const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
   const hearsAllOf = (one: string): boolean => hearsAll || (decides && one === "approval");
   const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;

@@ -138,10 +138,11 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
         (!pendingOnly || approval.state === "pending");
       const which = pendingOnly ? "pending" : "all";
       const page = await listPage(deps, { which, limit, cursor: cursor ?? null, fits });
-      const pending = decidesAll(settings, caller)
+      const isForAll = decidesAll(settings, caller);
+      const pending = isForAll
         ? await index.pendingCount()
         : page.approvals.filter(isPending).length;
-      return { ...page, pending };
+      return { ...page, pending, decidesAll: isForAll };
     }),
   );
 

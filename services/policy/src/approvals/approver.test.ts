@@ -92,7 +92,7 @@ rules:
 `,
     }),
   );
-  const scoped = { ...settings("never"), mayApprove: (user: string) => mayApprove(bundle, user) };
+  const scoped = { ...settings("none"), mayApprove: (user: string) => mayApprove(bundle, user) };
   const of = (user: string, agent: string | null, server: string) => ({
     principal: { user, agent, runId: null },
     caller: "runner",
