@@ -11,8 +11,8 @@ const files = globSync("{services/*/src,libs/service/src}/**/*.ts", { cwd: root 
 );
 /** A string that begins like a key, and is no pattern. */
 const LITERAL = /["`](yard:(?:[^"`$]|\$\{(?:[^{}`]|`[^`]*`)*\})*)["`]/g;
-/** A channel, which stores nothing, and the importer's key whose kind is computed, which has rows for both kinds. */
-const OTHERS = new Set(["yard:mcp:pins-written", "yard:x:{x}:x"]);
+/** A channel, which stores nothing, and keys of the importer and the gateway whose kind is computed, which have rows for each kind. */
+const OTHERS = new Set(["yard:mcp:pins-written", "yard:x:{x}:x", "yard:gateway:{x:x}"]);
 
 /** Key texts of the sources, with `x` for each part that is computed. */
 function keysInSources(): string[] {

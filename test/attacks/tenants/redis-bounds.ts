@@ -218,6 +218,12 @@ export const redisBounds: readonly RedisBound[] = [
     freedBy: "Redis, after the window of the limit",
   },
   {
+    keys: ["yard:gateway:{accepted:*}:*", "yard:gateway:{idempotency:*}:*"],
+    bound:
+      "for each caller 5,000 started runs of about 1 KiB, and 10,000 answers to commands, each an id",
+    freedBy: "Redis, a day after the last one",
+  },
+  {
     keys: ["yard:gateway:login:*"],
     bound: "one record for each sign-in that begins, limited for each address",
     freedBy: "Redis, minutes later",
