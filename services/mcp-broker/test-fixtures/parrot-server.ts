@@ -1,5 +1,6 @@
-// A stdio server whose tool `say` writes the lines that it is told, `$id` standing for the call's own id. With the
-// argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it speaks 2026-07-28 alone.
+// A stdio server whose tool `say` writes the lines that it is told, `$id` standing for the call's own id and `$long`
+// for 11 MiB of text. With the argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it
+// speaks 2026-07-28 alone.
 
 import { createInterface } from "node:readline";
 
@@ -63,6 +64,8 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       return deep(id, params.ref.name, (nested) => `{"completion":{"values":[]},"more":${nested}}`);
     default:
       for (const said of params.arguments.lines)
-        process.stdout.write(`${said.replaceAll("$id", JSON.stringify(id))}\n`);
+        process.stdout.write(
+          `${said.replaceAll("$id", JSON.stringify(id)).replaceAll("$long", "x".repeat(11 * 1024 * 1024))}\n`,
+        );
   }
 });
