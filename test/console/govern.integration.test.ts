@@ -301,7 +301,7 @@ test(
     await page.getByTestId("row").filter({ hasText: "/govern" }).getByRole("link").first().click();
     await page
       .getByTestId("webhook-error")
-      .getByText(/ECONNREFUSED/)
+      .getByText(/cannot be reached from here/)
       .waitFor();
     await page.getByTestId("edit-webhook").click();
     await page.getByLabel("Events").fill("run.*");
