@@ -301,7 +301,7 @@ test(
     await page.getByTestId("row").filter({ hasText: "/govern" }).getByRole("link").first().click();
     await page
       .getByTestId("webhook-error")
-      .getByText(/cannot be reached from here/)
+      .getByText(/refused the connection/)
       .waitFor();
     await page.getByTestId("edit-webhook").click();
     await page.getByLabel("Events").fill("run.*");
