@@ -1,12 +1,13 @@
 import { execFileSync } from "node:child_process";
+import { buffer } from "node:stream/consumers";
 import { chmodSync, createWriteStream, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
  * A PATH on which `curl` is found, for tests of examples that use it. A base Debian has none: there it
- * is this file, which understands only what the examples use (`-f -s -S -N -X -H -d`, `-D -`, `-o` and
- * the URL). `directory` takes its start script.
+ * is this file, which understands only what the examples use (`-f -s -S -N -X -H -d`,
+ * `--data-binary @-`, `-D -`, `-o` and the URL). `directory` takes its start script.
  */
 export function pathWithCurl(directory: string): string {
   const path = process.env["PATH"] ?? "";
@@ -27,13 +28,16 @@ export function pathWithCurl(directory: string): string {
 /** Sends the request that curl's arguments describe, and writes its body to standard output. */
 async function curl(args: readonly string[]): Promise<void> {
   const headers = new Headers();
-  let [url, method, body, headersTo, bodyTo]: (string | undefined)[] = [];
+  let [url, method, headersTo, bodyTo]: (string | undefined)[] = [];
+  let body: string | Uint8Array<ArrayBuffer> | undefined;
   const rest = [...args];
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     if (arg === "-H") {
       const [name = "", ...value] = (rest.shift() ?? "").split(":");
       headers.set(name, value.join(":").trim());
     } else if (arg === "-d") body = rest.shift();
+    else if (arg === "--data-binary" && rest.shift() === "@-")
+      body = new Uint8Array(await buffer(process.stdin));
     else if (arg === "-X") method = rest.shift();
     else if (arg === "-D") headersTo = rest.shift();
     else if (arg === "-o") bodyTo = rest.shift();
