@@ -119,7 +119,8 @@ export async function contentOf(
   try {
     text = await textOf(message, { contract, gauge, claims });
   } catch (error) {
-    if (error instanceof ClaimError) return invalid(contract, [error.message]);
+    if (error instanceof ClaimError)
+      return invalid(contract, [error.message], smallPayload(message));
     throw error;
   }
   const body = parseJson(text);
@@ -186,6 +187,17 @@ async function textOf(
   if (claimedBytes(claim) > limits.maxBytes)
     throw new ClaimError(null, `the payload is larger than ${limits.maxBytes} bytes`);
   return claims.get(claim, message.subject.split(".")[2] ?? "", (part) => gauge.add(part));
+}
+
+/** A payload of up to so many bytes is parsed in a millisecond, whatever it contains. */
+const SMALL_BYTES = 64 * 1024;
+
+/** The payload of a refused command, so that its sender can be told by the id in it; undefined for one that would take long to parse. */
+function smallPayload(message: QueueMessage): unknown {
+  if (headerOf(message, HEADERS.claim) !== undefined || message.data.length > SMALL_BYTES)
+    return undefined;
+  const body = parseJson(message.string());
+  return body.ok ? body.value : undefined;
 }
 
 function matchCommand(

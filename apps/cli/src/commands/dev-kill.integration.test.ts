@@ -38,7 +38,9 @@ test("a second Ctrl-C kills whatever still lives: frozen services, what waits fo
     JSON.stringify({ mcpServers: { stubborn: { ...stubborn, connectTimeoutMs: 120_000 } } }),
   );
   const stateDir = join(directory, "state");
-  const dev = yardDev(["--project", project, "--runners", "2"], yardEnvironment(stateDir));
+  // An isolated server has neither our files nor our process ids.
+  const env = { ...yardEnvironment(stateDir), YARD_MCP_SANDBOX: "off" };
+  const dev = yardDev(["--project", project, "--runners", "2"], env);
   await dev.printed("runner-2 is ready");
   await dev.printed("runner-1 is ready");
   await dev.printed("broker is ready");

@@ -339,6 +339,7 @@ test("the policy, approvals and the audit", async () => {
   await ok("audit", "tail", "--once");
   await ok("audit", "export", "--since", "1h");
   await data("audit", "verify");
+  await data("audit", "keys");
 });
 
 /** The approval that a call waits for. */
