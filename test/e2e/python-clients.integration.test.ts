@@ -9,8 +9,7 @@ const fileOf = (name: string): string =>
 const [newest, older, litellm] = await Promise.all([
   pythonPackages(fileOf("requirements.txt")),
   pythonPackages(fileOf("requirements-older.txt")),
-  // Two hundred megabytes, which CI does not bring: it calls the gateway through the client of `newest`.
-  pythonPackages(fileOf("litellm.txt")),
+  pythonPackages(fileOf("requirements-litellm.txt")),
 ]);
 const isNone = [newest, older, litellm].every((packages) => "skip" in packages);
 const world = isNone ? null : await startProtocolsWorld();
