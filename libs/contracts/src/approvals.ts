@@ -57,7 +57,7 @@ export const listApprovals = rpc({
   reply: z.object({
     approvals: z.array(Approval),
     next: z.string().nullable(),
-    /** For a caller who decides about all calls: all that wait. For any other caller: those of this page. */
+    /** A caller who decides about all calls gets the count of all that wait, and any other caller that of this page. */
     pending: z.int().nonnegative(),
     /** False for a caller who decides about no calls or about some; missing from older policy services. */
     decidesAll: z.boolean().optional(),
