@@ -1,17 +1,10 @@
 import type { Delivery } from "@switchyard/bus/consume";
 import { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
-import { isNestedTooDeeply, MAX_NESTING } from "../core/nesting.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { notYoursToCopy, readFork, readSpawn } from "./derived-command.ts";
-import {
-  namedRunId,
-  readCommand,
-  wholeRunId,
-  type Rejection,
-  type RunCommand,
-} from "./run-command.ts";
+import { readCommand, wholeRunId, type Rejection, type RunCommand } from "./run-command.ts";
 
 type Received = Extract<Delivery, { kind: "command" }>;
 
@@ -24,11 +17,6 @@ export async function readStart(
   | { readonly rejection: Rejection; readonly runId: string | null }
 > {
   const { contract, tokens } = delivery;
-  if (isNestedTooDeeply(delivery.payload)) {
-    const message = `the payload is nested deeper than ${MAX_NESTING} levels; say it in a flatter form`;
-    const rejection = { code: "invalid_command", message, problems: [] };
-    return { rejection, runId: wantedRunId(delivery, namedRunId(delivery.payload)) };
-  }
   if (contract.name === spawnRun.name) {
     const payload = spawnRun.payload.parse(delivery.payload);
     const parentJournal = await store.load(payload.parent.runId);
