@@ -2,10 +2,18 @@
 import { connect } from "node:net";
 
 const [path = ""] = process.argv.slice(2);
-const socket = connect(path);
+let isOpen = false;
+let isLeft = false;
+process.stdin.on("end", () => (isLeft = true));
+const socket = connect(path, () => (isOpen = true));
 // The host believes nobody who cannot say it: the socket lies where only this user may look, and so may other programs of this user.
 socket.write(`${process.env["SWITCHYARD_RUN_KEY"] ?? ""}\n`);
 process.stdin.pipe(socket);
-socket.pipe(process.stdout);
-socket.on("error", () => process.exit(1));
-socket.on("close", () => process.exit(0));
+socket.pipe(process.stdout, { end: false });
+socket.on("error", () => {}); // it closes, too
+socket.on("close", () => {
+  if (isLeft) process.exit(0);
+  if (!isOpen) process.exit(1);
+  // The host has died. The CLI ends with it: a failed call would be stored in its session, which the next host resumes.
+  process.kill(0, "SIGKILL");
+});
