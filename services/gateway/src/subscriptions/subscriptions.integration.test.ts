@@ -418,6 +418,11 @@ test("while Redis is full no webhook is made, and events that come then are sent
   const run = await finish();
   await redis.config("SET", "maxmemory", 0);
   await until(() => runsAt("/patient").includes(run));
+  await until(async () => {
+    const { status, body: answer } = await ask("POST", "", { body });
+    if (status === 201) await ask("DELETE", `/${answer.webhook?.id}`);
+    return status === 201;
+  });
   await ask("DELETE", `/${id}`);
 });
 
