@@ -15,11 +15,11 @@ const event: StoredEvent = {
 };
 
 function subscription(changes: Partial<Subscription & Subscription["webhook"]> = {}): Subscription {
-  const { owner = "team-a", after = 6, afterMs, ...webhook } = changes;
+  const { owner = "team-a", after = 6, afterMs = event.time.getTime(), ...webhook } = changes;
   return {
     owner,
     after,
-    ...(afterMs !== undefined && { afterMs }),
+    afterMs,
     secret: "whsec_",
     webhook: {
       id: "whk-0123456789abcdef",
@@ -61,14 +61,12 @@ test("an event that is published again after a loss makes the same delivery, and
   assert.notEqual(other?.id, delivery?.id);
 });
 
-test("a number that is given again is behind the webhook's creation, also of one that was kept without a time", async () => {
+test("a number that is given again is behind the webhook's creation", async () => {
   const afterMs = event.time.getTime();
-  for (const changes of [{ afterMs }, {}]) {
-    const after = subscription({ after: 9, ...changes });
-    assert.deepEqual(await made([after]), [], JSON.stringify(changes));
-    const time = new Date(afterMs + 1);
-    assert.equal((await made([after], { ...event, time })).length, 1, JSON.stringify(changes));
-  }
+  const after = subscription({ after: 9, afterMs });
+  assert.deepEqual(await made([after]), []);
+  const time = new Date(afterMs + 1);
+  assert.equal((await made([after], { ...event, time })).length, 1);
 });
 
 test("only the owner's events behind the webhook's creation that fit its filter are delivered", async () => {

@@ -53,7 +53,7 @@ export async function deliveriesOf(
     }));
 }
 
-/** The place behind which its events begin; of an older record the time of its creation. */
-function beginOf({ after, afterMs, webhook }: Subscription): EventPlace {
-  return { sequence: after, storedAtMs: afterMs ?? Date.parse(webhook.createdAt) };
+/** The place behind which its events begin. */
+function beginOf({ after, afterMs }: Subscription): EventPlace {
+  return { sequence: after, storedAtMs: afterMs };
 }

@@ -1,11 +1,11 @@
 import type { Bus } from "@switchyard/bus/connect";
-import { placeOf } from "@switchyard/bus/event-place";
-import { readEvents, type ReadEventsOptions, type StoredEvent } from "@switchyard/bus/events";
+import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
+import { readEvents, type StoredEvent } from "@switchyard/bus/events";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { eventSubjects } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { deliveriesOf } from "./match-events.ts";
-import type { EventCursor, SubscriptionStore } from "./subscription-store.ts";
+import type { SubscriptionStore } from "./subscription-store.ts";
 
 export interface ReaderParts {
   readonly bus: Bus;
@@ -31,7 +31,7 @@ const AGENTS_KEPT = 1_000;
  * Makes deliveries of the events behind `cursor`, which is the place in the stream up to which all deliveries are written. Subscriptions
  * are read after the events that they are compared with, so one that was answered misses nothing.
  */
-export function readForSubscriptions(parts: ReaderParts, cursor: EventCursor): EventReader {
+export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): EventReader {
   const { bus, log, store, holder, now } = parts;
   const ending = new AbortController();
   const { signal } = ending;
@@ -76,9 +76,8 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventCursor): E
   };
   const read = async (): Promise<void> => {
     try {
-      const from = behind(cursor);
       const filters = eventSubjects;
-      for await (const event of readEvents(bus, { filters, from, signal })) {
+      for await (const event of readEvents(bus, { filters, from: { after: cursor }, signal })) {
         waiting.push(event);
         if (waiting.length >= BATCH) await flush();
         else timer ??= setTimeout(() => void flush(), BATCH_MS);
@@ -98,10 +97,6 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventCursor): E
       await done;
     },
   };
-}
-
-function behind({ sequence, storedAtMs }: EventCursor): ReadEventsOptions["from"] {
-  return storedAtMs === null ? { sequence: sequence + 1 } : { after: { sequence, storedAtMs } };
 }
 
 /** The agent is in a run's first event alone, which the stream still has. */

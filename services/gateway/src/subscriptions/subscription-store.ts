@@ -11,8 +11,8 @@ export interface Subscription {
   readonly secret: string;
   /** Sequence of the stream behind which its events begin. */
   readonly after: number;
-  /** When the event of that sequence was stored; of older records it is not known. */
-  readonly afterMs?: number;
+  /** When the event of that sequence was stored, in milliseconds since 1970. */
+  readonly afterMs: number;
   readonly webhook: KeptWebhook;
 }
 
@@ -56,20 +56,14 @@ export function openSubscriptionStore(redis: Redis) {
   return { ...records(redis, run), ...reading(run), ...deliveries(redis, run) };
 }
 
-/** Up to where all deliveries are written. Older versions kept no time. */
-export interface EventCursor {
-  readonly sequence: number;
-  readonly storedAtMs: number | null;
+/** `<sequence>.<milliseconds>`. */
+function cursorText({ sequence, storedAtMs }: EventPlace): string {
+  return `${sequence}.${storedAtMs}`;
 }
 
-/** `<sequence>.<milliseconds>`, of which a replica of an older version takes the number before the point. */
-function cursorText({ sequence, storedAtMs }: EventCursor): string {
-  return storedAtMs === null ? `${sequence}` : `${sequence}.${storedAtMs}`;
-}
-
-function cursorOf(text: string): EventCursor {
-  const [sequence, time] = text.split(".");
-  return { sequence: Number(sequence), storedAtMs: time === undefined ? null : Number(time) };
+function cursorOf(text: string): EventPlace {
+  const [sequence = 0, storedAtMs = 0] = text.split(".").map(Number);
+  return { sequence, storedAtMs };
 }
 
 type Run = (
@@ -82,7 +76,7 @@ function records(redis: Redis, run: Run) {
   return {
     /** False when the owner has as many as it may. */
     async create(subscription: Subscription, limit: number): Promise<boolean> {
-      const { webhook, owner, after, afterMs = null } = subscription;
+      const { webhook, owner, after, afterMs } = subscription;
       const cursor = cursorText({ sequence: after, storedAtMs: afterMs });
       const record = JSON.stringify(subscription);
       const made = await run(
@@ -149,7 +143,7 @@ function reading(run: Run) {
     async lead(
       holder: string,
       leaseMs: number,
-    ): Promise<{ readonly count: number; readonly cursor: EventCursor } | null> {
+    ): Promise<{ readonly count: number; readonly cursor: EventPlace } | null> {
       const answer = await run(scripts.LEAD, [READER, ALL, CURSOR], [holder, leaseMs]);
       const [isLeader, count, cursor] = answer as [number, number, string]; // what the script returns
       return isLeader === 1 ? { count, cursor: cursorOf(cursor) } : null;

@@ -18,8 +18,6 @@ import { createWebhookSecrets } from "./webhook-secrets.ts";
 
 /** Webhooks as Redis keeps them. */
 const ALL = "yard:gateway:{webhooks}:all";
-const CURSOR = "yard:gateway:{webhooks}:cursor";
-const READER = "yard:gateway:{webhooks}:reader";
 
 const world = await startGatewayWorld();
 const keyFile = join(await testDirectory(), "webhooks.key");
@@ -445,21 +443,6 @@ test("what gets the numbers of events that nats-server has lost is sent, and wha
   assert.equal(ids.size, 1 + lost.length + later.length);
   assert.deepEqual(new Set(runsAt("/lossy")), new Set([before, ...lost, ...later]));
   for (const one of [id, late.id]) await ask("DELETE", `/${one}`);
-});
-
-test("a place that an older version kept, without a time, is gone on behind", async () => {
-  const { id } = await create("/older");
-  const read = await finish();
-  await until(() => runsAt("/older").includes(read));
-  await until(async () => /^\d+\.\d{13}$/.test((await redis.get(CURSOR)) ?? ""));
-  // Longer than it takes each replica to see that it is not the one that reads.
-  await redis.set(READER, "nobody", "PX", 1_500);
-  const [sequence = ""] = ((await redis.get(CURSOR)) ?? "").split(".");
-  await redis.set(CURSOR, sequence);
-  const next = await finish();
-  await until(() => runsAt("/older").includes(next));
-  assert.deepEqual(runsAt("/older"), [read, next]);
-  await ask("DELETE", `/${id}`);
 });
 
 test("gateways that are killed while events come lose none of them", async () => {
