@@ -14,7 +14,7 @@ const everything = {
   command: process.execPath,
   args: [packageFile("@modelcontextprotocol/server-everything/dist/index.js"), "stdio"],
 };
-const CALL_TIMEOUT_MS = 1_500;
+const CALL_TIMEOUT_MS = 2_500;
 const broker = await world.startBroker({
   servers: [
     { id: "everything", ...everything, roots: ["/srv/first"] },
