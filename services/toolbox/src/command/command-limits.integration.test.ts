@@ -82,7 +82,7 @@ test("memory that processes share counts once", { skip }, async () => {
     "share.cjs",
     `const a = Buffer.alloc(${150 * MIB}, 1); process.stdout.write("x" + a.at(-1));`,
   );
-  const { text } = await runIn({ memoryBytes: 1_024 * MIB }, `${process.execPath} share.cjs`);
+  const { text } = await runIn({ memoryBytes: 1_024 * MIB }, `"${process.execPath}" share.cjs`);
   assert.match(text, /x1/);
 });
 
@@ -154,7 +154,7 @@ test(
       "grep -E 'Seccomp:|NoNewPrivs:' /proc/self/status; ls -l /proc/$$/fd | grep -c socket:",
     );
     assert.match(String(status.structured["stdout"]), /NoNewPrivs:\t1\nSeccomp:\t2\n2\n$/);
-    const node = `${process.execPath} -e 'new Worker(String(1), { eval: true }); require("child_process").execSync("echo from a child", { stdio: "inherit" })'`;
+    const node = `"${process.execPath}" -e 'new Worker(String(1), { eval: true }); require("child_process").execSync("echo from a child", { stdio: "inherit" })'`;
     const works = await runIn(
       {},
       node.replace("new Worker", 'new (require("worker_threads").Worker)'),

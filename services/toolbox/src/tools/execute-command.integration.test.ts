@@ -227,7 +227,7 @@ test("a command in a sandbox has no network unless it is allowed", { skip }, asy
   assert.ok(typeof address === "object" && address !== null);
   const script = `require("node:net").connect(${address.port}, "127.0.0.1").on("data", (d) => console.log(String(d))).on("error", (e) => console.log(e.code))`;
   await writeFile(join(root, "reach.cjs"), script);
-  const command = `${process.execPath} reach.cjs`;
+  const command = `"${process.execPath}" reach.cjs`;
   const readable = [dirname(process.execPath)];
   const shut = await openCommandCage({ ...options, readable });
   const closed = await run(createExecuteCommand({ cage: shut, path }), { command });
