@@ -1,4 +1,4 @@
-import type { Msg } from "@nats-io/transport-node";
+import type { Arrival } from "./arrival.ts";
 import type { VerifiedCaller } from "./verified-caller.ts";
 import { isSubjectToken, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
 import { ServiceError, type Fail } from "@switchyard/contracts/errors";
@@ -6,7 +6,7 @@ import { HEADERS } from "@switchyard/contracts/headers";
 import { claimedBytes, ClaimError, type ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel, Expirable, Slot } from "./deadline-wheel.ts";
 import type { Work } from "./in-flight.ts";
-import { correlationIdOf, headerOf } from "./message-headers.ts";
+import { receivedCorrelationId } from "./message-headers.ts";
 import type { CallContext } from "./serve.ts";
 import { childTraceparent } from "./trace-context.ts";
 
@@ -14,8 +14,6 @@ export type CallTokens = Readonly<Record<string, string>>;
 
 interface ActiveCallOptions {
   readonly contract: Rpc;
-  /** Of the message's subject. */
-  readonly tokens: CallTokens;
   readonly fail: Fail<DeclaredErrors>;
   readonly deadlines: DeadlineWheel;
   readonly claims: ClaimCheck;
@@ -33,7 +31,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
   readonly deadline: number;
   readonly tokens: CallTokens;
   readonly fail: Fail<DeclaredErrors>;
-  readonly #message: Msg;
+  readonly #arrival: Arrival;
   readonly #contract: Rpc;
   readonly #deadlines: DeadlineWheel;
   readonly #claims: ClaimCheck;
@@ -45,15 +43,15 @@ export class ActiveCall implements CallContext, Work, Expirable {
   #wasInWork = false;
   #verified: VerifiedCaller | null = null;
 
-  constructor(message: Msg, options: ActiveCallOptions) {
-    this.#message = message;
-    this.tokens = options.tokens;
+  constructor(arrival: Arrival, options: ActiveCallOptions) {
+    this.#arrival = arrival;
+    this.tokens = arrival.tokens;
     this.#contract = options.contract;
     this.#deadlines = options.deadlines;
     this.#claims = options.claims;
     this.fail = options.fail;
     this.#traceparent = options.traceparent;
-    this.deadline = deadlineOf(message, options.contract);
+    this.deadline = deadlineOf(arrival, options.contract);
   }
 
   /** Who asks, as soon as it is known, which is before the handler is. */
@@ -70,11 +68,11 @@ export class ActiveCall implements CallContext, Work, Expirable {
   }
 
   get userToken(): string | undefined {
-    return headerOf(this.#message, HEADERS.user);
+    return this.#arrival.header(HEADERS.user);
   }
 
   async attachment(): Promise<Uint8Array | null> {
-    const reference = headerOf(this.#message, HEADERS.attachment);
+    const reference = this.#arrival.header(HEADERS.attachment);
     if (reference === undefined) return null;
     const maxBytes = this.#contract.attachment?.maxBytes ?? 0;
     if (claimedBytes(reference) > maxBytes)
@@ -88,12 +86,12 @@ export class ActiveCall implements CallContext, Work, Expirable {
   }
 
   get correlationId(): string {
-    this.#correlationId ??= correlationIdOf(this.#message);
+    this.#correlationId ??= receivedCorrelationId(this.#arrival.header(HEADERS.correlationId));
     return this.#correlationId;
   }
 
   get traceparent(): string {
-    this.#traceparent ??= childTraceparent(headerOf(this.#message, HEADERS.traceparent));
+    this.#traceparent ??= childTraceparent(this.#arrival.header(HEADERS.traceparent));
     return this.#traceparent;
   }
 
@@ -112,9 +110,9 @@ export class ActiveCall implements CallContext, Work, Expirable {
     return this.#abortReason !== null;
   }
 
-  /** Where its caller waits for the answer. */
-  get inbox(): string {
-    return this.#message.reply ?? "";
+  /** Where its caller waits for notes that it is in work; null: it does not. */
+  get inbox(): string | null {
+    return this.#arrival.inbox;
   }
 
   /** True from the second time on that it is asked: then the call was in work for a while. */
@@ -126,7 +124,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
 
   /** The name of a token that a publisher on NATS wrote and our own code would not, or null. */
   unsafeToken(): string | null {
-    if (SAFE_SUBJECT.test(this.#message.subject)) return null;
+    if (SAFE_SUBJECT.test(this.#arrival.subject)) return null;
     const found = Object.entries(this.tokens).find(([, value]) => !isSubjectToken(value));
     return found === undefined ? null : `{${found[0]}}`;
   }
@@ -153,8 +151,8 @@ export class ActiveCall implements CallContext, Work, Expirable {
 const LONGEST_MS = 3_600_000;
 
 /** Later than that a caller can only mean by mistake, such as a time in microseconds; a timer set to it would end at once. */
-function deadlineOf(message: Msg, contract: Rpc): number {
-  const given = Number(headerOf(message, HEADERS.deadline));
+function deadlineOf(arrival: Arrival, contract: Rpc): number {
+  const given = Number(arrival.header(HEADERS.deadline));
   const now = Date.now();
   return Number.isSafeInteger(given) && given > 0
     ? Math.min(given, now + LONGEST_MS)

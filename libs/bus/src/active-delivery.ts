@@ -61,6 +61,7 @@ export class ActiveDelivery implements Work {
       name: `process ${this.#options.consumer.name}`,
       kind: "consumer",
       parent,
+      user: this.#connection.user,
     } as const;
     const attributes = { "messaging.system": "nats", "messaging.destination.name": subject };
     return inSpan({ ...facts, attributes }, (span) => this.#work(span));
@@ -99,7 +100,7 @@ export class ActiveDelivery implements Work {
   async #withCaller(content: CommandContent, facts: DeliveryFacts): Promise<Delivery> {
     try {
       const { caller } = await this.#callers.find({
-        message: this.#message,
+        userToken: headerOf(this.#message, HEADERS.user),
         natsUser: facts.caller,
         contract: content.contract,
         storedAt: facts.publishedAt.getTime(),

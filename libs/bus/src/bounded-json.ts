@@ -2,7 +2,7 @@ import type { JsonLimits } from "@switchyard/contracts/json-limits";
 import type { z } from "zod";
 
 /** Above this many values a check ends at its first problem: each problem takes some microseconds to describe. */
-const FEW_VALUES = 1_000;
+export const FEW_VALUES = 1_000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -13,11 +13,18 @@ import { ClaimCheck } from "./claim-check.ts";
 import { connectClient } from "./client-transport.ts";
 import { registerConnection, type Connection } from "./connection.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
+import { answerLost } from "./infrastructure-errors.ts";
+import { chained, type ClientInterceptor } from "./interceptor.ts";
 import { flushConnection } from "./drain-subscription.ts";
 import { isUserSeed, seedAuthenticator } from "./keys.ts";
+import { localCalls } from "./local-calls.ts";
+import type { LocalServices } from "./local-services.ts";
+import { callOverNats } from "./nats-call.ts";
 import { Outbox } from "./outbox.ts";
+import { PendingReplies } from "./pending-replies.ts";
 import { ReplyInbox } from "./reply-inbox.ts";
 import { StoreWatch } from "./store-watch.ts";
+import { tracedCalls } from "./traced-calls.ts";
 import { TurnPacer } from "./turn-pacer.ts";
 
 export type BusStatus = "connected" | "reconnecting" | "closed";
@@ -31,6 +38,8 @@ export interface BusOptions {
   readonly inboxPrefix?: string;
   /** Reads the NKey seed; asked again at each connect, so that a key can be replaced while the bus runs. */
   readonly nkeySeed?: () => string | Promise<string>;
+  /** The endpoints of this process: calls to them do not leave it. The host of several services gives it to each of their buses. */
+  readonly local?: LocalServices | undefined;
   /** The whole time for the first connection, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;
   /** Hears every change, and, with an unchanged status, what the server refused. */
@@ -167,20 +176,29 @@ class NatsBus implements Bus {
       deadlines,
       outbox,
     });
-    return {
+    const { local = null, user } = options;
+    const interceptors = (): ClientInterceptor[] =>
+      local === null ? [tracedCalls(user)] : [tracedCalls(user), localCalls(connection, local)];
+    const connection: Connection = {
       nc: this.#nc,
       user: options.user,
       inboxPrefix,
       deadlines,
       outbox,
       replies,
+      localReplies: new PendingReplies(deadlines),
+      local,
       stores,
       pacer: new TurnPacer(),
       claims: new ClaimCheck(replies, stores, () => this.#maxPayload),
       receivers: new Set(),
       listeners: new Set(),
       isConnected: () => this.#status === "connected",
+      isClosed: () => this.#status === "closed",
+      send: (call) => carry(call),
     };
+    const carry = chained(interceptors(), (call) => callOverNats(connection, call));
+    return connection;
   }
 
   async #watch(): Promise<void> {
@@ -223,6 +241,8 @@ class NatsBus implements Bus {
     if (this.#status === "closed") return;
     for (const receiver of this.#connection.receivers) receiver.closed();
     this.#connection.replies.close();
+    for (const pending of this.#connection.localReplies.values())
+      pending.fail(answerLost(pending.subject));
     this.#connection.deadlines.stop();
     this.#change("closed", detail);
   }

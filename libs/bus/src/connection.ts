@@ -1,9 +1,13 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Bus } from "./connect.ts";
+import type { Outcome } from "./arrival.ts";
 import type { ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel } from "./deadline-wheel.ts";
+import type { ClientCall, Next } from "./interceptor.ts";
+import type { LocalServices } from "./local-services.ts";
 import type { Outbox } from "./outbox.ts";
+import type { PendingReplies } from "./pending-replies.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import type { TurnPacer } from "./turn-pacer.ts";
@@ -31,6 +35,10 @@ export interface Connection {
   readonly deadlines: DeadlineWheel;
   readonly outbox: Outbox;
   readonly replies: ReplyInbox;
+  /** The waits for outcomes of services of the same process. */
+  readonly localReplies: PendingReplies<Outcome>;
+  /** The endpoints of this process; null for a bus that reaches everything over NATS. */
+  readonly local: LocalServices | null;
   /** Which streams do not answer. */
   readonly stores: StoreWatch;
   /** Begins the requests to all services of this connection. */
@@ -39,6 +47,10 @@ export interface Connection {
   readonly receivers: Set<Receiver>;
   readonly listeners: Set<ConnectionListener>;
   isConnected(): boolean;
+  /** True when the bus was closed for good. */
+  isClosed(): boolean;
+  /** Carries a call out: the bus's own interceptors, and behind them NATS. */
+  readonly send: Next<ClientCall>;
 }
 
 const connections = new WeakMap<Bus, Connection>();

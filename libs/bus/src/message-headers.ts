@@ -16,6 +16,7 @@ export interface Correlation {
 }
 
 const LINE_BREAK = /[\r\n]/g;
+/** Characters of a correlation id that are kept. */
 const MAX_CORRELATION_ID = 200;
 
 /** Headers of one message. A line break in a value would start another header, so it becomes a space. */
@@ -80,7 +81,11 @@ function valueIn(block: string, name: string): string | undefined {
 
 /** The correlation id of a received message; a message without one starts its own. */
 export function correlationIdOf(message: Pick<Msg, "headers">): string {
-  const given = headerOf(message, HEADERS.correlationId);
+  return receivedCorrelationId(headerOf(message, HEADERS.correlationId));
+}
+
+/** The correlation id that a header gives, cut to what we pass on; a new one without a header. */
+export function receivedCorrelationId(given: string | undefined): string {
   return given === undefined ? randomUUID() : cutText(given, MAX_CORRELATION_ID);
 }
 

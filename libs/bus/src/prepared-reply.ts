@@ -1,6 +1,6 @@
 import type { Rpc } from "@switchyard/contracts/define";
 import type { z } from "zod";
-import { encodeValue, problemsOf } from "./wire.ts";
+import { decodeReply, encodeValue, problemsOf } from "./wire.ts";
 
 /**
  * A reply that was checked against its contract and written as JSON once, to be sent many times. Only
@@ -33,9 +33,22 @@ export function replyBody(contract: Rpc, reply: unknown): string {
   return body !== undefined && known.contract === contract ? body : encodeReply(contract, reply);
 }
 
+/** A handler's reply as its contract has it: read from what was prepared, or checked now. */
+export function replyValue(contract: Rpc, reply: unknown): unknown {
+  const body = bodies.get(reply as PreparedReply); // as above
+  if (body === undefined || (reply as PreparedReply).contract !== contract)
+    return checked(contract, reply);
+  const prepared = decodeReply(body);
+  return prepared?.ok === true ? prepared.value : undefined;
+}
+
 function encodeReply(contract: Rpc, value: unknown): string {
+  return encodeValue(checked(contract, value));
+}
+
+function checked(contract: Rpc, value: unknown): unknown {
   const reply = contract.reply.safeParse(value);
-  if (reply.success) return encodeValue(reply.data);
+  if (reply.success) return reply.data;
   throw new TypeError(
     `the reply of ${contract.name} does not fit its schema: ${problemsOf(reply.error).join("; ")}`,
   );

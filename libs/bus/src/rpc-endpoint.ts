@@ -1,9 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Msg, Subscription } from "@nats-io/transport-node";
 import { cutText } from "@switchyard/contracts/cut-text";
 import {
   filterOf,
   TOKEN_RULE,
-  tokensOf,
   type DeclaredErrors,
   type Rpc,
   queueOf,
@@ -11,25 +11,24 @@ import {
 import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { isInboxOf } from "@switchyard/contracts/inboxes";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
 import type { EndpointStats } from "./answer-discovery.ts";
-import { ActiveCall, type CallTokens } from "./active-call.ts";
+import { ActiveCall } from "./active-call.ts";
+import { invalidRequest, type Arrival, type Outcome, type RequestBody } from "./arrival.ts";
+import { checkCounted } from "./bounded-json.ts";
 import type { VerifiedCallers } from "./verified-caller.ts";
-import { ClaimError, claimedBytes } from "./claim-check.ts";
+import { ClaimError, MAX_PAYLOAD_BYTES } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
 import { FairSlots } from "./fair-slots.ts";
 import type { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
-import { infrastructureError } from "./infrastructure-errors.ts";
-import { correlationIdOf, headerOf, headersOf } from "./message-headers.ts";
-import { replyBody } from "./prepared-reply.ts";
-import type { Handler } from "./serve.ts";
-import { numericCode } from "./service-error-code.ts";
+import { infrastructureError, tooLarge } from "./infrastructure-errors.ts";
+import type { Next, ServedCall } from "./interceptor.ts";
+import type { LocalEndpoint } from "./local-services.ts";
+import { MessageArrival, tokensOfCall } from "./message-arrival.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
-import { checkCounted, JsonGauge } from "./bounded-json.ts";
-import { encodeFailure, parseJson, problemsOf, type Failure } from "./wire.ts";
+import { problemsOf, type Failure } from "./wire.ts";
 
 /** A served contract. */
 export interface Endpoint {
@@ -46,7 +45,8 @@ export interface Fault {
 
 interface RpcEndpointOptions {
   readonly contract: Rpc;
-  readonly handler: Handler<Rpc>;
+  /** The handler, with the interceptors of its service around it. */
+  readonly respond: Next<ServedCall>;
   readonly at: Partial<Record<string, string>>;
   /** The calls in work of the whole service. */
   readonly running: InFlight<ActiveCall>;
@@ -60,16 +60,12 @@ interface RpcEndpointOptions {
   readonly onStop: () => void;
 }
 
-type Outcome =
-  | { readonly ok: true; readonly body: string }
-  | { readonly ok: false; readonly failure: Failure };
-
 /** Turns messages into calls of a handler, and what the handler does into replies. */
-export class RpcEndpoint implements Endpoint {
+export class RpcEndpoint implements Endpoint, LocalEndpoint {
+  readonly filter: string;
   readonly #connection: Connection;
   readonly #options: RpcEndpointOptions;
   readonly #fail: Fail<DeclaredErrors>;
-  readonly #subject: string;
   readonly #queue: string;
   readonly #subscription: Subscription;
   readonly #own = new InFlight();
@@ -80,25 +76,46 @@ export class RpcEndpoint implements Endpoint {
   #ignored = 0;
   #busyMs = 0;
   #lastError = "";
+  /** Requests of services in this process begin in this context, as messages of NATS do, and not in their caller's. */
+  readonly #apart = AsyncLocalStorage.snapshot();
 
   constructor(connection: Connection, options: RpcEndpointOptions) {
     this.#connection = connection;
     this.#options = options;
     this.#fail = failuresOf(options.contract.errors);
-    this.#subject = filterOf<string>(options.contract, options.at);
+    this.filter = filterOf<string>(options.contract, options.at);
     this.#queue = queueOf(options.contract.name);
     const { ownLimit } = options;
     this.#ownSlots =
       ownLimit === null
         ? null
         : new FairSlots({ calls: ownLimit, bytes: Number.POSITIVE_INFINITY });
-    this.#subscription = connection.nc.subscribe(this.#subject, {
+    this.#subscription = connection.nc.subscribe(this.filter, {
       queue: this.#queue,
       callback: (error, message) => {
-        if (error === null) connection.pacer.begin(() => this.#take(message));
-        else this.#fault(infrastructureError(error, connection.user, this.#subject), "");
+        if (error === null) connection.pacer.begin(() => this.#receive(message));
+        else this.#fault(infrastructureError(error, connection.user, this.filter), "");
       },
     });
+    connection.local?.add(this);
+  }
+
+  get user(): string {
+    return this.#connection.user;
+  }
+
+  get contract(): Rpc {
+    return this.#options.contract;
+  }
+
+  offer(arrival: Arrival): boolean {
+    if (this.#stopping !== null || this.#connection.isClosed()) return false;
+    if (this.#takeSlot(arrival) !== null) return false;
+    this.#requests += 1;
+    // A handler never begins before its caller has the promise of its reply.
+    const serve = (): void => queueMicrotask(() => void this.#serve(arrival));
+    this.#apart(() => this.#connection.pacer.begin(serve));
+    return true;
   }
 
   async stop(): Promise<void> {
@@ -115,7 +132,7 @@ export class RpcEndpoint implements Endpoint {
   stats(): EndpointStats {
     return {
       name: this.#options.contract.name.replaceAll(".", "-"),
-      subject: this.#subject,
+      subject: this.filter,
       queueGroup: this.#queue,
       description: this.#options.contract.summary,
       requests: this.#requests,
@@ -128,11 +145,12 @@ export class RpcEndpoint implements Endpoint {
 
   async #unsubscribe(): Promise<void> {
     this.#options.onStop();
+    this.#connection.local?.remove(this);
     await drainSubscription(this.#connection.nc, this.#subscription);
     this.#connection.pacer.flush();
   }
 
-  #take(message: Msg): void {
+  #receive(message: Msg): void {
     const { contract } = this.#options;
     const tokens = tokensOfCall(message, contract);
     if (tokens === null) {
@@ -140,17 +158,25 @@ export class RpcEndpoint implements Endpoint {
       return;
     }
     this.#requests += 1;
-    const refusal = this.#takeSlot(tokens["caller"] ?? "", bytesOf(message));
+    const arrival = new MessageArrival(message, {
+      connection: this.#connection,
+      contract,
+      tokens,
+      onFailure: (failure) => this.#countFailure(failure),
+      onFault: (error, correlationId) => this.#fault(error, correlationId),
+    });
+    const refusal = this.#takeSlot(arrival);
     if (refusal !== null) {
       const failure = failureFor("overloaded", `${contract.name} ${refusal}; try again shortly`);
-      void this.#reply(message, { ok: false, failure });
+      void this.#reply(arrival, { ok: false, failure });
       return;
     }
-    void this.#serve(message, tokens);
+    void this.#serve(arrival);
   }
 
   /** Why no request is taken now; null when this one is. */
-  #takeSlot(caller: string, bytes: number): string | null {
+  #takeSlot({ tokens, bytes }: Arrival): string | null {
+    const caller = tokens["caller"] ?? "";
     const refusal = this.#ownSlots?.take(caller, bytes) ?? null;
     if (refusal !== null) return refusal;
     const shared = this.#options.slots.take(caller, bytes);
@@ -159,20 +185,20 @@ export class RpcEndpoint implements Endpoint {
   }
 
   /** Never rejects: whatever happens becomes a reply, and a fault besides if it is a bug. */
-  #serve(message: Msg, tokens: CallTokens): Promise<void> {
+  #serve(arrival: Arrival): Promise<void> {
     const { name } = this.#options.contract;
-    const parent = headerOf(message, HEADERS.traceparent);
+    const parent = arrival.header(HEADERS.traceparent);
     const attributes = { "rpc.system.name": "nats", "rpc.method": name };
-    return inSpan({ name, kind: "server", parent, attributes }, (span) =>
-      this.#work(message, tokens, span),
+    const { user } = this.#connection;
+    return inSpan({ name, kind: "server", parent, user, attributes }, (span) =>
+      this.#work(arrival, span),
     );
   }
 
-  async #work(message: Msg, tokens: CallTokens, span: WorkSpan): Promise<void> {
+  async #work(arrival: Arrival, span: WorkSpan): Promise<void> {
     const startedAt = performance.now();
-    const call = new ActiveCall(message, {
+    const call = new ActiveCall(arrival, {
       contract: this.#options.contract,
-      tokens,
       fail: this.#fail,
       deadlines: this.#connection.deadlines,
       claims: this.#connection.claims,
@@ -181,20 +207,20 @@ export class RpcEndpoint implements Endpoint {
     const running = this.#options.running.begin(call);
     const own = this.#own.begin(call);
     try {
-      const outcome = await this.#outcome(call, message);
+      const outcome = await this.#outcome(call, arrival);
       if (!outcome.ok) span.fail(outcome.failure.code);
-      await this.#reply(message, outcome);
+      await this.#reply(arrival, outcome);
     } finally {
       call.finish();
       this.#busyMs += performance.now() - startedAt;
       this.#options.running.end(running);
       this.#own.end(own);
-      this.#options.slots.leave(call.natsUser, bytesOf(message));
-      this.#ownSlots?.leave(call.natsUser, bytesOf(message));
+      this.#options.slots.leave(call.natsUser, arrival.bytes);
+      this.#ownSlots?.leave(call.natsUser, arrival.bytes);
     }
   }
 
-  async #outcome(call: ActiveCall, message: Msg): Promise<Outcome> {
+  async #outcome(call: ActiveCall, arrival: Arrival): Promise<Outcome> {
     const { contract } = this.#options;
     if (call.deadline <= Date.now()) {
       return failed(
@@ -203,7 +229,11 @@ export class RpcEndpoint implements Endpoint {
       );
     }
     try {
-      const found = this.#options.callers.find({ message, natsUser: call.natsUser, contract });
+      const found = this.#options.callers.find({
+        userToken: call.userToken,
+        natsUser: call.natsUser,
+        contract,
+      });
       call.verified = found instanceof Promise ? await found : found;
     } catch (error) {
       if (error instanceof ServiceError) return failed(error.code, error.message, error.data);
@@ -212,48 +242,37 @@ export class RpcEndpoint implements Endpoint {
     const turn = this.#options.turns.begin(forWhom(call));
     try {
       if (turn.begins !== null) await turn.begins;
-      return await this.#answer(call, message);
+      return await this.#answer(call, arrival);
     } finally {
       turn.end();
     }
   }
 
-  async #answer(call: ActiveCall, message: Msg): Promise<Outcome> {
-    const { contract } = this.#options;
-    const { limits } = contract;
+  async #answer(call: ActiveCall, arrival: Arrival): Promise<Outcome> {
     try {
-      const gauge = new JsonGauge(limits);
-      const claim = headerOf(message, HEADERS.claim);
-      if (claim === undefined) {
-        const problem = gauge.add(message.data);
-        if (problem !== null) return invalidRequest(contract, [`the body ${problem}`]);
-        return await this.#run(call, message.string(), gauge);
-      }
-      if (claimedBytes(claim) > limits.maxBytes) return tooLarge(limits.maxBytes);
-      const text = await this.#connection.claims.get(claim, call.natsUser, (part) =>
-        gauge.add(part),
-      );
-      return await this.#run(call, text, gauge);
+      const read = arrival.read();
+      return await this.#run(call, arrival, read instanceof Promise ? await read : read);
     } catch (error) {
       return this.#failureOf(call, error);
     }
   }
 
-  async #run(call: ActiveCall, text: string, gauge: JsonGauge): Promise<Outcome> {
-    const { contract, handler } = this.#options;
-    const body = parseJson(text);
-    if (!body.ok) return invalidRequest(contract, [body.problem]);
-    const request = checkCounted(contract.request, body.value, gauge);
-    if (!request.success) return invalidRequest(contract, problemsOf(request.error));
+  async #run(call: ActiveCall, arrival: Arrival, body: RequestBody): Promise<Outcome> {
+    const { contract, respond } = this.#options;
+    if (!body.ok) return body;
+    const request = checkCounted(contract.request, body.value, body);
+    if (!request.success) return refused(contract, problemsOf(request.error));
     const unsafeToken = call.unsafeToken();
-    if (unsafeToken !== null) return invalidRequest(contract, [`${unsafeToken}: ${TOKEN_RULE}`]);
-    const reply = await handler(request.data, call);
-    return { ok: true, body: replyBody(contract, reply) };
+    if (unsafeToken !== null) return refused(contract, [`${unsafeToken}: ${TOKEN_RULE}`]);
+    const reply = arrival.prepare(
+      await respond({ contract, request: request.data, context: call }),
+    );
+    return reply === null ? tooLargeReply(contract) : { ok: true, reply };
   }
 
   #failureOf(call: ActiveCall, error: unknown): Outcome {
     const { contract } = this.#options;
-    if (error instanceof ClaimError) return invalidRequest(contract, [error.message]);
+    if (error instanceof ClaimError) return refused(contract, [error.message]);
     if (error instanceof ServiceError && Object.hasOwn(contract.errors, error.code)) {
       const data = contract.errors[error.code]?.data.safeParse(error.data);
       if (data?.success === true) return failed(error.code, error.message, data.data);
@@ -278,46 +297,14 @@ export class RpcEndpoint implements Endpoint {
     return internal(contract);
   }
 
-  async #reply(message: Msg, outcome: Outcome): Promise<void> {
-    try {
-      await this.#send(message, outcome);
-    } catch (error) {
-      await this.#notSent(message, outcome, error);
-    }
+  async #reply(arrival: Arrival, outcome: Outcome): Promise<void> {
+    if (!outcome.ok) this.#countFailure(outcome.failure);
+    await arrival.answer(outcome);
   }
 
-  async #notSent(message: Msg, outcome: Outcome, error: unknown): Promise<void> {
-    const failure = infrastructureError(error, this.#connection.user, this.#subject);
-    if (failure instanceof ServiceError && failure.code === "disconnected") return; // the caller meets its own timeout
-    if (failure instanceof ServiceError && outcome.ok) {
-      await this.#reply(message, failed(failure.code, failure.message, failure.data));
-      return;
-    }
-    this.#fault(error, correlationIdOf(message));
-  }
-
-  async #send(message: Msg, outcome: Outcome): Promise<void> {
-    const body = outcome.ok ? outcome.body : encodeFailure(outcome.failure);
-    const headers: Record<string, string> = {};
-    if (!outcome.ok) {
-      this.#errors += 1;
-      this.#lastError = cutText(`${outcome.failure.code}: ${outcome.failure.message}`, 300);
-      headers[HEADERS.serviceError] = cutText(outcome.failure.message, 300);
-      headers[HEADERS.serviceErrorCode] = String(numericCode(outcome.failure.code));
-    }
-    const isClaimed = this.#connection.claims.isNeededFor(body);
-    if (isClaimed)
-      headers[HEADERS.claim] = await this.#connection.claims.put(body, {
-        subject: `the reply of ${this.#options.contract.name}`,
-        owner: tokensOfCall(message, this.#options.contract)?.["caller"] ?? null,
-        isBrief: true,
-      });
-    this.#connection.outbox.send({
-      subject: message.reply ?? "",
-      body: isClaimed ? "" : body,
-      ...(outcome.ok && !isClaimed ? {} : { headers: headersOf(headers) }),
-      onError: (error) => void this.#notSent(message, outcome, error),
-    });
+  #countFailure({ code, message }: Failure): void {
+    this.#errors += 1;
+    this.#lastError = cutText(`${code}: ${message}`, 300);
   }
 
   #fault(error: unknown, correlationId: string): void {
@@ -325,45 +312,18 @@ export class RpcEndpoint implements Endpoint {
   }
 }
 
-/**
- * Null for what is not a call. A call has its caller waiting for the answer, and a subject of its
- * contract. The second is no matter of course: JetStream delivers a stored message, under the
- * subject it was stored with, to any subject that the maker of a push consumer names, and then no
- * permission vouches for a caller.
- */
-function tokensOfCall(message: Msg, contract: Rpc): CallTokens | null {
-  const tokens: CallTokens | null = tokensOf<string>(contract, message.subject);
-  if (tokens === null || !isInboxOf(tokens["caller"], message.reply ?? "")) return null;
-  return tokens;
-}
-
 /** Runners act for the owners of runs, and name the run. Of other services, nobody vouches for what a request is about. */
 function forWhom({ caller, correlationId }: ActiveCall): string {
   return caller === RUNNER_USER ? (ownerOfRun(correlationId) ?? caller) : caller;
 }
 
-/** Of the request, wherever its body and what is attached to it are. */
-function bytesOf(message: Msg): number {
-  return (
-    message.data.length +
-    claimedBytes(headerOf(message, HEADERS.claim)) +
-    claimedBytes(headerOf(message, HEADERS.attachment))
-  );
+function refused(contract: Rpc, problems: string[]): Outcome {
+  return { ok: false, failure: invalidRequest(contract, problems) };
 }
 
-function tooLarge(maxBytes: number): Outcome {
-  return failed(
-    "payload_too_large",
-    `the request is larger than ${maxBytes} bytes, the most that is accepted here`,
-  );
-}
-
-function invalidRequest(contract: Rpc, problems: string[]): Outcome {
-  return failed(
-    "invalid_request",
-    `the request does not fit ${contract.name}: ${problems.join("; ")}`,
-    { problems },
-  );
+function tooLargeReply({ name }: Rpc): Outcome {
+  const { code, message, data } = tooLarge(`the reply of ${name}`, MAX_PAYLOAD_BYTES);
+  return failed(code, message, data);
 }
 
 function internal(contract: Rpc): Outcome {

@@ -10,6 +10,7 @@ import { VerifiedCallers, verifiedCallersOf, type VerifyUser } from "./verified-
 import { FairSlots } from "./fair-slots.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { InFlight } from "./in-flight.ts";
+import { chained, type ServedCall, type ServerInterceptor } from "./interceptor.ts";
 import type { PreparedReply } from "./prepared-reply.ts";
 import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
 import { NOTE_EVERY_MS, WORKING } from "./working-note.ts";
@@ -60,9 +61,11 @@ export interface ServeOptions {
   readonly concurrency?: number;
   /** The same for single contracts, by their names: calls that take long leave room for the others then. */
   readonly limits?: Readonly<Record<string, number>>;
+  /** Around each handler, the first one outermost. They see requests that fit their contracts. */
+  readonly interceptors?: readonly ServerInterceptor[];
   /** Verifies the gateway's user tokens; by default the policy service is asked. */
   readonly verifyUser?: VerifyUser;
-  /** Hears every fault: a handler that threw something undeclared, a reply outside its schema. */
+  /** Called for every fault: a handler that threw something undeclared, a reply outside its schema. */
   readonly onFault: (fault: Fault) => void;
 }
 
@@ -126,8 +129,10 @@ class BusService implements Service, Receiver {
   ): Endpoint {
     const endpoint = new RpcEndpoint(this.#connection, {
       contract,
-      // The endpoint gives the handler only what R's own schema has parsed.
-      handler: handler as Handler<Rpc>,
+      respond: chained<ServedCall>(this.#options.interceptors ?? [], async (call) =>
+        // The endpoint gives the handler only what R's own schema has parsed.
+        (handler as Handler<Rpc>)(call.request, call.context),
+      ),
       at,
       running: this.#running,
       slots: this.#slots,
@@ -159,8 +164,10 @@ class BusService implements Service, Receiver {
   }
 
   #tellWorking(): void {
-    for (const call of this.#running.values())
-      if (call.takesLong())
-        this.#connection.outbox.send({ subject: call.inbox + WORKING, body: "" });
+    for (const call of this.#running.values()) {
+      const { inbox } = call;
+      if (call.takesLong() && inbox !== null)
+        this.#connection.outbox.send({ subject: inbox + WORKING, body: "" });
+    }
   }
 }

@@ -7,8 +7,6 @@ import { verifyUserToken } from "@switchyard/contracts/user-tokens";
 import type { z } from "zod";
 import { call } from "./call.ts";
 import type { Bus } from "./connect.ts";
-import { headerOf } from "./message-headers.ts";
-import type { QueueMessage } from "./delivery.ts";
 
 /** Whom a message is from, as far as it could be verified. */
 export interface VerifiedCaller {
@@ -24,7 +22,8 @@ type Verified = z.output<typeof verifyUserToken.reply>;
 export type VerifyUser = (token: string, storedAt?: number) => Promise<Verified>;
 
 export interface Sender {
-  readonly message: Pick<QueueMessage, "headers">;
+  /** The user token that came with the message. */
+  readonly userToken: string | undefined;
   /** The caller in the message's subject, for whom the server's permissions vouch. */
   readonly natsUser: string;
   readonly contract: Rpc | Command;
@@ -49,12 +48,11 @@ export class VerifiedCallers {
    * for a user without the contract's role; `overloaded` when it cannot be verified now. Nothing was done then.
    */
   find({
-    message,
+    userToken: token,
     natsUser,
     contract,
     storedAt,
   }: Sender): VerifiedCaller | Promise<VerifiedCaller> {
-    const token = headerOf(message, HEADERS.user);
     if (!SPEAKERS.has(natsUser)) {
       if (token === undefined) return { caller: natsUser, roles: [] };
       throw forbidden(
