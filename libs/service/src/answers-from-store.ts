@@ -1,28 +1,18 @@
-import type { Service } from "@switchyard/bus/serve";
+import type { ServerInterceptor } from "@switchyard/bus/interceptor";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { StoreError } from "./store-error.ts";
 
 /**
- * A service that needs Redis for its answers. While that is away, contracts that declare `store_unavailable` are answered with it, and
- * not with a fault.
+ * While Redis is away, contracts that declare `store_unavailable` are answered with it, and not with a fault. Services whose
+ * replies need Redis have it around their handlers.
  */
-export function answersFromStore(service: Service): Service {
-  return {
-    drain: () => service.drain(),
-    handle: (contract, handler, at) =>
-      service.handle(
-        contract,
-        async (request, context) => {
-          try {
-            return await handler(request, context);
-          } catch (error) {
-            throw error instanceof StoreError ? unavailable(contract, error) : error;
-          }
-        },
-        at,
-      ),
-  };
-}
+export const answersFromStore: ServerInterceptor = (next) => async (call) => {
+  try {
+    return await next(call);
+  } catch (error) {
+    throw error instanceof StoreError ? unavailable(call.contract, error) : error;
+  }
+};
 
 function unavailable(
   { name, errors }: { readonly name: string; readonly errors: object },

@@ -1,5 +1,6 @@
-import { call, type CallOptions } from "@switchyard/bus/call";
+import { client, type CallOptions } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
+import { around, type ClientCall, type Send } from "@switchyard/bus/interceptor";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
@@ -11,26 +12,31 @@ export type McpToolCallOptions = CallOptions<typeof callTool> & {
 };
 
 /**
- * Calls an MCP tool. When no broker owns the server, or the one that did has just lost it, the
- * call was not sent: then the brokers are asked to make sure of an owner, and it is sent once more,
+ * Finds an owner for the server of a tool call. When no broker owns the server, or the one that did has just lost it, the
+ * call was not sent: then the brokers are called to make sure of an owner, and the call is sent once more,
  * within the same time. Rejects with the errors of `mcp.call` and, of `mcp.ensure`,
  * `unknown_server`, `server_disabled`, `owned_elsewhere`, `no_capacity` and `lease_unavailable`.
  */
-export async function callMcpTool(
+export const ensuringOwner = around(callTool, async (toolCall, next) => {
+  const { timeoutMs = callTool.timeoutMs, ...rest } = toolCall.options;
+  const deadline = Math.min(rest.deadline ?? Infinity, Date.now() + timeoutMs);
+  const limited = { ...toolCall, options: { ...rest, deadline } };
+  try {
+    return await next(limited);
+  } catch (error) {
+    if (!isWithoutOwner(error)) throw error;
+    await ensureOwner(next, limited, error);
+  }
+  return next(limited);
+});
+
+/** Calls an MCP tool, with {@link ensuringOwner}. */
+export function callMcpTool(
   bus: Bus,
   request: z.input<typeof callTool.request>,
   options: McpToolCallOptions,
 ): Promise<z.output<typeof callTool.reply>> {
-  const { timeoutMs = callTool.timeoutMs, ...rest } = options;
-  const deadline = Math.min(options.deadline ?? Infinity, Date.now() + timeoutMs);
-  const limits = { ...rest, deadline };
-  try {
-    return await call(bus, callTool, request, limits);
-  } catch (error) {
-    if (!isWithoutOwner(error)) throw error;
-    await ensureOwner(bus, error, limits);
-  }
-  return call(bus, callTool, request, limits);
+  return client(bus, { callTool }, [ensuringOwner]).callTool(request, options);
 }
 
 function isWithoutOwner(error: unknown): boolean {
@@ -39,13 +45,15 @@ function isWithoutOwner(error: unknown): boolean {
 }
 
 async function ensureOwner(
-  bus: Bus,
+  next: Send,
+  { options: { tokens, ...limits } }: ClientCall<typeof callTool>,
   reason: unknown,
-  { tokens: { server }, ...limits }: McpToolCallOptions,
 ): Promise<void> {
+  if (tokens === undefined) throw new TypeError("a tool call needs its server");
   try {
     const { timeoutMs } = ensureServer;
-    await call(bus, ensureServer, { server }, { ...limits, timeoutMs });
+    const { server } = tokens;
+    await next({ contract: ensureServer, request: { server }, options: { ...limits, timeoutMs } });
   } catch (error) {
     // No broker at all: what the call itself met says so best.
     if (error instanceof ServiceError && error.code === "no_responders") throw reason;

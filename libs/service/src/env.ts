@@ -129,12 +129,27 @@ export const redisEnv = {
   YARD_OWNER_STORAGE_MIB: envInteger(1, 16_777_216).optional(),
 };
 
+/** Variables as a process gets them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings whose values differ between services of one process by nothing but the service's user. */
+const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"];
+
+/**
+ * The environment as the service of one NATS user reads it: `{user}` in the file of its key, in the address of Redis
+ * and in the file of its password is the user's name. So one environment serves several services, each with its own keys.
+ */
+export function forUser(env: Environment, user: string): Environment {
+  const own = BY_USER.map((name) => [name, env[name]?.replaceAll("{user}", user)]);
+  return { ...env, ...Object.fromEntries(own) };
+}
+
 /**
  * Reads the variables that a schema names; an empty one counts as unset. Throws an EnvError that
  * lists every missing or bad variable with its rule. Values of variables whose name says that they
  * are secret are never part of the message.
  */
-export function readEnv<S extends z.ZodObject>(schema: S, env: NodeJS.ProcessEnv): z.output<S> {
+export function readEnv<S extends z.ZodObject>(schema: S, env: Environment): z.output<S> {
   const given: Record<string, string> = {};
   for (const name of Object.keys(schema.shape)) {
     const value = env[name];

@@ -124,6 +124,7 @@ test("refuses an address that is not of this machine with a hint", async () => {
 async function start(host = "127.0.0.1") {
   const readiness = new Readiness(50);
   const metrics = createMetrics({ service: "test", version: "1.0.0" });
-  const server = await startHealthServer({ host, port: 0, readiness, metrics });
+  const services = [{ name: "test", readiness, metrics }];
+  const server = await startHealthServer({ host, port: 0, services, metrics: null });
   return { url: server.url, readiness, metrics, stop: () => server.stop() };
 }

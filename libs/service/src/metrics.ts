@@ -2,7 +2,7 @@ import { activeTraceparent } from "@switchyard/bus/tracing";
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /**
- * The metrics of one process, with those that every service has. Labels must come from a fixed
+ * The metrics of one service, with those that every service has. Labels must come from a fixed
  * small set: never a run, an agent, a path or an error text.
  */
 export interface Metrics {
@@ -12,11 +12,17 @@ export interface Metrics {
   setRedisFill(read: () => number): void;
 }
 
-/** A registry of its own, so that two services in one test process do not share counters. */
-export function createMetrics(build: { service: string; version: string }): Metrics {
+/**
+ * A registry of its own, so that two services of one process do not share counters. With `ofProcess` it has the metrics of
+ * Node.js, too; one registry of a process has them.
+ */
+export function createMetrics(
+  build: { service: string; version: string },
+  { ofProcess }: { readonly ofProcess: boolean } = { ofProcess: true },
+): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ service: build.service });
-  collectDefaultMetrics({ register: registry });
+  if (ofProcess) collectDefaultMetrics({ register: registry });
   const buildInfo = new Gauge({
     name: "yard_build_info",
     help: "Always 1; the labels say what runs.",
@@ -77,19 +83,41 @@ function exampleLabels(): Record<string, string> {
   return (Number.parseInt(flags, 16) & 1) === 1 ? { trace_id: traceId, span_id: spanId } : {};
 }
 
-/** The metrics as text: OpenMetrics, with examples, for who accepts it, else the format that Prometheus had before, without them. */
+/**
+ * The metrics of all registries as one text: OpenMetrics, with examples, for clients that accept it, else the format that Prometheus had
+ * before, without them.
+ */
 export async function metricsText(
-  registry: Registry,
+  registries: readonly Registry[],
   accept: string,
 ): Promise<{ readonly contentType: string; readonly text: string }> {
   // The library changes the names of counters when it writes OpenMetrics, so the other format is always made of that.
   const openMetrics = Registry.OPENMETRICS_CONTENT_TYPE;
-  // The type names what a registry was made for.
-  (registry as unknown as Registry<typeof openMetrics>).setContentType(openMetrics);
-  const text = await registry.metrics();
+  const texts = registries.map((registry) => {
+    // The type names what a registry was made for.
+    (registry as unknown as Registry<typeof openMetrics>).setContentType(openMetrics);
+    return registry.metrics();
+  });
+  const text = joinedFamilies(await Promise.all(texts));
   return accept.includes("application/openmetrics-text")
     ? { contentType: openMetrics, text }
     : { contentType: Registry.PROMETHEUS_CONTENT_TYPE, text: withoutOpenMetrics(text) };
+}
+
+const END = "# EOF\n";
+/** The comments of a metric, its name in the first of them, and its samples. */
+const FAMILY = /^(# HELP (\S+).*\n(?:# (?!HELP ).*\n)*)((?:(?!# ).*\n)*)/gm;
+
+/**
+ * Several texts of OpenMetrics as one, in which the samples of a metric follow each other, as the format requires.
+ * https://prometheus.io/docs/specs/om/open_metrics_spec/#metricfamily
+ */
+function joinedFamilies(texts: readonly string[]): string {
+  const families = new Map<string, string>();
+  for (const text of texts)
+    for (const [, head = "", name = "", samples = ""] of text.replace(END, "").matchAll(FAMILY))
+      families.set(name, (families.get(name) ?? head) + samples);
+  return `${[...families.values()].join("")}${END}`;
 }
 
 /** Names of counters have `_total` in their comments, too, and there are no examples and no mark of the end. */

@@ -194,7 +194,7 @@ test("logs a bug in the start with its stack, undoes what was started and exits 
   const service = startFixture({ ...env, FIXTURE_START: "fault" });
   assert.equal((await service.exited).code, 1);
   const failure = await service.logged("service could not start");
-  assert.match((failure["err"] as { stack: string }).stack, /fixture-service\.ts/);
+  assert.match((failure["err"] as { stack: string }).stack, /fixture-definition\.ts/);
   assert.ok(messages(service).includes("fixture undone"));
 });
 

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
 import { Shutdown } from "./shutdown.ts";
+import { StopSteps } from "./stop-steps.ts";
 
 test("says that it stops before the first step, then undoes the steps in reverse order and exits 0", async () => {
-  const { shutdown, events, exited } = fixture();
+  const { shutdown, steps, events, exited } = fixture();
   for (const name of ["health", "redis", "bus"]) {
-    shutdown.push(name, async () => {
+    steps.push(name, async () => {
       events.push(`${name} begins`);
       await Promise.resolve();
       events.push(`${name} ends`);
@@ -29,9 +30,9 @@ test("says that it stops before the first step, then undoes the steps in reverse
 });
 
 test("goes on after a step that fails, and exits 1", async () => {
-  const { shutdown, events, exited, logged } = fixture();
-  shutdown.push("first", async () => void events.push("first"));
-  shutdown.push("second", async () => {
+  const { shutdown, steps, events, exited, logged } = fixture();
+  steps.push("first", async () => void events.push("first"));
+  steps.push("second", async () => {
     throw new Error("will not stop");
   });
   shutdown.begin("SIGTERM");
@@ -48,24 +49,44 @@ test("exits with the code that was asked for, unless something fails on the way"
   well.shutdown.begin("SIGTERM");
   assert.equal(await well.exited, 75);
   const badly = fixture();
-  badly.shutdown.push("first", () => Promise.reject(new Error("will not stop")));
+  badly.steps.push("first", () => Promise.reject(new Error("will not stop")));
   badly.shutdown.begin("restart requested", 75);
   assert.equal(await badly.exited, 1);
 });
 
 test("exits 1 at the deadline and names the step it waited for", async () => {
-  const { shutdown, exited, logged } = fixture({ drainMs: 20 });
-  shutdown.push("stuck", () => new Promise(() => {}));
+  const { shutdown, steps, exited, logged } = fixture({ drainMs: 20 });
+  steps.push("stuck", () => new Promise(() => {}));
   shutdown.begin("SIGTERM");
   assert.equal(await exited, 1);
   assert.ok(logged().some((line) => line["step"] === "stuck" && line["level"] === "error"));
 });
 
+test("names the part of a step that it waited for", async () => {
+  const { shutdown, steps, exited, logged } = fixture({ drainMs: 20 });
+  steps.push(
+    "policy",
+    () => new Promise(() => {}),
+    () => "bus",
+  );
+  shutdown.begin("SIGTERM");
+  assert.equal(await exited, 1);
+  assert.ok(logged().some((line) => line["step"] === "policy: bus"));
+});
+
+test("undoes at once a step that is pushed after the stop", async () => {
+  const { shutdown, steps, events, exited } = fixture();
+  shutdown.begin("SIGTERM");
+  await exited;
+  steps.push("late", async () => void events.push("late"));
+  assert.deepEqual(events, ["not ready", "exit 0", "late"]);
+});
+
 test("gives each step what is left of the budget", async () => {
-  const { shutdown, exited } = fixture({ drainMs: 10_000 });
+  const { shutdown, steps, exited } = fixture({ drainMs: 10_000 });
   const budgets: number[] = [];
   for (const name of ["a", "b"])
-    shutdown.push(name, async (remainingMs) => void budgets.push(remainingMs));
+    steps.push(name, async (remainingMs) => void budgets.push(remainingMs));
   shutdown.begin("SIGTERM");
   await exited;
   const [first = 0, second = 0] = budgets;
@@ -73,17 +94,17 @@ test("gives each step what is left of the budget", async () => {
 });
 
 test("exits 1 at once on a second signal", async () => {
-  const { shutdown, exited } = fixture();
-  shutdown.push("stuck", () => new Promise(() => {}));
+  const { shutdown, steps, exited } = fixture();
+  steps.push("stuck", () => new Promise(() => {}));
   shutdown.signal("SIGTERM");
   shutdown.signal("SIGINT");
   assert.equal(await exited, 1);
 });
 
 test("does not take the loss of the parent for a second signal", async () => {
-  const { shutdown, events, exited } = fixture();
+  const { shutdown, steps, events, exited } = fixture();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  shutdown.push("slow", () => released);
+  steps.push("slow", () => released);
   shutdown.signal("SIGTERM");
   shutdown.begin("parent gone");
   release();
@@ -98,7 +119,7 @@ test("exits 1 after a fault, also when the stop was under way", async () => {
 
   const second = fixture();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  second.shutdown.push("slow", () => released);
+  second.steps.push("slow", () => released);
   second.shutdown.begin("SIGTERM");
   second.shutdown.beginAfterFault("uncaughtException");
   release();
@@ -106,9 +127,9 @@ test("exits 1 after a fault, also when the stop was under way", async () => {
 });
 
 test("undoes a step that was pushed while the stop runs", async () => {
-  const { shutdown, events, exited } = fixture();
-  shutdown.push("first", async () => {
-    shutdown.push("late", async () => void events.push("late"));
+  const { shutdown, steps, events, exited } = fixture();
+  steps.push("first", async () => {
+    steps.push("late", async () => void events.push("late"));
   });
   shutdown.begin("SIGTERM");
   await exited;
@@ -119,12 +140,15 @@ function fixture(options: { drainMs?: number } = {}) {
   const events: string[] = [];
   const lines: string[] = [];
   const { promise: exited, resolve } = Promise.withResolvers<number>();
+  const log = createLog({
+    service: "test",
+    level: "info",
+    destination: { write: (line) => void lines.push(line) },
+  });
+  const steps = new StopSteps(log);
   const shutdown = new Shutdown({
-    log: createLog({
-      service: "test",
-      level: "info",
-      destination: { write: (line) => void lines.push(line) },
-    }),
+    log,
+    steps,
     drainMs: options.drainMs ?? 60_000,
     onBegin: () => void events.push("not ready"),
     exit: (code) => {
@@ -133,5 +157,5 @@ function fixture(options: { drainMs?: number } = {}) {
     },
   });
   const logged = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>); // log lines are objects
-  return { shutdown, events, exited, logged };
+  return { shutdown, steps, events, exited, logged };
 }

@@ -1,14 +1,9 @@
 import type { Log } from "./log.ts";
+import type { StopSteps } from "./stop-steps.ts";
 
-/** Undoes one step of the start. `remainingMs` is what is left of the whole budget. */
-export type StopStep = (remainingMs: number) => Promise<void>;
-
-/**
- * Stops a process: undoes the steps of the start, last one first, and exits. Whatever was started
- * is pushed here at that moment, so a signal in the middle of the start undoes just that much.
- */
+/** Stops a process: undoes the steps of the start, last one first, within a budget, and exits. */
 export class Shutdown {
-  readonly #steps: { readonly name: string; readonly stop: StopStep }[] = [];
+  readonly #steps: StopSteps;
   readonly #log: Log;
   readonly #drainMs: number;
   readonly #onBegin: () => void;
@@ -22,11 +17,13 @@ export class Shutdown {
   /** `onBegin` runs at once when the stop begins, before the first step. */
   constructor(options: {
     log: Log;
+    steps: StopSteps;
     drainMs: number;
     onBegin: () => void;
     exit: (code: number) => void;
   }) {
     this.#log = options.log;
+    this.#steps = options.steps;
     this.#drainMs = options.drainMs;
     this.#onBegin = options.onBegin;
     this.#end = options.exit;
@@ -34,10 +31,6 @@ export class Shutdown {
 
   get stopping(): boolean {
     return this.#stopping;
-  }
-
-  push(name: string, stop: StopStep): void {
-    this.#steps.push({ name, stop });
   }
 
   /** Begins an orderly stop that ends with this exit code if nothing fails; while one is under way it does nothing. */
@@ -71,20 +64,11 @@ export class Shutdown {
   async #run(budgetMs: number): Promise<void> {
     const startedAt = performance.now();
     const remaining = () => Math.max(0, budgetMs - (performance.now() - startedAt));
-    let current = "";
     this.#deadline = setTimeout(() => {
-      this.#log.error({ step: current, budgetMs }, "drain deadline passed, exiting");
+      this.#log.error({ step: this.#steps.current, budgetMs }, "drain deadline passed, exiting");
       this.#exit(1);
     }, budgetMs);
-    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
-      current = step.name;
-      try {
-        await step.stop(remaining());
-      } catch (err) {
-        this.#exitCode ||= 1;
-        this.#log.error({ err, step: step.name }, "stop step failed");
-      }
-    }
+    if (!(await this.#steps.undo(remaining))) this.#exitCode ||= 1;
     const durationMs = Math.round(performance.now() - startedAt);
     this.#log.info({ durationMs }, "service stopped");
     this.#exit(this.#exitCode === 0 ? this.#inOrder : this.#exitCode);

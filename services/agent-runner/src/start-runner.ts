@@ -3,13 +3,14 @@ import type { Bus } from "@switchyard/bus/connect";
 import { consume } from "@switchyard/bus/consume";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { FairTurns } from "@switchyard/bus/fair-turns";
+import { retryOverloaded } from "@switchyard/bus/retry-overloaded";
 import { serve } from "@switchyard/bus/serve";
 import { restartRunner } from "@switchyard/contracts/restarts";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { startAudit, type Audit } from "@switchyard/service/audit/start-audit";
-import type { ServiceKit } from "@switchyard/service/run-service";
+import type { ServiceKit } from "@switchyard/service/define-service";
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { policyAnswers } from "@switchyard/service/policy-answers";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
@@ -32,8 +33,7 @@ import { createRedriveAudit } from "./commands/redrive-audit.ts";
 import { createModelRegistry } from "./model/model-registry.ts";
 import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/models-file.ts";
 import { createPeers, isOutage } from "./peers/peers.ts";
-import { keepingDefinitions } from "./peers/kept-definitions.ts";
-import { patientPeers } from "./peers/patient-peers.ts";
+import { keepDefinitions } from "./peers/keep-definitions.ts";
 import { openKeptCommands } from "./journal/kept-commands.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
@@ -70,7 +70,7 @@ const DAY_SECONDS = 86_400;
 /** Puts the runner together and starts to serve and to consume. */
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
   const { config, log, bus } = kit;
-  const modelsConfig = await readModels(config);
+  const modelsConfig = await readModels(kit);
   const stopping = new AbortController();
   const wake = createRunWaker(bus, log);
   const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
@@ -81,8 +81,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
-  const served = serve(bus, { ...about, onFault });
-  const service = answersFromStore(served);
+  const service = serve(bus, { ...about, onFault, interceptors: [answersFromStore] });
   handleRuns(service, { ...parts, recordRedrive: createRedriveAudit(audit) });
   handleModelQueries(service, parts.models);
   handleCompletions(service, {
@@ -123,7 +122,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
     await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
   });
-  serveRestart(served, restartRunner, kit.restart);
+  serveRestart(service, restartRunner, kit.restart);
 }
 
 async function openParts(
@@ -156,6 +155,7 @@ async function openParts(
   const runtimes = openRuntimeHosts({
     directory: config.YARD_RUNTIME_DIR,
     lingerMs: config.YARD_RUNTIME_LINGER_MS,
+    env: kit.env,
   });
   kit.onStop("runtimes", () => runtimes.stop());
   return {
@@ -171,8 +171,8 @@ async function openParts(
     active: new ActiveRuns(),
     index,
     log,
-    peers: keepingDefinitions(patientPeers(createPeers(bus, instance), Math.random)),
-    models: createModelRegistry(modelsConfig, process.env, runtimes),
+    peers: createPeers(bus, instance, [keepDefinitions(), retryOverloaded(Math.random)]),
+    models: createModelRegistry(modelsConfig, kit.env, runtimes),
     runtimes,
     limiter: openProviderLimiter(redis),
     ledger: openTeamLedger(redis, { book: await openBook(kit), now }),
@@ -202,8 +202,9 @@ async function openCopies(kit: ServiceKit<RunnerConfig>): Promise<ReplicaCopies 
   return copies;
 }
 
-async function readModels({ YARD_MODELS_FILE: file }: RunnerConfig): Promise<ModelsConfig> {
-  return file === undefined ? modelsWithoutFile(process.env) : readModelsFile(file);
+async function readModels({ config, env }: ServiceKit<RunnerConfig>): Promise<ModelsConfig> {
+  const { YARD_MODELS_FILE: file } = config;
+  return file === undefined ? modelsWithoutFile(env) : readModelsFile(file);
 }
 
 async function openBook({ config, log }: ServiceKit<RunnerConfig>): Promise<TeamLimitBook> {

@@ -180,7 +180,11 @@ function newWorker(
     executions,
     metrics: createRunnerMetrics(new Registry(), 1),
     turns: new FairTurns(2),
-    runtimes: openRuntimeHosts({ directory: join(tmpdir(), "yard-no-runtimes"), lingerMs: 0 }),
+    runtimes: openRuntimeHosts({
+      directory: join(tmpdir(), "yard-no-runtimes"),
+      lingerMs: 0,
+      env: {},
+    }),
     maxAttempts: options.maxAttempts ?? 100,
     defaultTimeoutMs: 60_000,
     onLimit: "fail",

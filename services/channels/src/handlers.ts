@@ -3,7 +3,6 @@ import type { CallContext, Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
 import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
-import { answersFromStore } from "@switchyard/service/answers-from-store";
 import type { Account } from "./accounts/account-book.ts";
 import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
@@ -36,8 +35,7 @@ export interface HandlerParts extends SendParts {
 const SPEAKERS: ReadonlySet<string> = new Set([SCHEDULER_USER, RUNNER_USER]);
 
 /** Answers the contracts of channels. */
-export function handleChannels(answering: Service, parts: HandlerParts): void {
-  const service = answersFromStore(answering);
+export function handleChannels(service: Service, parts: HandlerParts): void {
   service.handle(channels.sendChannelMessage, (request, context) =>
     sendMessage(parts, request, {
       fail: context.fail,

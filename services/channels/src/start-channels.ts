@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
 import { runEnds } from "@switchyard/contracts/run-events";
+import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
-import type { ServiceKit } from "@switchyard/service/run-service";
+import type { ServiceKit } from "@switchyard/service/define-service";
 import { createAccountLeases, leaseKey } from "./accounts/account-leases.ts";
 import { AccountBook } from "./accounts/account-book.ts";
 import { readAccount, type ReadChannels } from "./accounts/channels-file.ts";
@@ -26,11 +27,9 @@ import { createSendStore } from "./outbound/send-store.ts";
 
 export interface ChannelsOptions extends Pick<
   ServiceKit<ChannelsConfig>,
-  "bus" | "redis" | "storage" | "log" | "config"
+  "bus" | "redis" | "storage" | "log" | "config" | "env"
 > {
   readonly version: string;
-  /** Where `${VAR}` of channels.json comes from. */
-  readonly env: NodeJS.ProcessEnv;
 }
 
 export interface Channels {
@@ -39,6 +38,11 @@ export interface Channels {
 }
 
 const MIB = 1_024 * 1_024;
+const SERVICE = {
+  name: "channels",
+  description: "Messages to and from people, over the accounts of channels.json",
+  interceptors: [answersFromStore],
+};
 
 /** Starts the service on an open bus. Rejects with a StartError when channels.json makes no sense. */
 export async function startChannels(options: ChannelsOptions): Promise<Channels> {
@@ -76,9 +80,8 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     follow(bus, contract, ({ runId }) => answers.ended(runId)),
   );
   const service = serve(bus, {
-    name: "channels",
+    ...SERVICE,
     version,
-    description: "Messages to and from people, over the accounts of channels.json",
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });

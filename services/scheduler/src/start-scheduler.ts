@@ -4,7 +4,7 @@ import { serve } from "@switchyard/bus/serve";
 import { restartScheduler } from "@switchyard/contracts/restarts";
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
-import type { ServiceKit } from "@switchyard/service/run-service";
+import type { ServiceKit } from "@switchyard/service/define-service";
 import { StartError } from "@switchyard/service/start-error";
 import { HOSTS_SETTING, type SchedulerConfig } from "./config.ts";
 import { serveReads } from "./requests/read-requests.ts";
@@ -63,14 +63,14 @@ export async function startScheduler({
     name: "scheduler",
     version,
     description: "Runs agents when it is time",
+    interceptors: [answersFromStore],
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const answering = answersFromStore(service);
   const mostJobs = config.YARD_SCHEDULES_PER_CALLER;
-  serveReads(answering, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
+  serveReads(service, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
   const onChange = (): void => sweeper.wake();
-  serveWrites(answering, { ...settings, store, storage, mostJobs, now, onChange });
+  serveWrites(service, { ...settings, store, storage, mostJobs, now, onChange });
   const heard = triggers.messages.filter(({ enabled }) => enabled);
   const hearings = heard.map((trigger) =>
     hearMessages(trigger, { ...settings, bus, log, store, now, onChange }),

@@ -182,7 +182,7 @@ async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
     const cage = await openCommandCage({
       setting: config.YARD_SANDBOX,
       // On the PATH of this process, not on that of the commands.
-      bubblewrap: { program: config.YARD_BWRAP_BIN, path: process.env["PATH"] ?? "" },
+      bubblewrap: { program: config.YARD_BWRAP_BIN, path: config.PATH },
       readable: config.YARD_SANDBOX_READABLE,
       network: config.YARD_SANDBOX_NETWORK,
       limits: commandLimits(config),

@@ -6,6 +6,7 @@ import { readIndicators } from "@switchyard/skill-importer/scan/indicators";
 import { readSuppressions } from "@switchyard/skill-importer/scan/read-suppressions";
 import { ArchiveError, unpackArchive } from "@switchyard/skill-importer/source/archive";
 import { packagesIn } from "@switchyard/skill-importer/source/package";
+import type { Machine } from "@switchyard/skill-importer/skill/check-dependencies";
 import { sentPackage } from "@switchyard/skill-importer/source/sent-package";
 import type { z } from "zod";
 import { CliError } from "../cli-error.ts";
@@ -29,7 +30,7 @@ export async function withImporterHere<T>(
   };
   const analyzer = new ThreadAnalyzer({ deadlineMs: DEADLINE_MS, settings });
   try {
-    return await use(importerWith(analyzer));
+    return await use(importerWith({ analyzer, now, machine: { env, platform: process.platform } }));
   } finally {
     await analyzer.close();
   }
@@ -37,17 +38,21 @@ export async function withImporterHere<T>(
 
 const now = (): Date => new Date();
 
-function importerWith(analyzer: ThreadAnalyzer): SkillImporter {
+function importerWith(parts: {
+  readonly analyzer: ThreadAnalyzer;
+  readonly now: () => Date;
+  readonly machine: Machine;
+}): SkillImporter {
   return {
     async uploadSkills({ skills, targets = [], withReports = false }) {
       const packages = skills.map(({ directory, files }) => sentPackage(directory, files));
-      const judged = await judgeSkills(packages, { analyzer, now, targets, withReports });
+      const judged = await judgeSkills(packages, { ...parts, targets, withReports });
       return { ...judged, diagnostics: [] };
     },
     async unpackSkills(sent, archive) {
       const { label, targets = [], withReports = false } = sent;
       const { files, findings } = await unpacked(sent, archive);
-      const judged = await judgeSkills(packagesIn(files), { analyzer, now, targets, withReports });
+      const judged = await judgeSkills(packagesIn(files), { ...parts, targets, withReports });
       return { ...judged, diagnostics: locatedAt(label, findings).slice(0, MAX_DIAGNOSTICS) };
     },
   };

@@ -1,35 +1,27 @@
-import type { filterPolicy, Principal } from "@switchyard/contracts/policy";
-import type { StopInForce } from "@switchyard/contracts/policy-budgets";
+import type { filterPolicy } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 
 type FilterReply = z.output<typeof filterPolicy.reply>;
 
-/** What the policy said of a list of tools, and of whom. */
-export interface Filtered {
-  readonly names: ReadonlySet<string>;
-  readonly principal: Principal | undefined;
-  /** What keeps out everything that the principal could call. */
-  readonly stopped?: StopInForce | undefined;
-}
-
 /**
- * Filtered lists, each kept for as long as the policy promised to bring no other revision into
- * force, like a {@link DecisionCache}. A list is known by its identity: whoever changes its tools
- * makes another array of it, and that one is asked about.
+ * Replies about lists of tools, each kept for as long as the policy promised to bring no other revision into
+ * force, like a {@link DecisionCache}. A list is identified by its array: a change of its tools
+ * makes another array, which needs a request of its own.
  */
 export interface KeptFilters {
-  find(key: string, refs: readonly ToolRef[]): Filtered | null;
+  find(key: string, refs: readonly ToolRef[]): FilterReply | null;
   /** Takes the place of what was kept under the key. `askedAt` is from before the question was sent. */
   keep(
     key: string,
     answer: { readonly refs: readonly ToolRef[]; readonly reply: FilterReply },
     askedAt: number,
-  ): Filtered;
+  ): void;
   clear(): void;
 }
 
-interface Kept extends Filtered {
+interface Kept {
+  readonly reply: FilterReply;
   readonly refs: readonly ToolRef[];
   readonly until: number;
 }
@@ -54,21 +46,19 @@ export function createKeptFilters(now: () => number): KeptFilters {
     find(key, refs) {
       const found = kept.get(key);
       if (found === undefined || found.refs !== refs) return null;
-      if (now() < found.until) return found;
+      if (now() < found.until) return found.reply;
       remove(key);
       return null;
     },
     keep(key, { refs, reply }, askedAt) {
-      const { allowed, principal, cacheable, stopped } = reply;
-      const filtered = { names: new Set(allowed), principal, stopped };
+      const { cacheable } = reply;
       remove(key);
-      if (cacheable === undefined) return filtered;
+      if (cacheable === undefined) return;
       const isOther = cacheable.revision !== newest;
       if (isOther || tools + refs.length > MAX_KEPT_TOOLS) clear(); // they live for less than a second anyway
       newest = cacheable.revision;
-      kept.set(key, { ...filtered, refs, until: askedAt + cacheable.forMs });
+      kept.set(key, { reply, refs, until: askedAt + cacheable.forMs });
       tools += refs.length;
-      return filtered;
     },
     clear() {
       clear();

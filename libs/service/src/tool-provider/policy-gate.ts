@@ -13,16 +13,10 @@ import {
 } from "@switchyard/contracts/policy";
 import type { StopInForce } from "@switchyard/contracts/policy-budgets";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
-import type { Filtered } from "./kept-filters.ts";
-import { createQuestionsAhead } from "./questions-ahead.ts";
-import {
-  mayUseServer,
-  narrowByRoles,
-  type FactsOf,
-  type KnownFacts,
-  type RolesOf,
-} from "./server-access.ts";
+import type { z } from "zod";
+import type { Decided, DecisionCache } from "./decision-cache.ts";
+import { keepDecisions } from "./keep-decisions.ts";
+import { mayUseServer, narrowByRoles, type FactsOf, type RolesOf } from "./server-access.ts";
 
 /** Who asks, and how long an answer is of use. */
 export interface Requester {
@@ -95,14 +89,12 @@ const fail = failuresOf(listTools.errors);
 
 /** The bus has to be that of a user who may ask the policy for decisions; see `topology.ts`. */
 export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
-  const policy = client(bus, { checkPolicy, filterPolicy });
   const { cache, rolesOf, factsOf = () => null, onChecked } = options;
-  const ahead = createQuestionsAhead();
-  const factsOfTool = ({ server }: ToolRef): KnownFacts | null =>
-    server === null ? null : factsOf(server);
+  const kept = cache === null ? [] : keepDecisions(cache, onChecked);
+  const policy = client(bus, { checkPolicy, filterPolicy }, kept);
 
-  const ask = async ({ ref, args, kind, pin }: Question, requester: Requester) => {
-    const known = factsOfTool(ref);
+  const decide = async ({ ref, args, kind, pin }: Question, requester: Requester) => {
+    const facts = ref.server === null ? null : factsOf(ref.server);
     const reply = await orUnavailable(() =>
       policy.checkPolicy(
         {
@@ -111,36 +103,32 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
           args,
           ...(kind === undefined ? {} : { kind }),
           ...(pin === undefined ? {} : { pin }),
-          ...(known === null ? {} : { server: known.facts }),
+          ...(facts === null ? {} : { server: facts }),
         },
         limits(checkPolicy, requester),
       ),
     );
-    return aboutRequester(reply, requester);
+    return reserved(aboutRequester(reply, requester), requester);
   };
-  const decide = async (question: Question, requester: Requester): Promise<Decided> => {
-    const isToolCall = question.kind === undefined || question.kind === "tool";
-    if (cache === null || !isToolCall) return reserved(await ask(question, requester), requester);
-    const key = keyOf(question, requester, factsOfTool(question.ref)?.text);
-    const { name } = question.ref;
-    let found = cache.find(key);
-    // No await without need: calls that arrive together would all look before the first of them asks.
-    const first = found === null ? ahead.find(key, name) : null;
-    if (first !== null) {
-      await first;
-      found = cache.find(key);
-    }
-    onChecked(found !== null);
-    if (found !== null) return found;
-    const reply = await ahead.ask(key, name, async () => {
-      const askedAt = performance.now();
-      const answer = await ask(question, requester);
-      cache.keep(key, answer, askedAt);
-      return answer;
-    });
-    return reserved(reply, requester);
+  const filter = async (
+    tools: readonly ToolRef[],
+    requester: Requester,
+    kind: AccessKind | undefined,
+  ) => {
+    const servers = factsOfTools(tools, factsOf);
+    return orUnavailable(() =>
+      policy.filterPolicy(
+        {
+          ...principalOf(requester),
+          // The same array at each call of a list that has not changed: kept answers are about it. No interceptor changes it.
+          tools: tools as ToolRef[],
+          ...(kind === undefined ? {} : { kind }),
+          ...(servers === null ? {} : { servers }),
+        },
+        limits(filterPolicy, requester),
+      ),
+    );
   };
-  const filtered = createFilterQuestion(bus, { cache, factsOf });
 
   return {
     async check(question, requester) {
@@ -164,9 +152,10 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       // Never without a question, or an empty list would hide a token that is refused.
       for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
         const tools = refs.length <= MAX_FILTERED ? refs : refs.slice(start, start + MAX_FILTERED);
-        const { names, principal, stopped } = await filtered(tools, requester, kind);
-        if (kind === undefined || kind === "tool") refuseStopped(requester, stopped);
-        const isOpen = serverOpenness(rolesOf, principal ?? unknownPrincipal(requester));
+        const reply = await filter(tools, requester, kind);
+        const names = namesOf(reply);
+        if (kind === undefined || kind === "tool") refuseStopped(requester, reply.stopped);
+        const isOpen = serverOpenness(rolesOf, reply.principal ?? unknownPrincipal(requester));
         for (const { name, server } of tools) {
           if (names.has(name) && (server === null || isOpen(server))) allowed.add(name);
         }
@@ -181,37 +170,14 @@ function refuseStopped({ token }: Requester, stopped: StopInForce | undefined): 
   throw fail.run_stopped(`The run is stopped by an administrator: ${stopped.reason}`, stopped);
 }
 
-/** Asks about one list, unless the policy's promise of an earlier answer about it still holds. */
-function createFilterQuestion(
-  bus: Bus,
-  { cache, factsOf }: { readonly cache: DecisionCache | null; readonly factsOf: FactsOf },
-) {
-  const policy = client(bus, { filterPolicy });
-  return async (
-    tools: readonly ToolRef[],
-    requester: Requester,
-    kind: AccessKind | undefined,
-  ): Promise<Filtered> => {
-    const servers = factsOfTools(tools, factsOf);
-    const key = filterKey(requester, { kind, servers });
-    const found = cache?.filters.find(key, tools) ?? null;
-    if (found !== null) return found;
-    const askedAt = performance.now();
-    const reply = await orUnavailable(() =>
-      policy.filterPolicy(
-        {
-          ...principalOf(requester),
-          tools: [...tools],
-          ...(kind === undefined ? {} : { kind }),
-          ...(servers === null ? {} : { servers }),
-        },
-        limits(filterPolicy, requester),
-      ),
-    );
-    if (cache !== null) return cache.filters.keep(key, { refs: tools, reply }, askedAt);
-    const { allowed, principal, stopped } = reply;
-    return { names: new Set(allowed), principal, stopped };
-  };
+type FilterReply = z.output<typeof filterPolicy.reply>;
+/** A kept reply about a long list is used many times. */
+const names = new WeakMap<FilterReply, ReadonlySet<string>>();
+
+function namesOf(reply: FilterReply): ReadonlySet<string> {
+  const known = names.get(reply) ?? new Set(reply.allowed);
+  names.set(reply, known);
+  return known;
 }
 
 function reserved<T extends { readonly reservation?: string | undefined }>(
@@ -257,21 +223,9 @@ function factsOfTools(
   const servers = new Set(tools.flatMap(({ server }) => server ?? []));
   const facts = [...servers].flatMap((server): [string, ServerFacts][] => {
     const known = factsOf(server);
-    return known === null ? [] : [[server, known.facts]];
+    return known === null ? [] : [[server, known]];
   });
   return facts.length === 0 ? null : Object.fromEntries(facts);
-}
-
-function keyOf({ ref, pin }: Question, { onBehalfOf, token }: Requester, facts = ""): string {
-  return decisionKey({ onBehalfOf, token, ...ref, pin, facts });
-}
-
-/** Everything that the answer about a list depends on besides its tools and the revision. */
-function filterKey(
-  { onBehalfOf, token = "" }: Requester,
-  about: { kind: AccessKind | undefined; servers: Record<string, ServerFacts> | null },
-): string {
-  return JSON.stringify([onBehalfOf, token, about.kind ?? "tool", about.servers]);
 }
 
 function principalOf({ onBehalfOf, token }: Requester): { onBehalfOf: string; token?: string } {

@@ -3,15 +3,11 @@ import type { Decision, Principal, ServerFacts } from "@switchyard/contracts/pol
 /** The roles that a server is kept for; null is every agent's. */
 export type RolesOf = (server: string) => readonly string[] | null;
 
-/** What the declaration of a server says of it, for the policy. */
-export interface KnownFacts {
-  readonly facts: ServerFacts;
-  /** The same as one line: what was decided with other facts was decided about another server. */
-  readonly text: string;
-}
-
-/** Null for a server whose declaration says nothing that a rule could be about. */
-export type FactsOf = (server: string) => KnownFacts | null;
+/**
+ * The facts that the declaration of a server states for the policy, one object until it changes. Null for a server whose declaration
+ * states nothing that a rule could be about.
+ */
+export type FactsOf = (server: string) => ServerFacts | null;
 
 /**
  * True when the server's `allowedAgentRoles` lets the principal pass. It limits agents: a person or

@@ -1,5 +1,6 @@
 import {
   context,
+  createContextKey,
   isSpanContextValid,
   ROOT_CONTEXT,
   SpanKind,
@@ -19,11 +20,18 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 } as const satisfies Record<SpanFacts["kind"], SpanKind>;
 
-/** Makes OpenTelemetry spans of the work that the bus and the services tell of. */
-export function openTelemetryTracer(tracer: OpenTelemetryTracer): Tracer {
+/** The NATS user of the service whose work is under way. */
+const USER = createContextKey("switchyard.user");
+
+/** Makes OpenTelemetry spans of the work of the bus and the services. `tracers` are those of this process's services, by NATS user. */
+export function openTelemetryTracer(tracers: ReadonlyMap<string, OpenTelemetryTracer>): Tracer {
+  const [first] = tracers.values();
+  if (first === undefined) throw new TypeError("there is no service to trace");
   return {
-    inSpan({ name, kind, parent, attributes = {} }, work) {
-      const cause = parent === undefined ? within(kind) : remote(parent);
+    inSpan({ name, kind, parent, user, attributes = {} }, work) {
+      const own = user ?? context.active().getValue(USER);
+      const cause = (parent === undefined ? within(kind) : remote(parent)).setValue(USER, own);
+      const tracer = (typeof own === "string" ? tracers.get(own) : undefined) ?? first;
       const span = tracer.startSpan(
         name,
         { kind: KINDS[kind], attributes: { ...attributes } },

@@ -28,8 +28,10 @@ const log = createLog({
   }),
 });
 const about = {
-  service: "traced",
-  version: "1.2.3",
+  services: [
+    { name: "traced", user: "caller", version: "1.2.3" },
+    { name: "answering", user: "server", version: "1.2.3" },
+  ],
   instance: "one",
   sampled: 1,
   everyMs: 20,
@@ -95,7 +97,8 @@ test("one trace leads from the first piece of work through every call that it ca
     chain.slice(0, -1).map((span) => span?.spanId),
   );
   assert.equal(traceparent, `00-${chain[2]?.traceId}-${chain[2]?.spanId}-01`);
-  assert.equal(chain[0]?.service, "traced");
+  const services = chain.map((span) => span?.service);
+  assert.deepEqual(services, ["traced", "traced", "answering", "answering", "answering"]);
   assert.ok(!collector.text().includes("canary-argument"));
 });
 

@@ -1,4 +1,4 @@
-import { context } from "@opentelemetry/api";
+import { context, type Tracer } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
@@ -13,10 +13,17 @@ import type { Log } from "../log.ts";
 import { openTelemetryTracer } from "./open-telemetry-tracer.ts";
 import { reportingExporter } from "./reporting-exporter.ts";
 
-export interface TracingOptions {
+/** A service of this process. */
+interface TracedService {
   /** `service.name`, such as `mcp-broker`. */
-  readonly service: string;
+  readonly name: string;
+  /** Its NATS user, such as `broker`. */
+  readonly user: string;
   readonly version: string;
+}
+
+export interface TracingOptions {
+  readonly services: readonly TracedService[];
   readonly instance: string;
   /** Share of the traces that begin here, from 0 to 1. One that began elsewhere keeps its decision. */
   readonly sampled: number;
@@ -31,30 +38,33 @@ export interface Tracing {
 }
 
 /**
- * Tells this process's work to an OpenTelemetry collector by OTLP over HTTP (JSON). Where it is, and
- * with which headers it is asked, the exporter reads from the environment:
+ * Sends the spans of this process's services to an OpenTelemetry collector by OTLP over HTTP (JSON), each under the name of its service. The
+ * exporter reads the address of the collector and the headers from the environment:
  * https://opentelemetry.io/docs/specs/otel/protocol/exporter/
  */
-export function startTracing({ log, ...about }: TracingOptions): Tracing {
+export function startTracing(options: TracingOptions): Tracing {
+  const { services, instance, sampled, everyMs, log } = options;
   const exporter = reportingExporter(new OTLPTraceExporter(), log);
-  const provider = new TracerProvider({
-    resource: resourceFromAttributes({
-      "service.name": about.service,
+  const spans = new BatchSpanProcessor({ exporter, scheduledDelayMillis: everyMs });
+  const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampled) });
+  const tracers = new Map<string, Tracer>();
+  for (const { name, user, version } of services) {
+    const resource = resourceFromAttributes({
+      "service.name": name,
       "service.namespace": "switchyard",
-      "service.version": about.version,
-      "service.instance.id": about.instance,
-    }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(about.sampled) }),
-    spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: about.everyMs })],
-  });
-  const contexts = new AsyncLocalStorageContextManager().enable();
-  context.setGlobalContextManager(contexts);
-  useTracer(openTelemetryTracer(provider.getTracer("switchyard", about.version)));
+      "service.version": version,
+      "service.instance.id": instance,
+    });
+    const provider = new TracerProvider({ resource, sampler, spanProcessors: [spans] });
+    tracers.set(user, provider.getTracer("switchyard", version));
+  }
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  useTracer(openTelemetryTracer(tracers));
   return {
     async stop(limitMs) {
       useTracer(null);
       context.disable();
-      await Promise.race([provider.shutdown(), expiry(limitMs)]);
+      await Promise.race([spans.shutdown(), expiry(limitMs)]);
     },
   };
 }

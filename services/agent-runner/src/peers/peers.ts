@@ -1,5 +1,6 @@
 import { client, type Client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
+import { around, type ClientInterceptor } from "@switchyard/bus/interceptor";
 import { recallMemory } from "@switchyard/contracts/agent-memory";
 import { getAgent } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -12,31 +13,29 @@ import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import { getSkill, renderSkill } from "@switchyard/contracts/skills";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
-import { callMcpTool } from "@switchyard/service/call-mcp-tool";
+import { ensuringOwner } from "@switchyard/service/call-mcp-tool";
 
-const contracts = {
+/** Calls that change nothing of the services but what a repetition would change, too. */
+const questions = {
   getAgent,
   skillCatalogue,
   renderSkill,
   getSkill,
   grantRun,
   listTools,
-  ensureServer,
-  callTool,
-  cancelCall,
   listBuiltins,
-  callBuiltin,
-  cancelBuiltin,
   recallMemory,
 };
+/** Calls of tools and about them, whose failures the run handles itself. */
+const toolCalls = { ensureServer, callTool, cancelCall, callBuiltin, cancelBuiltin };
 
 interface Asking {
   readonly signal: AbortSignal;
   readonly correlationId: string;
 }
 
-/** The services that a runner asks. */
-export interface Peers extends Client<typeof contracts> {
+/** The services that a runner calls. */
+export interface Peers extends Client<typeof questions>, Client<typeof toolCalls> {
   /** Those of the runner's own tools that the policy lets this token call with at least some arguments. */
   filterOwn(
     question: { token: string; names: readonly string[] },
@@ -44,21 +43,23 @@ export interface Peers extends Client<typeof contracts> {
   ): Promise<string[]>;
 }
 
-/** `instance` is the secret of this process, which the policy alone is told. */
-export function createPeers(bus: Bus, instance: string): Peers {
+/** `instance` is the secret of this process, which only the policy receives. The interceptors are around calls that ask something. */
+export function createPeers(
+  bus: Bus,
+  instance: string,
+  interceptors: readonly ClientInterceptor[] = [],
+): Peers {
   const policy = client(bus, { filterPolicy });
-  const services = client(bus, contracts);
+  const withInstance = around(grantRun, (call, next) =>
+    next({ ...call, request: { ...call.request, instance } }),
+  );
   return {
-    ...services,
-    grantRun: (request, options) => services.grantRun({ ...request, instance }, options),
+    ...client(bus, questions, [...interceptors, withInstance]),
+    ...client(bus, toolCalls, [ensuringOwner]),
     async filterOwn({ token, names }, options) {
       const tools = names.map(builtinToolRef);
       const question = { onBehalfOf: bus.user, token, tools };
       return (await policy.filterPolicy(question, options)).allowed;
-    },
-    callTool: (request, options) => {
-      if (options?.tokens === undefined) throw new TypeError("a tool call needs its server");
-      return callMcpTool(bus, request, { ...options, tokens: options.tokens });
     },
   };
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { Environment } from "@switchyard/service/env";
 import { endGroup } from "@switchyard/service/process/process-group";
 import type { HostCommand, HostEvent, HostStart } from "../runtime-host/host-protocol.ts";
 
@@ -27,8 +28,8 @@ export interface RuntimeHost {
 }
 
 /** Starts a host. It gets nothing of the runner's environment but where programs are. */
-export function startHost(start: HostStart): RuntimeHost {
-  const { PATH, NODE_COMPILE_CACHE, TMPDIR } = process.env;
+export function startHost(start: HostStart, runnerEnv: Environment): RuntimeHost {
+  const { PATH, NODE_COMPILE_CACHE, TMPDIR } = runnerEnv;
   const env = { PATH, NODE_COMPILE_CACHE, TMPDIR };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ["pipe", "pipe", "ignore"] });
   const events: HostEvent[] = [];

@@ -14,7 +14,7 @@ test("a directory of runs that others may enter, or that is a link, is refused b
   await mkdir(join(at, "own"), { mode: 0o700 });
   await symlink(join(at, "own"), link);
   for (const directory of [open, link]) {
-    const hosts = openRuntimeHosts({ directory, lingerMs: 0 });
+    const hosts = openRuntimeHosts({ directory, lingerMs: 0, env: {} });
     const started = hosts.start("run", {
       cli: "acp",
       command: ["/nowhere/cli"],

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Environment } from "@switchyard/service/env";
 import type { HostStart } from "../runtime-host/host-protocol.ts";
 import { startHost, type RuntimeHost } from "./runtime-host.ts";
 
@@ -24,6 +25,8 @@ export interface HostsOptions {
   readonly directory: string;
   /** How long a CLI is kept that waits for results, in milliseconds; after it, it is resumed. */
   readonly lingerMs: number;
+  /** The runner's environment, of which a host gets only where programs are. */
+  readonly env: Environment;
 }
 
 interface Held {
@@ -31,7 +34,7 @@ interface Held {
   timer: NodeJS.Timeout | null;
 }
 
-export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): RuntimeHosts {
+export function openRuntimeHosts({ directory, lingerMs, env }: HostsOptions): RuntimeHosts {
   const held = new Map<string, Held>();
   const ending = new Map<string, Promise<void>>();
   const directoryOf = (runId: string): string =>
@@ -62,7 +65,7 @@ export function openRuntimeHosts({ directory, lingerMs }: HostsOptions): Runtime
       await requireOwn(directory);
       const path = directoryOf(runId);
       await mkdir(path, { recursive: true, mode: 0o700 });
-      const host = startHost({ ...start, type: "start", directory: path });
+      const host = startHost({ ...start, type: "start", directory: path }, env);
       held.set(runId, { host, timer: null });
       return host;
     },

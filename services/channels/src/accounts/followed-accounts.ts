@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { loginChannelAccount } from "@switchyard/contracts/channels";
@@ -203,7 +204,7 @@ async function writeSecrets(
   secrets: Readonly<Record<string, string>>,
 ): Promise<void> {
   const lines = Object.entries(secrets).map(([name, value]) => `${name}=${value}\n`);
-  const draft = `${path}.${process.pid}.tmp`;
+  const draft = `${path}.${randomUUID()}.tmp`;
   try {
     await writeFile(draft, lines.join(""), { mode: 0o600 });
     await rename(draft, path);

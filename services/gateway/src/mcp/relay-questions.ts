@@ -5,10 +5,11 @@ import {
   type Question,
   type QuestionForm,
 } from "@switchyard/contracts/mcp-questions";
+import type { EventHub } from "../events/event-hub.ts";
 import type { ToolCall } from "./tool-call.ts";
 
-/** Questions that a client is being asked: calls of the same caller hear of the same ones. */
-const beingAsked = new Set<string>();
+/** Questions that a client of a gateway is being asked: calls of the same caller are notified of the same ones. */
+const beingAskedAt = new WeakMap<EventHub, Set<string>>();
 
 /**
  * Passes questions that a server asks during a call on to the client's person, in sessions, which alone have a way for it.
@@ -18,6 +19,8 @@ export function relayQuestions(server: string, request: ToolCall): () => void {
   const { requester, parts, abilities, context } = request;
   if (!abilities.forms || context.sessionId === undefined || !requester.may(answerQuestion))
     return () => {};
+  const beingAsked = beingAskedAt.get(parts.hub) ?? new Set();
+  beingAskedAt.set(parts.hub, beingAsked);
   const prefix = `yard.evt.mcp-question.${requester.caller}.`;
   return parts.hub.onEvent(({ subject, payload }) => {
     if (!subject.startsWith(prefix) || !subject.endsWith(".requested")) return;

@@ -34,9 +34,9 @@ test("what the policy hears about a server is new with its new fields", () => {
   const { config } = read({ tags: ["old"] });
   const next = read({ tags: ["new"], allowedAgentRoles: ["ops"], env: { A: "1" } }).config;
   assert.ok(config !== null && next !== null);
-  assert.deepEqual(serverFacts(config)?.facts, { labels: ["old"] });
+  assert.deepEqual(serverFacts(config), { labels: ["old"] });
   takeLiveFields(config, next);
-  assert.deepEqual(serverFacts(config)?.facts, { labels: ["new"], roles: ["ops"] });
+  assert.deepEqual(serverFacts(config), { labels: ["new"], roles: ["ops"] });
   assert.equal(serverFacts(config), serverFacts(config));
   assert.deepEqual(config.transport === "stdio" && config.env, {}, "nothing else is taken over");
 });

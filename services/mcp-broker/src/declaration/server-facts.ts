@@ -1,16 +1,15 @@
 import { MAX_LABELS, ServerFacts } from "@switchyard/contracts/policy";
-import type { KnownFacts } from "@switchyard/service/tool-provider/server-access";
 import type { ServerConfig } from "./server-config.ts";
 
 type Source = Pick<ServerConfig, "tags" | "allowedAgentRoles" | "enabledTools">;
 
 const known = new WeakMap<
   ServerConfig,
-  { readonly of: Source; readonly made: KnownFacts | null }
+  { readonly of: Source; readonly made: ServerFacts | null }
 >();
 
 /** Read from the declaration alone: nothing that a server says of itself is a label. */
-export function serverFacts(config: ServerConfig): KnownFacts | null {
+export function serverFacts(config: ServerConfig): ServerFacts | null {
   const { tags, allowedAgentRoles, enabledTools } = config;
   const before = known.get(config);
   // A connected server may take over others, see `live-fields.ts`.
@@ -27,7 +26,7 @@ export function serverFacts(config: ServerConfig): KnownFacts | null {
   return made;
 }
 
-function makeFacts({ tags, allowedAgentRoles, enabledTools }: Source): KnownFacts | null {
+function makeFacts({ tags, allowedAgentRoles, enabledTools }: Source): ServerFacts | null {
   const facts: ServerFacts = {
     ...(tags.length === 0 ? {} : { labels: tags.slice(0, MAX_LABELS) }),
     ...(allowedAgentRoles === null ? {} : { roles: [...allowedAgentRoles] }),
@@ -37,5 +36,5 @@ function makeFacts({ tags, allowedAgentRoles, enabledTools }: Source): KnownFact
     const whole = ServerFacts.safeParse({ ...facts, enabledTools });
     if (whole.success) Object.assign(facts, whole.data);
   }
-  return Object.keys(facts).length === 0 ? null : { facts, text: JSON.stringify(facts) };
+  return Object.keys(facts).length === 0 ? null : facts;
 }

@@ -17,8 +17,7 @@ export function declaredFacts(
     factsOf(server) {
       const config = configOf(server);
       if (config !== null) return serverFacts(config);
-      const facts = elsewhere(server)?.facts ?? null;
-      return facts === null ? null : { facts, text: JSON.stringify(facts) };
+      return elsewhere(server)?.facts ?? null;
     },
   };
 }

@@ -36,7 +36,7 @@ export function serverStateText(connection: ServerConnection): string {
       : {
           declared: {
             roles: config.allowedAgentRoles === null ? null : [...config.allowedAgentRoles],
-            facts: serverFacts(config)?.facts ?? null,
+            facts: serverFacts(config),
           },
         }),
   };

@@ -1,22 +1,6 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-
-/**
- * What a stdio server gets of the broker's environment beside what its entry declares. All else stays away: it holds the keys
- * of models and of other servers. These say how a program runs on this machine and how it reaches the network.
- */
-export const PASSED: readonly string[] = [
-  ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"],
-  ["TZ", "LANG", "LC_ALL", "LC_CTYPE"],
-  // Proxies; both spellings are in use.
-  ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"],
-  ["http_proxy", "https_proxy", "all_proxy", "no_proxy"],
-  // Certificate authorities, by the names that Node, OpenSSL, Python's requests, curl and npm read.
-  ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA", "SSL_CERT_FILE", "SSL_CERT_DIR"],
-  ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "npm_config_cafile"],
-  // Where npx and uvx get programs: another registry may have another program of the same name.
-  ["npm_config_registry", "UV_DEFAULT_INDEX"],
-].flat();
+import { PROGRAM_VARIABLES } from "@switchyard/service/take-environment";
 
 export interface ChildEnvironment {
   readonly variables: Readonly<Record<string, string>>;
@@ -25,7 +9,8 @@ export interface ChildEnvironment {
 }
 
 /**
- * The variables that a server's process begins with. HOME is always set, since programs without it write to a directory named
+ * The variables that a server's process begins with: of the broker's environment {@link PROGRAM_VARIABLES} alone, since the rest holds the keys
+ * of models and of other servers. HOME is always set, since programs without it write to a directory named
  * `~` or fail: it is the broker's where the broker may write there, else a directory of the server's own below `stateDir`.
  */
 export async function childEnvironment({
@@ -37,7 +22,7 @@ export async function childEnvironment({
   stateDir: string;
   server: string;
 }): Promise<ChildEnvironment> {
-  const passed = PASSED.flatMap((name): [string, string][] => {
+  const passed = PROGRAM_VARIABLES.flatMap((name): [string, string][] => {
     const value = env[name];
     return value === undefined || value === "" ? [] : [[name, value]];
   });

@@ -1,6 +1,7 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { SkillSummary } from "@switchyard/contracts/skills";
+import type { Machine } from "../skill/check-dependencies.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { Announcement, CatalogueChange } from "../store/catalogue-commit.ts";
 import type { Catalogue, CatalogueStore, SomeNames } from "../store/catalogue-store.ts";
@@ -16,6 +17,8 @@ export interface ChangeParts {
   readonly roots: readonly string[];
   readonly now: () => Date;
   readonly newId: () => string;
+  /** Where the programs and variables that skills need are looked for. */
+  readonly machine: Machine;
   /** Publishes what was committed. */
   readonly announce: () => Promise<void>;
 }
@@ -120,7 +123,7 @@ async function eventsOf(
 
 /** Whether this machine has what a skill needs; null when it says nothing of needs. */
 async function areDependenciesMet(
-  { store }: ChangeParts,
+  { store, machine }: ChangeParts,
   entry: Entry,
   known: Definition | undefined,
 ): Promise<boolean | null> {
@@ -128,5 +131,5 @@ async function areDependenciesMet(
     known?.kind === "skill"
       ? known.stored
       : await store.read("skill", entry.summary.name, versionOfEntry(entry));
-  return (await dependenciesOf(stored?.metadata ?? null))?.met ?? null;
+  return (await dependenciesOf(stored?.metadata ?? null, machine))?.met ?? null;
 }

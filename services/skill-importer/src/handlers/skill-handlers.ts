@@ -17,6 +17,7 @@ import type { Importer } from "../imports/importer.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 import { extractVariables, renderSkill as render } from "../render/render.ts";
 import { allowedPatterns, forbiddenPatterns } from "../skill/client-tools.ts";
+import type { Machine } from "../skill/check-dependencies.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import { locate, type Located, type Root } from "../source/allowed-roots.ts";
@@ -35,6 +36,7 @@ export interface HandlerParts {
   readonly maxPromptBytes: number;
   readonly versions: Pick<VersionStore, "record" | "report" | "file">;
   readonly analyzer: Analyzer;
+  readonly machine: Machine;
   /** What agents may be that clients send. */
   readonly grantedRoles: readonly GrantedRole[];
 }
@@ -74,7 +76,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
         review: await reviewVersion(parts, { kind: "skill", name, version }),
       }),
       variables: extractVariables(skill.body, skill.arguments),
-      dependencies: await dependenciesOf(metadata),
+      dependencies: await dependenciesOf(metadata, parts.machine),
       ...(conformance === undefined ? {} : { conformance }),
     };
   });

@@ -8,14 +8,20 @@ import { createIndexCache } from "../views/match-skills.ts";
 import { budgetOf, skillCatalogue as catalogueOf } from "../views/skill-budget.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
 import { registeredSkill } from "../manifest/skill-manifest.ts";
+import type { Machine } from "../skill/check-dependencies.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 
 /** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
 export function serveCatalogueViews(
   service: Pick<Service, "handle">,
-  { store, analyzer }: { store: CatalogueStore; analyzer: Analyzer },
+  parts: {
+    readonly store: CatalogueStore;
+    readonly analyzer: Analyzer;
+    readonly machine: Machine;
+  },
 ): void {
+  const { store, analyzer, machine } = parts;
   const indexOf = createIndexCache();
   const summaries = async () => (await store.list("skill")).map(({ summary }) => summary);
 
@@ -69,7 +75,7 @@ export function serveCatalogueViews(
       page.map(async (summary) => {
         const stored = await store.read("skill", summary.name, summary.version ?? summary.digest);
         if (stored === null) return null;
-        const dependencies = await dependenciesOf(stored.metadata);
+        const dependencies = await dependenciesOf(stored.metadata, machine);
         return registeredSkill({ skill: stored.skill, dependencies });
       }),
     );

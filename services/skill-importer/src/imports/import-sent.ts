@@ -8,6 +8,7 @@ import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue
 import type { Finding } from "../finding.ts";
 import { locatedAt } from "./located-at.ts";
 import type { Analyzer } from "../analysis/analyze.ts";
+import type { Machine } from "../skill/check-dependencies.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { Package } from "../source/package.ts";
 import { IMPORTED_ROOT, type Definition, type Kind } from "../store/definition.ts";
@@ -42,7 +43,8 @@ export async function importSkills(
 ): Promise<z.output<typeof uploadSkills.reply>> {
   const outcomes = await importSent(parts, "skill", sent);
   const skills: ImportedSkill[] = [];
-  for (const outcome of outcomes) skills.push(await importedSkill(outcome, sent));
+  for (const outcome of outcomes)
+    skills.push(await importedSkill(outcome, { ...sent, machine: parts.machine }));
   return { counts: countsOf(outcomes), skills, diagnostics: locatedAt(sent.label, sent.findings) };
 }
 
@@ -123,11 +125,19 @@ export function readSent(
 /** What is said of one skill. */
 export async function importedSkill(
   outcome: SentOutcome,
-  { targets, withReports }: { targets: readonly SkillTarget[]; withReports: boolean },
+  {
+    targets,
+    withReports,
+    machine,
+  }: {
+    readonly targets: readonly SkillTarget[];
+    readonly withReports: boolean;
+    readonly machine: Machine;
+  },
 ): Promise<ImportedSkill> {
   const { definition, read } = outcome;
   const dependencies =
-    definition?.kind === "skill" ? await dependenciesOf(definition.stored.metadata) : null;
+    definition?.kind === "skill" ? await dependenciesOf(definition.stored.metadata, machine) : null;
   const { conformance } = read;
   return {
     ...importedItem(outcome, withReports),

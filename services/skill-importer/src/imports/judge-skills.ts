@@ -1,6 +1,7 @@
 import type { uploadSkills } from "@switchyard/contracts/skill-store";
 import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { z } from "zod";
+import type { Machine } from "../skill/check-dependencies.ts";
 import type { Package } from "../source/package.ts";
 import { importedSkill, readSent } from "./import-sent.ts";
 import { countsOf, planSent } from "./plan-sent.ts";
@@ -15,6 +16,7 @@ export async function judgeSkills(
   options: Omit<Reading, "scans"> & {
     readonly targets: readonly SkillTarget[];
     readonly withReports: boolean;
+    readonly machine: Machine;
   },
 ): Promise<Omit<z.output<typeof uploadSkills.reply>, "diagnostics">> {
   const read = await readSent(packages, options);

@@ -1,12 +1,13 @@
 import type { SkillDependencies } from "@switchyard/contracts/skills";
-import { checkDependencies } from "./check-dependencies.ts";
+import { checkDependencies, type Machine } from "./check-dependencies.ts";
 import { readRequirements } from "./skill-requirements.ts";
 
-/** What a skill needs, as this process finds it now; null when its metadata says nothing of needs. */
+/** What a skill needs, as a machine has it now; null when its metadata says nothing of needs. */
 export async function dependenciesOf(
   metadata: Readonly<Record<string, unknown>> | null,
+  machine: Machine,
 ): Promise<SkillDependencies | null> {
   const requirements = metadata === null ? null : readRequirements(metadata).requirements;
   if (requirements === null) return null;
-  return checkDependencies(requirements, { env: process.env, platform: process.platform });
+  return checkDependencies(requirements, machine);
 }

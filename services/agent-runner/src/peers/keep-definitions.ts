@@ -1,5 +1,7 @@
+import type { ClientInterceptor } from "@switchyard/bus/interceptor";
+import { getAgent } from "@switchyard/contracts/agents";
+import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import { createQuestionsUnderWay } from "@switchyard/service/questions-under-way";
-import type { Peers } from "./peers.ts";
 
 interface Kept<T> {
   readonly reply: T;
@@ -12,26 +14,25 @@ type Keepable = { readonly keepForMs?: number | undefined };
 const MAX_KEPT = 1_000;
 
 /**
- * Asks the importer for an agent or the list of skills only when its promise of an earlier answer is over: under
+ * Calls the importer for an agent or the list of skills only when its promise of an earlier reply is over: under
  * load, each of them would cost a run two messages for what has not changed. `now` in milliseconds, of a clock that
  * does not go back and that no pause of the process stops.
  */
-export function keepingDefinitions(
-  peers: Peers,
-  now: () => number = () => performance.now(),
-): Peers {
-  const agents = createKept<Awaited<ReturnType<Peers["getAgent"]>>>(now);
-  const catalogues = createKept<Awaited<ReturnType<Peers["skillCatalogue"]>>>(now);
-  return {
-    ...peers,
-    getAgent: (request, options) =>
-      agents(JSON.stringify(request), () => peers.getAgent(request, options)),
-    // A list that may be kept is whole, and then it is the same whatever the work is about.
-    skillCatalogue: (request, options) =>
-      catalogues(JSON.stringify({ ...request, about: undefined }), () =>
-        peers.skillCatalogue(request, options),
-      ),
+export function keepDefinitions(now: () => number = () => performance.now()): ClientInterceptor {
+  const kept = createKept<Keepable>(now);
+  return (next) => (call) => {
+    // Both contracts have the promise in their replies.
+    const ask = () => next(call) as Promise<Keepable>;
+    const { contract, request } = call;
+    if (contract === getAgent) return kept(`agent ${JSON.stringify(request)}`, ask);
+    if (contract === skillCatalogue) return kept(`skills ${keyOfCatalogue(request)}`, ask);
+    return ask();
   };
+}
+
+/** A list that may be kept is whole, and then it is the same whatever the work is about. */
+function keyOfCatalogue(request: unknown): string {
+  return JSON.stringify({ ...(request as object), about: undefined });
 }
 
 function createKept<T extends Keepable>(now: () => number) {

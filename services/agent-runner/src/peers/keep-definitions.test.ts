@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
-import type { Peers } from "./peers.ts";
-import { keepingDefinitions } from "./kept-definitions.ts";
+import type { Send } from "@switchyard/bus/interceptor";
+import { getAgent, NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
+import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import type { z } from "zod";
+import { keepDefinitions } from "./keep-definitions.ts";
 
 const clock = { now: 0 };
 
@@ -10,8 +12,8 @@ const clock = { now: 0 };
 function importer(promise: { keepForMs?: number; fails?: number }) {
   const asked: string[] = [];
   const whole = { text: "", budgetTokens: 1, tokens: 0, wholeTokens: 0, listed: [], dropped: [] };
-  const peers: Pick<Peers, "getAgent" | "skillCatalogue"> = {
-    async getAgent({ name, digest }) {
+  const importerOf = {
+    async getAgent({ name, digest }: z.input<typeof getAgent.request>) {
       asked.push(digest ?? name);
       clock.now += 10; // the way there and back
       const { keepForMs, fails = 0 } = promise;
@@ -20,14 +22,27 @@ function importer(promise: { keepForMs?: number; fails?: number }) {
       if (name === "nobody") throw new Error("unknown");
       return { agent: { ...agent, name }, ...(keepForMs === undefined ? {} : { keepForMs }) };
     },
-    async skillCatalogue({ about = "", contextWindow = 0 }) {
+    async skillCatalogue({
+      about = "",
+      contextWindow = 0,
+    }: z.input<typeof skillCatalogue.request>) {
       asked.push(`${about} ${contextWindow}`);
       const { keepForMs } = promise;
       return keepForMs === undefined ? whole : { ...whole, keepForMs };
     },
   };
-  // The others are not asked.
-  return { asked, kept: keepingDefinitions(peers as Peers, () => clock.now) };
+  const send = keepDefinitions(() => clock.now)(({ contract, request }) =>
+    contract === getAgent
+      ? importerOf.getAgent(request as z.input<typeof getAgent.request>)
+      : importerOf.skillCatalogue(request as z.input<typeof skillCatalogue.request>),
+  ) as Send; // as the chain of a bus has it
+  const kept = {
+    getAgent: (request: z.input<typeof getAgent.request>) =>
+      send({ contract: getAgent, request, options: {} }),
+    skillCatalogue: (request: z.input<typeof skillCatalogue.request>) =>
+      send({ contract: skillCatalogue, request, options: {} }),
+  };
+  return { asked, kept };
 }
 
 const agent = {

@@ -1,0 +1,31 @@
+/** Variables that say how a program runs on this machine and how it reaches the network. */
+export const PROGRAM_VARIABLES: readonly string[] = [
+  ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"],
+  ["TZ", "LANG", "LC_ALL", "LC_CTYPE"],
+  // Proxies; both spellings are in use.
+  ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"],
+  ["http_proxy", "https_proxy", "all_proxy", "no_proxy"],
+  // Certificate authorities, by the names that Node, OpenSSL, Python's requests, curl and npm read.
+  ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA", "SSL_CERT_FILE", "SSL_CERT_DIR"],
+  ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "npm_config_cafile"],
+  // Where npx and uvx get programs: another registry may have another program of the same name.
+  ["npm_config_registry", "UV_DEFAULT_INDEX"],
+].flat();
+
+/** What Node.js and libraries may read later. Settings of ours are read once, at the start. */
+const READ_LATER = /^(?:NODE|OTEL|UV_THREADPOOL|NATS)_/;
+
+/**
+ * Takes the environment out of a process: returns all of it, and leaves there what programs and libraries read later. So the
+ * secrets that entries of servers name are not where a child, a crash report or a library finds them. The kernel keeps the block
+ * that the process was started with (`/proc/<pid>/environ`), for processes of the same user: hence the isolation of servers.
+ */
+export function takeEnvironment(
+  env: NodeJS.ProcessEnv,
+): Readonly<Record<string, string | undefined>> {
+  const taken = { ...env };
+  const stays = new Set(PROGRAM_VARIABLES);
+  for (const name of Object.keys(taken))
+    if (!stays.has(name) && !READ_LATER.test(name)) delete env[name];
+  return taken;
+}

@@ -1,0 +1,70 @@
+import { around, type ClientInterceptor } from "@switchyard/bus/interceptor";
+import { checkPolicy, filterPolicy, type ServerFacts } from "@switchyard/contracts/policy";
+import type { z } from "zod";
+import { decisionKey, type DecisionCache } from "./decision-cache.ts";
+import { createQuestionsAhead } from "./questions-ahead.ts";
+
+/**
+ * Replies to checks of tool calls and to questions about lists from what the policy said before, for as long as it promised. `onChecked` is
+ * called for every check of a tool call, with whether a kept decision answered it.
+ */
+export function keepDecisions(
+  cache: DecisionCache,
+  onChecked: (isHit: boolean) => void,
+): readonly ClientInterceptor[] {
+  return [keepChecks(cache, onChecked), keepLists(cache)];
+}
+
+function keepChecks(cache: DecisionCache, onChecked: (isHit: boolean) => void): ClientInterceptor {
+  const ahead = createQuestionsAhead();
+  return around(checkPolicy, async (call, next) => {
+    const { request } = call;
+    if (request.kind !== undefined && request.kind !== "tool") return next(call);
+    const key = keyOfCheck(request);
+    const { name } = request.tool;
+    let found = cache.find(key);
+    // No await without need: calls that arrive together would all look before the first of them asks.
+    const first = found === null ? ahead.find(key, name) : null;
+    if (first !== null) {
+      await first;
+      found = cache.find(key);
+    }
+    onChecked(found !== null);
+    if (found !== null) return found;
+    return ahead.ask(key, name, async () => {
+      const askedAt = performance.now();
+      const reply = await next(call);
+      cache.keep(key, reply, askedAt);
+      return reply;
+    });
+  });
+}
+
+/** A list is identified by its array: a change of its tools makes another array. */
+function keepLists({ filters }: DecisionCache): ClientInterceptor {
+  return around(filterPolicy, async (call, next) => {
+    const { tools: refs, ...rest } = call.request;
+    const key = JSON.stringify(rest);
+    const found = filters.find(key, refs);
+    if (found !== null) return found;
+    const askedAt = performance.now();
+    const reply = await next(call);
+    filters.keep(key, { refs, reply }, askedAt);
+    return reply;
+  });
+}
+
+function keyOfCheck(request: z.input<typeof checkPolicy.request>): string {
+  const { onBehalfOf, token, tool, pin, server } = request;
+  return decisionKey({ onBehalfOf, token, ...tool, pin, facts: textOf(server) });
+}
+
+/** Each server's declaration makes one object of facts for all calls of its tools. */
+const texts = new WeakMap<ServerFacts, string>();
+
+function textOf(facts: ServerFacts | undefined): string {
+  if (facts === undefined) return "";
+  const known = texts.get(facts) ?? JSON.stringify(facts);
+  texts.set(facts, known);
+  return known;
+}

@@ -1,0 +1,146 @@
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
+import { startAudit } from "@switchyard/service/audit/start-audit";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import type { Log } from "@switchyard/service/log";
+import { defineService } from "@switchyard/service/define-service";
+import type { z } from "zod";
+import { createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
+import { Config, HOSTS_SETTING } from "./config.ts";
+import { readConsole } from "./console/console-files.ts";
+import { openEventHub } from "./events/event-hub.ts";
+import { createCredentialWatch } from "./events/credential-watch.ts";
+import { createStreamSlots } from "./events/stream-slots.ts";
+import { createApp } from "./http/app.ts";
+import { CONNECTION_LIMITS } from "./http/guard-connections.ts";
+import { knownHosts, listenHttp } from "./http/listen.ts";
+import type { TlsFiles } from "./http/tls-files.ts";
+import { readHooks } from "./hooks/hooks-file.ts";
+import { serveHookList } from "./hooks/list-hooks.ts";
+import { createAccessAudit } from "./identity/access-audit.ts";
+import { BytesInWork } from "./identity/bytes-in-work.ts";
+import { problemOf } from "./problems/problem.ts";
+import { StartError } from "@switchyard/service/start-error";
+import { createSecretCipher } from "@switchyard/service/secret-cipher";
+import { readSecretFile } from "@switchyard/service/secret-file";
+import { createIdempotency } from "./identity/idempotency.ts";
+import { openSlots } from "./identity/slots.ts";
+import { GatewayCookie } from "./identity/session-cookie.ts";
+import { OwnOperations } from "./routes/own-operations.ts";
+import { KEY_SETTING } from "./subscriptions/serve-subscriptions.ts";
+import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
+import { createLoginStore } from "./sign-in/login-store.ts";
+import { createOidc, type Oidc } from "./sign-in/oidc.ts";
+import { createRateLimit } from "./identity/rate-limit.ts";
+import { openUserDesk } from "./identity/user-desk.ts";
+
+const VERSION = "0.1.0";
+
+export const gatewayService = defineService({
+  name: "gateway",
+  user: "gateway",
+  version: VERSION,
+  env: Config,
+  startsAfter: ["policy"],
+  async start(kit) {
+    const { bus, redis, log, config } = kit;
+    const now = Date.now;
+    const publicUrl = config.YARD_HTTP_URL ?? null;
+    const names = [...config.YARD_HTTP_HOSTS, ...(publicUrl === null ? [] : [publicUrl.host])];
+    const isKnownHost = knownHosts(config.YARD_HTTP_HOST, names);
+    const tls = tlsOf(config);
+    const audit = await startAudit({ ...kit, service: "gateway", version: VERSION });
+    if (audit !== null) kit.onStop("audit", () => audit.stop());
+    const trustedProxies = config.YARD_HTTP_TRUSTED_PROXIES;
+    const access = createAccessAudit(audit, {
+      addressOf: (c) => c.get("address"),
+      outcomeOf: (error) => problemOf(error) ?? { status: 500, code: "internal" },
+    });
+    const desk = openUserDesk(bus, now);
+    const hub = openEventHub(bus, log);
+    kit.ready("events", () => hub.isWell() || "the stream of events cannot be read");
+    const own = new OwnOperations();
+    const hooks = await readHooks(config.YARD_HOOKS_FILE, kit.env);
+    serveHookList(own, hooks);
+    const subscriptions = startSubscriptions(own, kit, {
+      permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
+      hostsSetting: HOSTS_SETTING,
+      mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
+      retryMs: config.YARD_WEBHOOKS_RETRY_MS,
+      disableAfterMs: config.YARD_WEBHOOKS_DISABLE_AFTER_MS,
+      cipher: createSecretCipher(
+        await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING),
+      ),
+    });
+    kit.onStop("webhooks", () => subscriptions.stop());
+    const app = createApp({
+      bus,
+      own,
+      log,
+      desk,
+      hub,
+      isKnownHost,
+      console: config.YARD_CONSOLE_DIR === "" ? null : await readConsole(config.YARD_CONSOLE_DIR),
+      rateLimit: createRateLimit(redis, now),
+      sessionCookie: new GatewayCookie("yard-session", publicUrl, { begins: USER_SESSION_PREFIX }),
+      publicUrl,
+      oidc: await oidcOf(config, log),
+      logins: createLoginStore(redis),
+      trustedProxies,
+      requestsOfAddress: openSlots("requests", config.YARD_HTTP_CONNECTIONS_PER_ADDRESS),
+      access,
+      requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
+      issuer: config.YARD_OIDC_ISSUER ?? null,
+      hooks,
+      credentials: createCredentialWatch(desk),
+      streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
+      unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
+      isReady: () => kit.isReady(),
+      bytes: new BytesInWork(),
+      idempotency: createIdempotency(redis, now),
+      accepted: createAcceptedRuns({ redis, bus, now }),
+      now,
+    });
+    const http = await listenHttp(app, {
+      host: config.YARD_HTTP_HOST,
+      port: config.YARD_HTTP_PORT,
+      tls: tls && { files: tls, log },
+      connections: {
+        ...CONNECTION_LIMITS,
+        all: config.YARD_HTTP_CONNECTIONS,
+        // Behind a proxy all connections are the proxy's.
+        perAddress: trustedProxies > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,
+      },
+    });
+    kit.describe("http", http.url);
+    // Steps run in reverse: no new requests, readers are sent away, requests in work end.
+    kit.onStop("users", async () => desk.stop());
+    kit.onStop("http", async () => {
+      const closed = http.stop();
+      await hub.stop();
+      await closed;
+    });
+    log.info({ url: http.url }, "http ready");
+  },
+});
+
+function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
+  const { YARD_HTTP_TLS_CERT_FILE: cert, YARD_HTTP_TLS_KEY_FILE: key } = config;
+  if (cert === undefined && key === undefined) return null;
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  throw new StartError("of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE one is missing", {
+    hint: "set both to answer over TLS, or neither",
+  });
+}
+
+async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {
+  const { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: file } = config;
+  if (issuer === undefined) return null;
+  const settings = {
+    issuer,
+    clientId: config.YARD_OIDC_CLIENT_ID,
+    clientSecret:
+      file === undefined ? null : await readSecretFile(file, "YARD_OIDC_CLIENT_SECRET_FILE"),
+    scopes: config.YARD_OIDC_SCOPES,
+  };
+  return createOidc(settings, log);
+}

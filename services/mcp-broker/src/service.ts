@@ -1,0 +1,52 @@
+import { startAudit } from "@switchyard/service/audit/start-audit";
+import { defineService } from "@switchyard/service/define-service";
+import { policyAnswers } from "@switchyard/service/policy-answers";
+import { createTokenCipher } from "./auth/token-cipher.ts";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { brokerEnv } from "./config.ts";
+import { startBroker } from "./start-broker.ts";
+
+const VERSION = "0.1.0";
+
+/** The part of the drain time that calls in flight get; the rest is for the children to end. */
+const CALLS_SHARE = 0.6;
+
+export const brokerService = defineService({
+  name: "mcp-broker",
+  user: "broker",
+  version: VERSION,
+  env: brokerEnv,
+  startsAfter: ["policy"],
+  start: async (kit) => {
+    const { config } = kit;
+    const audit = await startAudit({ ...kit, service: "broker", version: VERSION });
+    if (audit !== null) kit.onStop("audit", () => audit.stop());
+    const given = { ...kit, audit, version: VERSION };
+    const broker = await startBroker(given, {
+      servers: {
+        serversFile: config.YARD_MCP_SERVERS_FILE,
+        stateDir: config.YARD_STATE_DIR,
+        sandbox: config.YARD_MCP_SANDBOX,
+        env: kit.env,
+      },
+      admins: config.YARD_MCP_ADMINS,
+      ownership: {
+        instance: kit.instance,
+        leaseMs: config.YARD_MCP_LEASE_MS,
+        ownedLimit: config.YARD_MCP_OWNED_LIMIT,
+        rebalanceMs: config.YARD_MCP_REBALANCE_MS,
+      },
+      questionMs: config.YARD_MCP_QUESTION_MS,
+      tokenKeys:
+        config.YARD_MCP_TOKEN_KEY ??
+        createTokenCipher(
+          await readCipherKeyFile(config.YARD_MCP_TOKEN_KEY_FILE, "YARD_MCP_TOKEN_KEY_FILE"),
+        ),
+      privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
+      decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
+      drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,
+    });
+    kit.ready("policy", policyAnswers(kit.bus));
+    kit.onStop("mcp servers", () => broker.stop());
+  },
+});

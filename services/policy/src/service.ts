@@ -1,0 +1,133 @@
+import type { Stop } from "@switchyard/contracts/policy-budgets";
+import { setTimeout as delay } from "node:timers/promises";
+import { serve } from "@switchyard/bus/serve";
+import { defineService } from "@switchyard/service/define-service";
+import type { z } from "zod";
+import type { ApproverSettings } from "./approvals/approver.ts";
+import { startApprovals } from "./approvals/start-approvals.ts";
+import { serveAuditQueries } from "./audit/audit-queries.ts";
+import { startPolicyAudit } from "./start-policy-audit.ts";
+import { announceBundles } from "./versions/bundle-news.ts";
+import { createBudgetStore } from "./budgets/budget-store.ts";
+import { uncountCall } from "./calls/narrow-call.ts";
+import { isStoppedBy, stopReason } from "./stops/stop-list.ts";
+import { Config } from "./config.ts";
+import { createHandlers, serveHandlers } from "./handlers.ts";
+import type { CompiledBundle } from "./bundle/compile-bundle.ts";
+import { bundleName, PolicyFile } from "./versions/policy-file.ts";
+import { createDecisionLeases, LONGEST_LEASE_MS } from "./calls/decision-leases.ts";
+import { createPolicyMetrics } from "./policy-metrics.ts";
+import { startTokens } from "./tokens/start-tokens.ts";
+import { mayApprove } from "./rights/may-approve.ts";
+import { hasRight } from "./rights/has-right.ts";
+import { createRunRecords } from "./runs/run-records.ts";
+import { createValidator } from "./versions/validator.ts";
+import { startSharedState } from "./shared-state.ts";
+import { startUsers } from "./users/start-users.ts";
+import { verifyUser } from "./users/user-handlers.ts";
+
+const version = "0.1.0";
+
+export const policyService = defineService({
+  name: "policy",
+  user: "policy",
+  version,
+  env: Config,
+  async start(kit) {
+    const { config, log, bus } = kit;
+    const { YARD_POLICY_FILE: path, YARD_POLICY_ADMINS: admins } = config;
+    const now = Date.now;
+    const audit = await startPolicyAudit(kit, version);
+    const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
+    const news = announceBundles({ bus, log, metrics, path, now });
+    const leases = createDecisionLeases({ now: () => performance.now(), wait: delay });
+    // A predecessor that was killed could not take back what it had given out.
+    await delay(Math.max(0, kit.begunAtMs + LONGEST_LEASE_MS - performance.now()));
+    const shared = await startSharedState(kit, path, now);
+    const { keyRing, identify } = await startTokens(kit, {
+      stops: shared.stops,
+      onRefused: audit.decisions.refused,
+      now,
+    });
+    audit.signWith(keyRing.signText);
+    const policyFile = await PolicyFile.open({
+      path,
+      pinned: shared.pinned,
+      ...news,
+      beforeChange: () => leases.withdraw(),
+      afterChange: () => leases.resume(),
+    });
+    // Steps run in reverse: the file first. The replica that takes over may have other rules.
+    kit.onStop("kept decisions", () => leases.withdraw());
+    kit.onStop("policy file", () => policyFile.stop());
+    shared.follow(policyFile);
+
+    const validator = createValidator();
+    const budgets = createBudgetStore(kit.redis);
+    const handlers = createHandlers({
+      bundle: () => policyFile.current,
+      texts: () => policyFile.texts,
+      validator,
+      identify,
+      keyRing,
+      leases,
+      stops: shared.stops,
+      runs: createRunRecords(kit.redis),
+      budgets,
+      audit: audit.decisions,
+      metrics,
+      now,
+    });
+    const service = serve(bus, {
+      name: "policy",
+      version,
+      description: "Decides about tool calls and mints run tokens",
+      verifyUser: (token, storedAt) => verifyUser({ verify: keyRing.verifyUser }, token, storedAt),
+      onFault: ({ error, contract, correlationId }) =>
+        log.error({ err: error, contract, correlationId }, "handler fault"),
+    });
+    // What is still asked is recorded before the audit ends.
+    kit.onStop("service", () => service.drain());
+    const approvals = startApprovals({
+      bus,
+      redis: kit.redis,
+      storage: kit.storage,
+      log,
+      service,
+      identify,
+      stops: shared.stops,
+      policyDigest: () => policyFile.current.digest,
+      uncount: (call) => uncountCall(budgets, policyFile.current, call),
+      settings: approversOf(config, () => policyFile.current),
+      audited: audit.approvals,
+      recordable: audit.decisions.admit,
+      signer: audit.signer,
+      waitMs: config.YARD_APPROVAL_WAIT_MS,
+      promptsPerRun: config.YARD_APPROVAL_PROMPTS,
+      pendingPerUser: config.YARD_APPROVALS_PENDING,
+      now,
+    });
+    kit.onStop("approvals", () => approvals.stop());
+    serveHandlers(service, handlers);
+    serveAuditQueries(service, { bus, admins, keyRing, now });
+    await startUsers(kit, { service, keyRing, now });
+    // Without it they end by themselves: nothing passes that is stopped, whoever approved it.
+    const endStopped = (stop: Stop): Promise<void> =>
+      approvals
+        .end((one) => isStoppedBy(stop, one), stopReason(stop))
+        .catch((err: unknown) => log.warn({ err }, "approvals of a stop not ended"));
+    shared.serve(service, { policyFile, validator, admins, endStopped });
+  },
+});
+
+function approversOf(
+  config: Pick<z.output<typeof Config>, "YARD_APPROVERS" | "YARD_APPROVE_OWN">,
+  bundle: () => CompiledBundle,
+): ApproverSettings {
+  return {
+    approvers: config.YARD_APPROVERS,
+    own: config.YARD_APPROVE_OWN,
+    mayApprove: (user) => mayApprove(bundle(), user),
+    mayApproveOwn: (user) => hasRight(bundle().rights, "approve-own", user),
+  };
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { serve } from "@switchyard/bus/serve";
+import { answersFromStore } from "@switchyard/service/answers-from-store";
+import { defineService } from "@switchyard/service/define-service";
+import { createEventOutbox } from "./catalogue/event-outbox.ts";
+import { ImporterEnv } from "./config.ts";
+import { serveCatalogue } from "./handlers/skill-handlers.ts";
+import { serveStore } from "./handlers/store-handlers.ts";
+import { serveCatalogueViews } from "./handlers/view-handlers.ts";
+import { importLog } from "./imports/import-log.ts";
+import { Importer } from "./imports/importer.ts";
+import { watchImports } from "./imports/watch-imports.ts";
+import { ThreadAnalyzer } from "./analysis/thread-analyzer.ts";
+import { scannerOf } from "./analysis/scan-settings.ts";
+import { readIndicators } from "./scan/indicators.ts";
+import { readSuppressions } from "./scan/read-suppressions.ts";
+import { openRoots } from "./source/allowed-roots.ts";
+import { CatalogueStore } from "./store/catalogue-store.ts";
+import { VersionStore } from "./store/version-store.ts";
+
+/** Names of agents that clients may bring in, in all: every list of agents is one reply. */
+const MAX_AGENTS = 5_000;
+const VERSION = "0.1.0";
+const now = () => new Date();
+
+export const importerService = defineService({
+  name: "skill-importer",
+  user: "importer",
+  version: VERSION,
+  env: ImporterEnv,
+  async start(kit) {
+    const { config, log, bus, redis, storage } = kit;
+    const roots = await openRoots(config.YARD_SKILL_ROOTS);
+    const store = new CatalogueStore(redis, (key) =>
+      log.warn({ key }, "stored value cannot be read"),
+    );
+    const versions = new VersionStore(redis, now, storage);
+    storage.lookUpWith((owner, thing) => versions.holding(owner, thing));
+    const outbox = createEventOutbox({
+      bus,
+      store,
+      versions,
+      retryMs: 5_000,
+      onFailure: (err) => log.warn({ err }, "events not published yet"),
+    });
+    kit.onStop("event outbox", () => outbox.stop());
+    const settings = {
+      suppressions: await readSuppressions(config.YARD_SCAN_SUPPRESSIONS),
+      indicators: await readIndicators(config.YARD_SCAN_INDICATORS),
+    };
+    const analyzer = new ThreadAnalyzer({ deadlineMs: 1_000, settings });
+    analyzer.warm();
+    kit.onStop("analysis", () => analyzer.close());
+    const announce = () => outbox.flush();
+    const machine = { env: kit.env, platform: process.platform };
+    const parts = { store, versions, analyzer, now, newId: randomUUID, announce, machine };
+    const importer = new Importer({ ...parts, scanner: scannerOf(settings), roots });
+
+    const logImport = importLog(log);
+    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, logImport }) : null;
+    if (watch !== null) kit.onStop("file watch", () => watch.close());
+    // Watched before they are read, so that no change falls between the two.
+    watch?.begin(await importer.places());
+    const first = await importer.importAll();
+    logImport(first);
+    watch?.update(first);
+
+    const service = serve(bus, {
+      name: "importer",
+      version: VERSION,
+      description: "Imports and serves skills and agent definitions",
+      interceptors: [answersFromStore],
+      onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
+    });
+    const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
+    const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
+    const admins = config.YARD_IMPORT_ADMINS;
+    serveCatalogue(service, { ...parts, importer, roots, admins, maxPromptBytes, grantedRoles });
+    serveCatalogueViews(service, parts);
+    serveStore(service, {
+      ...parts,
+      storage,
+      roots: roots.map(({ path }) => path),
+      maxNames: { skill: config.YARD_IMPORT_MAX_SKILLS, agent: MAX_AGENTS },
+      admins,
+    });
+  },
+});
