@@ -9,7 +9,7 @@ import { serviceRedisUsers, type RedisUser } from "@switchyard/contracts/redis-a
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Each service's folder with its user of Redis, read from the service's own definition. */
-const services = globSync("services/*/src/main.ts", { cwd: root }).map((main) => {
+const services = globSync("services/*/src/service.ts", { cwd: root }).map((main) => {
   const name = /^ {2}user: "([a-z-]+)",$/m.exec(readFileSync(join(root, main), "utf8"))?.[1];
   const user = serviceRedisUsers.find((candidate) => candidate.name === name);
   assert.ok(user, `${main} has the user ${name}, who has no entry in redis-access.ts`);

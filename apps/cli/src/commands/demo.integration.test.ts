@@ -50,7 +50,10 @@ test("a project with a broken policy does not start, shows the place, and leaves
   const dev = yardDev(["--project", join(root, "project")], yardEnvironment(stateDir));
   assert.equal(await dev.exited, 1);
   assert.match(dev.output(), /rulez/);
-  assert.match(dev.output(), /policy did not start \(exit code 1\)/);
+  assert.match(
+    dev.output(),
+    /switchyard did not start \(exit code 1\)[\s\S]*\n  policy: service could not start/,
+  );
   assert.match(dev.output(), /nats stopped/);
   assert.ok(!existsSync(join(stateDir, "dev.json")));
 });
@@ -74,12 +77,12 @@ test("a port that is taken is an error when it was asked for", async () => {
 test("a stop in the middle of the start stops what was started", async () => {
   const stateDir = join(tempDirectory(), "state");
   const dev = yardDev([], yardEnvironment(stateDir));
-  await dev.printed("policy is ready");
+  await dev.printed("policy in force");
   const processes = instanceProcesses(stateDir);
   dev.kill("SIGTERM");
   assert.equal(await dev.exited, 0);
   assert.deepEqual(await survivors(processes), []);
-  assert.match(dev.output(), /policy stopped[\s\S]*redis stopped[\s\S]*nats stopped/);
+  assert.match(dev.output(), /redis stopped[\s\S]*nats stopped/);
   assert.ok(!existsSync(join(stateDir, "dev.json")));
 });
 

@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
+import { until } from "@switchyard/local-servers/until";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import {
   instanceProcesses,
   survivors,
+  yard,
   yardDev,
   yardEnvironment,
+  yardStarted,
 } from "../../test-fixtures/yard-process.ts";
 
 const GONE_WITHIN_MS = 10_000;
@@ -40,17 +44,19 @@ test("a second Ctrl-C kills whatever still lives: frozen services, what waits fo
   const stateDir = join(directory, "state");
   // An isolated server has neither our files nor our process ids.
   const env = { ...yardEnvironment(stateDir), YARD_MCP_SANDBOX: "off" };
-  const dev = yardDev(["--project", project, "--runners", "2"], env);
+  const dev = yardDev(["--project", project, "--runners", "2", "--processes"], env);
   await dev.printed("runner-2 is ready");
   await dev.printed("runner-1 is ready");
   await dev.printed("broker is ready");
-  const processes = instanceProcesses(stateDir);
-  assert.equal(
-    processes.length,
-    11,
-    "nats, redis, policy, importer, broker, toolbox, 2 runners, channels, the scheduler and the gateway",
+  // NATS, Redis, policy, importer, broker, toolbox, 2 runners, channels, the scheduler and the gateway: each is recorded as it starts.
+  const processes = await until(
+    () => instanceProcesses(stateDir),
+    ({ length }) => length === 11,
   );
-  const server = await identified("stubborn", Number(readFileSync(pidFile, "utf8")));
+  const server = await identified(
+    "stubborn",
+    Number(await until(() => readFile(pidFile, "utf8").catch(() => ""))),
+  );
   assert.deepEqual(await survivors([server]), ["stubborn"]);
 
   for (const { name, pid } of processes)
@@ -76,6 +82,26 @@ test("a second Ctrl-C in the middle of a start leaves nothing behind", async () 
   dev.kill("SIGINT");
   assert.equal(await dev.exited, 130);
   await gone(servers);
+});
+
+test("while the policy service does not answer, a run that was started and the status say so", async () => {
+  const stateDir = join(tempDirectory(), "state");
+  const env = yardEnvironment(stateDir);
+  const dev = yardDev(["--processes"], env);
+  await dev.printed("Ctrl-C stops everything");
+  const policy = instanceProcesses(stateDir).find(({ name }) => name === "policy");
+  process.kill(policy?.pid ?? 0, "SIGSTOP");
+  const started = yardStarted(["run", "demo", "hi"], env);
+  await started.printed("… delayed");
+  assert.match(started.output(), /delayed .*yard\.rpc\.runner\.policy\.grant/);
+  const status = await yard(["status"], env);
+  assert.equal(status.code, 6, status.stderr);
+  assert.match(status.stdout, /^missing +no answer from policy: no run starts or continues/m);
+  const runner = instanceProcesses(stateDir).find(({ name }) => name === "runner");
+  const ready = await fetch(new URL("/readyz", runner?.healthUrl ?? ""));
+  assert.match(await ready.text(), /"policy":"the policy service does not answer/);
+  process.kill(policy?.pid ?? 0, "SIGCONT");
+  assert.equal(await started.exited, 0, started.output());
 });
 
 async function identified(name: string, pid: number) {

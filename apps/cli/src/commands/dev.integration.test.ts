@@ -40,7 +40,7 @@ test("a second start is refused, says who runs, and disturbs nothing", async () 
   const second = await yard(["dev"], env);
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`already runs here: process ${dev.pid}, ready, nats://`));
-  assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 10);
+  assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 3);
 });
 
 test("a run shows its story on stderr and its answer on stdout, and the policy's decisions in it", async () => {
@@ -182,11 +182,11 @@ test("the demo uses the running instance and leaves it running", async () => {
   const { code, stderr } = await yard(["demo"], env);
   assert.equal(code, 0, stderr);
   assert.match(stderr, new RegExp(`running instance \\(process ${dev.pid}\\)`));
-  assert.equal((await survivors(instanceProcesses(stateDir))).length, 10);
+  assert.equal((await survivors(instanceProcesses(stateDir))).length, 3);
 });
 
 test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t) => {
-  const runner = instanceProcesses(stateDir).find(({ name }) => name === "runner");
+  const runner = instanceProcesses(stateDir).find(({ name }) => name === "switchyard");
   process.kill(runner?.pid ?? 0, "SIGSTOP");
   t.after(() => process.kill(runner?.pid ?? 0, "SIGCONT"));
   const stories = [
@@ -208,47 +208,34 @@ test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t
   assert.equal((await yard(["runs", "events", runId, "--follow"], env)).code, 0);
 });
 
-test("while the policy service does not answer, a run that was started and the status say so", async (t) => {
-  const policy = instanceProcesses(stateDir).find(({ name }) => name === "policy");
-  process.kill(policy?.pid ?? 0, "SIGSTOP");
-  t.after(() => process.kill(policy?.pid ?? 0, "SIGCONT"));
-  const started = yardStarted(["run", "demo", "hi"], env);
-  await started.printed("… delayed");
-  assert.match(started.output(), /delayed .*yard\.rpc\.runner\.policy\.grant/);
-  const status = await yard(["status"], env);
-  assert.equal(status.code, 6, status.stderr);
-  assert.match(status.stdout, /^missing +no answer from policy: no run starts or continues/m);
-  const runner = instanceProcesses(stateDir).find(({ name }) => name === "runner");
-  const ready = await fetch(new URL("/readyz", runner?.healthUrl ?? ""));
-  assert.match(await ready.text(), /"policy":"the policy service does not answer/);
-  process.kill(policy?.pid ?? 0, "SIGCONT");
-  assert.equal(await started.exited, 0, started.output());
-});
-
-test("a service and a server that are killed come back, on the same port, and runs work again", async () => {
+test("the process of the services and a server that are killed come back, on the same port, a run in work ends, and runs work again", async () => {
   const processes = instanceProcesses(stateDir);
-  for (const name of ["broker", "nats"]) {
+  const inWork = yardStarted(["run", "demo", "hi"], env);
+  await inWork.printed("▸ started");
+  for (const name of ["switchyard", "nats"]) {
     process.kill(processes.find((part) => part.name === name)?.pid ?? 0, "SIGKILL");
     await dev.printed(`${name} is back`);
   }
+  assert.equal(await inWork.exited, 0, inWork.output());
   const { code, stderr } = await yard(["run", "demo", "hi"], env);
   assert.equal(code, 0, stderr);
-  assert.match(dev.output(), /warning: broker ended \(signal SIGKILL\); starting it again/);
+  assert.match(dev.output(), /warning: switchyard ended \(signal SIGKILL\); starting it again/);
 });
 
 test("a server whose restart cannot be recorded runs all the same, and the record is right as soon as it can be", async () => {
   const record = join(stateDir, "dev.json");
   const pidOf = (name: string): number =>
     instanceProcesses(stateDir).find((part) => part.name === name)?.pid ?? 0;
-  const [redis, toolbox] = [pidOf("redis"), pidOf("toolbox")];
+  const [redis, services] = [pidOf("redis"), pidOf("switchyard")];
   await rm(record);
   await mkdir(join(record, "in-the-way"), { recursive: true }); // refuses the record, as a full disk does
   process.kill(redis, "SIGKILL");
   await dev.printed("redis could not be recorded");
   await dev.printed("redis is back");
   await rm(record, { recursive: true });
-  process.kill(toolbox, "SIGKILL");
-  await dev.printed("toolbox is back");
+  const backs = dev.output().split("switchyard is back").length;
+  process.kill(services, "SIGKILL");
+  await until(() => dev.output().split("switchyard is back").length > backs);
   await until(() => findRunningInstance(record));
   assert.notEqual(pidOf("redis"), redis);
   assert.equal((await yard(["runs", "list"], env)).code, 0);
@@ -264,19 +251,8 @@ test("SIGTERM stops everything in order, no process remains, and other commands 
   dev.kill("SIGTERM");
   assert.equal(await dev.exited, 0);
   assert.deepEqual(await survivors(processes), []);
-  const stopped = [...dev.output().matchAll(/yard +(\w+) stopped/g)].map(([, name]) => name);
-  assert.deepEqual(stopped, [
-    "gateway",
-    "scheduler",
-    "channels",
-    "runner",
-    "toolbox",
-    "broker",
-    "importer",
-    "policy",
-    "redis",
-    "nats",
-  ]);
+  const stopped = [...dev.output().matchAll(/ yard +(\w+) stopped/g)].map(([, name]) => name);
+  assert.deepEqual(stopped, ["switchyard", "redis", "nats"]);
   const after = await yard(["runs", "list"], env);
   assert.equal(after.code, 6);
   assert.match(after.stderr, /does not run here\n +→ start it with \.\/yard dev/);
@@ -289,14 +265,17 @@ test("after kill -9 the next start ends the left-overs and has the addresses and
   assert.ok(dev.output().includes(natsUrl), "a restart keeps the port");
   const processes = instanceProcesses(stateDir);
   // Stopped processes cannot notice that their parent is gone: real left-overs.
-  for (const { name, pid } of processes) if (name === "policy") process.kill(pid, "SIGSTOP");
+  for (const { name, pid } of processes) if (name === "switchyard") process.kill(pid, "SIGSTOP");
   killed.kill("SIGKILL");
   await killed.exited;
 
   const next = yardDev([], env);
   await next.printed("Ctrl-C stops everything");
   assert.deepEqual(await survivors(processes), []);
-  assert.match(next.output(), /stopping policy \(process \d+\), left over from an earlier start/);
+  assert.match(
+    next.output(),
+    /stopping switchyard \(process \d+\), left over from an earlier start/,
+  );
   assert.ok(next.output().includes(natsUrl));
   const listed = await yard(["runs", "list", "--json"], env);
   assert.ok(JSON.parse(listed.stdout).data.runs.length > 0);

@@ -45,7 +45,7 @@ You review.
 `,
 );
 const env = yardEnvironment(join(directory, "state"));
-const dev = yardDev(["--project", project, "--workspace", directory], env);
+const dev = yardDev(["--project", project, "--workspace", directory, "--processes"], env);
 
 before(async () => {
   await dev.printed("Ctrl-C stops everything");

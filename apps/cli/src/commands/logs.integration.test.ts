@@ -25,7 +25,7 @@ before(() => dev.printed("Ctrl-C stops everything"));
 test("yard logs has the merged log, of one service, from a level on, and its last lines", async () => {
   const all = await yard(["logs"], env);
   assert.equal(all.code, 0, all.stderr);
-  assert.match(all.stdout, /^\d\d:\d\d:\d\d yard +policy is ready/m);
+  assert.match(all.stdout, /^\d\d:\d\d:\d\d yard +switchyard is ready/m);
   assert.match(all.stdout, /^\d\d:\d\d:\d\d runner +service ready/m);
   const runner = await yard(["logs", "runner", "--json"], env);
   const records = runner.stdout

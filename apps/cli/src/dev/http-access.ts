@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { InstanceRecord } from "../instance-record.ts";
 import { laptopTokenFile } from "../laptop-token.ts";
 import { readSecret } from "../secret-files.ts";
+import { TOGETHER } from "./service-plan.ts";
 
 /** Where the gateway answers, and with which token the person of this laptop signs in. */
 export interface HttpAccess {
@@ -10,12 +11,19 @@ export interface HttpAccess {
   readonly tokenFile: string;
 }
 
-const Report = z.object({ details: z.object({ http: z.string() }) });
+const Gateway = z.object({ details: z.object({ http: z.string() }) });
+/** Readiness as the gateway's process reports it, or the process with all services. */
+const Report = z.union([
+  Gateway,
+  z
+    .object({ services: z.object({ gateway: Gateway }) })
+    .transform(({ services }) => services.gateway),
+]);
 const TIMEOUT_MS = 5_000;
 
 /** Null when the gateway is away just now. */
 export async function httpAccess(record: InstanceRecord, keys: string): Promise<HttpAccess | null> {
-  const gateway = record.processes.find(({ name }) => name === "gateway");
+  const gateway = record.processes.find(({ name }) => name === "gateway" || name === TOGETHER);
   if (gateway?.healthUrl === null || gateway?.healthUrl === undefined) return null;
   const tokenFile = laptopTokenFile(keys);
   const token = await readSecret(tokenFile);

@@ -6,6 +6,8 @@ export type LogLine =
       readonly kind: "record";
       readonly time: Date;
       readonly level: LogLevel;
+      /** The name that the service logs under. */
+      readonly service: string;
       readonly message: string;
       /** Reason of a warning or an error, and what to do about it. */
       readonly error: string | null;
@@ -60,6 +62,7 @@ export function parseLogLine(line: string): LogLine {
     kind: "record",
     time,
     level,
+    service: textOf(record["service"]) ?? "",
     message: record["msg"],
     error: errorText(record["err"]),
     hint: textOf(record["hint"]),

@@ -3,14 +3,10 @@ import { existsSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { test } from "node:test";
 import { HOME, stateDirectory } from "../locations.ts";
-import { servicePlan } from "./service-plan.ts";
+import { servicePlan, type ServicePlanOptions } from "./service-plan.ts";
 
-function plan(
-  env: NodeJS.ProcessEnv,
-  runners = 1,
-  redisIsOurs = true,
-): ReturnType<typeof servicePlan> {
-  return servicePlan({
+function options(env: NodeJS.ProcessEnv): ServicePlanOptions {
+  return {
     state: stateDirectory({ YARD_STATE_DIR: "/state" }),
     project: {
       directory: "/project",
@@ -24,17 +20,30 @@ function plan(
     },
     skillRoots: "/project:user=/home/me/.clawft/skills",
     workspace: "/workspace",
-    runners,
+    runners: 1,
+    apart: true,
     natsUrl: "nats://127.0.0.1:1",
     redisUrl: "redis://127.0.0.1:2",
-    redisIsOurs,
+    redisIsOurs: true,
     runTokenKeyFile: "/state/keys/run-token.jwk",
     laptopTokenFile: "/keys/laptop.token",
     loginKey: "made-here",
     bubblewrap: "/cache/bwrap",
     console: "/console/dist",
     env,
-  });
+  };
+}
+
+/** The processes of the services apart. */
+function plan(env: NodeJS.ProcessEnv, runners = 1, redisIsOurs = true) {
+  return servicePlan({ ...options(env), runners, redisIsOurs });
+}
+
+/** The process with all services, and those of further runners. */
+function together(env: NodeJS.ProcessEnv, runners = 1) {
+  const [all, ...others] = servicePlan({ ...options(env), runners, apart: false });
+  assert.ok(all !== undefined);
+  return { all, others };
 }
 
 test("starts each service after those it needs, each with a key of its own", () => {
@@ -83,7 +92,33 @@ test("logins at MCP servers are encrypted with the person's key, else with one o
 });
 
 test("every entry point exists", () => {
-  for (const { entry } of plan({})) assert.ok(existsSync(entry), entry);
+  for (const { entry } of [...plan({}), together({}).all]) assert.ok(existsSync(entry), entry);
+});
+
+test("one process has all services, each with the key and the password of its own user", () => {
+  const { all, others } = together({});
+  assert.deepEqual(others, []);
+  assert.equal(all.name, "switchyard");
+  assert.equal(all.env["YARD_NATS_NKEY_FILE"], "/state/keys/{user}.nk");
+  assert.equal(all.env["YARD_REDIS_URL"], "redis://{user}@127.0.0.1:2");
+  assert.equal(all.env["YARD_REDIS_PASSWORD_FILE"], "/state/keys/{user}.redis");
+  assert.equal(all.speakers?.get("mcp-broker"), "broker");
+});
+
+test("further runners are processes beside the one with all services", () => {
+  const { others } = together({}, 3);
+  assert.deepEqual(
+    others.map(({ name, env }) => [name, env["YARD_NATS_NKEY_FILE"]]),
+    ["runner-2", "runner-3"].map((name) => [name, "/state/keys/runner.nk"]),
+  );
+});
+
+test("no two services are given different values of one setting, so that one environment serves all", () => {
+  const { all } = together({ HOOK_SECRET: "whsec", PATH: "/usr/bin" });
+  const byUser = new Set(["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"]);
+  for (const { name, env } of plan({ HOOK_SECRET: "whsec", PATH: "/usr/bin" }))
+    for (const [setting, value] of Object.entries(env))
+      if (!byUser.has(setting)) assert.equal(all.env[setting], value, `${name}: ${setting}`);
 });
 
 test("several runners share one NATS user and differ in name", () => {

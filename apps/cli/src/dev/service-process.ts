@@ -12,6 +12,8 @@ export interface ServiceSpec {
   readonly entry: string;
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  /** The name shown in the log for each service of a process, by the name that the service logs under. */
+  readonly speakers?: ReadonlyMap<string, string>;
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -28,7 +30,8 @@ const READY_POLL_MS = 25;
 export async function launchService(
   spec: ServiceSpec,
   options: {
-    readonly onLine: (line: string) => void;
+    /** Called with each line that it writes, and the name that the line is shown under. */
+    readonly onLine: (line: string, speaker: string) => void;
     /** Gives up the start. */
     readonly signal: AbortSignal;
     readonly patience?: Patience;
@@ -46,8 +49,9 @@ export async function launchService(
   const exited = exitOf(child);
   const begun = beginning(patience);
   const ready = readyAddress(child, (line) => {
-    begun.heard(line);
-    options.onLine(line);
+    const speaker = speakerOf(spec, line);
+    begun.heard(line, speaker === spec.name ? null : speaker);
+    options.onLine(line, speaker);
   });
   const over = AbortSignal.any([begun.givenUp, signal]);
   try {
@@ -70,6 +74,13 @@ export async function launchService(
   } finally {
     begun.end();
   }
+}
+
+/** The name that a line is shown under. */
+function speakerOf({ name, speakers }: ServiceSpec, line: string): string {
+  if (speakers === undefined) return name;
+  const parsed = parseLogLine(line);
+  return (parsed.kind === "record" ? speakers.get(parsed.service) : undefined) ?? name;
 }
 
 function exitOf(child: Child): Promise<string> {

@@ -23,7 +23,8 @@ export interface Beginning {
   readonly silentMs: number;
   /** The last answer of its readiness probe. */
   readonly answer: string | null;
-  heard(line: string): void;
+  /** `speaker` is the service of a process with several; null: the process itself. */
+  heard(line: string, speaker: string | null): void;
   polled(answer: string): void;
   end(): void;
 }
@@ -49,10 +50,11 @@ export function beginning({ silenceMs, longestMs }: Patience): Beginning {
     get answer() {
       return answer;
     },
-    heard(line) {
+    heard(line, speaker) {
       heardAt = performance.now();
       silence.refresh();
-      lines.push(logText(parseLogLine(line)));
+      const text = logText(parseLogLine(line));
+      lines.push(speaker === null ? text : `${speaker}: ${text}`);
       if (lines.length > LAST_LINES) lines.shift();
     },
     polled(text) {

@@ -13,6 +13,7 @@ export interface StackFlags {
   readonly project?: string;
   readonly workspace?: string;
   readonly runners?: number;
+  readonly processes?: true;
   readonly natsPort?: number;
   readonly redisPort?: number;
   readonly trustProjectSkills?: true;
@@ -43,6 +44,7 @@ export async function stackOptions(
     }),
     workspace,
     runners: flags.runners ?? 1,
+    apart: flags.processes === true,
     natsPort: flags.natsPort ?? null,
     redisPort: flags.redisPort ?? null,
     env,

@@ -31,7 +31,8 @@ import { killDescendants } from "./kill-descendants.ts";
 import { OwnInstance } from "./own-instance.ts";
 import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
-import { ownApprovals, servicePlan } from "./service-plan.ts";
+import { ownApprovals } from "./planned-services.ts";
+import { servicePlan } from "./service-plan.ts";
 import { launchService, type ServiceSpec } from "./service-process.ts";
 import { messageOf, notRecorded, type StackReport } from "./stack-report.ts";
 import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
@@ -43,6 +44,8 @@ export interface StackOptions {
   readonly skillRoots: string;
   readonly workspace: string;
   readonly runners: number;
+  /** True: each service is a process of its own. */
+  readonly apart: boolean;
   /** Null: the port of the last time when it is free, else any free one. */
   readonly natsPort: number | null;
   readonly redisPort: number | null;
@@ -189,7 +192,7 @@ export class Stack {
     const { report } = this.#options;
     const began = performance.now();
     await this.#supervise(spec.name, (signal) =>
-      launchService(spec, { onLine: (line) => report.output(spec.name, line), signal }),
+      launchService(spec, { onLine: (line, speaker) => report.output(speaker, line), signal }),
     );
     report.step(`${spec.name} is ready (${formatDuration(performance.now() - began)})`);
   }

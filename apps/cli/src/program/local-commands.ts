@@ -9,6 +9,7 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .option("--project <dir>", "directory with policies, MCP servers, skills, agents (examples/)")
     .option("--workspace <dir>", "directory that file tools work in (the repository)")
     .option("--runners <n>", "number of agent runners", wholeNumber(1, 32))
+    .option("--processes", "run each service as a process of its own, not all in one")
     .option("--nats-port <n>", "port of NATS (a free one, kept for the next start)", port)
     .option("--redis-port <n>", "port of Redis (a free one, kept for the next start)", port)
     .option(

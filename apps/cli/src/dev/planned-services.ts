@@ -1,0 +1,235 @@
+import { delimiter, join, resolve } from "node:path";
+import { RUNNER_USER } from "@switchyard/contracts/user-names";
+import { cipherKeyFile } from "../cipher-keys.ts";
+import { HOME, type StateDirectory } from "../locations.ts";
+import { chosen, personsPath, pick, withoutOurs } from "./persons-environment.ts";
+import type { Project } from "./project.ts";
+
+export interface PlannedOptions {
+  readonly state: StateDirectory;
+  readonly project: Project;
+  /** Where skills and agents come from, as the importer reads it. */
+  readonly skillRoots: string;
+  readonly workspace: string;
+  readonly runTokenKeyFile: string;
+  /** Encrypts logins at MCP servers, where the environment has no key for that. */
+  readonly loginKey: string;
+  /** Holds the token with which the person is `cli` over HTTP. */
+  readonly laptopTokenFile: string;
+  /** What sandboxes are made with; null where there is none. */
+  readonly bubblewrap: string | null;
+  /** The folder of the built console; null where it could not be built. */
+  readonly console: string | null;
+  /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** A service before it is decided which process it is in. */
+export interface Planned {
+  /** In the log of `yard dev`. */
+  readonly name: string;
+  readonly user: string;
+  /** Below `services`, and the name that the service logs under. */
+  readonly directory: string;
+  /** The part of the person's environment that it gets as it is. */
+  readonly passed: NodeJS.ProcessEnv;
+  /** The settings that are chosen for it. */
+  readonly own: NodeJS.ProcessEnv;
+}
+
+/** The services in the order of their start: each needs only those before it. */
+export function plannedServices(options: PlannedOptions): Planned[] {
+  const passed = withoutOurs(options.env);
+  return SERVICES.map(({ name, user, directory, passes = false, own }) => ({
+    name,
+    user,
+    directory,
+    passed: passes ? passed : {},
+    own: own(options),
+  }));
+}
+
+interface ServiceRow extends Pick<Planned, "name" | "user" | "directory"> {
+  /** True: it gets the person's environment, for keys and what its files name as `${VAR}`. */
+  readonly passes?: boolean;
+  readonly own: (options: PlannedOptions) => NodeJS.ProcessEnv;
+}
+
+const SERVICES: readonly ServiceRow[] = [
+  {
+    name: "policy",
+    user: "policy",
+    directory: "policy",
+    own: ({ project, runTokenKeyFile, laptopTokenFile, env }) => ({
+      YARD_POLICY_FILE: project.policyFile,
+      YARD_RUN_TOKEN_KEY_FILE: runTokenKeyFile,
+      YARD_APPROVE_OWN: ownApprovals(env),
+      YARD_LAPTOP_TOKEN_FILE: laptopTokenFile,
+    }),
+  },
+  {
+    name: "importer",
+    user: "importer",
+    directory: "skill-importer",
+    own: ({ skillRoots, env }) => ({
+      YARD_SKILL_ROOTS: skillRoots,
+      YARD_IMPORT_WATCH: "1",
+      ...scanFiles(env),
+    }),
+  },
+  {
+    name: "broker",
+    user: "broker",
+    directory: "mcp-broker",
+    passes: true,
+    own: (options) => {
+      const { state, project, workspace, env } = options;
+      return {
+        ...isolationOf(options),
+        // The servers are those of the person: where nothing isolates them they run as in other MCP clients.
+        YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
+        YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
+        YARD_MCP_SERVERS_FILE: project.mcpServersFile,
+        // Servers of a laptop are on the laptop.
+        YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+        YARD_STATE_DIR: state.brokerState,
+        YARD_HOME: HOME,
+        YARD_WORKSPACE: workspace,
+      };
+    },
+  },
+  {
+    name: "toolbox",
+    user: "toolbox",
+    directory: "toolbox",
+    own: (options) => {
+      const { project, workspace, env } = options;
+      return {
+        YARD_WORKSPACE: workspace,
+        // For gateway_*, which the policy gives to owners alone.
+        YARD_CONFIG_DIR: project.directory,
+        // Read when it is there.
+        YARD_TOOLS_FILE: join(project.directory, "tools.json"),
+        // A sandbox shows the system's own directories, and need not show those of the person.
+        YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? "") + delimiter + COMMAND_PATH,
+        ...pick(env, TOOLBOX_SETTINGS),
+        ...isolationOf(options),
+      };
+    },
+  },
+  {
+    name: "runner",
+    user: RUNNER_USER,
+    directory: "agent-runner",
+    passes: true,
+    own: (options) => {
+      const { state, project, env } = options;
+      return {
+        ...(project.modelsFile !== null && { YARD_MODELS_FILE: project.modelsFile }),
+        ...isolationOf(options),
+        // Another installation may have a run of the same name.
+        YARD_RUNTIME_DIR: chosen(env, "YARD_RUNTIME_DIR") ?? join(state.path, "runtimes"),
+      };
+    },
+  },
+  {
+    name: "channels",
+    user: "channels",
+    directory: "channels",
+    // Tokens of bots are in the person's environment.
+    passes: true,
+    own: ({ state, project }) => ({
+      ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
+      // What `yard channels login` brings.
+      YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),
+      YARD_CHANNELS_LOOPBACK: "cli",
+    }),
+  },
+  {
+    name: "scheduler",
+    user: "scheduler",
+    directory: "scheduler",
+    own: ({ project, env }) => ({
+      ...pick(env, SCHEDULER_SETTINGS),
+      ...(project.triggersFile !== null && { YARD_TRIGGERS_FILE: project.triggersFile }),
+      // Webhooks about the end of a job go to this machine.
+      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
+        chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+    }),
+  },
+  {
+    name: "gateway",
+    user: "gateway",
+    directory: "gateway",
+    own: (options) => {
+      const { state, project, env } = options;
+      return {
+        ...hooksFor(project, env),
+        ...pick(env, GATEWAY_SETTINGS),
+        YARD_WEBHOOKS_KEY_FILE: cipherKeyFile(state.keys, "webhooks"),
+        // Webhooks about events go to this machine.
+        YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
+          chosen(env, "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+        ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
+      };
+    },
+  },
+];
+
+/** The program that sandboxes are made with, and the paths that none of them may show. */
+function isolationOf({ bubblewrap, state }: PlannedOptions): NodeJS.ProcessEnv {
+  return {
+    ...(bubblewrap !== null && { YARD_BWRAP_BIN: bubblewrap }),
+    YARD_PRIVATE_PATHS: state.privatePaths.join(delimiter),
+  };
+}
+
+/** Which of its own calls the user of the machine may approve: on a laptop one person starts, calls and approves. */
+export function ownApprovals(env: NodeJS.ProcessEnv): string {
+  return chosen(env, "YARD_APPROVE_OWN") ?? "all";
+}
+
+const COMMAND_PATH = "/usr/local/bin:/usr/bin:/bin";
+/** What a person may set for the toolbox of their own machine. */
+const TOOLBOX_SETTINGS = [
+  "YARD_COMMAND_PATH",
+  "YARD_SANDBOX",
+  "YARD_SANDBOX_NETWORK",
+  "YARD_SANDBOX_READABLE",
+  "YARD_TOOLBOX_MODE",
+  "YARD_WEB_ALLOW_PRIVATE_HOSTS",
+];
+
+const GATEWAY_SETTINGS = [
+  "YARD_HTTP_PORT",
+  "YARD_HTTP_REQUESTS_PER_MINUTE",
+  "YARD_HTTP_STREAMS",
+  "YARD_HTTP_UNKNOWN_RUN_MS",
+  "YARD_WEBHOOKS_PER_CALLER",
+  "YARD_WEBHOOKS_RETRY_MS",
+  "YARD_WEBHOOKS_DISABLE_AFTER_MS",
+];
+
+/** The file of webhooks, and of the person's environment what it names and no more. */
+function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (hooks === null) return {};
+  return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
+}
+
+const SCHEDULER_SETTINGS = [
+  "YARD_SCHEDULES_AGENT",
+  "YARD_SCHEDULES_PER_CALLER",
+  "YARD_SCHEDULES_HEARTBEAT_MS",
+  "YARD_SCHEDULES_ALERT_AFTER",
+];
+
+/** Files of the person's own for the scanner. The services have another working directory than the person. */
+function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = ["YARD_SCAN_INDICATORS", "YARD_SCAN_SUPPRESSIONS"];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const path = chosen(env, name);
+      return path === undefined ? [] : [[name, resolve(path)]];
+    }),
+  );
+}
