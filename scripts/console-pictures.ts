@@ -18,7 +18,7 @@ if (chromium === null)
   throw new Error("Chromium is not installed; YARD_CHROMIUM names another one");
 const project = await mkdtemp(join(tmpdir(), "yard-pictures-"));
 await writeProject(project);
-const { look, send, stop } = await startConsole(chromium, project);
+const { look, send, stop } = await startConsole(chromium, { project });
 try {
   const runId = await film();
   const lights = await look();

@@ -95,6 +95,7 @@ const dev = await startYardDev({
   project: relative(root, project),
   stateDir,
   workspace,
+  apart: true,
   env: { YARD_SANDBOX: "off" }, // a command runs here whatever the machine has
 });
 const bus = await connectBus({

@@ -11,6 +11,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { until } from "@switchyard/local-servers/until";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { auditHash } from "@switchyard/contracts/audit-chain";
+import { createCallPermissions } from "@switchyard/contracts/call-permissions";
 import { filterOf, queueOf, type Rpc } from "@switchyard/contracts/define";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { allContracts, isCommand, isEvent, isRpc } from "@switchyard/contracts/registry";
@@ -81,6 +82,38 @@ test("nobody sends a request or a command under another one's name", async () =>
     );
     assert.deepEqual(await letThrough(busOf(user.name), foreign), [], user.name);
   }
+});
+
+test("a process with several services decides about its own requests as nats-server does, for every contract and user", async () => {
+  const permissions = createCallPermissions();
+  const rpcs = allContracts.filter(isRpc);
+  let allowed = 0;
+  for (const { name: user } of users) {
+    const subjectOf = (contract: Rpc): string =>
+      filterOf(contract, { caller: user }).replaceAll("*", "x");
+    const passed = await letThrough(busOf(user), rpcs.map(subjectOf));
+    for (const contract of rpcs) {
+      const isAllowed = passed.includes(subjectOf(contract));
+      assert.equal(
+        permissions.mayCall(user, contract),
+        isAllowed,
+        `${user} calls ${contract.name}`,
+      );
+      allowed += Number(isAllowed);
+    }
+  }
+  assert.ok(allowed > 100 && allowed < (users.length * rpcs.length) / 2, `${allowed} are allowed`);
+  for (const { name: user, serves } of serviceUsers)
+    for (const contract of [...serves, ...sample(rpcs)]) {
+      const queue = queueOf(contract.name);
+      const ending = await subscriptionEnding(busOf(user), filterOf(contract), queue);
+      const isAllowed = ending === "let through";
+      assert.equal(
+        permissions.mayServe(user, contract),
+        isAllowed,
+        `${user} serves ${contract.name}`,
+      );
+    }
 });
 
 test("nobody asks the policy for a decision, a token or an admission but who is to", async () => {

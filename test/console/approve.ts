@@ -1,6 +1,6 @@
 import { until } from "@switchyard/local-servers/until";
 import type { Page } from "playwright-core";
-import { there } from "./console-world.ts";
+import type { ConsoleWorld } from "./console-world.ts";
 
 /** Waits until the opened call has been in sight long enough to be decided about. */
 export async function decidable(page: Page): Promise<void> {
@@ -26,8 +26,10 @@ interface ListedApproval {
   readonly principal: { readonly runId: string };
 }
 
-async function approvals(query: string): Promise<readonly ListedApproval[]> {
-  const { dev, token } = there();
+async function approvals(
+  { dev, token }: ConsoleWorld,
+  query: string,
+): Promise<readonly ListedApproval[]> {
   const answer = await fetch(`${dev.httpUrl}/api/v1/approvals?limit=200&${query}`, {
     headers: { authorization: `Bearer ${token}` },
   });
@@ -35,18 +37,18 @@ async function approvals(query: string): Promise<readonly ListedApproval[]> {
 }
 
 /** The state of the first call of each run that a person was asked about. */
-export async function statesOf(runIds: readonly string[]): Promise<string[]> {
-  const all = await approvals("pendingOnly=false");
+export async function statesOf(world: ConsoleWorld, runIds: readonly string[]): Promise<string[]> {
+  const all = await approvals(world, "pendingOnly=false");
   return runIds.map(
     (id) => all.findLast(({ principal }) => principal.runId === id)?.state ?? "none",
   );
 }
 
 /** Cancels the runs whose calls wait. */
-export async function noCallWaits(): Promise<void> {
+export async function noCallWaits(world: ConsoleWorld): Promise<void> {
   await until(async () => {
-    const waiting = await approvals("pendingOnly=true");
-    for (const { principal } of waiting) await there().send(`/runs/${principal.runId}/cancel`, {});
+    const waiting = await approvals(world, "pendingOnly=true");
+    for (const { principal } of waiting) await world.send(`/runs/${principal.runId}/cancel`, {});
     return waiting.length === 0;
   });
 }

@@ -5,8 +5,10 @@ import { until } from "@switchyard/local-servers/until";
 import { zipOf } from "../../services/skill-importer/test/zip-of.ts";
 import { oauthWorld } from "../../services/mcp-broker/test-fixtures/oauth-world.ts";
 import { axeViolations } from "./chromium.ts";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
 import { shopServer } from "./shop-server.ts";
+
+const there = await consoleWorld();
 
 const [oauth, shop] = await Promise.all([oauthWorld(), shopServer()]);
 

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, type TestContext } from "node:test";
 import { findChromium } from "./chromium.ts";
-import { startConsole, type Look, type LookOptions } from "./start-console.ts";
+import { startConsole, type ConsoleOptions, type Look, type LookOptions } from "./start-console.ts";
 
 const chromium = findChromium();
 /** Why the tests in a browser do not run; false where they do. */
 export const skip = chromium === null ? "Chromium is not installed" : false;
 
 /** One Switchyard for a file of tests; faults of a page fail the test that looks at it. */
-async function startWorld(executable: string) {
-  const { stop, look, browser: _, ...rest } = await startConsole(executable);
+async function startWorld(executable: string, how: ConsoleOptions) {
+  const { stop, look, browser: _, ...rest } = await startConsole(executable, how);
   after(stop);
   const lookIn = async (t: TestContext, options: LookOptions = {}): Promise<Look> => {
     const looking = await look(options);
@@ -22,7 +22,10 @@ async function startWorld(executable: string) {
   return { ...rest, look: lookIn };
 }
 
-const world = chromium === null ? null : await startWorld(chromium);
+export type ConsoleWorld = Awaited<ReturnType<typeof startWorld>>;
 
-/** The one that this file of tests started. */
-export const there = (): NonNullable<typeof world> => world ?? assert.fail("no Chromium");
+/** Starts the world of a file of tests, and returns what gives it to each of them. Without Chromium there is none. */
+export async function consoleWorld(options: ConsoleOptions = {}) {
+  const world = chromium === null ? null : await startWorld(chromium, options);
+  return (): ConsoleWorld => world ?? assert.fail("no Chromium");
+}

@@ -7,7 +7,9 @@ import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { approveByKey } from "./approve.ts";
 import { axeViolations } from "./chromium.ts";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
+
+const there = await consoleWorld();
 
 test(
   "the token of the address signs in, and neither the address nor a reload has it",

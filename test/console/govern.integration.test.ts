@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { axeViolations } from "./chromium.ts";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
+
+const there = await consoleWorld();
 
 test(
   "a viewer is shown no button that it may not use, and is told what is not permitted",

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
 import { hostileTexts } from "./hostile-texts.ts";
+
+const there = await consoleWorld();
 
 const input = hostileTexts.join("\n\n");
 

@@ -6,7 +6,9 @@ import { keepArchivedRuns, keepDeadCommand } from "./archived-runs.ts";
 import { busyRunner } from "./busy-runner.ts";
 import { confirmApproval } from "./approve.ts";
 import { axeViolations } from "./chromium.ts";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
+
+const there = await consoleWorld({ apart: true });
 
 const started = async (agent: string, input: string, more: object = {}): Promise<string> =>
   String((await there().send("/runs", { agent, input, ...more }))["runId"]);

@@ -28,8 +28,15 @@ export interface Look {
   readonly go: (path: string) => Promise<void>;
 }
 
+export interface ConsoleOptions {
+  readonly project?: string;
+  /** True: each service is a process of its own, and there are two runners: the end of one is no end of runs. */
+  readonly apart?: boolean;
+}
+
 /** A whole Switchyard on a project, with a browser to look at it. */
-export async function startConsole(executable: string, project = "test/console/project") {
+export async function startConsole(executable: string, how: ConsoleOptions = {}) {
+  const { project = "test/console/project", apart } = how;
   const directory = await mkdtemp(join(tmpdir(), "yard-console-"));
   const workspace = join(directory, "workspace");
   await mkdir(workspace);
@@ -38,8 +45,7 @@ export async function startConsole(executable: string, project = "test/console/p
     project,
     stateDir: join(directory, "state"),
     workspace,
-    // The end of one is no end of runs.
-    runners: 2,
+    ...(apart === true && { apart, runners: 2 }),
     // Everybody here is one caller; two runners that die of a run are enough to give it up.
     env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000", YARD_RUN_MAX_ATTEMPTS: "2" },
   });

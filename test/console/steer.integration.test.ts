@@ -4,7 +4,9 @@ import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { axeViolations } from "./chromium.ts";
 import { approveByKey } from "./approve.ts";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
+
+const there = await consoleWorld();
 
 const started = async (agent: string, input: string, more: object = {}): Promise<string> =>
   String((await there().send("/runs", { agent, input, ...more }))["runId"]);

@@ -5,7 +5,9 @@ import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns } from "./archived-runs.ts";
 import { axeViolations } from "./chromium.ts";
 import { approveByKey, decidable, noCallWaits, statesOf } from "./approve.ts";
-import { skip, there } from "./console-world.ts";
+import { consoleWorld, skip } from "./console-world.ts";
+
+const there = await consoleWorld();
 
 const ROUTES = [
   "/",
@@ -139,7 +141,7 @@ async function waitingCalls(agent: string, inputs: readonly string[]) {
   const runIds: string[] = [];
   for (const input of inputs) {
     runIds.push(await started(agent, input));
-    await until(async () => (await statesOf(runIds)).at(-1) === "pending");
+    await until(async () => (await statesOf(there(), runIds)).at(-1) === "pending");
   }
   return runIds;
 }
@@ -149,7 +151,7 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    await noCallWaits();
+    await noCallWaits(there());
     const [opened = ""] = await waitingCalls("glancer", ["opened.md"]);
     await go("/approvals");
     const detail = page.getByTestId("approval-detail");
@@ -165,13 +167,13 @@ test(
     await page.keyboard.press("a");
     await page.getByTestId("toast").getByText("Approved").waitFor();
     const all = [opened, riskier, another];
-    await until(async () => (await statesOf(all))[0] !== "pending");
-    assert.deepEqual((await statesOf(all)).slice(1), ["pending", "pending"]);
+    await until(async () => (await statesOf(there(), all))[0] !== "pending");
+    assert.deepEqual((await statesOf(there(), all)).slice(1), ["pending", "pending"]);
     await detail.getByText("risky.md").first().waitFor();
     await news.getByText("1 new").click();
     await detail.getByText('"path": "b.md"').waitFor();
     await news.getByRole("button").waitFor({ state: "detached" });
-    assert.deepEqual((await statesOf(all)).slice(1), ["pending", "pending"]);
+    assert.deepEqual((await statesOf(there(), all)).slice(1), ["pending", "pending"]);
   },
 );
 
@@ -180,7 +182,7 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    await noCallWaits();
+    await noCallWaits(there());
     const runIds = await waitingCalls("glancer", ["one.md", "two.md", "three.md"]);
     const held = Promise.withResolvers<undefined>();
     await page.route("**/approvals/apr-*", async (route) => {
@@ -196,7 +198,7 @@ test(
     assert.equal(await page.getByTestId("approve").isDisabled(), true, "nobody has read it yet");
     await page.keyboard.press("a");
     await decidable(page);
-    assert.deepEqual(await statesOf(runIds), ["pending", "pending", "pending"]);
+    assert.deepEqual(await statesOf(there(), runIds), ["pending", "pending", "pending"]);
 
     await page.keyboard.down("a");
     await detail.getByText('"path": "two.md"').waitFor();
@@ -207,7 +209,7 @@ test(
       return repeats > 20;
     });
     await page.keyboard.up("a");
-    assert.deepEqual((await statesOf(runIds)).slice(1), ["pending", "pending"]);
+    assert.deepEqual((await statesOf(there(), runIds)).slice(1), ["pending", "pending"]);
 
     await page.getByTestId("shortcuts").uncheck();
     await page.reload();
@@ -216,11 +218,11 @@ test(
     for (const key of ["a", "j", "d"]) await page.keyboard.press(key);
     assert.match(await detail.innerText(), /two\.md/);
     assert.equal(await page.getByTestId("confirm").count(), 0);
-    assert.deepEqual((await statesOf(runIds)).slice(1), ["pending", "pending"]);
+    assert.deepEqual((await statesOf(there(), runIds)).slice(1), ["pending", "pending"]);
     await page.getByTestId("shortcuts").check();
     await page.keyboard.press("a");
-    await until(async () => (await statesOf(runIds))[1] !== "pending");
-    await noCallWaits();
+    await until(async () => (await statesOf(there(), runIds))[1] !== "pending");
+    await noCallWaits(there());
   },
 );
 
@@ -229,7 +231,7 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    await noCallWaits();
+    await noCallWaits(there());
     const runIds = await waitingCalls("careful", ["notes.md"]);
     await go("/approvals");
     await decidable(page);
@@ -245,7 +247,11 @@ test(
     await question.locator("button.danger:enabled").waitFor();
     for (let repeats = 0; repeats < 5; repeats += 1) await page.keyboard.down("Enter");
     assert.deepEqual(await axeViolations(page), []);
-    assert.deepEqual(await statesOf(runIds), ["pending"], "Enter, held down, does nothing");
+    assert.deepEqual(
+      await statesOf(there(), runIds),
+      ["pending"],
+      "Enter, held down, does nothing",
+    );
     await page.keyboard.up("Enter");
     await page.keyboard.press("Escape");
     await question.waitFor({ state: "detached" });
@@ -261,7 +267,7 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    await noCallWaits();
+    await noCallWaits(there());
     await go("/approvals");
     await page.getByTestId("loading").first().waitFor({ state: "detached" });
     const detail = page.getByTestId("approval-detail");

@@ -16,7 +16,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "services/mcp-broker/src/registry/read-state.ts child": ["pid", "server"],
   "services/policy/src/tokens/refused-tokens.ts fact": ["about", "caller", "count", "reason"],
   "services/scheduler/src/start-scheduler.ts reconciled": ["declared", "removed"],
-  "services/skill-importer/src/main.ts facts": FAULTS,
+  "services/skill-importer/src/service.ts facts": FAULTS,
 };
 
 /** What pino and `createLog` write into each line. */

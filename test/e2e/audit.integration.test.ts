@@ -80,6 +80,7 @@ const stateDir = join(directory, "state");
 const dev = await startYardDev({
   project: relative(root, project),
   stateDir,
+  apart: true,
   env: { CALLS_FILE: join(directory, "calls"), AUDIT_CANARY: canary.environment },
 });
 const client = await plainClient(dev.natsUrl);

@@ -13,6 +13,7 @@ const dev = await startYardDev({
   project: "test/e2e/project",
   stateDir: join(directory, "state"),
   runners: 2,
+  apart: true,
   // NATS and Redis are killed by their pids.
   env: { CALLS_FILE: callsFile, YARD_SERVERS: "" },
 });

@@ -9,7 +9,7 @@ import { until } from "@switchyard/local-servers/until";
 import { connectAsCli } from "../lib/yard-dev.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
 
-const { dev, stateDir, token, seed, project, bridge, connectV2 } = await startStdioWorld();
+const { dev, token, seed, project, bridge, connectV2 } = await startStdioWorld();
 const owners = [bridge(dev.natsUrl, seed), bridge(dev.httpUrl, token)];
 const isOwner = { SWITCHYARD_SENDER_IS_OWNER: "true" };
 
@@ -52,15 +52,12 @@ test("an owner reads and changes the project's configuration, over NATS and over
   }
 });
 
-test("a restart is a real one: other processes are ready, a run that waited goes on, and the session is told [F30]", async () => {
+test("a restart is a real one: both services have started again, a run that waited goes on, and the session is told [F30]", async () => {
   const { client } = await connectV2({ env: { ...owners[0], ...isOwner } });
-  const pidOf = async (name: string) => {
-    const { processes } = JSON.parse(await readFile(join(stateDir, "dev.json"), "utf8")) as {
-      processes: { name: string; pid: number }[];
-    };
-    return processes.find((one) => one.name === name)?.pid;
-  };
-  const before = { runner: await pidOf("runner"), scheduler: await pidOf("scheduler") };
+  /** How often the service was ready, in a process of its own or beside others. */
+  const startsOf = (name: string): number =>
+    dev.log.filter(({ service, msg }) => service === name && msg === "service ready").length;
+  assert.deepEqual([startsOf("agent-runner"), startsOf("scheduler")], [1, 1]);
   const asked = { sessionKey: "colours", agentId: "asker", message: "go", timeoutSeconds: 0 };
   const { json: run } = await callOf(client, "sessions_send", asked);
   const bus = await connectAsCli(dev);
@@ -85,10 +82,7 @@ test("a restart is a real one: other processes are ready, a run that waited goes
     ({ text }) => text.includes("You said"),
   );
   assert.match(history.text, /runner was restarted and is ready \(1 process[^]*go on/);
-  await until(
-    async () => [await pidOf("runner"), await pidOf("scheduler")],
-    ([one, two]) => one !== before.runner && two !== before.scheduler,
-  );
+  await until(() => startsOf("agent-runner") === 2 && startsOf("scheduler") === 2);
   const [{ runId, callId } = { runId: "", callId: "" }] = question;
   await call(bus, answerQuestion, { runId, callId, answer: "blue" });
   const ended = await until(

@@ -73,8 +73,7 @@ function hammer(): { readonly stop: () => Promise<number> } {
 }
 
 async function decisionsFromCache(): Promise<number> {
-  const broker = dev.processes.find(({ name }) => name.includes("broker"));
-  const metrics = await (await fetch(new URL("/metrics", broker?.healthUrl ?? ""))).text();
+  const metrics = await dev.metricsOf("broker");
   return Number(/^yard_mcp_decisions_total\{from="cache"[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 

@@ -279,9 +279,8 @@ test("yard policy keys names the key that signs, and yard revoke key cancels cal
 
 /** Until a server works on a call. */
 async function inWork(): Promise<void> {
-  const broker = dev.processes.find(({ name }) => name.includes("broker"));
   await until(async () => {
-    const metrics = await (await fetch(new URL("/metrics", broker?.healthUrl ?? ""))).text();
+    const metrics = await dev.metricsOf("broker");
     return /^yard_mcp_calls_in_flight\{[^}]*\} [1-9]/m.test(metrics);
   });
 }

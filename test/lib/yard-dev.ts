@@ -25,6 +25,8 @@ export interface DevInstance {
   readonly httpTokenFile: string;
   readonly processes: readonly DevProcess[];
   readonly stateDir: string;
+  /** The metrics of the process that has the service, such as `broker`. */
+  metricsOf(service: string): Promise<string>;
   /** Lines of the merged log so far, parsed; grows while the instance runs. */
   readonly log: readonly Record<string, unknown>[];
   /**
@@ -51,6 +53,8 @@ export async function startYardDev(options: {
   project: string;
   stateDir: string;
   runners?: number;
+  /** True for a test that kills or stops one service: each is a process of its own. `YARD_TEST_PROCESSES=1` has all tests do so. */
+  apart?: boolean;
   /** Default: the repository. */
   workspace?: string;
   /** The checkout whose code is started. Default: this one. */
@@ -58,6 +62,9 @@ export async function startYardDev(options: {
   env?: Record<string, string>;
 }): Promise<DevInstance> {
   const { project, stateDir, runners = 1, workspace = root, checkout = root, env = {} } = options;
+  // The code of another checkout may know of no such choice.
+  const isApart =
+    (options.apart ?? process.env["YARD_TEST_PROCESSES"] === "1") && checkout === root;
   const child = spawn(
     process.execPath,
     [
@@ -70,6 +77,7 @@ export async function startYardDev(options: {
       String(runners),
       "--workspace",
       workspace,
+      ...(isApart ? ["--processes"] : []),
     ],
     {
       // However this process ends, the instance ends with it: its standard input closes.
@@ -107,14 +115,21 @@ export async function startYardDev(options: {
       throw new Error(`yard dev ended with ${code}:\n${lines.join("\n")}\n${errors}`);
     }),
   ]);
+  const processes = facts["processes"] as DevProcess[]; // written by readyBlock's own types
   return {
     natsUrl: String(facts["natsUrl"]),
     redisUrl: String(facts["redisUrl"]),
     httpUrl: String(facts["httpUrl"]),
     httpTokenFile: String(facts["httpTokenFile"]),
-    processes: facts["processes"] as DevProcess[], // written by readyBlock's own types
+    processes,
     stateDir,
     log,
+    async metricsOf(service) {
+      const found =
+        processes.find(({ name }) => name === service) ??
+        processes.find(({ name }) => name === "switchyard");
+      return (await fetch(new URL("/metrics", found?.healthUrl ?? ""))).text();
+    },
     async stop() {
       const refused = await refusedByRedis(String(facts["redisUrl"]), stateDir);
       child.kill("SIGTERM");
