@@ -5,7 +5,7 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|events|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|restate|agents|cli|channels|gateway|console [--quick]
+//   npm run bench -- bus|events|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|one-process|hostile-imports|restate|agents|cli|channels|gateway|console [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
@@ -33,6 +33,9 @@ const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>
   channels: async () => (await import("./channels/channels-bench.ts")).benchChannels,
   cli: async () => (await import("./cli/cli-bench.ts")).benchCli,
   console: async () => (await import("./console/console-bench.ts")).benchConsole,
+  "one-process": async () => (await import("./one-process/one-process-bench.ts")).benchOneProcess,
+  "hostile-imports": async () =>
+    (await import("./one-process/hostile-imports.ts")).benchHostileImports,
   "long-run": async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
 };
 

@@ -9,21 +9,35 @@ import type { Stage } from "./stage.ts";
  */
 export async function startSwitchyard(
   stage: Stage,
-  options: { runners: number; project?: string; env?: Record<string, string> },
-): Promise<{ bus: Bus; instance: DevInstance }> {
+  options: {
+    runners: number;
+    /** False: all services in one process. */
+    apart?: boolean;
+    project?: string;
+    env?: Record<string, string>;
+  },
+): Promise<{ bus: Bus; instance: DevInstance; end: () => Promise<void> }> {
   const instance = await startYardDev({
     project: options.project ?? "bench/project",
     stateDir: await stage.directory(),
     runners: options.runners,
+    // Services are apart as on a cluster, so that figures name each service.
+    apart: options.apart ?? true,
     // A benchmark is one user, which has used up its audit records of an hour within minutes.
     env: { YARD_RUNNER_SLOTS: "64", YARD_AUDIT_PER_USER: "0", ...options.env },
   });
-  stage.onEnd(() => instance.stop());
+  let isEnded = false;
+  const end = async (): Promise<void> => {
+    if (isEnded) return;
+    isEnded = true;
+    await bus.close();
+    await instance.stop();
+  };
   const bus = await connectBus({
     servers: instance.natsUrl,
     user: anonymousUser.name,
     inboxPrefix: anonymousUser.inboxPrefix,
   });
-  stage.onEnd(() => bus.close());
-  return { bus, instance };
+  stage.onEnd(end);
+  return { bus, instance, end };
 }
