@@ -8,11 +8,11 @@ export interface JsonCopy {
   readonly value: unknown;
   /** About as many as the JSON text would have. */
   readonly bytes: number;
-  /** As {@link JsonGauge.isLarge} of the JSON text. */
+  /** The value of {@link JsonGauge.isLarge} for the JSON text. */
   readonly isLarge: boolean;
 }
 
-/** For replies, which their service has made. Deeper ones have a cycle. */
+/** The limits of replies, which services of ours make: a deeper one has a cycle. */
 export const REPLY_LIMITS: JsonLimits = {
   maxBytes: MAX_PAYLOAD_BYTES,
   maxDepth: 200,

@@ -181,7 +181,7 @@ test("a local call has the limits that it has over NATS", async () => {
   const most = { deep: nested(act.limits.maxDepth - 2), list: numbers(act.limits.maxValues / 2) };
   assert.deepEqual((await call(near, act, { args: most })).got, most);
   assert.equal(sent(), before);
-  // Of a large request only the first problem is described.
+  // The check of a large request stops at its first problem.
   for (const wrong of [{ a: numbers(3) }, { a: numbers(2_000) }]) {
     const request = { does: 5 as never, args: Object.values(wrong) as never };
     assert.deepEqual(await outcomeOf(near, request), await outcomeOf(far, request));

@@ -67,7 +67,7 @@ export interface ServiceKit<C> {
   /** Served at `/metrics`. */
   readonly metrics: Registry;
   readonly instance: string;
-  /** By `performance.now()`: every earlier process with this service had ended at that moment. */
+  /** A time of `performance.now()` at which every earlier process with this service had ended. */
   readonly begunAtMs: number;
   /** Adds a step to the stop. Steps run in reverse order, after readiness went off and before the bus drains. */
   onStop(name: string, stop: () => Promise<void>): void;

@@ -16,7 +16,7 @@ export interface HostOptions {
   readonly name: string;
   readonly version: string;
   readonly env: Environment;
-  /** By `performance.now()`: every earlier process with these services had ended at that moment. */
+  /** A time of `performance.now()` at which every earlier process with these services had ended. */
   readonly begunAtMs: number;
   /** Receives the log; stdout by default. */
   readonly logTo?: DestinationStream;

@@ -110,7 +110,7 @@ export class HostedService {
       isReady: async () => (await readiness.report()).ready,
     });
     if (readiness.phase === "stopping") return;
-    // Ready means that a caller is heard: the server has all subscriptions then.
+    // Ready means that requests arrive: the server has all subscriptions then.
     if (bus.status === "connected") await bus.flush();
     readiness.phase = "running";
   }

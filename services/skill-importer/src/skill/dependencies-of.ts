@@ -2,7 +2,7 @@ import type { SkillDependencies } from "@switchyard/contracts/skills";
 import { checkDependencies, type Machine } from "./check-dependencies.ts";
 import { readRequirements } from "./skill-requirements.ts";
 
-/** What a skill needs, as a machine has it now; null when its metadata says nothing of needs. */
+/** The needs of a skill, and which of them this machine meets now; null when its metadata names none. */
 export async function dependenciesOf(
   metadata: Readonly<Record<string, unknown>> | null,
   machine: Machine,
