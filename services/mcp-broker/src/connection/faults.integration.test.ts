@@ -182,7 +182,7 @@ test("half a line, wrong ids, chatter and nothing at all end in connectTimeoutMs
   const message = await failureOf(world.open(hostile("hangs-in-list")));
   assert.match(message, /^no answer within connectTimeoutMs \(1500 ms\) to tools\/list;/);
   await until(
-    () => childrenOf("hostile-server.ts"),
+    () => childrenOf(fixture("hostile-server.ts")),
     ({ length }) => length === 0,
   );
 });
@@ -209,7 +209,7 @@ test("200 connects and disconnects leave no process, no fd and no memory growth"
   const [before, heapBefore] = [await descriptors(), process.memoryUsage().heapUsed];
   for (let n = 0; n < 100; n += 1) for (const each of [remote, small]) await once(each);
   await until(
-    () => childrenOf("small-server.sh"),
+    () => childrenOf(fixture("small-server.sh")),
     ({ length }) => length === 0,
   );
   await until(descriptors, (now) => now <= before);
@@ -236,13 +236,13 @@ async function descriptors(): Promise<number> {
   return (await readdir("/proc/self/fd")).length;
 }
 
-/** Living children of this process whose command line has the word. */
-async function childrenOf(word: string): Promise<number[]> {
+/** Living processes with the file in their command line. Another checkout has a file of its own. */
+async function childrenOf(file: string): Promise<number[]> {
   const living = (await readProcessStats()).filter(({ isDead }) => !isDead);
   const found = await Promise.all(
     living.map(async ({ pid }) => {
       const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-      return line.includes(word) ? pid : null;
+      return line.includes(file) ? pid : null;
     }),
   );
   return found.filter((pid) => pid !== null && pid !== process.pid) as number[];
