@@ -129,6 +129,7 @@ const refused: readonly [set: string, message: RegExp][] = [
   ["mcpServers.x.image=y", /mcpServers: mcpBroker\.privateHosts has to permit/],
   ["mcpServers.x.port=8080", /missing property 'image'/],
   ["toolbox.replicas=2", /toolbox\.replicas: more than one needs .*ReadWriteMany/],
+  ["mode=both", /must be one of 'apart', 'compact'/],
   ["gateway.ingress.enabled=true", /gateway\.ingress\.host: the Ingress needs a name/],
   ["gateway.oidc.issuer=https://login.example.com", /gateway\.url: sign-in by OIDC needs/],
 ];

@@ -19,7 +19,9 @@ import { readManifests, type Manifest } from "./render-manifests.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const helm = (await kubernetesTool("helm")) ?? "";
 const skip = helm === "" && "there is no helm on this machine";
-const sets = "minimal dev production external air-gapped multi-team coding-agents".split(" ");
+const sets = "minimal dev production external air-gapped multi-team coding-agents compact".split(
+  " ",
+);
 const rendered = new Map<string, Manifest[]>();
 
 before(() => {

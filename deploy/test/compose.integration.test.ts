@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, globSync, openSync, readSync, type Dirent } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -9,78 +9,11 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { parse } from "yaml";
+import { LONG_RUNNING, resolvedConfig, skip, type ComposeService } from "./compose-config.ts";
 import { dig } from "./read-manifests.ts";
 import { readManifests } from "./render-manifests.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-
-interface ComposeService {
-  environment?: Record<string, string | null>;
-  env_file?: { path: string; required?: boolean }[];
-  entrypoint?: string[];
-  build?: { target?: string; args?: Record<string, string> } | null;
-  image?: string;
-  pull_policy?: string;
-  tmpfs?: string[];
-  mem_limit?: string;
-  pids_limit?: number;
-  logging?: { options?: Record<string, string> };
-  security_opt?: string[];
-  volumes?: { type: string; source: string; target: string; read_only?: boolean }[];
-  ports?: { host_ip?: string }[];
-  read_only?: boolean;
-  user?: string;
-  cap_drop?: string[];
-  healthcheck?: { test: string[]; interval: string; start_interval: string };
-  depends_on?: Record<string, { condition: string; restart?: boolean }>;
-}
-
-/** `docker compose` where Compose v2 is a plugin, `docker-compose` where it is a command of its own. */
-function composeCommand(): string[] | null {
-  const candidates = [["docker", "compose"], ["docker-compose"]];
-  return (
-    candidates.find(([tool = "", ...args]) => {
-      const { stdout, status } = spawnSync(tool, [...args, "version", "--short"], {
-        encoding: "utf8",
-      });
-      return status === 0 && /^v?[2-9]\./.test(stdout);
-    }) ?? null
-  );
-}
-
-const command = composeCommand();
-const LONG_RUNNING = [
-  "nats",
-  "redis",
-  "policy",
-  "importer",
-  "broker",
-  "runner",
-  "toolbox",
-  "channels",
-  "scheduler",
-  "gateway",
-];
-/** Compose is found by these, and nothing else of this machine may count. */
-const { PATH, HOME, DOCKER_CONFIG } = process.env;
-const ofMachine = { PATH, HOME, ...(DOCKER_CONFIG !== undefined && { DOCKER_CONFIG }) };
-const skip = command === null && "Docker Compose v2 is not installed";
-
-/** What Compose makes of the file with these variables, and of further files. */
-function resolvedConfig(
-  env: Record<string, string> = {},
-  files: readonly string[] = [],
-): { services: Record<string, ComposeService> } {
-  const [tool = "", ...args] = command ?? [];
-  const named = ["docker-compose.yml", ...files].flatMap((file) => ["--file", file]);
-  const result = spawnSync(tool, [...args, ...named, "config", "--format", "json"], {
-    cwd: root,
-    encoding: "utf8",
-    env: { ...ofMachine, ...env },
-  });
-  assert.equal(result.status, 0, result.stderr);
-  return JSON.parse(result.stdout);
-}
 
 test("docker-compose.yml is what Compose accepts", { skip }, () => {
   const names = Object.keys(resolvedConfig().services).toSorted();

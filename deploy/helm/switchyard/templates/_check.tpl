@@ -21,6 +21,9 @@
 {{- fail (printf "mcpServers.%s: mcpBroker.servers has a server of that name" $name) }}
 {{- end }}
 {{- end }}
+{{- if and (eq $v.mode "compact") (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") (or (gt (int $v.compact.replicas) 1) (ne $v.agentRunner.autoscaling.by "none")) }}
+{{- fail "compact.replicas: more than one, and agentRunner.autoscaling, need toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
+{{- end }}
 {{- if and (gt (int $v.toolbox.replicas) 1) (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") }}
 {{- fail "toolbox.replicas: more than one needs toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
 {{- end }}
@@ -39,7 +42,7 @@
 {{- if and $v.gateway.oidc.issuer (not $v.policy.issuers) }}
 {{- fail "policy.issuers: sign-in by OIDC needs an entry that says who people of gateway.oidc.issuer are here" }}
 {{- end }}
-{{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "channels" "toolbox" "scheduler" "gateway" }}
+{{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "channels" "toolbox" "scheduler" "gateway" "compact" }}
 {{- range $variable, $_ := (index $v $name).env }}
 {{- if regexMatch "(^|_)(PASSWORD|SECRET|TOKEN|API_KEY|TOKEN_KEY|SEED)$" $variable }}
 {{- fail (printf "%s.env.%s: secrets belong into a Secret that %s.secrets names, not into values" $name $variable $name) }}

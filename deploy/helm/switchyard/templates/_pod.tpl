@@ -10,6 +10,44 @@ scheduler: { values: scheduler, user: scheduler, keys: [] }
 gateway: { values: gateway, user: gateway, keys: [webhooks.key] }
 {{- end }}
 
+{{/*
+The deployments: one for each service or, in compact mode, one for all of them. Each has the names of its services, its NATS user, which is
+`{user}` where each service fills in its own, their keys, and its values: in compact mode those of `compact` with what the services add.
+*/}}
+{{- define "switchyard.deployments" -}}
+{{- $services := include "switchyard.services" . | fromYaml }}
+{{- $deployments := dict }}
+{{- if eq .Values.mode "compact" }}
+{{- $values := deepCopy .Values.compact }}
+{{- $keys := list }}
+{{- range $name, $service := $services }}
+{{- $v := index $.Values $service.values }}
+{{- $keys = concat $keys (list (printf "%s.nk" $service.user) (printf "%s.redis" $service.user)) $service.keys }}
+{{- range $variable, $value := $v.env }}
+{{- if and (hasKey $values.env $variable) (not (hasKey $.Values.compact.env $variable)) (ne (toString $value) (toString (index $values.env $variable))) }}
+{{- fail (printf "%s.env.%s: another service has %s; in compact mode they share one environment, so set it in compact.env" $service.values $variable (toString (index $values.env $variable))) }}
+{{- end }}
+{{- end }}
+{{- $_ := set $values "env" (merge $values.env $v.env) }}
+{{- range $field := list "secrets" "volumes" "volumeMounts" "sidecars" }}
+{{- $_ := set $values $field (concat (index $values $field) (index $v $field) | uniq) }}
+{{- end }}
+{{- end }}
+{{- $_ := set $deployments "switchyard" (dict "services" (keys $services | sortAlpha) "user" "{user}" "keys" $keys "values" $values "main" "apps/switchyard/src/main.ts") }}
+{{- else }}
+{{- range $name, $service := $services }}
+{{- $keys := concat (list (printf "%s.nk" $service.user) (printf "%s.redis" $service.user)) $service.keys }}
+{{- $_ := set $deployments $name (dict "services" (list $name) "user" $service.user "keys" $keys "values" (index $.Values $service.values) "main" (printf "services/%s/src/main.ts" $name)) }}
+{{- end }}
+{{- end }}
+{{- toYaml $deployments }}
+{{- end }}
+
+{{/* The deployment that has a service. */}}
+{{- define "switchyard.deploymentOf" -}}
+{{- ternary "switchyard" .name (eq .root.Values.mode "compact") }}
+{{- end }}
+
 {{- define "switchyard.labels" -}}
 app.kubernetes.io/name: {{ . }}
 app.kubernetes.io/part-of: switchyard
@@ -65,7 +103,7 @@ seccompProfile: { type: RuntimeDefault }
 {{- end }}
 {{- end }}
 
-{{/* All variables of a service. One of `env` replaces ours of the same name: server-side apply refuses a name twice. */}}
+{{/* All variables of a deployment. One of `env` replaces ours of the same name: server-side apply refuses a name twice. */}}
 {{- define "switchyard.serviceEnv" -}}
 {{- $env := include "switchyard.allEnv" . | fromYamlArray }}
 {{- range $env }}
@@ -80,20 +118,26 @@ seccompProfile: { type: RuntimeDefault }
 
 {{- define "switchyard.allEnv" -}}
 {{- include "switchyard.commonEnv" .root }}
-- { name: YARD_NATS_NKEY_FILE, value: /keys/{{ .user }}.nk }
+{{- if eq .root.Values.mode "compact" }}
+- { name: YARD_SERVICES, value: all }
+{{- end }}
+- { name: YARD_NATS_NKEY_FILE, value: "/keys/{{ .user }}.nk" }
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_SCHEME" "key" "redisScheme" "value" .root.Values.redis.scheme) }}
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleRedis.enabled)) }}
 {{- /* The service's own user; its password is the file below. */}}
 - { name: YARD_REDIS_URL, value: "$(REDIS_SCHEME)://{{ .user }}@$(REDIS_ADDRESS)" }
-- { name: YARD_REDIS_PASSWORD_FILE, value: /keys/{{ .user }}.redis }
+- { name: YARD_REDIS_PASSWORD_FILE, value: "/keys/{{ .user }}.redis" }
 {{- if .root.Values.redis.sentinelSecret }}
 - { name: YARD_REDIS_SENTINEL_PASSWORD_FILE, value: /sentinel/password }
 {{- end }}
 - { name: YARD_DRAIN_MS, value: {{ mul .values.drainSeconds 1000 | quote }} }
-{{ include (printf "switchyard.env.%s" .name) .root }}
+{{- $root := .root }}
+{{- range .services }}
+{{ include (printf "switchyard.env.%s" .) $root }}
+{{- end }}
 {{- end }}
 
-{{/* An edit of a ConfigMap of the chart rolls out the one service that reads it. */}}
+{{/* An edit of a ConfigMap of the chart rolls out the one deployment that reads it. */}}
 {{- define "switchyard.annotations" -}}
 {{- $all := dict }}
 {{- if .root.Values.monitoring.annotations }}
@@ -106,7 +150,7 @@ seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
 {{- define "switchyard.replicasVary" -}}
-{{- if and (eq .name "agent-runner") (ne .root.Values.agentRunner.autoscaling.by "none") }}true{{ end }}
+{{- if and (has "agent-runner" .services) (ne .root.Values.agentRunner.autoscaling.by "none") }}true{{ end }}
 {{- end }}
 
 {{/* Everything under which the gateway is reached, with commas. */}}
