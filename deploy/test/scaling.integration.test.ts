@@ -67,8 +67,8 @@ test(
     const grown = [await look(), await look(), await look(), await look()];
     assert.deepEqual(grown, [1, 5, 8, 8]);
     // What an HPA without KEDA would read: all slots of all pods.
-    await until(async () => (await fleet.runsInWork()) === 16);
-    assert.equal(await lag(), 16);
+    // A run that a busy service kept waiting is off the queue for a moment.
+    await until(async () => (await fleet.runsInWork()) === 16 && (await lag()) === 16);
     held.release();
     await until(async () => (await lag()) === 0);
 
@@ -91,8 +91,7 @@ test(
 
     held.again();
     await begin("hold", "last", 4);
-    await until(async () => (await fleet.runsInWork()) === 4);
-    assert.equal(await lag(), 4);
+    await until(async () => (await fleet.runsInWork()) === 4 && (await lag()) === 4);
     const shrunk: [size: number, seconds: number][] = [];
     const from = atSeconds;
     await until(async () => {
