@@ -13,6 +13,8 @@ export interface EventStream {
   }): boolean;
   /** As `send`, for data that is text as it stands. */
   sendText(data: string): boolean;
+  /** Sends one line that parsers of events ignore. */
+  comment(text: string): void;
   /** True when the reader has taken nearly all of what was sent. What may be lost is only sent then. */
   hasRoom(): boolean;
   /** Resolves when there is room or the stream is closed; a reader that takes nothing for a minute is cut. */
@@ -113,6 +115,7 @@ export function openEventStream(
       return record(lines.join("\n"));
     },
     sendText: (data) => record(`data: ${data}`),
+    comment: (text) => void write(`: ${text}\n\n`),
     hasRoom: () => outgoing.writableLength <= ROOM,
     room,
     end,

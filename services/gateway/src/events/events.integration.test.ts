@@ -60,6 +60,8 @@ interface Message {
 interface Reading {
   readonly status: number;
   readonly messages: Message[];
+  /** Resolves when every event from now on reaches the reader. */
+  readonly ready: Promise<void>;
   /** Resolves at the end of the stream, false when it was cut. */
   readonly ended: Promise<boolean>;
   stop(): void;
@@ -79,6 +81,7 @@ async function read(
     signal: stopping.signal,
   });
   const messages: Message[] = [];
+  const ready = Promise.withResolvers<void>();
   const take = async (): Promise<void> => {
     let text = "";
     for await (const chunk of response.body ?? []) {
@@ -86,6 +89,7 @@ async function read(
       const blocks = text.split("\n\n");
       text = blocks.pop() ?? "";
       for (const block of blocks) {
+        if (block === ": ready") ready.resolve();
         const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
         const data = field("data");
         if (data !== undefined)
@@ -97,7 +101,8 @@ async function read(
     () => true,
     () => false,
   );
-  return { status: response.status, messages, ended, stop: () => stopping.abort() };
+  const { status } = response;
+  return { status, messages, ready: ready.promise, ended, stop: () => stopping.abort() };
 }
 
 const runOf = ({ messages }: Reading) =>
@@ -183,7 +188,7 @@ test("an approver hears of everybody's approvals and of nothing else that is not
     }),
   );
   assert.ok(approver !== undefined && operator !== undefined);
-  await delay(300); // for both to be open: only what comes then is told
+  await Promise.all([approver.ready, operator.ready]);
   const tool = { name: "mcp__files__write_file", server: "files", tool: "write_file" };
   const digest = `sha256:${"0".repeat(64)}` as const;
   const approvalId = `apr-${"5".repeat(32)}`;
@@ -236,7 +241,7 @@ test("an approver whom the policy names for some calls hears of the approvals of
     return admission.outcome === "waiting" ? admission.approvalId : assert.fail(admission.outcome);
   };
   const feed = await read(url, "/events", { key });
-  await delay(300); // for it to be open: only what comes then is told
+  await feed.ready;
   const ids = [await ask("carol"), await ask("bob"), await ask("carol"), await ask("bob")];
   await until(() => Promise.resolve(feed.messages.length === 2));
   const approvalIds = feed.messages.map(({ data }) => (data as { approvalId: string }).approvalId);

@@ -226,6 +226,8 @@ function attach(
     }
     stop();
     isCaughtUp = true;
+    // The reader learns that no event from here on is missed, although none may come for hours.
+    stream.comment("ready");
     feed.settle?.();
   };
   // The reader comes again and begins where it was.
