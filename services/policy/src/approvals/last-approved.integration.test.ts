@@ -10,7 +10,7 @@ const { url } = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url, name: "test", log });
 after(() => redis.disconnect());
-const last = createLastApproved(redis);
+const last = createLastApproved(redis, log);
 
 const tool = mcpToolRef("files", "write_file");
 const of = (user: string, agent: string | null) => ({

@@ -73,7 +73,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     store: createApprovalStore(redis, options.storage),
     index: createApprovalIndex(redis),
     grants: createGrantStore(redis),
-    lastApproved: createLastApproved(redis),
+    lastApproved: createLastApproved(redis, log),
     promptLimit: createPromptLimit(redis, options.promptsPerRun),
     pendingPerUser: options.pendingPerUser,
     report: options.audited(createApprovalReporter({ bus, log, now })),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { admitCall } from "@switchyard/contracts/approval-admission";
@@ -14,31 +14,59 @@ import {
 import { type CallContext, readCallContext } from "@switchyard/contracts/call-context";
 import { isError } from "@switchyard/contracts/errors";
 import { checkPolicy } from "@switchyard/contracts/policy";
-import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
+import { revokeGrant } from "@switchyard/contracts/session-grants";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
 const world = await startPolicyWorld({
-  rules:
-    'version: 1\nrules:\n  - { id: any, effect: allow, approval: always, what: { tools: ["files.*"] } }\n',
+  rules: `version: 1
+rules:
+  - { id: writes, effect: allow, approval: always, what: { tools: [files.write_file] } }
+  - { id: reads, effect: allow, approval: session, what: { tools: [files.read_file] } }
+`,
   teams: ["team-a"],
 });
 const runnerBus = await world.connectAs("runner");
 const runner = await holdingRunner(runnerBus, world.redis.url);
+const redis = await connectRedis({
+  url: world.redis.url,
+  name: "test",
+  log: createLog({ service: "test", level: "silent" }),
+});
+after(() => redis.disconnect());
 const [broker, person] = [await world.connectAs("broker"), await world.connectAs("cli")];
 await world.startReplica({ YARD_APPROVALS_PENDING: "3" });
-const tool = mcpToolRef("files", "write_file");
+const WRITE = mcpToolRef("files", "write_file");
+const READ = mcpToolRef("files", "read_file");
+
+async function tokenOf(runId: string, requester: string): Promise<string> {
+  const about = { runId, agent: "demo", requester, tools: [], ttlSeconds: 600 };
+  return (await runner.grantRun(about)).token;
+}
 
 /** What becomes of a call of a run of its own, right before it would be sent. */
 async function admit(runId: string, requester: string) {
-  const about = { runId, agent: "demo", requester, tools: [], ttlSeconds: 600 };
-  const { token } = await runner.grantRun(about);
+  return admitCallOf({ token: await tokenOf(runId, requester), callId: `${runId}:1`, tool: WRITE });
+}
+
+async function admitCallOf({
+  token,
+  callId,
+  tool,
+}: {
+  token: string;
+  callId: string;
+  tool: ToolRef;
+}) {
   const asked = { onBehalfOf: "runner", token, tool, args: { path: "a.txt" } };
   const { decision, principal } = await call(broker, checkPolicy, asked);
   const bound = { principal, caller: "runner", tool, pin: undefined, args: asked.args, decision };
   const binding = bindingDigest(bound);
   const attempt = randomUUID();
-  return call(broker, admitCall, { ...asked, callId: `${runId}:1`, decision, binding, attempt });
+  return call(broker, admitCall, { ...asked, callId, decision, binding, attempt });
 }
 
 test("a user with many runs has so many calls waiting and no more, and others are asked about", async () => {
@@ -117,4 +145,37 @@ test("who may see an approval is shown its call's context, and no other caller m
   assert.deepEqual(asked, [`run-shown ${callId}`]);
   await runs.drain();
   await call(person, cancelApproval, { id });
+});
+
+// The last test: for a second afterwards the policy still refuses new work.
+test("people decide about waiting calls, and approved calls pass, while Redis is above its maxmemory", async () => {
+  const [writer, reader] = [await tokenOf("full-1", "team-e"), await tokenOf("full-2", "team-f")];
+  const calls = [
+    { token: writer, callId: "full-1:yes", tool: WRITE },
+    { token: writer, callId: "full-1:no", tool: WRITE },
+    { token: writer, callId: "full-1:cancelled", tool: WRITE },
+    { token: reader, callId: "full-2:session", tool: READ },
+  ];
+  const ids: string[] = [];
+  for (const each of calls) {
+    const asked = await admitCallOf(each);
+    ids.push(asked.outcome === "waiting" ? asked.approvalId : assert.fail(asked.outcome));
+  }
+  const [yes = "", no = "", cancelled = "", session = ""] = ids;
+  await redis.config("SET", "maxmemory", "1");
+  try {
+    await assert.rejects(redis.set("yard:test:{x}", "1"), /OOM/);
+    await call(person, approveCall, { id: yes });
+    await call(person, denyCall, { id: no });
+    await call(person, cancelApproval, { id: cancelled });
+    const { grant } = await call(person, approveCall, { id: session, scope: "session" });
+    const outcomes = [];
+    for (const each of [...calls, { token: reader, callId: "full-2:later", tool: READ }])
+      outcomes.push((await admitCallOf(each)).outcome);
+    assert.deepEqual(outcomes, ["passed", "refused", "refused", "passed", "passed"]);
+    await call(person, revokeGrant, { id: grant?.id ?? assert.fail() });
+    await assert.rejects(admitCallOf({ token: reader, callId: "full-2:new", tool: WRITE }));
+  } finally {
+    await redis.config("SET", "maxmemory", "0");
+  }
 });
