@@ -173,6 +173,10 @@ export async function startDiscordServer(token = "discord-secret-token") {
       dispatched.push(event);
       for (const socket of ready) socket.send(JSON.stringify({ op: 0, ...event }));
     },
+    /** Sends a text that may be no packet. */
+    sendText(text: string): void {
+      for (const socket of ready) socket.send(text);
+    },
     /** Ends the connection; without `canResume` the session is gone, too. */
     drop({ canResume = true } = {}): void {
       resumable = canResume;

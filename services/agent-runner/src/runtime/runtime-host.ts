@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Environment } from "@switchyard/service/env";
@@ -42,13 +41,18 @@ export function startHost(start: HostStart, runnerEnv: Environment): RuntimeHost
     events.push(event);
     heard.resolve();
   };
-  // Our own process wrote it, of the same version.
   const lines = createInterface({ input: child.stdout });
-  lines.on("line", (line) => add(JSON.parse(line) as HostEvent));
+  lines.on("line", (line) => {
+    const event = eventIn(line);
+    if (event !== null) add(event);
+  });
   child.stdin.on("error", () => {}); // its end says it
-  const closed = Promise.race([once(child, "close"), once(child, "error")]);
+  const closed = Promise.withResolvers<number | null>();
+  child.once("close", (code) => closed.resolve(code));
+  // It cannot be started. `once` of node:events would reject, and an error of one run would end the runner.
+  child.on("error", () => closed.resolve(null));
   const settle = async (): Promise<void> => {
-    const [code] = await closed;
+    const code = await closed.promise;
     // A host that was killed could not end its CLI.
     if (code !== 0 && group !== null) await endGroup(group, CLI_GRACE_MS);
     if (!isOver)
@@ -88,4 +92,13 @@ export function startHost(start: HostStart, runnerEnv: Environment): RuntimeHost
       clearTimeout(timer);
     },
   };
+}
+
+/** Null for half a line: the host was killed while it wrote. */
+function eventIn(line: string): HostEvent | null {
+  try {
+    return JSON.parse(line) as HostEvent; // our own process wrote it, of the same version
+  } catch {
+    return null;
+  }
 }

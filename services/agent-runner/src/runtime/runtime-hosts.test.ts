@@ -1,9 +1,25 @@
 import assert from "node:assert/strict";
-import { chmod, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { startHost } from "./runtime-host.ts";
 import { openRuntimeHosts } from "./runtime-hosts.ts";
+
+const START = {
+  cli: "acp",
+  command: ["/nowhere/cli"],
+  env: {},
+  model: null,
+  thinking: null,
+  apiKey: null,
+  baseURL: null,
+  sandbox: null,
+  tools: [],
+  firstText: "",
+  resumeText: "",
+  known: [],
+} as const;
 
 test("a directory of runs that others may enter, or that is a link, is refused before a CLI starts", async (t) => {
   const at = await mkdtemp(join(tmpdir(), "yard-runtimes-"));
@@ -15,20 +31,28 @@ test("a directory of runs that others may enter, or that is a link, is refused b
   await symlink(join(at, "own"), link);
   for (const directory of [open, link]) {
     const hosts = openRuntimeHosts({ directory, lingerMs: 0, env: {} });
-    const started = hosts.start("run", {
-      cli: "acp",
-      command: ["/nowhere/cli"],
-      env: {},
-      model: null,
-      thinking: null,
-      apiKey: null,
-      baseURL: null,
-      sandbox: null,
-      tools: [],
-      firstText: "",
-      resumeText: "",
-      known: [],
-    });
+    const started = hosts.start("run", { ...START });
     await assert.rejects(started, /must be a directory of this user alone \(mode 0700\)/);
+  }
+});
+
+test("a host that cannot be started, or is killed while it writes, ends its turn and not the runner", async (t) => {
+  const at = await mkdtemp(join(tmpdir(), "yard-host-"));
+  const { execPath } = process;
+  t.after(async () => {
+    process.execPath = execPath;
+    await rm(at, { recursive: true, force: true });
+  });
+  const killed = join(at, "killed");
+  await writeFile(killed, '#!/bin/sh\nread start\nprintf \'{"type":"sta\'\nkill -9 $$\n', {
+    mode: 0o700,
+  });
+  for (const program of [join(at, "missing"), killed]) {
+    process.execPath = program;
+    const host = startHost({ ...START, type: "start", directory: at }, process.env);
+    const event = await host.next(10_000);
+    assert.equal(event?.type, "failed", program);
+    assert.equal(host.isOver(), true);
+    await host.end();
   }
 });

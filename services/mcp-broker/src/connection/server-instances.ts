@@ -91,7 +91,7 @@ export function createServerInstances(options: {
       const { info } = instance.member.connection;
       // One that cannot be connected takes nobody's place.
       if (info.status === "error" && instances.get(key) === instance)
-        void end(instance, info.lastError ?? "it could not be connected");
+        end(instance, info.lastError ?? "it could not be connected").catch(options.onFault);
       return instance.member;
     },
     count: (server: string): number => of((instance) => instance.server === server).length,

@@ -3,6 +3,8 @@ import { GatewayClosed } from "./discord-error.ts";
 import type { GatewaySession } from "./discord-cursor.ts";
 
 const HELLO_MS = 30_000;
+/** Invalid payload data: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1. */
+const NOT_READABLE = 1007;
 /** Session invalid or timed out: only a new one helps. */
 const SESSION_IS_GONE = new Set([4003, 4005, 4007, 4009]);
 
@@ -89,9 +91,15 @@ export async function openGateway(options: GatewayOptions): Promise<{ ended: Pro
 
   const patience = setTimeout(() => accepted.reject(new GatewayClosed(1006)), HELLO_MS);
   signal.addEventListener("abort", leave, { once: true });
-  socket.addEventListener("message", ({ data }) =>
-    take(JSON.parse(String(data)) as GatewayReceivePayload as Packet),
-  );
+  socket.addEventListener("message", ({ data }) => {
+    try {
+      const packet: GatewayReceivePayload = JSON.parse(String(data));
+      take(packet);
+    } catch {
+      // Thrown in a listener it would end the process. The next connection resumes behind the last event.
+      fail(new GatewayClosed(NOT_READABLE));
+    }
+  });
   socket.addEventListener("close", ({ code }) =>
     inRow(async () => {
       if (SESSION_IS_GONE.has(code)) await options.onSession(null);

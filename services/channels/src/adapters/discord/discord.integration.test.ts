@@ -90,6 +90,16 @@ suite("discord", () => {
     assert.equal(server.resumes(), 1);
   });
 
+  test("a packet that cannot be read ends only its connection, and no message is lost", async () => {
+    const sink = memorySink();
+    await adapter.start?.(sink, stop.signal);
+    server.sendText("null");
+    server.push(server.message({}, "one"));
+    await until(() => sink.connectedTimes() === 2);
+    assert.deepEqual(await sink.texts(1), ["one"]);
+    assert.equal(server.resumes(), 1);
+  });
+
   test("a lost session begins anew and fetches what was written meanwhile, also after a restart", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
