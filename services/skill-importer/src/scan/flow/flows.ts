@@ -35,9 +35,16 @@ export function flowsIn(
     if (size > MAX_CODE) break;
     statements.push(...statementsOf(text));
   }
-  const isSeed = ({ text, file }: Statement) =>
-    (hasSecret.has(file) && namesSource(text)) ||
-    (places.has(file) && destinations.in(text, true).some(isUntrusted));
+  const known = new Map<string, boolean>();
+  const isSeed = ({ text, file }: Statement) => {
+    const key = `${file}\n${text}`;
+    const is =
+      known.get(key) ??
+      ((hasSecret.has(file) && namesSource(text)) ||
+        (places.has(file) && destinations.in(text, true).some(isUntrusted)));
+    known.set(key, is);
+    return is;
+  };
   const walk = new Walk(statements, { destinations, mayFetch: places.size > 0 });
   const isWhole = walk.from(statements.flatMap((one, index) => (isSeed(one) ? [index] : [])));
   const findings = findingsOf(walk.arrivals());

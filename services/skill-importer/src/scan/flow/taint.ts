@@ -17,6 +17,8 @@ export class Taints {
   readonly #held = new Map<string, Map<string, Taint>>();
   /** The names that gained a label since the list was last emptied. */
   readonly changed: string[] = [];
+  /** The number of labels that all names hold; no name ever loses one. */
+  size = 0;
 
   add(name: string, taints: readonly Taint[]): void {
     if (taints.length === 0 || name === "") return;
@@ -25,6 +27,7 @@ export class Taints {
     for (const taint of taints) {
       if (held.has(keyOf(taint))) continue;
       held.set(keyOf(taint), taint);
+      this.size += 1;
       if (this.changed.at(-1) !== name) this.changed.push(name);
     }
     this.#held.set(name, held);

@@ -25,7 +25,10 @@ export class Walk {
   readonly #arrivals = new Map<number, Arrival[]>();
   readonly #queue: number[] = [];
   readonly #isQueued = new Set<number>();
+  /** The arrivals of commands that passed on nothing new, by file, function and text. */
+  readonly #followed = new Map<string, { known: number; arrivals: readonly Arrival[] }>();
   #at = 0;
+  #hasEntered = false;
 
   constructor(
     statements: readonly Statement[],
@@ -71,10 +74,34 @@ export class Walk {
     this.#at = index;
     this.#arrivals.delete(index);
     this.#following.here = this.#here.get(index) ?? [];
-    if (statement.kind === "shell") followShell(statement, this.#following);
+    if (statement.kind === "shell") this.#followCommand(index, statement);
     else followCode(statement, this.#following);
     for (const key of this.#taints.changed.splice(0))
       for (const next of this.#mentioning(key)) this.#add(next);
+  }
+
+  /** Follows a command, or repeats what an equal one has led to while nothing holds more than it did then. */
+  #followCommand(index: number, statement: Statement): void {
+    const { file, scope, text, line } = statement;
+    const key = `${file}\n${scope ?? ""}\n${text}`;
+    const known = this.#known();
+    const isPlain = this.#following.here.length === 0;
+    const before = isPlain ? this.#followed.get(key) : undefined;
+    if (before?.known === known) {
+      const arrivals = before.arrivals.map((one) => onLine(one, line));
+      if (arrivals.length > 0) this.#arrivals.set(index, arrivals);
+      return;
+    }
+    this.#hasEntered = false;
+    followShell(statement, this.#following);
+    // What a command does to the statements behind it depends on where it is.
+    if (isPlain && !this.#hasEntered && this.#known() === known)
+      this.#followed.set(key, { known, arrivals: this.#arrivals.get(index) ?? [] });
+  }
+
+  /** Grows with each value that a name holds and each connection. */
+  #known(): number {
+    return this.#taints.size + this.#following.connections.size;
   }
 
   #add(index: number): void {
@@ -93,6 +120,7 @@ export class Walk {
   }
 
   #enter(directory: string): void {
+    this.#hasEntered = true;
     const came = this.#taints.of(directory);
     const from = this.#statements[this.#at];
     if (came.length === 0 || from === undefined) return;
@@ -153,6 +181,10 @@ export class Walk {
     this.#functions.set(givenTo(file, defined), parameters);
     return defined;
   }
+}
+
+function onLine(arrival: Arrival, line: number): Arrival {
+  return { ...arrival, at: { ...arrival.at, line } };
 }
 
 /** The word of a key that the fewest statements have. */

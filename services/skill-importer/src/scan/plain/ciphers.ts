@@ -8,17 +8,68 @@ export function reversed(text: string): string {
 }
 
 export function rot13(text: string): string {
-  return text.replaceAll(/[a-z]/gi, (letter) => {
-    const base = letter <= "Z" ? 65 : 97;
-    return String.fromCharCode(((letter.charCodeAt(0) - base + 13) % 26) + base);
-  });
+  return text.replaceAll(/[a-z]/gi, (letter) => String.fromCharCode(turned(letter.charCodeAt(0))));
+}
+
+function turned(code: number): number {
+  const base = code & 96;
+  const isLetter = base >= 64 && (code & 31) > 0 && (code & 31) < 27;
+  return isLetter ? base + ((code - base + 12) % 26) + 1 : code;
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const BASE64 = new Int16Array(128).fill(-1);
+for (const [index, letter] of Array.from(
+  `${LETTERS}${LETTERS.toLowerCase()}0123456789+/`,
+).entries())
+  BASE64[letter.charCodeAt(0)] = index;
+BASE64["-".charCodeAt(0)] = 62;
+BASE64["_".charCodeAt(0)] = 63;
+
+/**
+ * False when the first bytes that base64 stands for begin neither a text, in UTF-8 or UTF-16, nor gzip or zlib: nearly all words that
+ * look like base64, and a fraction of the time of decoding them. `at` gives the character at an index, so that no text is turned first.
+ */
+export function mayBeBase64Text(length: number, at: (index: number) => number): boolean {
+  if (length < 12) return true;
+  for (let group = 0; group < 8; group += 4) {
+    let bits = 0;
+    for (let index = group; index < group + 4; index += 1) {
+      const value = BASE64[at(index)] ?? -1;
+      if (value < 0) return true;
+      bits = (bits << 6) | value;
+    }
+    const [first, second, third] = [bits >> 16, (bits >> 8) & 255, bits & 255];
+    if (group === 0 && (first === 0x1f || first === 0x78)) return true;
+    if (!isTextByte(first) || !isTextByte(second) || !isTextByte(third)) return false;
+  }
+  return true;
+}
+
+/** Zero is the other half of an ASCII character in UTF-16. */
+function isTextByte(byte: number): boolean {
+  return (byte > 31 && byte < 127) || byte === 0 || byte === 9 || byte === 10 || byte === 13;
 }
 
 /** Decodes base64, and unpacks gzip and zlib; null where the result is no text. */
 export function fromBase64(text: string): string | null {
-  const bare = text.replaceAll(/\s/g, "");
+  const bare = /\s/.test(text) ? text.replaceAll(/\s/g, "") : text;
+  if (!mayBeBase64Text(bare.length, (index) => bare.charCodeAt(index))) return null;
   if (!/^[A-Za-z0-9+/_-]{8,}={0,2}$/.test(bare)) return null;
   return textOf(Buffer.from(bare, "base64"));
+}
+
+/** Decodes base64 without blanks whose letters were turned round by `rev`. */
+export function fromReversedBase64(text: string): string | null {
+  const last = text.length - 1;
+  const mayBeText = mayBeBase64Text(text.length, (index) => text.charCodeAt(last - index));
+  return mayBeText ? fromBase64(reversed(text)) : null;
+}
+
+/** Decodes base64 without blanks whose letters were exchanged by ROT13. */
+export function fromRot13Base64(text: string): string | null {
+  const mayBeText = mayBeBase64Text(text.length, (index) => turned(text.charCodeAt(index)));
+  return mayBeText ? fromBase64(rot13(text)) : null;
 }
 
 /** Decodes hex digits, with or without `\x`, `0x` or blanks. */

@@ -1,4 +1,12 @@
-import { fromBase64, fromHex, reversed, rot13, withoutEscapes } from "./ciphers.ts";
+import {
+  fromBase64,
+  fromHex,
+  fromReversedBase64,
+  fromRot13Base64,
+  reversed,
+  rot13,
+  withoutEscapes,
+} from "./ciphers.ts";
 
 /** Matches decoded text that is worth judging: it fetches, runs or opens something. */
 const SAYS =
@@ -43,8 +51,8 @@ function decodings(literal: string): string[] {
   const texts = [
     fromBase64(bare),
     fromHex(literal),
-    fromBase64(reversed(bare)),
-    fromBase64(rot13(bare)),
+    fromReversedBase64(bare),
+    fromRot13Base64(bare),
   ];
   return texts.filter((text) => text !== null);
 }

@@ -2,6 +2,7 @@ import { beginningIn, spanAround, type Span } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Destinations } from "../destinations.ts";
 import { perText, type ScannedText } from "../scanned-text.ts";
+import { mayBeBase64Text, reversed } from "../plain/ciphers.ts";
 import { sequence } from "../sequence.ts";
 
 const LITERAL = /[A-Za-z0-9+/_-]{20,8000}={0,2}|(?:\\x[\da-fA-F]{2}){8,2000}/g;
@@ -92,18 +93,19 @@ function literalsOf(destinations: Destinations): (text: ScannedText, part: Span)
     );
     return { fetches: fetching.length > 0, runs: fetching.some((decoded) => RUNS.test(decoded)) };
   };
-  const literals = perText(({ text }) =>
-    Array.from(text.matchAll(LITERAL), ({ 0: literal, index }): Literal => {
-      let said: Literal["says"] | null = null;
+  const literals = perText(({ text }) => {
+    const known = new Map<string, Literal["says"]>();
+    return Array.from(text.matchAll(LITERAL), ({ 0: literal, index }): Literal => {
       return {
         offset: index,
         get says() {
-          said ??= says(literal);
+          const said = known.get(literal) ?? says(literal);
+          known.set(literal, said);
           return said;
         },
       };
-    }),
-  );
+    });
+  });
   return (text, part) => beginningIn(literals(text), part);
 }
 
@@ -123,11 +125,14 @@ function* decodedTexts(near: string, depth = 0): Generator<string> {
 function decodings(literal: string): string[] {
   if (literal.startsWith("\\x")) return texts(Buffer.from(literal.replaceAll("\\x", ""), "hex"));
   const isHex = /^(?:[\da-f]{2})+$/i.test(literal);
+  const { length } = literal;
+  const mayBeText = mayBeBase64Text(length, (index) => literal.charCodeAt(index));
+  // `rev` turns the letters round before they are decoded.
+  const mayBeReversed = mayBeBase64Text(length, (index) => literal.charCodeAt(length - 1 - index));
   return [
-    ...texts(Buffer.from(literal, "base64")),
+    ...(mayBeText ? texts(Buffer.from(literal, "base64")) : []),
     ...(isHex ? texts(Buffer.from(literal, "hex")) : []),
-    // `rev` turns the letters round before they are decoded.
-    ...texts(Buffer.from(literal.split("").toReversed().join(""), "base64")),
+    ...(mayBeReversed ? texts(Buffer.from(reversed(literal), "base64")) : []),
   ];
 }
 
