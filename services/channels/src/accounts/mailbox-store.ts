@@ -9,7 +9,7 @@ const MAX_MESSAGES = 1_000;
 /** Its id and its idempotency key. */
 const MESSAGE_BYTES = 250;
 
-/** KEYS: the mailbox, its keys. ARGV: JSON with `@ID` and `@AT` as places, the key or "", lifetime, most messages. */
+/** KEYS: the mailbox, its ids by key, its keys by id. ARGV: JSON with `@ID` and `@AT` as places, the key or "", lifetime, most messages. */
 const ADD = `
 if ARGV[2] ~= "" then
   local known = redis.call("HGET", KEYS[2], ARGV[2])
@@ -19,10 +19,18 @@ local id = redis.call("HINCRBY", KEYS[1], "last", 1)
 local now = redis.call("TIME")
 local at = now[1] * 1000 + math.floor(now[2] / 1000)
 redis.call("HSET", KEYS[1], id, at .. ":" .. ARGV[1])
-redis.call("HDEL", KEYS[1], id - tonumber(ARGV[4]))
-if ARGV[2] ~= "" then redis.call("HSET", KEYS[2], ARGV[2], id .. ":" .. at) end
-redis.call("PEXPIRE", KEYS[1], ARGV[3])
-redis.call("PEXPIRE", KEYS[2], ARGV[3])
+local oldest = id - tonumber(ARGV[4])
+redis.call("HDEL", KEYS[1], oldest)
+local forgotten = redis.call("HGET", KEYS[3], oldest)
+if forgotten then
+  redis.call("HDEL", KEYS[2], forgotten)
+  redis.call("HDEL", KEYS[3], oldest)
+end
+if ARGV[2] ~= "" then
+  redis.call("HSET", KEYS[2], ARGV[2], id .. ":" .. at)
+  redis.call("HSET", KEYS[3], id, ARGV[2])
+end
+for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, ARGV[3]) end
 return {id .. ":" .. at, "1"}`;
 
 /** Replaces what has not changed meanwhile. */
@@ -41,7 +49,8 @@ export function createMailbox(
       const box = keyOf(address);
       const json = JSON.stringify(message);
       const args = [json, key ?? "", KEEP_MS, MAX_MESSAGES];
-      const added = await fromRedis(redis.eval(ADD, 2, box, `${box}:sent`, ...args));
+      const keys = [box, `${box}:sent`, `${box}:keys`];
+      const added = await fromRedis(redis.eval(ADD, keys.length, ...keys, ...args));
       const answer = added as [string, string]; // what the script returns
       const [messageId = "", at = "0"] = answer[0].split(":");
       if (answer[1] === "1") onAdded(address, Buffer.byteLength(json) + MESSAGE_BYTES, KEEP_MS);

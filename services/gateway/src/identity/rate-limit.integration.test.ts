@@ -5,6 +5,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { problemOf } from "../problems/problem.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
+import { createRecentRecords } from "./recent-records.ts";
 
 const { url } = await testRedis();
 const log = createLog({ service: "gateway", level: "fatal" });
@@ -73,4 +74,17 @@ test("requests are counted while Redis is above its maxmemory, and without Redis
   const problem = problemOf(error);
   assert.deepEqual([problem?.status, problem?.code], [503, "store_unavailable"]);
   assert.ok(Number(problem?.headers?.["retry-after"]) >= 1);
+});
+
+test("of each caller as many recent records are stored as the limit says, and the oldest leave", async () => {
+  await redis.flushall();
+  const limits = { most: 3, ttlMs: 60_000 };
+  const records = createRecentRecords(redis, "accepted", { limits, now: Date.now });
+  for (const name of ["a", "b", "c", "d", "e"]) await records.add("ann", name, name);
+  await records.add("bob", "a", "a");
+  const found = await Promise.all(["a", "b", "c", "d", "e"].map((one) => records.get("ann", one)));
+  assert.deepEqual(found, [null, null, "c", "d", "e"]);
+  assert.equal(await redis.hlen("yard:gateway:{accepted:ann}:texts"), 3);
+  assert.equal(await redis.zcard("yard:gateway:{accepted:ann}:times"), 3);
+  assert.equal(await records.get("bob", "a"), "a");
 });
