@@ -7,7 +7,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { completeArgument, getPrompt, readResource } from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
-import { MALFORMED_ANSWER } from "../connection/well-formed-answer.ts";
+import { MALFORMED_ANSWER } from "../normalise/server-messages.ts";
 
 const world = await testWorld();
 const broker = await world.startBroker({
@@ -27,17 +27,18 @@ const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
 test("an answer that is none ends its call at once, as the server's failure", async () => {
   const malformed = [
-    `"result":{"content":[]},"error":{"code":1,"message":"both"}`,
-    `"other":1`,
-    `"error":"no object"`,
-    `"error":{"code":"no number","message":"x"}`,
-    `"result":"no object"`,
+    [`"result":{"content":[]},"error":{"code":1,"message":"both"}`, MALFORMED_ANSWER],
+    [`"other":1`, MALFORMED_ANSWER],
+    [`"error":"no object"`, "no object"],
+    [`"error":{"code":"QUOTA","message":"used up"}`, "used up (QUOTA)"],
   ];
-  for (const members of malformed) {
+  for (const [members, reason] of malformed) {
     const error = await endOf(`{"jsonrpc":"2.0","id":$id,${members}}`);
     assert.ok(isError(error, callTool, "tool_failed"), members);
-    assert.equal(error.data.reason, MALFORMED_ANSWER);
+    assert.equal(error.data.reason, reason);
   }
+  const plain = await say(`{"jsonrpc":"2.0","id":$id,"result":"no object"}`);
+  assert.equal(plain.text, "no object");
   const { text } = await say(`{"jsonrpc":"2.0","id":$id,"error":null,"result":{"content":[]}}`);
   assert.equal(text, "");
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ProtocolError } from "@modelcontextprotocol/client";
 import { LISTING_LIMITS, readToolList } from "./read-tool-list.ts";
 
 const tool = (name: string, more: object = {}) => ({
@@ -52,24 +53,64 @@ test("leaves a malformed tool out by name and keeps the others", async () => {
   );
   assert.deepEqual(
     tools.map(({ name, inputSchema }) => [name, inputSchema.type]),
-    [
-      ["good", "object"],
-      ["untyped", "object"],
-    ],
+    ["description", "no-schema", "output", "hid\u200bden", "good", "untyped"].map((name) => [
+      name,
+      "object",
+    ]),
   );
   assert.deepEqual(problems, [
     "entry 0 of the tool list is not an object",
     "the name of entry 1 of the tool list must have 1-512 characters",
     "the name of entry 2 of the tool list must have 1-512 characters",
     "the name of entry 3 of the tool list must have 1-512 characters",
-    'tool "description" is refused: its description is not text',
-    'tool "no-schema" is refused: its inputSchema is not an object',
+    'tool "description", /description: it has the wrong type; left out',
+    'tool "no-schema", /inputSchema: it is missing; any object is accepted',
     'tool "array" is refused: the type of its inputSchema is not "object"',
-    'tool "output" is refused: its outputSchema is not an object',
+    'tool "output", /outputSchema: it is not an object; left out',
     'tool "deep" is refused: its definition is nested deeper than 200 levels',
     'tool "large" is refused: its definition has more than 524288 characters',
-    'tool "hid\\u{200b}den" is refused: its outputSchema is not an object',
+    'tool "hid\\u{200b}den", /outputSchema: it is not an object; left out',
   ]);
+});
+
+test("null for an absent member of a tool is its absence, and what gets pinned is as it came", async () => {
+  const nulls = { title: null, description: null, outputSchema: null, annotations: null };
+  const more = { icons: null, execution: null, _meta: null, inputSchema: null };
+  const [plain, odd] = [tool("a", nulls), tool("b", more)];
+  const { tools, problems } = await readToolList(pagesOf([{ tools: [plain, odd] }]));
+  assert.deepEqual(
+    tools.map(({ definition }) => definition),
+    [plain, odd],
+  );
+  assert.deepEqual([tools[0]?.description, tools[0]?.outputSchema], [undefined, null]);
+  assert.deepEqual(problems, ['tool "b", /inputSchema: it is missing; any object is accepted']);
+});
+
+test("a page that the server refuses cuts the list, and what it listed before stays", async () => {
+  const refusals = [
+    () => Promise.reject(new ProtocolError(-32_602, "Invalid cursor")),
+    () => Promise.resolve({ error: "Invalid cursor" }),
+  ];
+  for (const refuse of refusals) {
+    const first = { tools: [tool("a")], nextCursor: "x" };
+    const readPage = (cursor?: string) =>
+      cursor === undefined ? Promise.resolve(first) : refuse();
+    const { tools, problems } = await readToolList(readPage);
+    assert.equal(tools.length, 1);
+    assert.match(problems.join("\n"), /its next page was refused/);
+    await assert.rejects(readToolList(refuse));
+  }
+  const lost = (cursor?: string): Promise<object> =>
+    cursor === undefined
+      ? Promise.resolve({ tools: [tool("a")], nextCursor: "x" })
+      : Promise.reject(new Error("connection lost"));
+  await assert.rejects(readToolList(lost), /connection lost/);
+});
+
+test("a cursor that cannot be sent back is named as a problem", async () => {
+  const { tools, problems } = await readToolList(pagesOf([{ tools: [tool("a")], nextCursor: {} }]));
+  assert.equal(tools.length, 1);
+  assert.match(problems.join("\n"), /nextCursor/);
 });
 
 test("cuts a list that goes round in a circle or beyond a limit, and says so", async () => {
@@ -120,7 +161,7 @@ test("takes 10,000 tools, and counts malformed ones beyond a hundred", async () 
   const listing = await readToolList(pagesOf([{ tools }]));
   assert.equal(listing.tools.length, 10_000);
   assert.equal(listing.problems.length, 101);
-  assert.equal(listing.problems.at(-1), "50 more entries of the tool list cannot be used as tools");
+  assert.equal(listing.problems.at(-1), "50 more problems of the tool list are not shown");
 });
 
 test("rejects when a page is not a list", async () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { ProtocolError } from "@modelcontextprotocol/client";
 import { isRecord } from "../json/json-record.ts";
 import { readListedTool, type ListedTool } from "./listed-tool.ts";
 
@@ -50,7 +51,9 @@ export async function readToolList(
   let entries = 0;
   let characters = 0;
   do {
-    const page = readPageOf(await readPage(cursor));
+    const page = await nextPage(cursor);
+    if ("cut" in page) return ended(page.cut);
+    if (page.cursorProblem !== null) problems.push(page.cursorProblem);
     if (page.ttlMs !== null) ttls.push(page.ttlMs);
     for (const raw of page.tools) {
       const read = readListedTool(raw, entries);
@@ -59,6 +62,7 @@ export async function readToolList(
         problems.push(read.problem);
         continue;
       }
+      problems.push(...read.findings);
       characters += read.characters;
       if (characters <= limits.characters && isListed(byName, read.tool)) continue;
       if (tools.length >= limits.tools)
@@ -76,10 +80,21 @@ export async function readToolList(
   } while (cursors.size < limits.pages);
   return ended(`the list is cut: it may have ${limits.pages} pages`);
 
+  /** A later page that is refused cuts the list: what the server listed before stays. */
+  async function nextPage(after: string | undefined): Promise<Page | { readonly cut: string }> {
+    try {
+      return readPageOf(await readPage(after));
+    } catch (error) {
+      const isAnswer = error instanceof ProtocolError || error instanceof NoListError;
+      if (after === undefined || !isAnswer) throw error;
+      return { cut: `the list is cut: its next page was refused: ${error.message}` };
+    }
+  }
+
   function ended(limit: string | null): ToolListing {
     const shown = problems.slice(0, MAX_PROBLEMS);
     const hidden = problems.length - shown.length;
-    if (hidden > 0) shown.push(`${hidden} more entries of the tool list cannot be used as tools`);
+    if (hidden > 0) shown.push(`${hidden} more problems of the tool list are not shown`);
     if (limit !== null) shown.push(limit);
     return { tools, problems: shown, ttlMs: ttls.length === 0 ? null : Math.min(...ttls) };
   }
@@ -95,18 +110,31 @@ function isListed(
   return before !== undefined && isDeepStrictEqual(before.definition, definition);
 }
 
-function readPageOf(page: unknown): {
-  tools: readonly unknown[];
-  cursor: string | null;
-  ttlMs: number | null;
-} {
+/** A page is not a list at all. */
+class NoListError extends Error {
+  override readonly name = "NoListError";
+}
+
+interface Page {
+  readonly tools: readonly unknown[];
+  readonly cursor: string | null;
+  readonly cursorProblem: string | null;
+  readonly ttlMs: number | null;
+}
+
+function readPageOf(page: unknown): Page {
   if (!isRecord(page) || !Array.isArray(page["tools"]))
-    throw new Error("tools/list was answered without a list of tools");
+    throw new NoListError("tools/list was answered without a list of tools");
   const { tools, nextCursor, ttlMs } = page;
+  const isEnd = nextCursor === undefined || nextCursor === null;
   const isCursor = typeof nextCursor === "string" && nextCursor.length <= MAX_CURSOR;
   return {
     tools,
     cursor: isCursor ? nextCursor : null,
+    cursorProblem:
+      isCursor || isEnd
+        ? null
+        : `the list is cut: its nextCursor is not a text of at most ${MAX_CURSOR} characters`,
     ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? ttlMs : null,
   };
 }

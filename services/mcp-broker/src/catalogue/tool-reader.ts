@@ -1,8 +1,7 @@
-import type { Client, Transport } from "@modelcontextprotocol/client";
+import { ProtocolError, SdkError, type ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { InspectedListing } from "./inspect-tools.ts";
 import { readToolList, type ToolListing } from "./read-tool-list.ts";
-import { createToolPages } from "./tool-pages.ts";
 
 /** Looks at what a server lists and compares it with its pins. Rejects only when the signal aborts. */
 export type InspectListing = (
@@ -17,24 +16,44 @@ export interface ReadTools {
   readonly ttlMs: number | null;
 }
 
+/** Requests one page of the tool list as the server wrote it. Rejects with what the protocol layer throws. */
+export type RequestPage = (
+  params: { readonly cursor?: string },
+  timeoutMs: number,
+) => Promise<unknown>;
+
+/** How long a server that declares no tools may take to answer whether it has some. */
+const UNDECLARED_MS = 5_000;
+
 /** Makes what reads the tools of a connected server, one reading at a time. */
 export function createToolReader(options: {
-  client: Client;
-  transport: Transport;
+  capabilities: ServerCapabilities;
+  requestPage: RequestPage;
   config: ServerConfig;
   inspect: InspectListing;
 }): () => Promise<ReadTools> {
-  const { client, transport, config, inspect } = options;
-  // A server without tools is not asked; many answer that with an error.
-  if (client.getServerCapabilities()?.tools === undefined)
+  const { capabilities, requestPage, config, inspect } = options;
+  const isDeclared = capabilities.tools !== undefined;
+  // A server with other features and without tools is not asked; many answer that with an error.
+  if (!isDeclared && Object.keys(capabilities).length > 0)
     return () => Promise.resolve({ listing: { tools: [], problems: [] }, ttlMs: null });
-  const readPage = createToolPages(client, transport);
-  return async () => {
+  const read = async (limitMs: number): Promise<ReadTools> => {
     // For all pages together: a server that lets each of them wait would be read for hours.
-    const until = performance.now() + config.connectTimeoutMs;
+    const until = performance.now() + limitMs;
     const listing = await readToolList((cursor) =>
-      readPage(cursor, Math.max(1, until - performance.now())),
+      requestPage(cursor === undefined ? {} : { cursor }, Math.max(1, until - performance.now())),
     );
     return { listing: await inspect(config, listing), ttlMs: listing.ttlMs };
+  };
+  if (isDeclared) return () => read(config.connectTimeoutMs);
+  return async () => {
+    try {
+      return await read(Math.min(UNDECLARED_MS, config.connectTimeoutMs / 3));
+    } catch (error) {
+      const isNone = error instanceof ProtocolError || error instanceof SdkError;
+      if (!isNone) throw error;
+      const problem = `the server has no tools: its initialize result declares no capabilities, and tools/list failed: ${error.message}`;
+      return { listing: { tools: [], problems: [problem] }, ttlMs: null };
+    }
   };
 }

@@ -1,24 +1,44 @@
-import type { StandardSchemaV1 } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import type { Received } from "../normalise/server-messages.ts";
 
 const CARRIED = "switchyard/result";
 
-/**
- * A result of `tools/call` in an envelope that every schema of the SDK accepts. Those of 2026-07-28 are checked inside the SDK, where
- * one block of an unknown type or one `null` would discard the result of a tool that has run. A question of the server
- * (`input_required`) is the SDK's own to answer and passes as it is.
- */
-export function carriedResult(result: JsonRecord): JsonRecord {
-  if (result["resultType"] === "input_required") return result;
+/** The smallest result of each method that the SDK's schemas of both eras accept. */
+const ENVELOPES: Readonly<Record<string, JsonRecord>> = {
   // An error needs no structured content, whatever the tool declares.
-  return { content: [], isError: true, resultType: "complete", _meta: { [CARRIED]: result } };
+  "tools/call": { content: [], isError: true },
+  "tools/list": { tools: [] },
+  "resources/list": { resources: [] },
+  "resources/templates/list": { resourceTemplates: [] },
+  "resources/read": { contents: [] },
+  "prompts/list": { prompts: [] },
+  "prompts/get": { messages: [] },
+  "completion/complete": { completion: { values: [] } },
+};
+
+/**
+ * The message with its result in an envelope that every schema of the SDK accepts. The SDK checks results inside, where one block of an
+ * unknown type would discard the result of a tool that has run. A question of the server (`input_required`) is the SDK's own to
+ * answer and passes as it is.
+ */
+export function carried({ message, answers }: Received): JSONRPCMessage {
+  if (!("result" in message) || answers === null || !Object.hasOwn(ENVELOPES, answers))
+    return message;
+  const { result } = message;
+  if (result["resultType"] === "input_required") return message;
+  const complete = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
+  return {
+    ...message,
+    result: { ...ENVELOPES[answers], ...complete, _meta: { [CARRIED]: result } },
+  };
 }
 
-/** What the server answered, out of its envelope if it has one. */
+/** The server's result, out of its envelope if it has one. */
 export function uncarriedResult(result: JsonRecord): JsonRecord {
   const meta = result["_meta"];
-  const carried = isRecord(meta) ? meta[CARRIED] : undefined;
-  return isRecord(carried) ? carried : result;
+  const inside = isRecord(meta) ? meta[CARRIED] : undefined;
+  return isRecord(inside) ? inside : result;
 }
 
 /** The SDK's schema of the method is compiled for each request, which costs more than the call. */

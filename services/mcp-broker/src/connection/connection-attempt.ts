@@ -10,6 +10,7 @@ import { errorText } from "../limits/call-failure.ts";
 import type { Program } from "../process/child-program.ts";
 import type { ChildRecords } from "../process/child-records.ts";
 import type { IsolateServer } from "../process/isolate-server.ts";
+import { anyResult, uncarriedResult } from "./carried-result.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
 import { firstApproach, isModern, nextApproach, type Approach } from "./connect-approach.ts";
 import { BothFailedError, reasonOf } from "./connect-failure.ts";
@@ -174,8 +175,11 @@ export class ConnectionAttempt {
     // Before the list is read, so that no change falls between the two.
     await changes.start();
     const readTools = createToolReader({
-      client,
-      transport: link.transport,
+      capabilities: client.getServerCapabilities() ?? {},
+      requestPage: async (params, timeoutMs) => {
+        const request = { method: "tools/list", params } as const;
+        return uncarriedResult(await client.request(request, anyResult, { timeout: timeoutMs }));
+      },
       config,
       inspect: (own, listing) =>
         inspect(

@@ -26,8 +26,9 @@ export function createConnectionReporter(options: {
   return (change, { info, catalogue }) => {
     const server = info.id;
     const event = { server: info, at: new Date(now()).toISOString() };
-    const logRefused = (): void => {
-      for (const problem of catalogue.problems) log.warn({ server, problem }, "mcp tool refused");
+    const logProblems = (): void => {
+      for (const problem of catalogue.problems)
+        log.warn({ server, problem }, "mcp tool list has a problem");
     };
     switch (change.kind) {
       case "connecting":
@@ -36,12 +37,12 @@ export function createConnectionReporter(options: {
       case "connected": {
         const { toolCount: tools, serverVersion } = info;
         log.info({ server, tools, serverVersion }, "mcp server connected");
-        logRefused();
+        logProblems();
         return tell(publishEvent(bus, serverConnected, { server }, event));
       }
       case "tools_changed":
         log.info({ server, tools: info.toolCount }, "mcp tools changed");
-        return logRefused();
+        return logProblems();
       case "lost":
       case "closed": {
         const { kind, reason } = change;

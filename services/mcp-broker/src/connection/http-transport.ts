@@ -12,7 +12,11 @@ import { noteRefusal } from "../auth/refused-token.ts";
 import { within } from "../limits/within.ts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
+import { ServerMessages } from "../normalise/server-messages.ts";
+import { normalBody, normalEvent } from "./answer-body.ts";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
+import { createPollPace, type PollPace } from "./poll-pace.ts";
+import { posting, type PostedRequest } from "./posted-request.ts";
 import { StreamableTransport } from "./streamable-transport.ts";
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -28,6 +32,8 @@ export interface HttpTransportOptions {
   readonly guard: EgressGuard;
   readonly authProvider?: HttpAuth | undefined;
   readonly maxMessageBytes?: number;
+  /** Called once for each finding about the form of a message. */
+  readonly onFinding?: (problem: string) => void;
 }
 
 export interface HttpTransport {
@@ -47,12 +53,19 @@ const FAREWELL_MS = 1_000;
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { url, headers, guard, authProvider } = options;
   const guarded = createGuardedFetch({ guard, own: { origin: url.origin, headers } });
+  const messages = new ServerMessages(options.onFinding);
+  const pace = createPollPace(() => performance.now());
+  const maxBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
+  const bounds: Bounds = { maxBytes, brake: createMessageBrake(), messages, pace };
   const shared = {
     redirectPolicy: "same-origin" as const,
-    fetch: boundedFetch(guarded.fetch, options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES),
+    fetch: readingFetch(guarded.fetch, bounds, options.kind),
     ...(authProvider === undefined ? {} : { authProvider }),
   };
-  const link = options.kind === "sse" ? sseLink(url, shared) : streamableLink(url, shared);
+  const link =
+    options.kind === "sse"
+      ? sseLink(url, shared, messages)
+      : streamableLink(url, { ...shared, messages, pace });
   return {
     ...link,
     async close() {
@@ -67,6 +80,8 @@ function streamableLink(
   options: StreamableHTTPClientTransportOptions & {
     readonly fetch: FetchLike;
     readonly authProvider?: HttpAuth;
+    readonly messages: ServerMessages;
+    readonly pace: PollPace;
   },
 ): HttpTransport & { readonly transport: StreamableTransport } {
   const { authProvider } = options;
@@ -89,8 +104,17 @@ function streamableLink(
 }
 
 /** The stream is the session: a second one would know nothing of the first, so its end is the end. */
-function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
+function sseLink(
+  url: URL,
+  options: SSEClientTransportOptions,
+  messages: ServerMessages,
+): HttpTransport {
   const transport = new SSEClientTransport(url, options);
+  const send = transport.send.bind(transport);
+  transport.send = (message) => {
+    messages.sent(message);
+    return send(message);
+  };
   let endReason: string | null = null;
   /** It has ended already, so how its close goes does not matter. */
   const closeQuietly = (): Promise<void> => transport.close().catch(() => undefined);
@@ -103,44 +127,82 @@ function sseLink(url: URL, options: SSEClientTransportOptions): HttpTransport {
   return { transport, describeEnd: () => endReason, close: () => transport.close() };
 }
 
-function boundedFetch(fetch: FetchLike, maxBytes: number): FetchLike {
-  const brake = createMessageBrake();
-  return async (url, init) => {
-    if (init?.method === "POST") for (let n = 0; n < EVENTS_OF_POST; n += 1) brake.expect();
-    const response = await fetch(url, init);
-    const bounded = boundedResponse(response, { maxBytes, brake });
-    if (response.status === 401) noteRefusal(bounded, init?.headers);
-    return bounded;
-  };
-}
-
 interface Bounds {
   readonly maxBytes: number;
   /** Of the whole connection: many streams are not faster than one. */
   readonly brake: MessageBrake;
+  readonly messages: ServerMessages;
+  readonly pace: PollPace;
 }
 
+/** Bounds what a server sends, and brings it into the form that MCP prescribes. */
+function readingFetch(
+  fetch: FetchLike,
+  bounds: Bounds,
+  kind: HttpTransportOptions["kind"],
+): FetchLike {
+  const { brake, messages, pace } = bounds;
+  return async (url, init) => {
+    const isPost = init?.method === "POST";
+    if (isPost) for (let n = 0; n < EVENTS_OF_POST; n += 1) brake.expect();
+    const response = await fetch(url, init);
+    if (isEventStream(response)) {
+      if (!isPost) pace.opened();
+      const onEvent = isPost ? () => undefined : () => pace.heard();
+      return withBody(response, eventsOf({ ...bounds, posted: posting.getStore(), onEvent }));
+    }
+    if (kind === "http" && init?.method === "GET" && response.ok) {
+      await response.body?.cancel();
+      // By the specification a server without such a stream answers so; anything else would be polled for ever.
+      return new Response(null, { status: NO_STREAM });
+    }
+    const bounded = withBody(response, bodyBound(bounds.maxBytes));
+    const posted = posting.getStore();
+    if (response.status === 401) noteRefusal(bounded, init?.headers);
+    if (!isPost || posted === undefined) return bounded;
+    const hasSession = new Headers(init.headers).has("mcp-session-id");
+    return normalBody(bounded, { messages, posted, hasSession });
+  };
+}
+
+const NO_STREAM = 405;
 /** An answer, and what stands before it: the event that opens a stream which can be resumed. */
 const EVENTS_OF_POST = 2;
 
-function boundedResponse(response: Response, bounds: Bounds): Response {
-  if (response.body === null) return response;
-  const type = response.headers.get("content-type")?.toLowerCase();
-  const isStream = type?.startsWith("text/event-stream") ?? false;
-  return withBody(response, isStream ? eventBound(bounds) : bodyBound(bounds.maxBytes));
+function isEventStream({ ok, headers }: Response): boolean {
+  const type = headers.get("content-type")?.toLowerCase();
+  return ok && (type?.startsWith("text/event-stream") ?? false);
 }
 
 /**
- * Counts from one blank line to the next: an event stream may be endless, one event may not. Each
+ * Cuts a stream into its events, from one blank line to the next: an event stream may be endless, one event may not. Each
  * event goes on by itself, because the protocol layer handles an answer at once and a notification
  * one turn later: progress that came in one piece with its result would be forgotten.
  */
-function eventBound({ maxBytes, brake }: Bounds): TransformStream<Uint8Array, Uint8Array> {
+function eventsOf(
+  options: Bounds & { readonly posted: PostedRequest | undefined; readonly onEvent: () => void },
+): TransformStream<Uint8Array, Uint8Array> {
+  const { maxBytes, brake, messages, posted, onEvent } = options;
+  let parts: Uint8Array[] = [];
   let eventBytes = 0;
   let isLineEmpty = true;
+  const add = (part: Uint8Array): void => {
+    eventBytes += part.length;
+    if (part.length > 0) parts.push(part);
+  };
+  const take = (): Uint8Array => {
+    const event = Buffer.concat(parts, eventBytes);
+    brake.answer(eventBytes);
+    parts = [];
+    eventBytes = 0;
+    const text = event.toString("utf8");
+    const formed = normalEvent(text, messages, posted);
+    if (/^data:/m.test(text)) onEvent();
+    return formed === text ? event : Buffer.from(formed);
+  };
   return new TransformStream({
     async transform(chunk, controller) {
-      let start = 0; // of what was not passed on yet
+      let start = 0; // of what belongs to no event yet
       let line = 0;
       // Searched and not stepped through: a step for each byte took most of the time of a large answer.
       for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, line)) {
@@ -148,20 +210,31 @@ function eventBound({ maxBytes, brake }: Bounds): TransformStream<Uint8Array, Ui
         isLineEmpty = true;
         line = end + 1;
         if (!isBlank) continue;
-        brake.answer(eventBytes + line - start);
-        eventBytes = 0;
-        controller.enqueue(chunk.subarray(start, line));
+        add(chunk.subarray(start, line));
+        if (eventBytes > maxBytes) break;
+        controller.enqueue(take());
         start = line;
       }
       isLineEmpty &&= isBlankBetween(chunk, line, chunk.length);
-      eventBytes += chunk.length - start;
-      if (eventBytes > maxBytes) controller.error(tooLong(maxBytes));
-      else if (start < chunk.length) controller.enqueue(chunk.subarray(start));
+      add(chunk.subarray(start));
+      if (eventBytes > maxBytes) {
+        parts = [];
+        controller.error(tooLong(maxBytes));
+      }
       const pauseMs = brake.pauseMs();
       if (pauseMs > 0) await wait(pauseMs);
     },
+    flush(controller) {
+      // Some servers end a stream without the blank line after its last event.
+      if (eventBytes === 0) return;
+      parts.push(BLANK_LINE);
+      eventBytes += BLANK_LINE.length;
+      controller.enqueue(take());
+    },
   });
 }
+
+const BLANK_LINE = Buffer.from("\n\n");
 
 function isBlankBetween(chunk: Uint8Array, start: number, end: number): boolean {
   for (let index = start; index < end; index += 1)

@@ -8,7 +8,6 @@ import {
   type Tool,
 } from "@modelcontextprotocol/client";
 import { inSpan, type SpanFacts } from "@switchyard/bus/tracing";
-import type { ContentFinding } from "@switchyard/contracts/content-blocks";
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
@@ -18,7 +17,7 @@ import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
 import { watchHealth } from "./session-health.ts";
-import { normalToolResult, type ToolResult } from "../normalise/tool-result.ts";
+import type { ToolResult } from "../normalise/tool-result.ts";
 import { anyResult, uncarriedResult } from "./carried-result.ts";
 import type { RequestLane, RequestLimits } from "./request-lane.ts";
 import type { SessionTransport } from "./session-transport.ts";
@@ -165,7 +164,6 @@ export function keepSession(
     isStateless: isStateless(client, config),
     ...requests(client, link.lane, {
       during: (call) => health.during(call),
-      onFindings: findingReporter((problem) => events.onTrouble(show(problem))),
     }),
     watchResources: (uris) => changes.watchResources(uris),
     async rootsChanged() {
@@ -207,13 +205,7 @@ function describeServer(
 function requests(
   client: Client,
   lane: RequestLane | null,
-  {
-    during,
-    onFindings,
-  }: {
-    readonly during: <T>(call: () => Promise<T>) => Promise<T>;
-    readonly onFindings: (tool: string, findings: readonly ContentFinding[]) => void;
-  },
+  { during }: { readonly during: <T>(call: () => Promise<T>) => Promise<T> },
 ): Pick<McpSession, "callTool" | "request" | "wantLogs"> {
   let level: LogLevel | null = null;
   // A server that traces, too, goes on with the trace: https://modelcontextprotocol.io/community/seps/414
@@ -245,34 +237,14 @@ function requests(
     callTool: ({ tool, args, definition, ...options }) =>
       inSpan(callSpan(tool), async ({ traceparent }) => {
         const params = { name: tool, arguments: { ...args }, ...metaOf(traceparent) };
-        const { result, findings } = normalToolResult(
-          uncarriedResult(await send(params, definition, options)),
-        );
-        onFindings(tool, findings);
-        return result;
+        const result = uncarriedResult(await send(params, definition, options));
+        return result as unknown as ToolResult; // the transport brought it into this form
       }),
     request: ({ method, params = {}, ...options }) =>
-      during(() =>
-        client.request({ method, params: { ...params, ...metaOf() } }, requestOptions(options)),
-      ),
-  };
-}
-
-/** So many different findings of one connection are reported; a server may make up a new one in each result. */
-const MAX_FINDINGS = 100;
-
-/** Reports each finding about a tool's results once for the connection. */
-function findingReporter(
-  report: (problem: string) => void,
-): (tool: string, findings: readonly ContentFinding[]) => void {
-  const reported = new Set<string>();
-  return (tool, findings) => {
-    for (const { pointer, problem } of findings) {
-      const text = `result of tool ${tool}, ${pointer}: ${problem}`;
-      if (reported.has(text) || reported.size >= MAX_FINDINGS) continue;
-      reported.add(text);
-      report(text);
-    }
+      during(async () => {
+        const request = { method, params: { ...params, ...metaOf() } };
+        return uncarriedResult(await client.request(request, anyResult, requestOptions(options)));
+      }),
   };
 }
 

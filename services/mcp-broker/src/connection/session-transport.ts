@@ -62,6 +62,7 @@ export function createTransport(options: TransportOptions): SessionTransport {
     headers: launch.headers,
     guard,
     authProvider,
+    onFinding: options.onTrouble,
   });
   return { ...link, lane: null, explain: (reason) => reason, stderr: () => "" };
 }
@@ -75,6 +76,7 @@ function stdioTransport(options: TransportOptions & { program: Program }): Sessi
     ...program,
     env: { ...program.env, ...record.mark },
     ...record,
+    onFinding: onTrouble,
   });
   const explain = (reason: string): string => explained(reason, { transport, resolved });
   return {

@@ -6,16 +6,13 @@ import {
   SdkErrorCode,
   serializeMessage,
   type JSONRPCMessage,
-  type RequestId,
   type Transport,
 } from "@modelcontextprotocol/client";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { carriedResult } from "./carried-result.ts";
+import { carried } from "./carried-result.ts";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { MessageLines } from "./message-lines.ts";
 import { RequestLane } from "./request-lane.ts";
-import { parseMessage, unbatched } from "./message-text.ts";
-import { wellFormedAnswer } from "./well-formed-answer.ts";
 import type { StreamTail } from "../declaration/env-references.ts";
 import {
   endProgram,
@@ -25,6 +22,7 @@ import {
   type Program,
 } from "../process/child-program.ts";
 import { TailBuffer } from "../process/tail-buffer.ts";
+import { ServerMessages, type Received } from "../normalise/server-messages.ts";
 
 /**
  * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it
@@ -36,6 +34,8 @@ import { TailBuffer } from "../process/tail-buffer.ts";
  */
 export interface StdioTransportOptions extends Program {
   readonly maxMessageBytes?: number;
+  /** Called once for each finding about the form of a message. */
+  readonly onFinding?: (problem: string) => void;
   /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
   readonly graceMs?: number;
   /** Called right before the child is started. */
@@ -46,7 +46,7 @@ export interface StdioTransportOptions extends Program {
 }
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
-const CANCELLED = "notifications/cancelled";
+const NEWLINE = Buffer.from("\n");
 const DEFAULT_GRACE_MS = 2_000;
 /** What a server may leave unread on its stdin. All of it is kept in memory meanwhile. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -68,8 +68,7 @@ export class StdioTransport implements Transport {
   readonly #ignored = new TailBuffer(IGNORED_BYTES);
   readonly #brake = createMessageBrake();
   readonly #stderrBrake = createMessageBrake();
-  /** Tool calls under way: their results are not for the SDK's schemas. */
-  readonly #calls = new Set<RequestId>();
+  readonly #messages: ServerMessages;
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
   #isGathering = false;
@@ -80,6 +79,7 @@ export class StdioTransport implements Transport {
   constructor(options: StdioTransportOptions) {
     this.#options = options;
     this.#lines = new MessageLines(options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
+    this.#messages = new ServerMessages(options.onFinding);
   }
 
   get pid(): number | null {
@@ -136,7 +136,8 @@ export class StdioTransport implements Transport {
       this.#breakOff(reason);
       return Promise.reject(new SdkError(SdkErrorCode.NotConnected, reason));
     }
-    this.#noteSent(message);
+    if ("method" in message && "id" in message) this.#brake.expect();
+    this.#messages.sent(message);
     this.#gather(stdin);
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
@@ -177,7 +178,11 @@ export class StdioTransport implements Transport {
       this.onerror?.(error);
       this.#endSoon("the server closed its input");
     });
-    child.stdout.once("end", () => this.#endSoon("the server closed its output"));
+    child.stdout.once("end", () => {
+      // Some programs end without a newline after their last message.
+      this.#receive(NEWLINE);
+      this.#endSoon("the server closed its output");
+    });
     child.stdout.on("error", (error) => this.onerror?.(error));
     child.stderr.on("error", (error) => this.onerror?.(error));
     child.stderr.on("data", (chunk: Buffer) => {
@@ -204,7 +209,10 @@ export class StdioTransport implements Transport {
   #receive(chunk: Buffer): void {
     if (!this.#isOpen) return;
     try {
-      this.#deliverFrom(unbatched(this.#lines.push(chunk)), 0);
+      this.#deliverFrom(
+        this.#lines.push(chunk).flatMap((line) => this.#read(line)),
+        0,
+      );
     } catch (error) {
       // Only the length cap throws here; the stream cannot be followed any further.
       const failure = error instanceof Error ? error : new Error(String(error));
@@ -224,58 +232,48 @@ export class StdioTransport implements Transport {
     setTimeout(() => this.#isOpen && this.#breakOff(reason), 2 * PIPE_DRAIN_MS).unref();
   }
 
+  /** The messages of a line; what is none is kept for whoever looks for the server's last words. */
+  #read(line: string): ReceivedInLine[] {
+    const received = this.#messages.read(line);
+    if (received === null) {
+      this.#brake.add(line.length);
+      if (line.trim() === "") return [];
+      this.#ignoredLines += 1;
+      this.#ignored.push(Buffer.from(`${cutText(line, IGNORED_BYTES)}\n`));
+      return [];
+    }
+    const share = Math.ceil(line.length / received.length);
+    return received.map((each) => Object.assign(each, { share, lineLength: line.length }));
+  }
+
   /**
    * The protocol layer handles an answer at once and a notification one turn later, so progress that
    * comes in one piece with its result would be forgotten. No other chunk is read between the turns.
    */
-  #deliverFrom(lines: readonly string[], start: number): void {
-    for (let index = start; index < lines.length; index += 1) {
-      const message = this.#deliver(lines[index] ?? "");
-      if (message !== null && !("id" in message) && index + 1 < lines.length) {
-        queueMicrotask(() => this.#deliverFrom(lines, index + 1));
+  #deliverFrom(received: readonly ReceivedInLine[], start: number): void {
+    for (let index = start; index < received.length; index += 1) {
+      const each = received[index];
+      if (each === undefined) break;
+      this.#deliver(each);
+      if (!("id" in each.message) && index + 1 < received.length) {
+        queueMicrotask(() => this.#deliverFrom(received, index + 1));
         return;
       }
     }
     if (this.#child !== null) slowDown(this.#child.stdout, this.#brake);
   }
 
-  #deliver(line: string): JSONRPCMessage | null {
-    const message = parseMessage(line);
-    if (message === null || "method" in message) this.#brake.add(line.length);
-    else this.#brake.answer(line.length);
-    if (message !== null) this.#pass(message, line.length);
-    else if (line.trim() !== "") {
-      this.#ignoredLines += 1;
-      this.#ignored.push(Buffer.from(`${cutText(line, IGNORED_BYTES)}\n`));
-    }
-    return message;
-  }
-
   /** The protocol layer throws at what is nested deeper than it can print, and that is no end of anything. */
-  #pass(message: JSONRPCMessage, length: number): void {
+  #deliver(received: ReceivedInLine): void {
+    const { message, share, lineLength } = received;
+    if ("method" in message) this.#brake.add(share);
+    else this.#brake.answer(share);
     try {
-      const answer = wellFormedAnswer(message);
-      if (!this.lane.take(answer, length)) this.onmessage?.(this.#carried(answer));
+      if (!this.lane.take(message, lineLength)) this.onmessage?.(carried(received));
     } catch (error) {
       this.#ignoredLines += 1;
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
-  }
-
-  #noteSent(message: JSONRPCMessage): void {
-    if ("method" in message && "id" in message) this.#brake.expect();
-    if (!("method" in message)) return;
-    const { method, params } = message;
-    if ("id" in message && method === "tools/call") this.#calls.add(message.id);
-    // What is not an id is not in the set.
-    if (method === CANCELLED) this.#calls.delete(params?.["requestId"] as RequestId);
-  }
-
-  /** The answer to a tool call of the protocol layer, which makes those of 2026-07-28. */
-  #carried(message: JSONRPCMessage): JSONRPCMessage {
-    if ("method" in message || message.id === undefined || !this.#calls.delete(message.id))
-      return message;
-    return "result" in message ? { ...message, result: carriedResult(message.result) } : message;
   }
 
   /** Reports the end first and ends the process after: nobody waits for a server that hangs. */
@@ -293,6 +291,12 @@ export class StdioTransport implements Transport {
     await endProgram(child, this.#options.graceMs ?? DEFAULT_GRACE_MS);
     this.#options.onGone?.();
   }
+}
+
+interface ReceivedInLine extends Received {
+  readonly lineLength: number;
+  /** Characters of the line that are this message's; a line may be a batch. */
+  readonly share: number;
 }
 
 /** The pipe fills, and the server waits. */

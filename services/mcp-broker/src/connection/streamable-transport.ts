@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import {
   InsufficientScopeError,
   isJSONRPCErrorResponse,
@@ -15,18 +14,14 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
-import { carriedResult } from "./carried-result.ts";
-
-/** A server may ask to be polled at once, again and again. */
-const MIN_RESUME_MS = 100;
-/** Node fires a longer timer at once. */
-const MAX_RESUME_MS = 2 ** 31 - 1;
+import type { ServerMessages } from "../normalise/server-messages.ts";
+import type { PollPace } from "./poll-pace.ts";
+import { posting, type PostedRequest } from "./posted-request.ts";
 
 /** Answered to what wants no answer. */
 const ACCEPTED = 202;
 
 interface OpenRequest {
-  readonly method: string;
   /** Nothing is waited for any more. */
   settle(): void;
   /** Ends its stream, and the attempts to resume it. */
@@ -37,15 +32,9 @@ export interface StreamableOptions extends StreamableHTTPClientTransportOptions 
   /** Hears that the login has too few scopes; what it throws is the end of the request. */
   readonly onWantedScope: (scope: string | undefined) => Promise<void>;
   readonly fetch: FetchLike;
+  readonly messages: ServerMessages;
+  readonly pace: PollPace;
 }
-
-/** How the POST of a request was answered, as its own `send` hears it. */
-interface Post {
-  status: number;
-  isStream: boolean;
-}
-
-const posting = new AsyncLocalStorage<Post>();
 
 /**
  * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once, and
@@ -57,15 +46,19 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, OpenRequest>();
   readonly #timers: Set<NodeJS.Timeout>;
   readonly #onWantedScope: StreamableOptions["onWantedScope"];
+  readonly #messages: ServerMessages;
   #trouble: string | null = null;
 
-  constructor(url: URL, { onWantedScope, ...options }: StreamableOptions) {
+  constructor(url: URL, { onWantedScope, messages, pace, ...options }: StreamableOptions) {
     const timers = new Set<NodeJS.Timeout>();
+    const delayOf = (wantedMs: number): number =>
+      pace.delayMs(wantedMs, { isAwaited: this.#open.size > 0 });
     super(url, {
       ...options,
       fetch: noting(options.fetch),
-      reconnectionScheduler: scheduleIn(timers),
+      reconnectionScheduler: scheduleIn(timers, delayOf),
     });
+    this.#messages = messages;
     this.#timers = timers;
     this.#onWantedScope = onWantedScope;
     // The protocol layer keeps these two and calls them before its own.
@@ -93,6 +86,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     options: TransportSendOptions,
   ): Promise<void> {
     if (Array.isArray(message)) return super.send(message, sendable(options));
+    this.#messages.sent(message);
     if (isJSONRPCRequest(message) && options.onRequestStreamEnd === undefined)
       return this.#ask(message, options);
     try {
@@ -115,8 +109,8 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     const signal = options.requestSignal ?? own.signal;
     signal.addEventListener("abort", () => resolve(), { once: true });
     const { id, method } = request;
-    this.#open.set(id, { method, settle: resolve, giveUp: () => own.abort() });
-    const post: Post = { status: 0, isStream: false };
+    this.#open.set(id, { settle: resolve, giveUp: () => own.abort() });
+    const post: PostedRequest = { id, method, status: 0, isStream: false };
     try {
       await posting.run(post, () =>
         super.send(request, {
@@ -130,16 +124,13 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
       await promise;
     } finally {
       this.#open.delete(id);
+      this.#messages.settled(id);
     }
   }
 
   #hear(message: JSONRPCMessage): void {
     if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
-    const request = message.id === undefined ? undefined : this.#open.get(message.id);
-    // The protocol layer reads the same message after this.
-    if (request?.method === "tools/call" && "result" in message)
-      message.result = carriedResult(message.result);
-    request?.settle();
+    if (message.id !== undefined) this.#open.get(message.id)?.settle();
   }
 
   /** The end of a stream is told in the same turn as the error that ended it. */
@@ -198,15 +189,12 @@ function cancelledBy(message: JSONRPCMessage): RequestId | null {
 }
 
 /** One timer for each stream: the SDK remembers the last one alone. */
-function scheduleIn(timers: Set<NodeJS.Timeout>) {
+function scheduleIn(timers: Set<NodeJS.Timeout>, delayOf: (wantedMs: number) => number) {
   return (reconnect: () => void, delayMs: number): (() => void) => {
-    const timer = setTimeout(
-      () => {
-        timers.delete(timer);
-        reconnect();
-      },
-      Math.min(MAX_RESUME_MS, Math.max(MIN_RESUME_MS, delayMs)),
-    );
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      reconnect();
+    }, delayOf(delayMs));
     timers.add(timer);
     return () => clearTimeout(timer);
   };

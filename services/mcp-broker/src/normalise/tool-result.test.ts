@@ -33,7 +33,7 @@ test("a result of 2024-10-07, which may be anything, is a text", () => {
     [null, "null"],
     [0, "0"],
   ] as const)
-    assert.deepEqual(normalToolResult({ toolResult, _meta: {} }).result, {
+    assert.deepEqual(normalToolResult({ toolResult }).result, {
       content: [{ type: "text", text }],
     });
   const both = { content: [], toolResult: "kept as it came" };
@@ -67,6 +67,12 @@ test("content in a wrong form reaches the caller, and the official SDK takes it"
     assert.ok(isSpecType.CallToolResult(result), JSON.stringify(result));
     assert.notDeepEqual(findings, []);
   }
+});
+
+test("members that MCP does not define, and the metadata, stay when something else is repaired", () => {
+  const raw = { content: null, isError: null, _meta: { own: 1 }, more: [2] };
+  const { result } = normalToolResult(raw);
+  assert.deepEqual(result, { content: [], isError: false, _meta: { own: 1 }, more: [2] });
 });
 
 test("structured content may be any JSON", () => {

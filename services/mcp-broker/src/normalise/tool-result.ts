@@ -3,7 +3,7 @@ import {
   type CleanContent,
   type ContentFinding,
 } from "@switchyard/contracts/content-blocks";
-import type { JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "../json/json-record.ts";
 
 /** What a tool answered, in the form that MCP prescribes. */
 export interface ToolResult {
@@ -12,6 +12,7 @@ export interface ToolResult {
   readonly structuredContent?: unknown;
   /** Missing: false. */
   readonly isError?: boolean;
+  readonly _meta?: JsonRecord;
 }
 
 export interface NormalResult {
@@ -25,25 +26,37 @@ export interface NormalResult {
  * a caller that got an error would run the tool again. `null` in the place of an optional member is dropped, and `content` is
  * repaired block by block.
  */
-export function normalToolResult(raw: JsonRecord): NormalResult {
+export function normalToolResult(answer: unknown): NormalResult {
+  const { raw, findings } = membersOfAnswer(answer);
   const { structuredContent, isError, _meta: meta } = raw;
   const { content, findings: ofContent } = contentOf(raw);
-  const findings = [...ofContent];
+  findings.push(...ofContent);
   const isFlag = isError === undefined || typeof isError === "boolean";
   const failed = isFlag ? isError : isTruthy(isError);
   if (!isFlag)
     findings.push({ pointer: "/isError", problem: `it is not a boolean; read as ${failed}` });
-  if (meta === null) findings.push({ pointer: "/_meta", problem: "it is null; left out" });
+  const isMeta = meta === undefined || isRecord(meta);
+  if (!isMeta) findings.push({ pointer: "/_meta", problem: "it is not an object; left out" });
   if (structuredContent === null)
     findings.push({ pointer: "/structuredContent", problem: "it is null; left out" });
   if (findings.length === 0 && content === raw["content"])
     return { result: raw as unknown as ToolResult, findings }; // each member was looked at
+  const { structuredContent: _1, isError: _2, _meta: _3, toolResult: _4, ...others } = raw;
   const result = {
+    ...others,
     content,
     ...(structuredContent !== null && structuredContent !== undefined && { structuredContent }),
     ...(failed !== undefined && { isError: failed }),
+    ...(isRecord(meta) && { _meta: meta }),
   };
   return { result, findings };
+}
+
+/** A server may answer with the content alone, or with nothing. */
+function membersOfAnswer(answer: unknown): { raw: JsonRecord; findings: ContentFinding[] } {
+  if (isRecord(answer)) return { raw: answer, findings: [] };
+  const findings = [{ pointer: "", problem: "it is not an object; read as its content" }];
+  return { raw: { content: answer }, findings };
 }
 
 /** A failure must not become a success because a server wrote 1 or "true". */
