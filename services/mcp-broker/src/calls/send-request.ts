@@ -8,9 +8,15 @@ import type { RequestLimits } from "../connection/request-lane.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import { createCallClock } from "../limits/call-clock.ts";
-import { classifyCallFailure, verdictOf, type CallFailure } from "../limits/call-failure.ts";
+import {
+  classifyCallFailure,
+  mayNeedNewSession,
+  verdictOf,
+  type CallFailure,
+} from "../limits/call-failure.ts";
 import { notBegun, QueueFullError, QueueWaitError } from "../limits/call-queue.ts";
 import type { CallEnd } from "../limits/circuit-breaker.ts";
+import { within } from "../limits/within.ts";
 import type { AskToOpen } from "../server-requests/ask-to-open.ts";
 import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
@@ -66,7 +72,7 @@ export async function sendRequest<T>(
   { connection, queue }: PoolMember,
   request: ServerRequest<T>,
 ): Promise<T> {
-  const { call, what, send } = request;
+  const { call } = request;
   const { requester, signal } = call;
   const timeLeft = (): number => requester.deadline - REPLY_MARGIN_MS - Date.now();
   const refusedForMs = connection.circuit.refusedForMs();
@@ -75,6 +81,46 @@ export async function sendRequest<T>(
     call.refuseCancelled();
     throw notEntered({ connection, queue }, error);
   });
+  const sendNow = (): Promise<T> =>
+    sendOnce({ origins, askToOpen }, connection, { ...request, timeLeft });
+  try {
+    return await sendNow().catch(async (error: unknown) => {
+      if (!(error instanceof SessionRefusedError)) throw error;
+      // The server did nothing, so that the same may be sent in a new session.
+      await within(timeLeft(), connection.renew(error.session, error.message));
+      call.refuseCancelled();
+      const isNew = connection.session !== null && connection.session !== error.session;
+      if (!isNew || timeLeft() <= 0) throw new NotSentError(notReached(connection, error.message));
+      return sendNow();
+    });
+  } catch (error) {
+    throw error instanceof SessionRefusedError
+      ? new NotSentError(notReached(connection, error.message))
+      : error;
+  } finally {
+    queue.leave();
+  }
+}
+
+/** The server refused the request before it did anything, perhaps because it does not know the session. The message is redacted. */
+class SessionRefusedError extends Error {
+  override readonly name = "SessionRefusedError";
+  readonly session: McpSession;
+
+  constructor(reason: string, session: McpSession, cause: unknown) {
+    super(reason, { cause });
+    this.session = session;
+  }
+}
+
+/** Sends a request in the session of this moment. Rejects as {@link sendRequest} does, or with SessionRefusedError. */
+async function sendOnce<T>(
+  { origins, askToOpen }: SendDeps,
+  connection: ServerConnection,
+  request: ServerRequest<T> & { readonly timeLeft: () => number },
+): Promise<T> {
+  const { call, what, send, timeLeft } = request;
+  const { requester, signal } = call;
   const clock = createCallClock();
   try {
     // Now and not before the place was free: the lease may have been lost and the server connected anew meanwhile.
@@ -94,6 +140,7 @@ export async function sendRequest<T>(
         send(session, limits),
       );
       entered.settle("good");
+      connection.proved();
       return result;
     } catch (error) {
       entered.settle(endOf(error, { signal, isOwnLimit: clock.isOver }));
@@ -107,7 +154,6 @@ export async function sendRequest<T>(
     }
   } finally {
     clock.stop();
-    queue.leave();
   }
 }
 
@@ -138,7 +184,10 @@ function failed(
   const { connection, session, timeoutMs } = context;
   const { kind, reason: said } = classifyCallFailure(error);
   const reason = session.redact(said);
-  if (kind === "not_sent") return new NotSentError(notReached(connection, reason));
+  if (kind === "not_sent")
+    return mayNeedNewSession(error)
+      ? new SessionRefusedError(reason, session, error)
+      : new NotSentError(notReached(connection, reason));
   if (kind !== "lost") return new RequestFailedError({ kind, reason }, { timeoutMs, cause: error });
   // Why the connection ended, as the transport saw it.
   const end = connection.session === session ? null : connection.info.lastError;

@@ -88,6 +88,8 @@ export class ServerConnection {
   #firstAttempt: Promise<void> | null = null;
   #attempt: Promise<void> = Promise.resolve();
   #cancelTimer: () => void = () => undefined;
+  /** False from a renewal of the session until a request succeeds. */
+  #mayRenew = true;
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
@@ -203,6 +205,29 @@ export class ServerConnection {
     this.#end(reason);
     await Promise.all(this.#closing);
     await this.#options.predecessor?.ended;
+  }
+
+  /** Notes that a request succeeded. */
+  proved(): void {
+    this.#mayRenew = true;
+  }
+
+  /**
+   * Starts a new session in the place of one that the server refused a request of. Resolves when the attempt is over; never rejects.
+   * A renewed session in which nothing succeeded is kept: the next one would be refused alike.
+   */
+  async renew(session: McpSession, reason: string): Promise<void> {
+    const { config } = this.#entry;
+    if (config === null || this.#stopping.signal.aborted) return;
+    if (this.#session === session && this.#mayRenew) {
+      this.#mayRenew = false;
+      this.#lose(config, reason);
+    }
+    if (this.#session === null && this.#status === "disconnected") {
+      this.#cancelTimer();
+      void this.#try(config);
+    }
+    await this.#attempt;
   }
 
   /** Takes over an entry that makes the same connection. The server is notified of other roots when it asked for that. */

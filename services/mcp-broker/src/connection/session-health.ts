@@ -1,6 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
 import type { TransportKind } from "@switchyard/contracts/mcp-servers";
 import { errorText } from "../limits/call-failure.ts";
+import { speaksOfSession } from "./answer-body.ts";
 import { isModern } from "./connect-approach.ts";
 
 /** Watches a connection that cannot report its own end. */
@@ -14,6 +15,8 @@ export interface SessionHealth {
 
 const INTERVAL_MS = 15_000;
 const TIMEOUT_MS = 10_000;
+/** Some servers answer for a session that they do not know with HTTP 200 and an error. One alone may mean something else. */
+const LOST_SESSION_ANSWERS = 2;
 
 /**
  * HTTP has no connection that ends, so the server is asked from time to time and after every
@@ -29,6 +32,7 @@ export function watchHealth(
   let calls = 0;
   let isAsking = false;
   let isStopped = false;
+  let lostSessionAnswers = 0;
 
   const ask = async (): Promise<void> => {
     if (isAsking || isStopped) return;
@@ -36,9 +40,12 @@ export function watchHealth(
     try {
       const options = { timeout: TIMEOUT_MS };
       await (isModern(client) ? client.discover(options) : client.ping(options));
+      lostSessionAnswers = 0;
     } catch (error) {
-      if (!isStopped && isDead(error, calls))
-        onDead(`the server does not answer: ${errorText(error)}`);
+      const isLost = error instanceof ProtocolError && speaksOfSession(error);
+      lostSessionAnswers = isLost ? lostSessionAnswers + 1 : 0;
+      const isOver = lostSessionAnswers >= LOST_SESSION_ANSWERS || isDead(error, calls);
+      if (!isStopped && isOver) onDead(`the server does not answer: ${errorText(error)}`);
     } finally {
       isAsking = false;
     }
@@ -51,6 +58,9 @@ export function watchHealth(
       calls += 1;
       try {
         return await call();
+      } catch (error) {
+        if (error instanceof ProtocolError && speaksOfSession(error)) void ask();
+        throw error;
       } finally {
         calls -= 1;
       }

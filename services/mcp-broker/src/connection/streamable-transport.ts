@@ -14,6 +14,7 @@ import {
   type StreamableHTTPClientTransportOptions,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
+import { atTheLogin } from "../limits/call-failure.ts";
 import type { ServerMessages } from "../normalise/server-messages.ts";
 import type { PollPace } from "./poll-pace.ts";
 import { posting, type PostedRequest } from "./posted-request.ts";
@@ -76,8 +77,11 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     try {
       return await this.#send(message, options);
     } catch (error) {
-      if (error instanceof InsufficientScopeError) await this.#onWantedScope(error.requiredScope);
-      throw error;
+      if (!(error instanceof InsufficientScopeError)) throw error;
+      await this.#onWantedScope(error.requiredScope).catch((reason: unknown) => {
+        throw atTheLogin(reason);
+      });
+      throw atTheLogin(error);
     }
   }
 

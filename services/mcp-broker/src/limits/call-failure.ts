@@ -1,4 +1,11 @@
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
 import type { Verdict } from "./circuit-breaker.ts";
 
 /**
@@ -32,10 +39,18 @@ const EGRESS_REFUSED = "EGRESS_REFUSED";
  */
 const AT_THE_LOGIN = Symbol.for("mcp.authSeamEscape");
 
+/** Marks an error as one of the login, which comes before the server does anything. */
+export function atTheLogin(error: unknown): unknown {
+  if (error instanceof Error) Object.defineProperty(error, AT_THE_LOGIN, { value: true });
+  return error;
+}
+
 /** Classifies what the SDK throws from a request. Anything unknown counts as `lost`, the careful answer. */
 export function classifyCallFailure(error: unknown): CallFailure {
   const reason = errorText(error);
   if (error instanceof Error && AT_THE_LOGIN in error) return { kind: "not_sent", reason };
+  if (error instanceof UnauthorizedError || error instanceof InsufficientScopeError)
+    return { kind: "not_sent", reason };
   if (error instanceof ProtocolError) return { kind: "answered", reason };
   if (error instanceof SdkHttpError)
     return { kind: error.status < 500 ? "not_sent" : "lost", reason };
@@ -49,14 +64,28 @@ export function classifyCallFailure(error: unknown): CallFailure {
   return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
 }
 
+/** HTTP statuses of servers that do not know the session of a request; 404 is the one of the specification. */
+const SESSION_STATUSES = new Set([400, 401, 404, 410]);
+
 /**
- * What a failure says about the way to the server. An error that the server answers with is an
- * answer: a caller can make one with bad arguments, and must not close the server to others.
+ * True when a request that was not sent may succeed in a new session: the server does not know this one any more, or it was not
+ * there and may have been started anew.
+ */
+export function mayNeedNewSession(error: unknown): boolean {
+  if (error instanceof Error && AT_THE_LOGIN in error) return false;
+  if (error instanceof SdkHttpError) return SESSION_STATUSES.has(error.status);
+  const code = networkCode(error);
+  return code !== null && BEFORE_SENDING.has(code);
+}
+
+/**
+ * What a failure says about the way to the server. Whatever the server answers with is an
+ * answer: a caller can cause it with bad arguments, and must not close the server to others.
  */
 export function verdictOf(error: unknown, failure: CallFailure): Verdict {
   switch (failure.kind) {
     case "answered":
-      return error instanceof ProtocolError ? "good" : "bad";
+      return "good";
     case "not_sent":
       return networkCode(error) === null ? "none" : "bad";
     case "timed_out":
