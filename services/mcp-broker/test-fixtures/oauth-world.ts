@@ -25,6 +25,8 @@ export interface OAuthWorld {
   readonly revoked: { readonly hint: string; readonly wasGood: boolean }[];
   /** How it takes tokens back; without one its metadata names no endpoint for it. */
   revocation: "takes" | "refuses" | "none";
+  /** How it differs from the specification, as authorization servers in use do. */
+  odd: OddAuthorization;
   /** How long the next tokens live, in seconds. */
   expiresIn: number;
   /** What the token endpoint waits for before it answers. */
@@ -35,10 +37,27 @@ export interface OAuthWorld {
   readonly refusals: () => number;
   /** Makes the server refuse every access token that was given out so far. */
   expireAll(): void;
+  /** Makes the authorization server forget every client that was registered so far. */
+  forgetClients(): void;
   /** Makes every refresh token worthless. */
   revokeAll(): void;
   /** Agrees as a person in a browser does, and returns the address that the browser ends at. */
   agree(authorizationUrl: string): Promise<URL>;
+}
+
+export interface OddAuthorization {
+  /** Members that are written over those of each document. */
+  readonly metadata?: object;
+  readonly client?: object;
+  readonly token?: object;
+  /** How the first well-known address answers; the metadata is at the one of OpenID Connect then. */
+  readonly first?: { readonly status: number; readonly type: string; readonly body: string };
+  /** Written behind the issuer, here and in the address that the browser comes back to. */
+  readonly slash?: "/";
+  /** Authorization servers that the MCP server names before this one. */
+  readonly others?: readonly string[];
+  /** Refuses every request with a `resource`, as Microsoft Entra does (AADSTS9010010). */
+  readonly refusesResource?: boolean;
 }
 
 /** Call it at the top of a file. */
@@ -52,6 +71,7 @@ export async function oauthWorld(): Promise<OAuthWorld> {
   const revoked: OAuthWorld["revoked"] = [];
   const clients = new Map<string, string>();
   const used = new Set<string>();
+  const forgotten = new Set<string>();
   let reuses = 0;
   let refusals = 0;
   const refresh = (token: string): boolean => {
@@ -66,7 +86,8 @@ export async function oauthWorld(): Promise<OAuthWorld> {
     }
     return false;
   };
-  const settings: Pick<OAuthWorld, "expiresIn" | "revocation" | "tokenGate"> = {
+  const settings: Pick<OAuthWorld, "expiresIn" | "odd" | "revocation" | "tokenGate"> = {
+    odd: {},
     expiresIn: 3_600,
     revocation: "takes",
     tokenGate: Promise.resolve(),
@@ -91,10 +112,20 @@ export async function oauthWorld(): Promise<OAuthWorld> {
   const issuer = await listen(async (request, response) => {
     authHeaders.push(request.headers);
     const url = new URL(request.url ?? "/", issuer);
+    const { odd } = world;
+    const issuerName = `${issuer}${odd.slash ?? ""}`;
+    const isFirst = url.pathname === "/.well-known/oauth-authorization-server";
+    if (isFirst && odd.first !== undefined)
+      return response
+        .writeHead(odd.first.status, { "content-type": odd.first.type })
+        .end(odd.first.body);
+    if (odd.refusesResource === true && url.searchParams.has("resource"))
+      return response.writeHead(400).end("AADSTS9010010");
     switch (url.pathname) {
+      case "/.well-known/openid-configuration":
       case "/.well-known/oauth-authorization-server":
         return json(response, 200, {
-          issuer,
+          issuer: issuerName,
           authorization_endpoint: `${issuer}/authorize`,
           token_endpoint: `${issuer}/token`,
           registration_endpoint: `${issuer}/register`,
@@ -109,12 +140,13 @@ export async function oauthWorld(): Promise<OAuthWorld> {
           grant_types_supported: ["authorization_code", "refresh_token"],
           token_endpoint_auth_methods_supported: ["client_secret_post", "none"],
           authorization_response_iss_parameter_supported: true,
+          ...odd.metadata,
         });
       case "/register": {
         const asked = JSON.parse(await text(request)) as object;
         const client = { client_id: randomUUID(), client_secret: secret() };
         clients.set(client.client_id, client.client_secret);
-        return json(response, 201, { ...asked, ...client });
+        return json(response, 201, { ...asked, ...client, ...odd.client });
       }
       case "/revoke": {
         const form = new URLSearchParams(await text(request));
@@ -141,7 +173,7 @@ export async function oauthWorld(): Promise<OAuthWorld> {
         for (const [name, value] of Object.entries({
           code,
           state: given.get("state"),
-          iss: issuer,
+          iss: issuerName,
         }))
           back.searchParams.set(name, value ?? "");
         response.writeHead(302, { location: back.href }).end();
@@ -153,6 +185,10 @@ export async function oauthWorld(): Promise<OAuthWorld> {
         grants[grant] = (grants[grant] ?? 0) + 1;
         secrets.push(form.get("code_verifier") ?? "canary-none");
         await world.tokenGate;
+        const client = form.get("client_id") ?? "";
+        if (forgotten.has(client)) return json(response, 401, { error: "invalid_client" });
+        if (odd.refusesResource === true && form.has("resource"))
+          return json(response, 400, { error: "invalid_target" });
         if (grant === "refresh_token")
           return refresh(form.get("refresh_token") ?? "")
             ? json(response, 200, tokens())
@@ -163,10 +199,10 @@ export async function oauthWorld(): Promise<OAuthWorld> {
         const isGood =
           code?.challenge === hash.digest("base64url") &&
           code.redirectUri === form.get("redirect_uri") &&
-          code.resource === `${resource}/mcp` &&
-          form.get("resource") === code.resource;
+          (odd.refusesResource === true || code.resource === `${resource}/mcp`) &&
+          (form.get("resource") ?? "") === code.resource;
         return isGood
-          ? json(response, 200, tokens())
+          ? json(response, 200, { ...tokens(), ...odd.token })
           : json(response, 400, { error: "invalid_grant" });
       }
       default:
@@ -187,7 +223,7 @@ export async function oauthWorld(): Promise<OAuthWorld> {
     if (request.url === "/.well-known/oauth-protected-resource/mcp")
       return json(response, 200, {
         resource: `${resource}/mcp`,
-        authorization_servers: [issuer],
+        authorization_servers: [...(world.odd.others ?? []), issuer],
         scopes_supported: ["mcp"],
       });
     if (!valid.has(request.headers.authorization?.replace("Bearer ", "") ?? "")) {
@@ -223,6 +259,9 @@ export async function oauthWorld(): Promise<OAuthWorld> {
     refusals: () => refusals,
     expireAll: () => valid.clear(),
     revokeAll: () => refreshable.clear(),
+    forgetClients() {
+      for (const id of clients.keys()) forgotten.add(id);
+    },
     async agree(authorizationUrl: string) {
       const response = await fetch(authorizationUrl, { redirect: "manual" });
       return new URL(response.headers.get("location") ?? "");

@@ -11,6 +11,7 @@ import { bodyBound, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import type { HttpConfig } from "../declaration/server-config.ts";
 import { LoginNeededError } from "./login-needed.ts";
+import { readingLogin } from "./login-documents.ts";
 import { Login, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
 import { refusedToken } from "./refused-token.ts";
@@ -65,7 +66,10 @@ export function createConnectionAuth(options: ConnectionAuthOptions): HttpAuth {
           serverUrl,
           ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
           ...(scope === undefined ? {} : { scope }),
-          fetchFn: signal === undefined ? fetchFn : endingWith(fetchFn, signal),
+          fetchFn: readingLogin(
+            signal === undefined ? fetchFn : endingWith(fetchFn, signal),
+            serverUrl,
+          ),
         });
       };
       await (store === null ? renewNow() : store.inTurn(server, renewNow));
@@ -138,7 +142,10 @@ async function renewOld(
   await withGuardedFetch(guard, launch, async (fetch) => {
     const renewNow = async (signal: AbortSignal): Promise<void> => {
       if (isOld(await logins.read(), now()))
-        await auth(provider, { serverUrl: launch.url, fetchFn: endingWith(fetch, signal) });
+        await auth(provider, {
+          serverUrl: launch.url,
+          fetchFn: readingLogin(endingWith(fetch, signal), launch.url),
+        });
     };
     // While the token is still good nobody waits for another broker that renews it.
     if (isOver(await logins.readSometimes(), now())) await store?.inTurn(server, renewNow);
@@ -187,17 +194,26 @@ function createProvider(
         },
       },
       async invalidate(what) {
-        if (what !== "all" && what !== "tokens") return;
+        if (what !== "all" && what !== "tokens" && what !== "client") return;
+        const before = given;
         const login = await logins.read();
-        // Refused tokens of before, while somebody has put new ones there.
-        const isSame = JSON.stringify(login.tokens) === JSON.stringify(given);
-        if (isSame) await logins.write({ ...login, tokens: null, expiresAt: null });
+        // Refused tokens of before, while another broker has put new ones there.
+        if (JSON.stringify(login.tokens) !== JSON.stringify(before)) return;
+        // The next login registers a new client.
+        if (what === "client") await logins.write({ ...login, client: null });
+        else await logins.write({ ...login, tokens: null, expiresAt: null });
       },
     },
   });
 }
 
-const NO_CLIENT = { clientId: null, clientSecret: null, clientMetadataUrl: null, scope: null };
+const NO_CLIENT = {
+  clientId: null,
+  clientSecret: null,
+  clientMetadataUrl: null,
+  scope: null,
+  namesResource: true,
+};
 
 function endingWith(fetch: FetchLike, signal: AbortSignal): FetchLike {
   return (url, init) => fetch(url, { ...init, signal });

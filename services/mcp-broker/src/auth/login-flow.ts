@@ -13,6 +13,8 @@ import type { HttpConfig, OAuthConfig } from "../declaration/server-config.ts";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
 import { withGuardedFetch } from "./connection-auth.ts";
+import { isRecord } from "../json/json-record.ts";
+import { LoginDocumentError, readingLogin, withoutSlash } from "./login-documents.ts";
 
 /** A server to log in to, with its references resolved. */
 export interface LoginTarget {
@@ -52,15 +54,15 @@ export function createLoginFlow(options: {
         now,
         state,
         redirectUri,
-        // A client is registered for the addresses that it named then.
-        login: { ...before, client: before.redirectUrl === redirectUri ? before.client : null },
+        login: { ...before, client: isRegistered(before, redirectUri) ? before.client : null },
       });
       await withGuardedFetch(guard, launch, async (fetch) => {
         const { resourceMetadataUrl, ...challenge } = await askForChallenge(launch, fetch);
+        const fetchFn = readingLogin(fetch, launch.url);
         const scope = computeScopeUnion(challenge.scope, before.wantedScope ?? undefined);
         await auth(draft.provider, {
           serverUrl: launch.url,
-          fetchFn: fetch,
+          fetchFn,
           forceReauthorization: true,
           ...(scope === undefined ? {} : { scope }),
           ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
@@ -85,19 +87,47 @@ export function createLoginFlow(options: {
       }
       const redirectUri = pending.login.redirectUrl ?? "";
       const draft = createDraft(target, { now, state, redirectUri, ...pending });
-      await withGuardedFetch(guard, launch, (fetch) =>
-        auth(draft.provider, {
-          serverUrl: launch.url,
-          fetchFn: fetch,
-          authorizationCode: code,
-          ...(iss === undefined ? {} : { iss }),
-        }),
-      );
+      try {
+        await withGuardedFetch(guard, launch, (fetch) =>
+          auth(draft.provider, {
+            serverUrl: launch.url,
+            fetchFn: readingLogin(fetch, launch.url),
+            authorizationCode: code,
+            ...(iss === undefined ? {} : { iss: issuerAsKnown(iss, pending.login) }),
+          }),
+        );
+      } catch (error) {
+        if (draft.login().client !== null || pending.login.client === null) throw error;
+        await store.inTurn(server, () => forgetClient(store, server));
+        throw new LoginDocumentError(
+          `the authorization server does not know the registered client any more; log in again with yard mcp login ${server}, which registers a new one`,
+        );
+      }
       const login = { ...draft.login(), grant: randomUUID() };
       // A renewal of the login before, under way, would be written above it.
       await store.inTurn(server, () => store.save(server, login));
     },
   };
+}
+
+/**
+ * True when the client of an earlier login can be used again: it is registered for the addresses that it named then, and a login
+ * without tokens may have failed because the authorization server does not know it any more.
+ */
+function isRegistered({ redirectUrl, tokens }: Login, redirectUri: string): boolean {
+  return redirectUrl === redirectUri && tokens !== null;
+}
+
+async function forgetClient(store: LoginStore, server: string): Promise<void> {
+  const login = await store.findReadable(server);
+  if (login !== null) await store.save(server, { ...login, client: null });
+}
+
+/** The issuer that the browser brought back, as the metadata spells it. */
+function issuerAsKnown(iss: string, { discovery }: Login): string {
+  const metadata = discovery?.["authorizationServerMetadata"];
+  const known = isRecord(metadata) ? metadata["issuer"] : undefined;
+  return typeof known === "string" && withoutSlash(known) === withoutSlash(iss) ? known : iss;
 }
 
 function pendingOf(server: string, caller: string): string {

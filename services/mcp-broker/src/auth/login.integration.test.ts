@@ -5,7 +5,7 @@ import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
 import { until } from "@switchyard/local-servers/until";
-import { oauthWorld } from "../../test-fixtures/oauth-world.ts";
+import { oauthWorld, type OddAuthorization } from "../../test-fixtures/oauth-world.ts";
 import { callTool } from "@switchyard/contracts/mcp";
 import type { Redis } from "@switchyard/service/redis";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
@@ -295,4 +295,73 @@ test("only an admin logs in, only where there is a login, and only with a key", 
     isError(error, beginLogin, "login_key_missing"),
   );
   await keyless.stop();
+});
+
+const odd: [string, OddAuthorization, object?][] = [
+  [
+    "null members and empty addresses in all its documents",
+    {
+      metadata: {
+        scopes_supported: null,
+        service_documentation: "",
+        registration_endpoint_x: null,
+      },
+      client: { client_secret_expires_at: null, redirect_uris: null, logo_uri: "", contacts: null },
+      token: { scope: null, id_token: null, token_type: null, expires_in: null },
+    },
+  ],
+  ["an issuer with a slash at its end", { slash: "/" }],
+  ["HTML at the first address", { first: { status: 200, type: "text/html", body: "<html>" } }],
+  ["HTTP 500 at the first address", { first: { status: 500, type: "text/plain", body: "no" } }],
+  ["another authorization server before it", { others: ["http://127.0.0.1:9/none"] }],
+  ["a scope as a list", { token: { scope: ["a", "b"] } }],
+  ["no `resource` allowed", { refusesResource: true }, { oauth: { resource: false } }],
+];
+test("logging in works at authorization servers in use that differ from the specification", async () => {
+  const servers = odd.map(([, , more], index) => locked(`odd-${index}`, more));
+  const broker = await world.startBroker({ servers });
+  for (const [index, [what, ways]] of odd.entries()) {
+    oauth.odd = ways;
+    const server = `odd-${index}`;
+    await broker.until(server, ({ status }) => status === "error");
+    await logIn(server).catch((error: unknown) => assert.fail(`${what}: ${String(error)}`));
+  }
+  oauth.odd = {};
+  await broker.stop();
+});
+
+test("a client that the authorization server has forgotten is registered again", async () => {
+  const broker = await world.startBroker({ servers: [locked("forgotten")] });
+  await broker.until("forgotten", ({ status }) => status === "error");
+  await logIn("forgotten");
+  oauth.forgetClients();
+  const error = await logIn("forgotten").catch((reason: unknown) => reason);
+  assert.ok(isError(error, finishLogin, "login_failed"), String(error));
+  assert.match(error.data.reason, /log in again/);
+  await logIn("forgotten");
+  await broker.stop();
+});
+
+test("a login that fails names the document that was wrong, and no path of a validator", async () => {
+  const broker = await world.startBroker({ servers: [locked("named")] });
+  await broker.until("named", ({ status }) => status === "error");
+  const ways: [OddAuthorization, RegExp][] = [
+    [{ token: { access_token: null } }, /token endpoint .* has no access_token/],
+    [{ client: { client_id: null } }, /registration endpoint .* has no client_id/],
+    [
+      { metadata: { token_endpoint: null } },
+      /oauth-authorization-server: it has no token_endpoint/,
+    ],
+  ];
+  for (const [way, named] of ways) {
+    oauth.odd = way;
+    const error = await logIn("named").catch((reason: unknown) => reason);
+    assert.ok(
+      isError(error, finishLogin, "login_failed") || isError(error, beginLogin, "login_failed"),
+      String(error),
+    );
+    assert.match(error.data.reason, named);
+  }
+  oauth.odd = {};
+  await broker.stop();
 });

@@ -39,6 +39,7 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
   const { oauth, redirectUrl, now, login, flow } = options;
   return {
     redirectUrl,
+    ...(oauth.namesResource ? {} : { validateResourceURL: () => Promise.resolve(undefined) }),
     ...(oauth.clientMetadataUrl === null ? {} : { clientMetadataUrl: oauth.clientMetadataUrl }),
     clientMetadata: {
       client_name: "Switchyard",

@@ -1,7 +1,7 @@
 import { visible } from "@switchyard/service/visible-text";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
 import { jsonSize } from "../json/json-size.ts";
-import type { Note } from "../normalise/forms.ts";
+import { Unusable, type Note } from "../normalise/forms.ts";
 import { toolForm } from "../normalise/result-forms.ts";
 
 /** One tool as its server lists it: what the broker works with was looked at, the rest is as it came. */
@@ -43,7 +43,7 @@ export function readListedTool(
   const note: Note = (pointer, problem) =>
     void findings.push(`tool "${shownName}", ${pointer}: ${problem}`);
   const tool = toolForm(raw, "", note);
-  if (!isRecord(tool)) return refused("it is not an object");
+  if (tool instanceof Unusable || !isRecord(tool)) return refused("it is not an object");
   const { description, outputSchema } = tool;
   if (isMissing(raw["inputSchema"])) note("/inputSchema", "it is missing; any object is accepted");
   const inputSchema = isMissing(raw["inputSchema"]) ? {} : raw["inputSchema"];

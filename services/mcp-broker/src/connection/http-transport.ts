@@ -59,7 +59,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const bounds: Bounds = { maxBytes, brake: createMessageBrake(), messages, pace };
   const shared = {
     redirectPolicy: "same-origin" as const,
-    fetch: readingFetch(guarded.fetch, bounds, options.kind),
+    fetch: readingFetch(guarded.fetch, bounds, options),
     ...(authProvider === undefined ? {} : { authProvider }),
   };
   const link =
@@ -139,11 +139,13 @@ interface Bounds {
 function readingFetch(
   fetch: FetchLike,
   bounds: Bounds,
-  kind: HttpTransportOptions["kind"],
+  { kind, url: own }: Pick<HttpTransportOptions, "kind" | "url">,
 ): FetchLike {
   const { brake, messages, pace } = bounds;
   return async (url, init) => {
     const isPost = init?.method === "POST";
+    // The parts of a login come here, too, while a request waits for it.
+    const isOwn = new URL(url).href === own.href;
     if (isPost) for (let n = 0; n < EVENTS_OF_POST; n += 1) brake.expect();
     const response = await fetch(url, init);
     if (isEventStream(response)) {
@@ -151,7 +153,7 @@ function readingFetch(
       const onEvent = isPost ? () => undefined : () => pace.heard();
       return withBody(response, eventsOf({ ...bounds, posted: posting.getStore(), onEvent }));
     }
-    if (kind === "http" && init?.method === "GET" && response.ok) {
+    if (kind === "http" && isOwn && init?.method === "GET" && response.ok) {
       await response.body?.cancel();
       // By the specification a server without such a stream answers so; anything else would be polled for ever.
       return new Response(null, { status: NO_STREAM });
@@ -159,7 +161,7 @@ function readingFetch(
     const bounded = withBody(response, bodyBound(bounds.maxBytes));
     const posted = posting.getStore();
     if (response.status === 401) noteRefusal(bounded, init?.headers);
-    if (!isPost || posted === undefined) return bounded;
+    if (!isPost || !isOwn || posted === undefined) return bounded;
     const hasSession = new Headers(init.headers).has("mcp-session-id");
     return normalBody(bounded, { messages, posted, hasSession });
   };

@@ -47,6 +47,8 @@ export const Declaration = z.strictObject({
         clientSecret: z.string().min(1).optional(),
         clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
         scope: z.string().min(1).optional(),
+        /** False: no `resource` parameter (RFC 8707), which some authorization servers refuse. */
+        resource: z.boolean().optional(),
       }),
     ])
     .optional(),

@@ -81,8 +81,9 @@ function oauthOf({ oauth, headers }: Declaration): OAuthConfig | null {
     clientSecret = null,
     clientMetadataUrl = null,
     scope = null,
+    resource: namesResource = true,
   } = oauth ?? {};
-  return { clientId, clientSecret, clientMetadataUrl, scope };
+  return { clientId, clientSecret, clientMetadataUrl, scope, namesResource };
 }
 
 function zodProblems(error: z.ZodError): string[] {

@@ -51,6 +51,8 @@ export interface OAuthConfig {
   readonly clientMetadataUrl: string | null;
   /** Asked for when the server names no scope. */
   readonly scope: string | null;
+  /** Whether the requests of a login name the server as their resource (RFC 8707). */
+  readonly namesResource: boolean;
 }
 
 /** One server: usable, or shown with its problem so that the others still start. */

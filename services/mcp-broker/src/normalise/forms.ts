@@ -66,7 +66,8 @@ export function listOf(item: Form): Form {
 export function membersOf(optional: Members, required: Members = {}): Form {
   return (value, at, note) => {
     const members = anyMembers(value, at, note);
-    if (!isRecord(members)) return new Unusable("it is not an object");
+    if (members instanceof Unusable || !isRecord(members))
+      return new Unusable("it is not an object");
     const changes = new Map<string, unknown>();
     for (const [name, form] of Object.entries(required)) {
       const member = members[name] ?? undefined;
