@@ -1,5 +1,5 @@
-// A stdio server whose tool `say` writes the lines that it is told, `$id` standing for the call's own id and `$long`
-// for 11 MiB of text. With the argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it
+// A stdio server whose tool `say` writes the lines that it is told, `$id` standing for the call's own id, `$line` for the
+// line of the call as JSON text, and `$long` for 11 MiB of text. The line `$exit` is written without its end, which ends the server. With the argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it
 // speaks 2026-07-28 alone.
 
 import { createInterface } from "node:readline";
@@ -19,7 +19,8 @@ function deep(id: unknown, name: string, result: (nested: string) => string): vo
   process.stdout.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result(nested)}}\n`);
 }
 
-const tools = [{ name: "say", inputSchema: { type: "object" } }];
+const inputSchema = { type: "object", properties: { id: { type: "integer" } } };
+const tools = [{ name: "say", inputSchema }];
 const drips = process.argv[2] === "drips";
 const isModern = process.argv[2] === "modern";
 const complete = { resultType: "complete", ttlMs: 0, cacheScope: "private" };
@@ -63,9 +64,13 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     case "completion/complete":
       return deep(id, params.ref.name, (nested) => `{"completion":{"values":[]},"more":${nested}}`);
     default:
-      for (const said of params.arguments.lines)
-        process.stdout.write(
-          `${said.replaceAll("$id", JSON.stringify(id)).replaceAll("$long", "x".repeat(11 * 1024 * 1024))}\n`,
-        );
+      for (const said of params.arguments.lines) {
+        const written = said
+          .replaceAll("$id", JSON.stringify(id))
+          .replaceAll("$line", () => JSON.stringify(line))
+          .replaceAll("$long", "x".repeat(11 * 1024 * 1024));
+        if (!written.endsWith("$exit")) process.stdout.write(`${written}\n`);
+        else process.stdout.write(written.replace("$exit", ""), () => process.exit(0));
+      }
   }
 });

@@ -4,12 +4,25 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import type { CatalogueTool, ToolCatalogue } from "../catalogue/tool-catalogue.ts";
+import type { JsonRecord } from "../json/json-record.ts";
+import {
+  hasLongInteger,
+  roundedIntegers,
+  withLongIntegers,
+  withRoundedIntegers,
+} from "../json/long-integers.ts";
 import { createValidatorCache } from "../validation/validator-cache.ts";
 
 const fail = failuresOf(contract.errors);
 
 /** Validators follow from schemas alone, so all connections of the process share them. */
 const validatorOf = createValidatorCache();
+
+/** A tool that may be called, and the arguments as they are sent. */
+export interface Admitted {
+  readonly tool: CatalogueTool;
+  readonly args: Readonly<Record<string, unknown>>;
+}
 
 /**
  * Whether a call may go to its server right now: the tool is there, its definition is the approved
@@ -24,7 +37,7 @@ export function admitCall(
     /** Of the definition that the policy was asked about. */
     readonly pin: string | undefined;
   },
-): CatalogueTool {
+): Admitted {
   const { ref, args, pin } = call;
   const server = ref.server ?? "";
   const tool = catalogue.find(ref.name);
@@ -44,15 +57,49 @@ export function admitCall(
         { server, tool: ref.tool, state },
       ),
     );
-  const problems = validatorOf(inspected.inputDigest, inspected.inputSchema)(args);
+  const { problems: misfits, longIntegers } = checkValue(args, {
+    digest: inspected.inputDigest,
+    schema: inspected.inputSchema,
+  });
+  const problems = [...misfits, ...roundedIntegers(args).slice(0, MAX_ROUNDED).map(asRounded)];
   if (problems.length > 0)
     throw new NotSentError(
       fail.invalid_arguments(
         `The arguments do not fit the input schema of ${ref.name}: ${problemText(problems)}. The call was not sent.`,
-        { problems: [...problems] },
+        { problems },
       ),
     );
-  return tool;
+  return { tool, args: withLongIntegers(args, longIntegers) };
+}
+
+const MAX_ROUNDED = 5;
+
+function asRounded(pointer: string): ValueProblem {
+  const expected =
+    "an integer of at most 2^53 - 1; write a longer one as text, with all its digits";
+  return { pointer, expected };
+}
+
+/** So many long integers of one value are looked at: a check ends at the first misfit, so each costs another one. */
+const MAX_LONG_INTEGERS = 20;
+
+/** What in a value does not fit, and where it has the digits of a long integer in the place of a number. */
+function checkValue(
+  value: unknown,
+  { digest, schema }: { readonly digest: string; readonly schema: JsonRecord },
+): { readonly problems: readonly ValueProblem[]; readonly longIntegers: readonly string[] } {
+  const validate = validatorOf(digest, schema);
+  const longIntegers: string[] = [];
+  for (let checked = value; ;) {
+    const problems = validate(checked);
+    const found = problems
+      .filter(({ expected }) => /\b(?:integer|number)\b/.test(expected))
+      .flatMap(({ pointer }) => (hasLongInteger(checked, pointer) ? [pointer] : []));
+    if (found.length === 0 || longIntegers.length >= MAX_LONG_INTEGERS)
+      return { problems, longIntegers };
+    longIntegers.push(...found);
+    checked = withRoundedIntegers(checked, found);
+  }
 }
 
 /**
@@ -66,7 +113,10 @@ export function checkResult({ inspected }: CatalogueTool, outcome: CallOutcome):
   const problems: readonly ValueProblem[] =
     structuredContent === undefined
       ? [{ pointer: "", expected: "structuredContent, as the tool has an output schema" }]
-      : validatorOf(inspected.outputDigest, inspected.outputSchema)(structuredContent);
+      : checkValue(structuredContent, {
+          digest: inspected.outputDigest,
+          schema: inspected.outputSchema,
+        }).problems;
   if (problems.length === 0) return outcome;
   return { kind: "invalid", problems: [...problems], result: outcome.result };
 }

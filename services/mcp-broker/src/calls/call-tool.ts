@@ -183,11 +183,11 @@ async function sendTool(
       call,
       what: "call tool",
       async send(session, limits) {
-        const tool = admitCall(connection.catalogue, { ref, pin, args });
+        const { tool, args: sent } = admitCall(connection.catalogue, { ref, pin, args });
         const startedAt = performance.now();
         const onProgress = hear((text) => session.redact(text));
         const { definition } = tool.inspected;
-        const own = { tool: ref.tool, args, onProgress, definition };
+        const own = { tool: ref.tool, args: sent, onProgress, definition };
         const result = await session.callTool({ ...own, ...limits });
         const durationMs = performance.now() - startedAt;
         return checkResult(

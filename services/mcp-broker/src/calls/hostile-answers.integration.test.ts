@@ -101,6 +101,39 @@ test("a list of addresses to open that is not a list is the server's refusal and
   assert.doesNotMatch(broker.logText(), /"level":"error"/);
 });
 
+test("an answer that is no JSON, or that names no request, ends its call at once", async () => {
+  for (const [line, reason] of [
+    [`{"jsonrpc":"2.0","id":$id,"result":{"content":[],"structuredContent":{"a":NaN}}}`, /NaN/],
+    [`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}`, /^no JSON$/],
+  ] as const) {
+    const error = await endOf(line);
+    assert.ok(isError(error, callTool, "tool_failed"), String(error));
+    assert.match(error.data.reason, reason);
+  }
+  const note = `{"jsonrpc":"2.0","method":"notifications/note","params":null}`;
+  assert.equal((await say(`\uFEFF [${note},${fine}]`)).text, "fine");
+});
+
+test("an integer beyond 2^53 passes with its digits in both directions, or is refused", async () => {
+  const echo = `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":$line}],"structuredContent":{"id":1915883588174806058}}}`;
+  const args = { lines: [echo], id: "1915883588174806058" };
+  const { text, structuredContent } = await broker.call("parrot", { tool: "say", args });
+  assert.match(text, /"id":1915883588174806058\b/);
+  assert.deepEqual(structuredContent, { id: "1915883588174806058" });
+  const rounded = { lines: [], id: 1_915_883_588_174_806_000 };
+  const error = await broker.call("parrot", { tool: "say", args: rounded }).catch((end) => end);
+  assert.ok(isError(error, callTool, "invalid_arguments"), String(error));
+  assert.deepEqual(
+    error.data.problems.map(({ pointer }) => pointer),
+    ["/id"],
+  );
+});
+
+test("the answer of a server that ends without the end of its line reaches the caller", async () => {
+  assert.equal((await say(`${fine}$exit`)).text, "fine");
+  await broker.until("parrot", ({ status }) => status === "connected");
+});
+
 test("a call that ends with its connection says why that ended", async () => {
   const error = await endOf("$long");
   assert.ok(isError(error, callTool, "outcome_unknown"), String(error));

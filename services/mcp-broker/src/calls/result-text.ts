@@ -1,15 +1,33 @@
 import type { ContentBlock } from "@switchyard/contracts/mcp";
 
+interface Result {
+  readonly content: readonly ContentBlock[];
+  readonly isError: boolean;
+  readonly structuredContent?: unknown;
+}
+
 /**
  * The text form of a tool result that an agent observes. An error shows only its text blocks, so
- * that the reason is not buried under placeholders.
+ * that the reason is not buried under placeholders. Structured content is shown where no text says the same: MCP wants
+ * a text beside it, and many servers leave that out. See decision 031 for what differs from requirement A17.
  */
-export function resultText(result: { content: readonly ContentBlock[]; isError: boolean }): string {
-  if (result.isError) {
-    const texts = result.content.filter((block) => block.type === "text").map(blockText);
-    return `Error: ${texts.join("\n")}`;
-  }
-  return result.content.map(blockText).join("\n");
+export function resultText({ content, isError, structuredContent }: Result): string {
+  const texts = content.filter((block) => textOf(block) !== "");
+  const structured =
+    texts.length > 0 || structuredContent === undefined ? [] : [JSON.stringify(structuredContent)];
+  const isReasonText = isError && (texts.length > 0 || structured.length > 0);
+  const shown = isReasonText ? content.filter(({ type }) => type === "text") : content;
+  const lines = [...shown.map(blockText), ...structured];
+  // Empty blocks only keep a place for the text that is missing.
+  const text = (structured.length > 0 ? lines.filter((line) => line !== "") : lines).join("\n");
+  return isError ? `Error: ${text}` : text;
+}
+
+/** What a block says by itself, without a placeholder. */
+function textOf({ type, text, resource }: ContentBlock): string {
+  if (type === "text") return stringOf(text);
+  const isEmbedded = type === "resource" && typeof resource === "object" && resource !== null;
+  return isEmbedded && "text" in resource ? stringOf(resource.text) : "";
 }
 
 function blockText(block: ContentBlock): string {
@@ -17,12 +35,30 @@ function blockText(block: ContentBlock): string {
     case "text":
       return stringOf(block["text"]);
     case "image":
-      return `[Image: ${stringOf(block["mimeType"])}, ${stringOf(block["data"]).length} bytes base64]`;
+      return `[Image: ${mediaText(block)}]`;
+    case "audio":
+      return `[Audio: ${mediaText(block)}]`;
     case "resource":
       return resourceText(block["resource"]);
+    case "resource_link":
+      return `[Resource link: ${linkText(block)}]`;
     default:
       return "[Unknown content type]";
   }
+}
+
+function mediaText({ mimeType, data }: ContentBlock): string {
+  return `${stringOf(mimeType)}, ${stringOf(data).length} bytes base64`;
+}
+
+function linkText({ title, name, uri, description }: ContentBlock): string {
+  const [called, address, about] = [
+    stringOf(title) || stringOf(name),
+    stringOf(uri),
+    stringOf(description),
+  ];
+  const named = called === "" || called === address ? address : `${called}, ${address}`;
+  return about === "" ? named : `${named}: ${about}`;
 }
 
 function resourceText(resource: unknown): string {

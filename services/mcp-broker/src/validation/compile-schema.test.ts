@@ -230,3 +230,33 @@ test("takes any schema and any value without an exception", () => {
     { numRuns: 300 },
   );
 });
+
+test("a decimal is a multiple of a decimal as people count", () => {
+  const isMultiple = (value: number, multipleOf: number): boolean => fits({ multipleOf }, value);
+  for (const [value, divisor] of [
+    [19.99, 0.01],
+    [0.3, 0.1],
+    [123_456_789.01, 0.01],
+    [-4.35, 0.05],
+    [6, 3],
+    [0, 0.01],
+    [1e-7, 1e-9],
+  ] as const)
+    assert.ok(isMultiple(value, divisor), `${value} of ${divisor}`);
+  for (const [value, divisor] of [
+    [19.995, 0.01],
+    [0.35, 0.1],
+    [7, 3],
+    [1.5, 1],
+  ] as const)
+    assert.ok(!isMultiple(value, divisor), `${value} of ${divisor}`);
+});
+
+test("OpenAPI's nullable allows null beside the type and the values", () => {
+  assert.ok(fits({ type: "string", nullable: true }, null));
+  assert.ok(fits({ type: ["string"], enum: ["x"], nullable: true }, null));
+  assert.ok(fits({ type: "string", enum: ["x"], nullable: true }, "x"));
+  assert.ok(!fits({ type: "string", enum: ["x"], nullable: true }, "y"));
+  assert.ok(!fits({ type: "string", nullable: true }, 5));
+  assert.ok(!fits({ type: "string", nullable: false }, null));
+});

@@ -79,6 +79,12 @@ function createAjv(): Ajv2020 {
   ajv.addKeyword({ keyword: "yardEnum", schemaType: "array", errors: true, compile: oneOf });
   ajv.addKeyword({ keyword: "yardConst", errors: true, compile: (value) => oneOf([value]) });
   ajv.addKeyword({
+    keyword: "yardMultiple",
+    schemaType: "number",
+    type: "number",
+    compile: (divisor: number) => (value: number) => isMultiple(value, divisor),
+  });
+  ajv.addKeyword({
     keyword: "yardLength",
     schemaType: "object",
     type: "string",
@@ -112,6 +118,16 @@ function isUnique(items: readonly unknown[]): boolean {
     seen.add(text);
   }
   return true;
+}
+
+/** How far a quotient may be from a whole number, relative to itself: division and the parsing of decimals round. */
+const QUOTIENT_ERROR = 2 ** -50;
+
+/** 19.99 is a multiple of 0.01, though the quotient of the two binary numbers is not whole. */
+function isMultiple(value: number, divisor: number): boolean {
+  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;
+  const quotient = value / divisor;
+  return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * QUOTIENT_ERROR;
 }
 
 /** Fits what is equal to one of the values as JSON. */

@@ -52,6 +52,16 @@ export function prepareSchema(root: JsonRecord): PreparedSchema {
 
 type Clean = Record<string, unknown> | boolean;
 
+/** OpenAPI 3.0 writes `nullable` beside the type, and generators of tools leave it in: https://spec.openapis.org/oas/v3.0.3#schema-object */
+function withNull(schema: JsonRecord): JsonRecord {
+  const { type, enum: values } = schema;
+  return {
+    ...schema,
+    ...(type !== undefined && { type: [type, "null"].flat() }),
+    ...(Array.isArray(values) && { enum: [...values, null] }),
+  };
+}
+
 class Preparation {
   readonly notes: SchemaNote[] = [];
   readonly #root: JsonRecord;
@@ -132,7 +142,8 @@ class Preparation {
 
   #assertions(schema: JsonRecord, where: string): Record<string, unknown> {
     const clean: Record<string, unknown> = {};
-    for (const [keyword, value] of Object.entries(schema)) {
+    const stated = schema["nullable"] === true ? withNull(schema) : schema;
+    for (const [keyword, value] of Object.entries(stated)) {
       const read = readAssertion(keyword, value);
       if (read === null) continue;
       if ("problem" in read) {

@@ -33,7 +33,7 @@ export function readAssertion(keyword: string, value: unknown): ReadAssertion | 
       return readValues("const", "yardConst", value);
     case "multipleOf":
       return typeof value === "number" && value > 0
-        ? kept({ multipleOf: value })
+        ? kept({ yardMultiple: value })
         : wrong("is not a positive number");
     case "minLength":
       return isCount(value) ? kept({ yardLength: { min: value } }) : wrong("is not a whole number");

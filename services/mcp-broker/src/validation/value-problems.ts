@@ -37,6 +37,8 @@ function problemOf({ keyword, instancePath, params, message }: ErrorObject): Val
       return here(`text like ${String(params["pattern"])}`);
     case "yardUnique":
       return here("items that differ from each other");
+    case "yardMultiple":
+      return here("a multiple of the number that the schema names");
     case "yardLength":
       return here("text of another length");
     case "anyOf":
