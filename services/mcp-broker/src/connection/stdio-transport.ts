@@ -42,7 +42,7 @@ export interface StdioTransportOptions extends Program {
   readonly onSpawning?: () => void;
   readonly onSpawned?: (pid: number) => void;
   /** Called when the child and its whole group are gone, and when it could not be started. */
-  readonly onGone?: () => void;
+  readonly onGone?: () => Promise<void> | void;
 }
 
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -117,7 +117,7 @@ export class StdioTransport implements Transport {
       this.#listen(child);
       await once(child, "spawn");
     } catch (error) {
-      this.#options.onGone?.();
+      void this.#options.onGone?.();
       throw spawnError(error, this.#options);
     }
     this.#isOpen = true;
@@ -289,7 +289,7 @@ export class StdioTransport implements Transport {
 
   async #endProgram(child: ChildProcessWithoutNullStreams): Promise<void> {
     await endProgram(child, this.#options.graceMs ?? DEFAULT_GRACE_MS);
-    this.#options.onGone?.();
+    await this.#options.onGone?.();
   }
 }
 

@@ -1,11 +1,16 @@
 import type { RequestMethod } from "@modelcontextprotocol/client";
-import { failuresOf } from "@switchyard/contracts/errors";
-import { featureErrors, MAX_LISTED_FEATURES } from "@switchyard/contracts/mcp-features";
+import { failuresOf, isError } from "@switchyard/contracts/errors";
+import {
+  featureErrors,
+  listResources,
+  MAX_LISTED_FEATURES,
+} from "@switchyard/contracts/mcp-features";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { z } from "zod";
+import type { JsonRecord } from "../json/json-record.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { Feature, FeatureDeps } from "./perform-feature.ts";
 import { requestFeature, type FeatureName } from "./request-feature.ts";
@@ -68,8 +73,16 @@ async function readPages<S extends z.ZodType>(
   let bytes = 0;
   let cursor: string | null = null;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    const params = cursor === null ? {} : { cursor };
-    const result = await requestFeature(deps.sender, member, { method, params, needs, call });
+    const params: JsonRecord = cursor === null ? {} : { cursor };
+    const request = { method, params, needs, call };
+    const result: JsonRecord | null = await requestFeature(deps.sender, member, request).catch(
+      (error: unknown) => {
+        // What the server listed before it refused a page stays.
+        if (page > 0 && isError(error, listResources, "server_failed")) return null;
+        throw error;
+      },
+    );
+    if (result === null) return { entries, more: true };
     bytes += Buffer.byteLength(JSON.stringify(result));
     if (bytes > limitBytes) throw tooLarge(bytes, limitBytes);
     const found = Array.isArray(result[key]) ? (result[key] as unknown[]) : []; // each is checked below

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import fc from "fast-check";
-import { approveTools, blockTools, seeTool, type SeenTool, type Sight } from "./decide-pins.ts";
+import {
+  approveTools,
+  blockTools,
+  droppablePins,
+  seeTool,
+  type SeenTool,
+  type Sight,
+} from "./decide-pins.ts";
 import { stateOf, type PinRecord } from "./pin-record.ts";
 
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
@@ -180,4 +187,18 @@ test("never takes a definition for approved that neither a person nor a first si
       }
     }),
   );
+});
+
+test("makes room with the oldest pins of tools that are not listed, and never with those of a person", () => {
+  const at = (name: string, month: string): PinRecord => ({
+    ...see(undefined, seen("a", { name, ref: { name } }), first),
+    seenAt: `2026-${month}-01T00:00:00.000Z`,
+  });
+  const approved = approve(see(undefined, seen("a", { name: "approved" }), review)) as PinRecord;
+  const blocked = { ...at("blocked", "01"), blocked: { by: "ann", at: first.now } };
+  const all = [at("new", "05"), at("old", "02"), at("listed", "01"), approved, blocked];
+  const records = new Map(all.map((record) => [record.tool, record]));
+  const drop = (count: number) =>
+    droppablePins(records, { listed: new Set(["listed"]), count }).map(({ tool }) => tool);
+  assert.deepEqual([drop(-5), drop(0), drop(1), drop(9)], [[], [], ["old"], ["old", "new"]]);
 });

@@ -58,6 +58,26 @@ export function seeTool(
   return next;
 }
 
+/**
+ * The records to make room for so many new ones: of tools that the server does not list any more, the oldest first. What a person
+ * approved or blocked is never dropped. A dropped tool that is listed again is one that came later.
+ */
+export function droppablePins(
+  records: ReadonlyMap<string, PinRecord>,
+  { listed, count }: { readonly listed: ReadonlySet<string>; readonly count: number },
+): PinRecord[] {
+  if (count <= 0) return [];
+  return [...records.values()]
+    .filter((record) => !listed.has(record.tool) && !isOfPerson(record))
+    .toSorted((one, other) => one.seenAt.localeCompare(other.seenAt))
+    .slice(0, count);
+}
+
+function isOfPerson({ approved, blocked }: PinRecord): boolean {
+  const isApproved = approved !== null && ![BY_FIRST_USE, BY_SCHEMA].includes(approved.by);
+  return isApproved || (blocked !== null && blocked.by !== BY_FINDING);
+}
+
 /** True when something remarkable was said that was not when somebody, or the first sight, approved. */
 function hasNewFinding(record: PinRecord | undefined, { findings }: SeenTool): boolean {
   const known = record?.approved?.digest === record?.digest ? record?.findings : undefined;
@@ -87,8 +107,10 @@ export interface Approval {
   readonly now: string;
 }
 
-/** The records that change, or why nothing does. */
-export type Decided = { readonly changed: readonly PinRecord[] } | { readonly refusal: Refusal };
+/** The records that change and those that are dropped, or why nothing does. */
+export type Decided =
+  | { readonly changed: readonly PinRecord[]; readonly dropped?: readonly PinRecord[] }
+  | { readonly refusal: Refusal };
 
 /** The records that an approval changes, or why nothing is approved. */
 export function approveTools(

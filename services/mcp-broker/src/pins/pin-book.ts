@@ -6,6 +6,7 @@ import type { TrustSetting } from "../declaration/server-config.ts";
 import {
   approveTools,
   blockTools,
+  droppablePins,
   seeTool,
   type Decided,
   type Refusal,
@@ -45,7 +46,7 @@ export type PinChange = (
   now: string,
 ) => Decided | Promise<Decided>;
 
-/** Of one server. Approved ones are kept when the server no longer lists them, so they count for ever. */
+/** Of one server. Those of tools that it no longer lists are kept until there is no room for a new one. */
 const MAX_PINS = 20_000;
 const MAX_ATTEMPTS = 10;
 /** Records in one write: each has its definition with it, and Redis does nothing else meanwhile. */
@@ -169,11 +170,13 @@ export class PinBook {
       let stored = await this.#options.store.load(server);
       let decided = await decide(stored);
       for (let conflicts = 0; "changed" in decided && decided.changed.length > 0;) {
-        const batch = decided.changed.slice(0, BATCH);
+        const { changed, dropped = [] }: Change = decided;
+        // There are never more dropped records than new ones.
+        const batch = { changed: changed.slice(0, BATCH), dropped: dropped.slice(0, BATCH) };
         if (await this.#options.store.commit(server, commitOf(stored, batch, sighting))) {
-          written.push(...batch);
+          written.push(...batch.changed);
           stored = afterCommit(stored, batch);
-          decided = { changed: decided.changed.slice(BATCH) };
+          decided = { changed: changed.slice(BATCH), dropped: dropped.slice(BATCH) };
           continue;
         }
         conflicts += 1;
@@ -244,8 +247,11 @@ function news(
   records: ReadonlyMap<string, PinRecord>,
   { trust, tools }: Sighting,
   { now, reworded }: { now: string; reworded: ReadonlySet<string> },
-): { changed: PinRecord[] } {
-  let room = MAX_PINS - records.size;
+): Required<Change> {
+  const listed = new Set(tools.map(({ name }) => name));
+  const added = tools.filter(({ name }) => !records.has(name)).length;
+  const dropped = droppablePins(records, { listed, count: records.size + added - MAX_PINS });
+  let room = MAX_PINS - records.size + dropped.length;
   const listing = listingDigest(tools);
   const isFirst = isFirstListing(records, listing);
   const changed: PinRecord[] = [];
@@ -258,7 +264,7 @@ function news(
     if (record === undefined) room -= 1;
     changed.push(record === undefined && isFirst ? { ...next, firstListing: listing } : next);
   }
-  return { changed };
+  return { changed, dropped };
 }
 
 /** A long listing is written in parts, perhaps by several brokers: with a part of it there it is still the first one. */
@@ -271,13 +277,20 @@ function listingDigest(tools: Sighting["tools"]): string {
   return canonicalDigest(tools.map(({ pin }) => pin).toSorted());
 }
 
-function afterCommit({ revision, records }: StoredPins, batch: readonly PinRecord[]): StoredPins {
+type Change = Extract<Decided, { readonly changed: unknown }>;
+
+function afterCommit({ revision, records }: StoredPins, batch: Required<Change>): StoredPins {
   const after = new Map(records);
-  for (const record of batch) after.set(record.tool, record);
+  for (const { tool } of batch.dropped) after.delete(tool);
+  for (const record of batch.changed) after.set(record.tool, record);
   return { revision: String(Number(revision) + 1), records: after };
 }
 
-function commitOf(stored: StoredPins, batch: readonly PinRecord[], sighting: Sighting | undefined) {
+function commitOf(
+  stored: StoredPins,
+  { changed: batch, dropped: removed }: Required<Change>,
+  sighting: Sighting | undefined,
+) {
   const definitions = new Map(sighting?.tools.map((tool) => [tool.pin, tool.definition]));
   const dropped = batch.flatMap(({ tool, digest, approved }) => {
     const before = stored.records.get(tool);
@@ -293,6 +306,11 @@ function commitOf(stored: StoredPins, batch: readonly PinRecord[], sighting: Sig
       if (definition === undefined || sighting === undefined) return [];
       return [{ digest, text: canonicalJson({ definition, identity: sighting.identity }) }];
     }),
-    dropped,
+    dropped: [...dropped, ...removed.flatMap(digestsOf)],
+    removed: removed.map(({ tool }) => tool),
   };
+}
+
+function digestsOf({ digest, approved }: PinRecord): string[] {
+  return approved === null ? [digest] : [digest, approved.digest];
 }

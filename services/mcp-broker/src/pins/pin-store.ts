@@ -15,6 +15,8 @@ interface PinCommit {
   readonly definitions: readonly { readonly digest: string; readonly text: string }[];
   /** Definitions that no record names any more. */
   readonly dropped: readonly string[];
+  /** Tools whose records go. */
+  readonly removed: readonly string[];
 }
 
 /** Every broker is told here which server's pins were written. */
@@ -39,6 +41,11 @@ for _ = 1, tonumber(ARGV[at]) do
   redis.call("HDEL", KEYS[2], ARGV[at + 1])
   at = at + 1
 end
+at = at + 1
+for _ = 1, tonumber(ARGV[at]) do
+  redis.call("HDEL", KEYS[1], ARGV[at + 1])
+  at = at + 1
+end
 redis.call("HINCRBY", KEYS[1], "${REVISION}", 1)
 redis.call("PUBLISH", "${PINS_CHANNEL}", ARGV[2])
 return 1`;
@@ -56,7 +63,7 @@ export function createPinStore(redis: Redis) {
     },
     /** False when somebody else has written since `revision` was read; nothing is written then. */
     async commit(server: string, change: PinCommit): Promise<boolean> {
-      const { revision, records, definitions, dropped } = change;
+      const { revision, records, definitions, dropped, removed } = change;
       const args = [
         revision,
         server,
@@ -66,6 +73,8 @@ export function createPinStore(redis: Redis) {
         ...definitions.flatMap(({ digest, text }) => [digest, text]),
         dropped.length,
         ...dropped,
+        removed.length,
+        ...removed.map((tool) => `t:${tool}`),
       ];
       const keys = [pinsKey(server), definitionsKey(server)];
       return (await fromRedis(redis.eval(COMMIT, 2, ...keys, ...args))) === 1;

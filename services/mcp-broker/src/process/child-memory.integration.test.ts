@@ -40,7 +40,7 @@ test("the memory of a child is that of its whole process group, and gone with it
   );
   assert.ok(before > 0);
   assert.equal(measured, before);
-  record.onGone();
+  await record.onGone();
   assert.equal((await children.measure()).size, 0);
 });
 

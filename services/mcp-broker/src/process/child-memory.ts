@@ -22,7 +22,7 @@ export function watchChildren(records: ChildRecords) {
         },
         onGone() {
           if (child !== null) running.delete(child);
-          record.onGone();
+          return record.onGone();
         },
       };
     },

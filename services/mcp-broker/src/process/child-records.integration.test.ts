@@ -176,3 +176,20 @@ test("refuses a directory in which others can plant records", async () => {
   await chmod(join(directory, "mcp-children"), 0o777);
   await assert.rejects(openChildRecords(directory), /must belong to the broker's user/);
 });
+
+test("what a child started in a session of its own ends with the child", async () => {
+  const directory = await testDirectory();
+  const record = (await openChildRecords(directory)).expect("files", unexpected);
+  const grandchild = await startSleeper({ ...record.mark });
+  const stranger = await startSleeper();
+  const child = await startSleeper({ ...record.mark });
+  record.onSpawning();
+  record.onSpawned(child.pid);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  const ended = once(grandchild, "exit");
+  await record.onGone();
+  await ended;
+  assert.equal(stranger.exitCode ?? stranger.signalCode, null);
+  assert.deepEqual(await readdir(join(directory, "mcp-children")), []);
+});

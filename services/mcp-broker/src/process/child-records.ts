@@ -26,8 +26,8 @@ export interface ChildRecord {
   readonly mark: Readonly<Record<string, string>>;
   onSpawning(): void;
   onSpawned(pid: number): void;
-  /** The child and its group are gone, or it could not be started. */
-  onGone(): void;
+  /** The child and its group are gone, or it could not be started. Resolves when nothing that it started in a group of its own is left. */
+  onGone(): Promise<void>;
 }
 
 const MARK = "YARD_MCP_CHILD";
@@ -73,7 +73,12 @@ export async function openChildRecords(stateDir: string): Promise<ChildRecords> 
           writing = addChild(file, pid).catch(onTrouble);
         },
         onGone() {
-          writing = writing.then(() => rm(file, { force: true })).catch(onTrouble);
+          const end = async (): Promise<void> => {
+            await endGroups((await markedGroups()).get(id));
+            await rm(file, { force: true });
+          };
+          writing = writing.then(end).catch(onTrouble);
+          return writing;
         },
       };
     },
@@ -114,10 +119,14 @@ async function reapOne(
   const groups = new Set(marked.get(id));
   if (child !== null && ((await isAlive(child)) || (await isLeaderless(child.pid))))
     groups.add(child.pid);
-  await Promise.all([...groups].map((group) => endGroup(group, REAP_GRACE_MS)));
+  await endGroups(groups);
   await rm(file, { force: true });
   const [first] = groups;
   return first === undefined ? null : { pid: child?.pid ?? first, server };
+}
+
+async function endGroups(groups: ReadonlySet<number> = new Set()): Promise<void> {
+  await Promise.all([...groups].map((group) => endGroup(group, REAP_GRACE_MS)));
 }
 
 /**
