@@ -164,6 +164,17 @@ test("takes 10,000 tools, and counts malformed ones beyond a hundred", async () 
   assert.equal(listing.problems.at(-1), "50 more problems of the tool list are not shown");
 });
 
+test("other work gets its turn while a long list is read", async () => {
+  const tools = Array.from({ length: 10_000 }, (_, n) =>
+    tool(`tool_${n}`, { title: "t".repeat(500) }),
+  );
+  let turns = 0;
+  const timer = setInterval(() => (turns += 1), 1);
+  await readToolList(pagesOf([{ tools }]));
+  clearInterval(timer);
+  assert.ok(turns > 0);
+});
+
 test("rejects when a page is not a list", async () => {
   for (const page of [{}, { tools: {} }, null, []])
     await assert.rejects(

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { ProtocolError } from "@modelcontextprotocol/client";
 import { isRecord } from "../json/json-record.ts";
@@ -29,6 +30,8 @@ export const LISTING_LIMITS: ListingLimits = {
   characters: 32 * 1024 * 1024,
 };
 const MAX_CURSOR = 64 * 1024;
+/** After this time other work gets its turn, such as the renewal of leases. */
+const SLICE_MS = 10;
 const MAX_PROBLEMS = 100;
 
 export const emptyListing: ToolListing = { tools: [], problems: [], ttlMs: null };
@@ -50,12 +53,17 @@ export async function readToolList(
   let cursor: string | undefined;
   let entries = 0;
   let characters = 0;
+  let sliceFrom = performance.now();
   do {
     const page = await nextPage(cursor);
     if ("cut" in page) return ended(page.cut);
     if (page.cursorProblem !== null) problems.push(page.cursorProblem);
     if (page.ttlMs !== null) ttls.push(page.ttlMs);
     for (const raw of page.tools) {
+      if (performance.now() - sliceFrom > SLICE_MS) {
+        await setImmediate();
+        sliceFrom = performance.now();
+      }
       const read = readListedTool(raw, entries);
       entries += 1;
       if ("problem" in read) {

@@ -23,16 +23,22 @@ export async function normalBody(
     hasSession,
   }: { messages: ServerMessages; posted: PostedRequest; hasSession: boolean },
 ): Promise<Response> {
-  if (response.body === null || !isJson(response)) return response;
+  const type = mediaType(response);
+  // Some servers name no type, or the one of plain text.
+  if (response.body === null || !(isJson(type) || type === "" || type === "text/plain"))
+    return response;
   const isHandshake = HANDSHAKE.has(posted.method);
   if (!response.ok && (isHandshake || REFUSALS.has(response.status))) return response;
   const text = await response.text();
   const unchanged = (): Response => withText(response, text);
+  const isOther = !isJson(type) && parseJson(text.trim()) === null;
+  if (isOther) return unchanged();
   if (!response.ok && !isAnswer(text, { status: response.status, hasSession })) return unchanged();
   const received = text.trim() === "" ? [] : messages.read(text, posted.id);
   if (received === null && isHandshake) return unchanged();
   if (received?.length === 0) return unchanged();
-  return withText(response, bodyOf(received ?? [messages.failed(posted.id)], messages), 200);
+  const body = bodyOf(received ?? [messages.failed(posted.id)], messages);
+  return withText(response, body, { status: 200, type: "application/json" });
 }
 
 /** One event of a stream with its message in the form that MCP prescribes; the same text when it has none. */
@@ -92,14 +98,22 @@ function bodyOf(received: readonly Received[], messages: ServerMessages): string
 
 const TOO_DEEP = "its result is nested too deeply to be passed on";
 
-function isJson({ headers }: Response): boolean {
-  const type = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+function mediaType({ headers }: Response): string {
+  return headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+function isJson(type: string): boolean {
   return type === "application/json" || type.endsWith("+json") || type === "text/json";
 }
 
-function withText(response: Response, body: string, status = response.status): Response {
+function withText(
+  response: Response,
+  body: string,
+  changes: { readonly status?: number; readonly type?: string } = {},
+): Response {
+  const { status = response.status, type = response.headers.get("content-type") } = changes;
   const headers = new Headers(response.headers);
-  headers.set("content-type", "application/json");
+  if (type !== null) headers.set("content-type", type);
   for (const name of ["content-length", "content-encoding"]) headers.delete(name);
   const changed = new Response(body, { status, headers });
   // The transport reads the address to see a redirect; a new response has none of its own.

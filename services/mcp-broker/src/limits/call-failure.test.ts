@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
-import { classifyCallFailure, type CallFailure } from "./call-failure.ts";
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
+import {
+  atTheLogin,
+  classifyCallFailure,
+  mayNeedNewSession,
+  verdictOf,
+  type CallFailure,
+} from "./call-failure.ts";
 
 const network = (code: string): Error =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(`connect ${code}`), { code }) });
@@ -37,6 +50,41 @@ for (const [what, error, kind] of failures) {
     assert.equal(classifyCallFailure(error).kind, kind);
   });
 }
+
+test("a missing scope and a missing login are refusals before the call, and may not need a new session", () => {
+  for (const error of [
+    new UnauthorizedError(),
+    new InsufficientScopeError({ requiredScope: "write" }),
+    atTheLogin(new Error("store is away")),
+  ]) {
+    assert.equal(classifyCallFailure(error).kind, "not_sent");
+    assert.equal(mayNeedNewSession(error), false);
+  }
+});
+
+test("a session that the server does not know, and a server that is not there, may need a new session", () => {
+  const http = (status: number) =>
+    new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "no", { status });
+  for (const status of [400, 401, 404, 410]) assert.ok(mayNeedNewSession(http(status)));
+  for (const status of [403, 405, 429, 500]) assert.ok(!mayNeedNewSession(http(status)));
+  assert.ok(mayNeedNewSession(network("ECONNREFUSED")));
+  assert.ok(!mayNeedNewSession(network("ECONNRESET")));
+});
+
+test("an answer says nothing bad about the way to the server, however malformed it is", () => {
+  for (const error of [
+    new ProtocolError(-32_603, "no"),
+    new SdkError(SdkErrorCode.InvalidResult, "invalid"),
+  ])
+    assert.equal(verdictOf(error, classifyCallFailure(error)), "good");
+});
+
+test("the reason of an answer in a wrong form is a sentence and no list of a validator", () => {
+  const dump =
+    'Invalid result for tools/call: [\n  {"code": "invalid_type", "path": ["content"]}\n]';
+  const { reason } = classifyCallFailure(new SdkError(SdkErrorCode.InvalidResult, dump));
+  assert.equal(reason, "the answer to tools/call does not have the form that MCP prescribes");
+});
 
 test("the reason of a failed fetch names what is below it", () => {
   assert.equal(

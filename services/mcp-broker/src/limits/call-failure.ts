@@ -100,6 +100,10 @@ export function verdictOf(error: unknown, failure: CallFailure): Verdict {
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof SdkHttpError) return httpText(error);
+  // The SDK puts what its validator found behind these words: a list of paths and types, which says nothing to people.
+  const unread = /^Invalid result for ([\w/]+): [[{]/.exec(error.message);
+  if (unread !== null)
+    return `the answer to ${unread[1]} does not have the form that MCP prescribes`;
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   // An address with several IPs fails with an aggregate whose own message is empty.
