@@ -6,7 +6,7 @@ import { isGroupAlive } from "@switchyard/service/process/process-group";
 import { until } from "@switchyard/local-servers/until";
 import { normalToolResult } from "../normalise/tool-result.ts";
 import { SpawnError } from "../process/child-program.ts";
-import { uncarriedResult } from "./carried-result.ts";
+import { anyResult, uncarriedResult } from "./carried-result.ts";
 import { StdioTransport, type StdioTransportOptions } from "./stdio-transport.ts";
 
 const GRACE_MS = 300;
@@ -112,7 +112,9 @@ test("counts lines on stdout that are not messages and goes on", async () => {
   const client = new Client({ name: "test", version: "0" });
   await client.connect(transport);
   assert.equal(transport.ignoredLines, 5);
-  assert.equal((await client.listTools()).tools.length, 4);
+  const page = await client.request({ method: "tools/list" }, anyResult);
+  const { tools } = uncarriedResult(page);
+  assert.ok(Array.isArray(tools) && tools.length === 2);
   await client.close();
 });
 
