@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  OAuthError,
-  discoverAuthorizationServerMetadata,
-  type FetchLike,
-} from "@modelcontextprotocol/client";
+import { discoverAuthorizationServerMetadata, type FetchLike } from "@modelcontextprotocol/client";
 import { LoginDocumentError, readingLogin } from "./login-documents.ts";
 
 const SERVER = "https://mcp.example/mcp";
@@ -83,7 +79,7 @@ test("an address without usable metadata is passed over, and named when no other
 
 test("of several authorization servers the first that has metadata is taken, by its own spelling", async () => {
   const resource = "/.well-known/oauth-protected-resource";
-  const servers = ["https://dead.example/tenant", `${ISSUER}`, 5];
+  const servers = ["https://dead.example/tenant", ISSUER, 5];
   const fetch = readingLogin(
     answering({
       [resource]: { resource: null, authorization_servers: servers },
@@ -118,7 +114,6 @@ test("a refusal of a token keeps its code, and an answer that is none says where
   const refusal = { error: "invalid_grant", error_description: null, error_uri: null };
   const read = await post(refusal, form, 400);
   assert.deepEqual(read, { error: "invalid_grant" });
-  assert.ok(OAuthError.fromResponse(read as { error: string }) instanceof OAuthError);
   for (const [answer, status, why] of [
     ["<html><title>Bad gateway</title>", 502, /token endpoint .*\/x is HTTP 502: Bad gateway/],
     ["[1]", 200, /token endpoint .* is not a JSON object/],

@@ -73,11 +73,7 @@ export async function openChildRecords(stateDir: string): Promise<ChildRecords> 
           writing = addChild(file, pid).catch(onTrouble);
         },
         onGone() {
-          const end = async (): Promise<void> => {
-            await endGroups((await markedGroups()).get(id));
-            await rm(file, { force: true });
-          };
-          writing = writing.then(end).catch(onTrouble);
+          writing = writing.then(() => endMarked({ id, file })).catch(onTrouble);
           return writing;
         },
       };
@@ -123,6 +119,12 @@ async function reapOne(
   await rm(file, { force: true });
   const [first] = groups;
   return first === undefined ? null : { pid: child?.pid ?? first, server };
+}
+
+/** Ends what a child started in groups of its own, and then forgets the child. */
+async function endMarked({ id, file }: Pick<StoredRecord, "id" | "file">): Promise<void> {
+  await endGroups((await markedGroups()).get(id));
+  await rm(file, { force: true });
 }
 
 async function endGroups(groups: ReadonlySet<number> = new Set()): Promise<void> {
