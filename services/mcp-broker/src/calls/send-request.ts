@@ -185,7 +185,7 @@ function failed(
   const { kind, reason: said } = classifyCallFailure(error);
   const reason = session.redact(said);
   if (kind === "not_sent")
-    return mayNeedNewSession(error)
+    return mayNeedNewSession(error, session)
       ? new SessionRefusedError(reason, session, error)
       : new NotSentError(notReached(connection, reason));
   if (kind !== "lost") return new RequestFailedError({ kind, reason }, { timeoutMs, cause: error });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServerMessages } from "../normalise/server-messages.ts";
-import { normalBody, normalEvent, speaksOfSession } from "./answer-body.ts";
+import { normalBody, normalEvent } from "./answer-body.ts";
 import { uncarriedResult } from "./carried-result.ts";
 
 function asked(method: string): ServerMessages {
@@ -90,15 +90,4 @@ test("a batch in one event becomes several, and other events stay as they are", 
   assert.equal(read, `data: ${note}\n\nid: 5\ndata: ${note}\n\n`);
   for (const event of [": comment\n\n", "event: endpoint\ndata: /messages\n\n", "data: x\n\n"])
     assert.equal(normalEvent(event, asked("x/other")), event);
-});
-
-test("an error about a session is told from others", () => {
-  for (const message of [
-    "Session not found",
-    "Invalid or expired session",
-    "Server not initialized",
-  ])
-    assert.ok(speaksOfSession(new Error(message)));
-  for (const reason of [new Error("no such city"), { message: 5 }, null])
-    assert.ok(!speaksOfSession(reason));
 });

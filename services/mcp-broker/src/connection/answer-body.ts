@@ -1,5 +1,6 @@
 import type { Received, ServerMessages } from "../normalise/server-messages.ts";
 import { isRecord, parseJson } from "../json/json-record.ts";
+import { speaksOfSession } from "../limits/call-failure.ts";
 import { carried } from "./carried-result.ts";
 import type { PostedRequest } from "./posted-request.ts";
 
@@ -8,7 +9,6 @@ const HANDSHAKE = new Set(["initialize", "server/discover"]);
 /** The request was refused before anything was done, by whoever stands before the server, too. */
 const REFUSALS = new Set([401, 403, 407, 429]);
 const SESSION_STATUSES = new Set([400, 401, 404, 410]);
-const ABOUT_THE_SESSION = /session|not (?:yet )?initiali[sz]ed|initiali[sz]e first/i;
 
 /**
  * The response to a POST with its JSON in the form that MCP prescribes. A JSON-RPC error is the server's answer whatever the HTTP status
@@ -75,12 +75,6 @@ function isAnswer(
   const { id, error } = value;
   const isUnnamed = id === undefined || id === null;
   return !(isUnnamed && status !== 400) && !speaksOfSession(error);
-}
-
-/** True for an error of a server that does not know the session of the request. */
-export function speaksOfSession(error: unknown): boolean {
-  const message = isRecord(error) || error instanceof Error ? Reflect.get(error, "message") : error;
-  return typeof message === "string" && ABOUT_THE_SESSION.test(message);
 }
 
 function bodyOf(received: readonly Received[], messages: ServerMessages): string {

@@ -1,7 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
 import type { TransportKind } from "@switchyard/contracts/mcp-servers";
-import { errorText } from "../limits/call-failure.ts";
-import { speaksOfSession } from "./answer-body.ts";
+import { errorText, speaksOfSession } from "../limits/call-failure.ts";
 import { isModern } from "./connect-approach.ts";
 
 /** Watches a connection that cannot report its own end. */

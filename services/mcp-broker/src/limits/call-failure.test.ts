@@ -12,6 +12,7 @@ import {
   atTheLogin,
   classifyCallFailure,
   mayNeedNewSession,
+  speaksOfSession,
   verdictOf,
   type CallFailure,
 } from "./call-failure.ts";
@@ -58,17 +59,40 @@ test("a missing scope and a missing login are refusals before the call, and may 
     atTheLogin(new Error("store is away")),
   ]) {
     assert.equal(classifyCallFailure(error).kind, "not_sent");
-    assert.equal(mayNeedNewSession(error), false);
+    assert.equal(mayNeedNewSession(error, { isStateless: false }), false);
   }
 });
 
 test("a session that the server does not know, and a server that is not there, may need a new session", () => {
-  const http = (status: number) =>
-    new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "no", { status });
-  for (const status of [400, 401, 404, 410]) assert.ok(mayNeedNewSession(http(status)));
-  for (const status of [403, 405, 429, 500]) assert.ok(!mayNeedNewSession(http(status)));
-  assert.ok(mayNeedNewSession(network("ECONNREFUSED")));
-  assert.ok(!mayNeedNewSession(network("ECONNRESET")));
+  const http = (status: number, said = "") =>
+    new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, said, { status });
+  const [stateful, stateless] = [{ isStateless: false }, { isStateless: true }];
+  for (const error of [
+    http(404),
+    http(410),
+    http(400, "No valid session ID"),
+    http(401, "Session over"),
+  ]) {
+    assert.ok(mayNeedNewSession(error, stateful));
+    assert.ok(!mayNeedNewSession(error, stateless));
+  }
+  for (const error of [http(400), http(401), http(403, "session"), http(405), http(429), http(500)])
+    assert.ok(!mayNeedNewSession(error, stateful));
+  for (const either of [stateful, stateless]) {
+    assert.ok(mayNeedNewSession(network("ECONNREFUSED"), either));
+    assert.ok(!mayNeedNewSession(network("ECONNRESET"), either));
+  }
+});
+
+test("an error about a session is told from others", () => {
+  for (const message of [
+    "Session not found",
+    "Invalid or expired session",
+    "Server not initialized",
+  ])
+    assert.ok(speaksOfSession(new Error(message)));
+  for (const reason of [new Error("no such city"), { message: 5 }, null])
+    assert.ok(!speaksOfSession(reason));
 });
 
 test("an answer says nothing bad about the way to the server, however malformed it is", () => {

@@ -64,16 +64,33 @@ export function classifyCallFailure(error: unknown): CallFailure {
   return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
 }
 
-/** HTTP statuses of servers that do not know the session of a request; 404 is the one of the specification. */
-const SESSION_STATUSES = new Set([400, 401, 404, 410]);
+/** HTTP statuses of a session that the server does not know: the first is the one of the specification, and says it alone. */
+const SESSION_IS_GONE = new Set([404, 410]);
+/** These have other reasons, too, which the body tells apart. */
+const SESSION_MAY_BE_GONE = new Set([400, 401]);
+const ABOUT_THE_SESSION = /session|not (?:yet )?initiali[sz]ed|initiali[sz]e first/i;
+
+/** True for an error of a server that does not know the session of the request. */
+export function speaksOfSession(error: unknown): boolean {
+  const message =
+    typeof error === "object" && error !== null ? Reflect.get(error, "message") : null;
+  return typeof message === "string" && ABOUT_THE_SESSION.test(message);
+}
 
 /**
  * True when a request that was not sent may succeed in a new session: the server does not know this one any more, or it was not
- * there and may have been started anew.
+ * there and may have been started anew. A stateless connection has no session that could be gone.
  */
-export function mayNeedNewSession(error: unknown): boolean {
+export function mayNeedNewSession(
+  error: unknown,
+  { isStateless }: { readonly isStateless: boolean },
+): boolean {
   if (error instanceof Error && AT_THE_LOGIN in error) return false;
-  if (error instanceof SdkHttpError) return SESSION_STATUSES.has(error.status);
+  if (error instanceof SdkHttpError) {
+    const isGone = SESSION_IS_GONE.has(error.status);
+    const isSaid = SESSION_MAY_BE_GONE.has(error.status) && speaksOfSession(error);
+    return !isStateless && (isGone || isSaid);
+  }
   const code = networkCode(error);
   return code !== null && BEFORE_SENDING.has(code);
 }
