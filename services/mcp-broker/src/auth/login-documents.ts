@@ -12,7 +12,7 @@ import {
   type Form,
 } from "../normalise/forms.ts";
 
-/** A document of a login lacks what nothing can stand for. The message says which document, and what. */
+/** A document of a login lacks a member that has no substitute. The message names the document and the member. */
 export class LoginDocumentError extends Error {
   override readonly name = "LoginDocumentError";
 }
@@ -51,7 +51,7 @@ export function readingLogin(fetch: FetchLike, serverUrl: string | URL): FetchLi
     if (problem === null && isRecord(value)) return json(serverMetadata(value, issuers));
     const isBroken = response.ok || response.status >= 500;
     if (isBroken && SERVER_METADATA.test(where)) troubles.push(`${where}: ${problem}`);
-    // The last address that there is: what was wrong with those before may be why nobody can log in.
+    // This is the last address, so the problems of all addresses are the reason of the failure.
     if (where.endsWith(OPENID_SUFFIX) && troubles.length > 0)
       throw new LoginDocumentError(
         `no metadata of the authorization server can be used: ${troubles.join("; ")}`,
@@ -84,7 +84,7 @@ function inForm(form: Form, value: unknown): JsonRecord | null {
   return isRecord(read) && !(read instanceof Unusable) ? read : null;
 }
 
-/** The members of RFC 8414 and of OpenID Connect Discovery, told apart by their names. */
+/** The members of RFC 8414 and of OpenID Connect Discovery, distinguished by their names. */
 function formOfMetadata(name: string): Form | null {
   if (/(?:_parameter|_document)_supported$|^require_/.test(name)) return flag;
   if (name.endsWith("_supported")) return listOf(text);

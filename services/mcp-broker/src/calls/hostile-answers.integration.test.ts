@@ -7,7 +7,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { completeArgument, getPrompt, readResource } from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
-import { MALFORMED_ANSWER } from "../normalise/server-messages.ts";
+import { MALFORMED_ANSWER } from "../normalise/message-reader.ts";
 
 const world = await testWorld();
 const broker = await world.startBroker({

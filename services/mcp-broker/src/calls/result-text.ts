@@ -23,7 +23,7 @@ export function resultText({ content, isError, structuredContent }: Result): str
   return isError ? `Error: ${text}` : text;
 }
 
-/** What a block says by itself, without a placeholder. */
+/** The text of a block, without a placeholder. */
 function textOf({ type, text, resource }: ContentBlock): string {
   if (type === "text") return stringOf(text);
   const isEmbedded = type === "resource" && typeof resource === "object" && resource !== null;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServerMessages } from "../normalise/server-messages.ts";
+import { MessageReader } from "../normalise/message-reader.ts";
 import { normalBody, normalEvent } from "./answer-body.ts";
 import { uncarriedResult } from "./carried-result.ts";
 
-function asked(method: string): ServerMessages {
-  const messages = new ServerMessages();
+function asked(method: string): MessageReader {
+  const messages = new MessageReader();
   messages.sent({ jsonrpc: "2.0", id: 7, method, params: {} });
   return messages;
 }

@@ -1,12 +1,12 @@
-import type { Received, ServerMessages } from "../normalise/server-messages.ts";
+import type { Received, MessageReader } from "../normalise/message-reader.ts";
 import { isRecord, parseJson } from "../json/json-record.ts";
 import { speaksOfSession } from "../limits/call-failure.ts";
 import { carried } from "./carried-result.ts";
 import type { PostedRequest } from "./posted-request.ts";
 
-/** What the connection is made with: its failures say how to connect. */
+/** The requests that make a connection: how they fail decides how to connect. */
 const HANDSHAKE = new Set(["initialize", "server/discover"]);
-/** The request was refused before anything was done, by whoever stands before the server, too. */
+/** Statuses of a refusal before execution, by the server or by a proxy in front of it. */
 const REFUSALS = new Set([401, 403, 407, 429]);
 const SESSION_STATUSES = new Set([400, 401, 404, 410]);
 
@@ -21,7 +21,7 @@ export async function normalBody(
     messages,
     posted,
     hasSession,
-  }: { messages: ServerMessages; posted: PostedRequest; hasSession: boolean },
+  }: { messages: MessageReader; posted: PostedRequest; hasSession: boolean },
 ): Promise<Response> {
   const type = mediaType(response);
   // Some servers name no type, or the one of plain text.
@@ -44,7 +44,7 @@ export async function normalBody(
 /** One event of a stream with its message in the form that MCP prescribes; the same text when it has none. */
 export function normalEvent(
   event: string,
-  messages: ServerMessages,
+  messages: MessageReader,
   posted?: PostedRequest,
 ): string {
   const lines = event.replace(/^\uFEFF/, "").split(/\r\n|[\n\r]/);
@@ -77,7 +77,7 @@ function isAnswer(
   return !(isUnnamed && status !== 400) && !speaksOfSession(error);
 }
 
-function bodyOf(received: readonly Received[], messages: ServerMessages): string {
+function bodyOf(received: readonly Received[], messages: MessageReader): string {
   const texts = received.map((each) => {
     try {
       return JSON.stringify(carried(each));

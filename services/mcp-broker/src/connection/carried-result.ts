@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, StandardSchemaV1 } from "@modelcontextprotocol/client";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
-import type { Received } from "../normalise/server-messages.ts";
+import type { Received } from "../normalise/message-reader.ts";
 
 const CARRIED = "switchyard/result";
 

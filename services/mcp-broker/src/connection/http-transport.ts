@@ -12,7 +12,7 @@ import { noteRefusal } from "../auth/refused-token.ts";
 import { within } from "../limits/within.ts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
-import { ServerMessages } from "../normalise/server-messages.ts";
+import { MessageReader } from "../normalise/message-reader.ts";
 import { normalBody, normalEvent } from "./answer-body.ts";
 import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
 import { createPollPace, type PollPace } from "./poll-pace.ts";
@@ -53,7 +53,7 @@ const FAREWELL_MS = 1_000;
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
   const { url, headers, guard, authProvider } = options;
   const guarded = createGuardedFetch({ guard, own: { origin: url.origin, headers } });
-  const messages = new ServerMessages(options.onFinding);
+  const messages = new MessageReader(options.onFinding);
   const pace = createPollPace(() => performance.now());
   const maxBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
   const bounds: Bounds = { maxBytes, brake: createMessageBrake(), messages, pace };
@@ -80,7 +80,7 @@ function streamableLink(
   options: StreamableHTTPClientTransportOptions & {
     readonly fetch: FetchLike;
     readonly authProvider?: HttpAuth;
-    readonly messages: ServerMessages;
+    readonly messages: MessageReader;
     readonly pace: PollPace;
   },
 ): HttpTransport & { readonly transport: StreamableTransport } {
@@ -107,7 +107,7 @@ function streamableLink(
 function sseLink(
   url: URL,
   options: SSEClientTransportOptions,
-  messages: ServerMessages,
+  messages: MessageReader,
 ): HttpTransport {
   const transport = new SSEClientTransport(url, options);
   const send = transport.send.bind(transport);
@@ -131,7 +131,7 @@ interface Bounds {
   readonly maxBytes: number;
   /** Of the whole connection: many streams are not faster than one. */
   readonly brake: MessageBrake;
-  readonly messages: ServerMessages;
+  readonly messages: MessageReader;
   readonly pace: PollPace;
 }
 
@@ -150,7 +150,7 @@ function readingFetch(
     const response = await fetch(url, init);
     if (isEventStream(response)) {
       if (!isPost) pace.opened();
-      const onEvent = isPost ? () => undefined : () => pace.heard();
+      const onEvent = isPost ? () => undefined : () => pace.received();
       return withBody(response, eventsOf({ ...bounds, posted: posting.getStore(), onEvent }));
     }
     if (kind === "http" && isOwn && init?.method === "GET" && response.ok) {

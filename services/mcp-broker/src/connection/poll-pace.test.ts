@@ -23,7 +23,7 @@ test("an event, and a stream that lasts, bring back the delay that the server wa
   const next = (): number => pace.delayMs(1_000, { isAwaited: false });
   pace.opened();
   assert.deepEqual([next(), next(), next()], [1_000, 2_000, 4_000]);
-  pace.heard();
+  pace.received();
   assert.deepEqual([next(), next()], [1_000, 2_000]);
   pace.opened();
   now += 40_000;

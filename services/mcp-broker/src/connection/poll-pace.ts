@@ -11,15 +11,14 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export type PollPace = ReturnType<typeof createPollPace>;
 
 /**
- * How soon a stream is opened again that the server ended. A server that ends each one at once, without an event, is asked ever more
- * rarely: nothing says that it will do anything else.
+ * The delay before a stream that the server ended is opened again. It doubles while streams end at once and without an event.
  */
 export function createPollPace(now: () => number) {
   let inVain = 0;
   let openedAt = Number.NEGATIVE_INFINITY;
   return {
-    /** An event came. */
-    heard(): void {
+    /** An event was received. */
+    received(): void {
       inVain = 0;
     },
     opened(): void {

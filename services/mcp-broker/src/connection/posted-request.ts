@@ -9,5 +9,5 @@ export interface PostedRequest {
   isStream: boolean;
 }
 
-/** The request whose POST is under way: the SDK's transport tells its `fetch` nothing of it. */
+/** The request whose POST is under way: the SDK's transport does not pass it to its `fetch`. */
 export const posting = new AsyncLocalStorage<PostedRequest>();

@@ -14,7 +14,7 @@ export interface SessionHealth {
 
 const INTERVAL_MS = 15_000;
 const TIMEOUT_MS = 10_000;
-/** Some servers answer for a session that they do not know with HTTP 200 and an error. One alone may mean something else. */
+/** Some servers report a lost session with HTTP 200 and an error. One such answer may mean something else. */
 const LOST_SESSION_ANSWERS = 2;
 
 /**

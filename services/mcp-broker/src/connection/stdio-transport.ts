@@ -22,7 +22,7 @@ import {
   type Program,
 } from "../process/child-program.ts";
 import { TailBuffer } from "../process/tail-buffer.ts";
-import { ServerMessages, type Received } from "../normalise/server-messages.ts";
+import { MessageReader, type Received } from "../normalise/message-reader.ts";
 
 /**
  * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it
@@ -68,7 +68,7 @@ export class StdioTransport implements Transport {
   readonly #ignored = new TailBuffer(IGNORED_BYTES);
   readonly #brake = createMessageBrake();
   readonly #stderrBrake = createMessageBrake();
-  readonly #messages: ServerMessages;
+  readonly #messages: MessageReader;
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
   #isGathering = false;
@@ -79,7 +79,7 @@ export class StdioTransport implements Transport {
   constructor(options: StdioTransportOptions) {
     this.#options = options;
     this.#lines = new MessageLines(options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES);
-    this.#messages = new ServerMessages(options.onFinding);
+    this.#messages = new MessageReader(options.onFinding);
   }
 
   get pid(): number | null {
@@ -232,7 +232,7 @@ export class StdioTransport implements Transport {
     setTimeout(() => this.#isOpen && this.#breakOff(reason), 2 * PIPE_DRAIN_MS).unref();
   }
 
-  /** The messages of a line; what is none is kept for whoever looks for the server's last words. */
+  /** The messages of a line. A line without any is kept for the exit excerpt. */
   #read(line: string): ReceivedInLine[] {
     const received = this.#messages.read(line);
     if (received === null) {

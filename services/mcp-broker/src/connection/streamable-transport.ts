@@ -15,7 +15,7 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { atTheLogin } from "../limits/call-failure.ts";
-import type { ServerMessages } from "../normalise/server-messages.ts";
+import type { MessageReader } from "../normalise/message-reader.ts";
 import type { PollPace } from "./poll-pace.ts";
 import { posting, type PostedRequest } from "./posted-request.ts";
 
@@ -33,7 +33,7 @@ export interface StreamableOptions extends StreamableHTTPClientTransportOptions 
   /** Hears that the login has too few scopes; what it throws is the end of the request. */
   readonly onWantedScope: (scope: string | undefined) => Promise<void>;
   readonly fetch: FetchLike;
-  readonly messages: ServerMessages;
+  readonly messages: MessageReader;
   readonly pace: PollPace;
 }
 
@@ -47,7 +47,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, OpenRequest>();
   readonly #timers: Set<NodeJS.Timeout>;
   readonly #onWantedScope: StreamableOptions["onWantedScope"];
-  readonly #messages: ServerMessages;
+  readonly #messages: MessageReader;
   #trouble: string | null = null;
 
   constructor(url: URL, { onWantedScope, messages, pace, ...options }: StreamableOptions) {

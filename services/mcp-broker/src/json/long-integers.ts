@@ -5,7 +5,7 @@ import { locate, parsePointer, pointerToken } from "@switchyard/contracts/json-p
  * (docs/mcp-compatibility.md).
  */
 const DIGITS = /^-?[1-9]\d{15,}$/;
-/** JSON writes larger numbers with an exponent: whoever sends one knows that it is rounded. */
+/** JSON writes larger numbers with an exponent, so their sender accepts that they are rounded. */
 const WITH_EXPONENT = 1e21;
 
 /** True for the text of an integer that no number holds. */
@@ -45,7 +45,7 @@ export function withLongIntegers<T>(root: T, pointers: readonly string[]): T {
   return replaced(root, pointers, rawJson);
 }
 
-/** A copy with these long integers as numbers, rounded: what a schema says about numbers can be checked of it. */
+/** A copy with these long integers as numbers, rounded, which can be checked against the limits of a schema. */
 export function withRoundedIntegers<T>(root: T, pointers: readonly string[]): T {
   return replaced(root, pointers, Number);
 }

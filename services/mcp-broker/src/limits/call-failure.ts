@@ -64,9 +64,9 @@ export function classifyCallFailure(error: unknown): CallFailure {
   return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
 }
 
-/** HTTP statuses of a session that the server does not know: the first is the one of the specification, and says it alone. */
+/** HTTP statuses of a session that the server does not know: the specification prescribes the first. */
 const SESSION_IS_GONE = new Set([404, 410]);
-/** These have other reasons, too, which the body tells apart. */
+/** These have other reasons, too, which only the body distinguishes. */
 const SESSION_MAY_BE_GONE = new Set([400, 401]);
 const ABOUT_THE_SESSION = /session|not (?:yet )?initiali[sz]ed|initiali[sz]e first/i;
 
@@ -117,7 +117,7 @@ export function verdictOf(error: unknown, failure: CallFailure): Verdict {
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof SdkHttpError) return httpText(error);
-  // The SDK puts what its validator found behind these words: a list of paths and types, which says nothing to people.
+  // The SDK puts what its validator found behind these words: a list of paths and types, which is no sentence.
   const unread = /^Invalid result for ([\w/]+): [[{]/.exec(error.message);
   if (unread !== null)
     return `the answer to ${unread[1]} does not have the form that MCP prescribes`;

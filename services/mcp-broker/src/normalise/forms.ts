@@ -111,7 +111,7 @@ export function withDefault(
   };
 }
 
-/** Keys under which `null` is a value of somebody else's and not the absence of a member of MCP. */
+/** Keys whose values MCP does not define, so that `null` in them is a value and not an absent member. */
 const FOREIGN = new Set(["_meta", "arguments", "data", "input", "metadata", "structuredContent"]);
 const DEEPEST = 12;
 

@@ -112,7 +112,7 @@ const contents = listOf(
   membersOf({ mimeType: text, text, blob: text, _meta: anyMembers }, { uri: text }),
 );
 
-/** The contents of the resource that was read; a single one may stand without a list, and without its URI. */
+/** The contents of the resource that was read. Some servers send a single one without a list, and without its URI. */
 function contentsOf(uri: string | null): Form {
   return (value, at, note) => {
     const list: readonly unknown[] = Array.isArray(value) ? value : isRecord(value) ? [value] : [];

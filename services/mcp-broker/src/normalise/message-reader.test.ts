@@ -9,12 +9,12 @@ import {
   type JSONRPCMessage,
 } from "@modelcontextprotocol/client";
 import fc from "fast-check";
-import { MALFORMED_ANSWER, ServerMessages } from "./server-messages.ts";
+import { MALFORMED_ANSWER, MessageReader } from "./message-reader.ts";
 
 /** What becomes of an answer to this method, and what is reported about it. */
 function answerTo(method: string, answer: object, params: Record<string, unknown> = {}) {
   const findings: string[] = [];
-  const messages = new ServerMessages((finding) => findings.push(finding));
+  const messages = new MessageReader((finding) => findings.push(finding));
   messages.sent({ jsonrpc: "2.0", id: 7, method, params });
   const text = JSON.stringify({ jsonrpc: "2.0", id: 7, ...answer });
   const [received] = messages.read(text) ?? [];
@@ -25,7 +25,7 @@ const resultOf = (method: string, result: unknown, params?: Record<string, unkno
   return { result: message?.result, findings };
 };
 const received = (text: string, sent: readonly JSONRPCMessage[] = []) => {
-  const messages = new ServerMessages();
+  const messages = new MessageReader();
   for (const each of sent) messages.sent(each);
   return messages.read(text)?.map(({ message }) => message) ?? null;
 };
@@ -258,7 +258,7 @@ test("a request of a server loses its nulls, but not those of values that are it
 
 test("a finding is reported once, and a hundred of a connection at most", () => {
   const findings: string[] = [];
-  const messages = new ServerMessages((finding) => findings.push(finding));
+  const messages = new MessageReader((finding) => findings.push(finding));
   for (let id = 0; id < 300; id += 1) {
     messages.sent({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "a" } });
     const result = { content: [], [id < 2 ? "isError" : `x`]: "no", _meta: id < 2 ? {} : "m" };

@@ -12,7 +12,7 @@ export interface Received {
   readonly answers: string | null;
 }
 
-/** The reason of an error that stands in the place of an answer that is none. */
+/** The reason of the error that replaces an answer in no known form. */
 export const MALFORMED_ANSWER = "the server's answer is not a JSON-RPC response";
 const INTERNAL_ERROR = -32_603;
 const CANCELLED = "notifications/cancelled";
@@ -24,7 +24,7 @@ const MAX_FINDINGS = 100;
  * list, result or handshake for one `null`. It keeps the requests that are open, because the form of a result depends on them.
  * See docs/mcp-compatibility.md.
  */
-export class ServerMessages {
+export class MessageReader {
   readonly #open = new Map<RequestId, AskedFor>();
   readonly #reported = new Set<string>();
   readonly #report: (problem: string) => void;
