@@ -51,6 +51,7 @@ test("resolves the references of a login, the secret too, and hides both [A31]",
     clientSecret: "canary",
     clientMetadataUrl: null,
     scope: null,
+    namesResource: true,
   });
   assert.equal(resolved.redact("canary of client-1"), "${SECRET} of ${ID}");
 });
