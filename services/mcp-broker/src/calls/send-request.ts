@@ -84,6 +84,8 @@ export async function sendRequest<T>(
   const sendNow = (): Promise<T> =>
     sendOnce({ origins, askToOpen }, connection, { ...request, timeLeft });
   try {
+    // Another call may have begun to renew the session meanwhile.
+    if (connection.session === null) await within(timeLeft(), connection.start());
     return await sendNow().catch(async (error: unknown) => {
       if (!(error instanceof SessionRefusedError)) throw error;
       // The server did nothing, so that the same may be sent in a new session.

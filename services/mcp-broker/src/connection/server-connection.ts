@@ -90,6 +90,8 @@ export class ServerConnection {
   #cancelTimer: () => void = () => undefined;
   /** False from a renewal of the session until a request succeeds. */
   #mayRenew = true;
+  /** The renewal under way. */
+  #renewal: Promise<void> | null = null;
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options;
@@ -182,14 +184,15 @@ export class ServerConnection {
 
   /**
    * Connects for the first time and keeps the server connected from then on. Resolves when the
-   * first attempt is over, whatever its end; never rejects. A second call waits for the same attempt.
+   * first attempt is over, whatever its end; never rejects. A second call waits for the same attempt, and while the session is
+   * renewed for that.
    */
   start(): Promise<void> {
     const { config } = this.entry;
     if (config === null || !config.enabled || this.heldBecause !== null) return Promise.resolve();
     if (this.#options.access?.mayConnect(this.entry.id) === false) return Promise.resolve();
     this.#firstAttempt ??= this.#try(config);
-    return this.#firstAttempt;
+    return this.#renewal ?? this.#firstAttempt;
   }
 
   /**
@@ -225,9 +228,12 @@ export class ServerConnection {
     }
     if (this.#session === null && this.#status === "disconnected") {
       this.#cancelTimer();
-      void this.#try(config);
+      const renewal = this.#try(config).finally(() => {
+        if (this.#renewal === renewal) this.#renewal = null;
+      });
+      this.#renewal = renewal;
     }
-    await this.#attempt;
+    await (this.#renewal ?? this.#attempt);
   }
 
   /** Takes over an entry that makes the same connection. The server is notified of other roots when it asked for that. */
