@@ -130,8 +130,9 @@ test("an integer beyond 2^53 passes with its digits in both directions, or is re
 });
 
 test("the answer of a server that ends without the end of its line reaches the caller", async () => {
+  const { connectedAt } = broker.info("parrot");
   assert.equal((await say(`${fine}$exit`)).text, "fine");
-  await broker.until("parrot", ({ status }) => status === "connected");
+  await broker.until("parrot", (info) => ![null, connectedAt].includes(info.connectedAt));
 });
 
 test("a call that ends with its connection says why that ended", async () => {
