@@ -1,7 +1,10 @@
 import type { BuiltinInfo } from "@switchyard/contracts/toolbox";
 
-/** A tool as a client sees it. */
-export type OfferedTool = Pick<BuiltinInfo, "name" | "description" | "inputSchema">;
+/** A tool as a client sees it, with all other members of the definition of an MCP server's tool. */
+export type OfferedTool = Pick<BuiltinInfo, "name" | "inputSchema"> & {
+  readonly description?: string | undefined;
+  readonly [member: string]: unknown;
+};
 
 export interface CallRequest {
   readonly name: string;
@@ -10,11 +13,14 @@ export interface CallRequest {
   readonly callId: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Metadata of the client for an MCP server. */
+  readonly meta?: Record<string, unknown> | undefined;
 }
 
 export interface CallReply {
   readonly content: readonly { readonly type: string }[];
   readonly structuredContent?: unknown;
+  readonly _meta?: unknown;
   readonly isError: boolean;
 }
 

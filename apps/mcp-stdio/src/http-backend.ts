@@ -1,3 +1,5 @@
+import { clientTool } from "@switchyard/contracts/client-tool";
+import type { ToolInfo } from "@switchyard/contracts/mcp";
 import { createClient } from "@switchyard/client/client";
 import { ProblemError } from "@switchyard/client/problem-error";
 import {
@@ -36,7 +38,9 @@ export function httpBackend(baseUrl: string, token: string): Backend {
         { signal },
       );
     const path = { server, tool };
-    return client.request("POST /tools/mcp/{server}/{tool}/call", { path, ...about }, { signal });
+    const ofClient = request.meta === undefined ? {} : { _meta: request.meta };
+    const ofTool = { ...about, body: { ...body, ...ofClient } };
+    return client.request("POST /tools/mcp/{server}/{tool}/call", { path, ...ofTool }, { signal });
   };
   return {
     tools: (scope, signal) =>
@@ -47,7 +51,8 @@ export function httpBackend(baseUrl: string, token: string): Backend {
           client.request("GET /tools", {}, { signal }),
           client.request("GET /agents", {}, { signal }),
         ]);
-        return [...tools, ...mcp.tools, ...agents.map(agentTool)] as typeof tools; // the same in what is read of them
+        const ofServers = mcp.tools.map((tool) => clientTool(tool as ToolInfo, tool.name)); // the contract's own reply
+        return [...tools, ...ofServers, ...agents.map(agentTool)];
       }),
     call: (request) => orBackendError(() => send(request)),
     close: async () => {},

@@ -1,5 +1,6 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
+import { clientTool } from "@switchyard/contracts/client-tool";
 import { listAgents } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
@@ -29,7 +30,8 @@ export function natsBackend(bus: Bus, runToken: string | null): Backend {
         const mcp = await call(bus, listTools, token, { signal });
         // A run starts others with the tools of its runner.
         const agents = runToken === null ? await call(bus, listAgents, {}, { signal }) : NO_AGENTS;
-        return [...tools, ...mcp.tools, ...agents.agents.map(agentTool)];
+        const ofServers = mcp.tools.map((tool) => clientTool(tool, tool.name));
+        return [...tools, ...ofServers, ...agents.agents.map(agentTool)];
       }),
     call: (request) => orBackendError(() => send(bus, token, request)),
     close: () => bus.close(),
@@ -48,7 +50,8 @@ async function send(bus: Bus, token: { readonly token?: string }, request: CallR
   const message = { tool: name, args, callId, ...token };
   const server = serverOf(name);
   if (server === null) return call(bus, callBuiltin, message, { timeoutMs, signal });
-  return callMcpTool(bus, message, { tokens: { server }, signal });
+  const ofClient = request.meta === undefined ? {} : { _meta: request.meta };
+  return callMcpTool(bus, { ...message, ...ofClient }, { tokens: { server }, signal });
 }
 
 async function orBackendError<T>(ask: () => Promise<T>): Promise<T> {

@@ -35,7 +35,8 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
     process.stdout.once("error", () => resolve());
   });
   const handle = serveStdio(
-    () => createStdioServer({ environment, scope, backend: opened.get, version, onError }),
+    ({ era }) =>
+      createStdioServer({ environment, scope, backend: opened.get, version, era, onError }),
     { onerror: (error) => tell(error.message) },
   );
   // While the client still says who it is.

@@ -6,8 +6,10 @@ import {
   type CallToolResult,
   type Tool,
 } from "@modelcontextprotocol/server";
+import { clientStructuredContent, withObjectOutput } from "@switchyard/contracts/client-tool";
 import { knownContent } from "@switchyard/contracts/content-blocks";
 import { cutText } from "@switchyard/contracts/cut-text";
+import { ownCallMeta } from "@switchyard/contracts/mcp";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { recordSideEffect } from "@switchyard/service/side-effects";
 import {
@@ -15,17 +17,23 @@ import {
   AGENT_TOOL,
   BackendError,
   type Backend,
+  serverOf,
   type CallReply,
+  type OfferedTool,
 } from "./backend.ts";
 import type { ServerEnvironment } from "./environment.ts";
 import { isOffered } from "./offered-tools.ts";
 import { sideEffectsOf } from "./side-effect-of.ts";
+
+/** Whether the client speaks a revision before 2026-07-28. */
+type Era = "legacy" | "modern";
 
 export interface StdioServerOptions {
   readonly environment: ServerEnvironment;
   readonly scope: "platform" | "all";
   readonly backend: () => Promise<Backend>;
   readonly version: string;
+  readonly era: Era;
   /** A fault of our own, or a list that could not be got. */
   readonly onError: (error: unknown) => void;
 }
@@ -57,7 +65,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
 
 /** The MCP server of one coding agent: tools from the backend, narrowed by what its starter said. */
 export function createStdioServer(options: StdioServerOptions): Server {
-  const { environment, scope, backend, version } = options;
+  const { environment, scope, backend, version, era } = options;
   const server = new Server(
     { name: "switchyard", title: "Switchyard", version },
     { capabilities: { tools: {} } },
@@ -77,7 +85,7 @@ export function createStdioServer(options: StdioServerOptions): Server {
 
   server.setRequestHandler("tools/list", async (_request, { mcpReq }) => {
     try {
-      return { tools: (await list(mcpReq.signal)).map(shownTool) };
+      return { tools: (await list(mcpReq.signal)).map((tool) => shownTool(tool, era)) };
     } catch (error) {
       throw protocolError(error, options);
     }
@@ -93,7 +101,8 @@ export function createStdioServer(options: StdioServerOptions): Server {
       const timeoutMs = name.startsWith(AGENT_TOOL)
         ? AGENT_SECONDS * 1_000
         : builtinTimeoutMs(name, args);
-      const call = { name, args, callId, timeoutMs, signal: mcpReq.signal };
+      const { _meta: meta, signal } = mcpReq;
+      const call = { name, args, callId, timeoutMs, signal, meta: ownCallMeta(meta) };
       const reply = await callOrWait(await backend(), call, options);
       if (reply.waits) keepWaiting(waiting, same, callId);
       else waiting.delete(same);
@@ -113,14 +122,14 @@ type Call = Parameters<Backend["call"]>[0];
 async function callOrWait(
   backend: Backend,
   call: Call,
-  { environment }: StdioServerOptions,
+  { environment, era }: StdioServerOptions,
 ): Promise<{ readonly result: CallToolResult; readonly waits: boolean }> {
   const until = Date.now() + APPROVAL_WAIT_MS;
   for (;;) {
     try {
       const reply = await backend.call(call);
       await record(call, { reply, isUnknown: false, environment });
-      return { result: resultOf(reply), waits: false };
+      return { result: resultOf(reply, era), waits: false };
     } catch (error) {
       if (!(error instanceof BackendError)) throw error;
       if (UNKNOWN.has(error.code))
@@ -193,7 +202,11 @@ function filledIn(
   return args;
 }
 
-function shownTool({ name, description, inputSchema }: Tool): Tool {
+function shownTool(offered: OfferedTool, era: Era): Tool {
+  const tool = offered as Tool; // the broker and the contracts give it the protocol's form
+  // Only the tools of the platform have parameters that the environment fills in.
+  if (serverOf(tool.name) !== null) return era === "legacy" ? withObjectOutput(tool) : tool;
+  const { name, description, inputSchema } = tool;
   const { properties = {}, ...schema } = inputSchema;
   const shown = Object.entries(properties).filter(([parameter]) => !HIDDEN.has(parameter));
   return {
@@ -203,12 +216,13 @@ function shownTool({ name, description, inputSchema }: Tool): Tool {
   };
 }
 
-function resultOf({ content, structuredContent, isError }: CallReply): CallToolResult {
+function resultOf(reply: CallReply, era: Era): CallToolResult {
+  const { content, structuredContent, _meta: meta, isError } = reply;
   return {
     // A result that clients refuse would be a call that they make again.
     content: knownContent(content),
-    ...(typeof structuredContent === "object" &&
-      structuredContent !== null && { structuredContent }),
+    ...clientStructuredContent(structuredContent, era),
+    ...(meta !== undefined && { _meta: meta }),
     ...(isError && { isError }),
   } as CallToolResult; // its blocks are of the protocol's types
 }

@@ -159,6 +159,8 @@ export type CallContext = {
 
 export type CallId = string;
 
+export type CallMeta = { [name: string]: unknown };
+
 export type Cancellation = { by: string; reason: PromptName | null };
 
 export type Capabilities = {
@@ -1348,6 +1350,7 @@ export type ToolInfo = {
   tool: string;
   description: string;
   inputSchema: { type: "object"; [name: string]: unknown };
+  definition?: { [name: string]: unknown };
   pin?: Digest;
   findings?: ToolFinding[];
 };
@@ -2024,12 +2027,18 @@ export interface Operations {
   "POST /tools/mcp/{server}/{tool}/call": {
     request: {
       path: { server: string; tool: string };
-      body: { args: { [name: string]: unknown }; callId?: CallId; approvalId?: ApprovalId };
+      body: {
+        args: { [name: string]: unknown };
+        callId?: CallId;
+        approvalId?: ApprovalId;
+        _meta?: CallMeta;
+      };
       idempotencyKey?: string;
     };
     reply: {
       content: ContentBlock[];
       structuredContent?: unknown;
+      _meta?: { [name: string]: unknown };
       isError: boolean;
       text: string;
       decision: Decision;
@@ -2210,7 +2219,7 @@ export interface Operations {
 
   "POST /mcp/servers/{id}/resources/read": {
     request: { path: { id: string }; body: { uri: ResourceUri } };
-    reply: { contents: ResourceContent[]; decision: Decision };
+    reply: { contents: ResourceContent[]; _meta?: { [name: string]: unknown }; decision: Decision };
   };
 
   "GET /mcp/servers/{id}/prompts": {
@@ -2220,7 +2229,12 @@ export interface Operations {
 
   "POST /mcp/servers/{id}/prompts/{name}": {
     request: { path: { id: string; name: string }; body?: { args?: { [name: string]: string } } };
-    reply: { description: string | null; messages: PromptMessage[]; decision: Decision };
+    reply: {
+      description: string | null;
+      messages: PromptMessage[];
+      _meta?: { [name: string]: unknown };
+      decision: Decision;
+    };
   };
 
   "GET /skills": { request: {}; reply: { skills: SkillSummary[] } };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { event, live, rpc } from "./define.ts";
 import { ServerId, Timestamp } from "./ids.ts";
+import { ResultMeta } from "./mcp.ts";
 import { ServerStatus } from "./mcp-servers.ts";
 import { StopScope } from "./policy-budgets.ts";
 import { Decision } from "./policy.ts";
@@ -122,7 +123,11 @@ export const readResource = rpc({
   summary: "Reads a resource of an MCP server after the policy allowed exactly this one.",
   role: "operator",
   request: z.strictObject({ uri: ResourceUri, token }),
-  reply: z.object({ contents: z.array(ResourceContent), decision: Decision }),
+  reply: z.object({
+    contents: z.array(ResourceContent),
+    _meta: ResultMeta.optional(),
+    decision: Decision,
+  }),
   errors: featureErrors,
   timeoutMs: TIMEOUT_MS,
 });
@@ -179,6 +184,7 @@ export const getPrompt = rpc({
   reply: z.object({
     description: z.string().nullable(),
     messages: z.array(PromptMessage),
+    _meta: ResultMeta.optional(),
     decision: Decision,
   }),
   errors: featureErrors,

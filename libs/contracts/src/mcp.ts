@@ -16,8 +16,13 @@ export const ToolInfo = z.object({
   /** The server's own name of the tool. */
   tool: z.string(),
   description: z.string(),
-  /** JSON Schema, as the server sent it. */
+  /** JSON Schema in a form that MCP clients accept; the pin is of the schema that the server sent. */
   inputSchema: z.looseObject({ type: z.literal("object") }),
+  /**
+   * The other members of the definition, such as `title`, `annotations`, `outputSchema`, `icons`, `execution`, `_meta` and those that
+   * MCP does not define. Missing: the tool has none, or the broker is an older one.
+   */
+  definition: z.record(z.string(), z.unknown()).optional(),
   /** Of the definition, see `mcp-pins.ts`; an older broker does not say. */
   pin: Digest.optional(),
   /** Only when they were asked for. */
@@ -28,6 +33,27 @@ export type ToolInfo = z.infer<typeof ToolInfo>;
 /** A content block of an MCP result, passed on whole: https://modelcontextprotocol.io/specification. */
 export const ContentBlock = z.looseObject({ type: z.string() });
 export type ContentBlock = z.infer<typeof ContentBlock>;
+
+/** `_meta` of a result: https://modelcontextprotocol.io/specification/2025-11-25/basic#meta. */
+export const ResultMeta = z.record(z.string(), z.unknown());
+
+/** Characters of the metadata of a call, which no policy looks at. */
+export const MAX_CALL_META = 16_384;
+export const CallMeta = z
+  .record(z.string().max(512), z.unknown())
+  .refine((meta) => JSON.stringify(meta).length <= MAX_CALL_META, {
+    message: `has more than ${MAX_CALL_META} characters as JSON`,
+  });
+
+/** Without the keys that MCP and W3C trace context reserve, which each hop sets itself; undefined when nothing is left. */
+export function ownCallMeta(
+  meta: Readonly<Record<string, unknown>> | undefined,
+): Record<string, unknown> | undefined {
+  const own = Object.entries(meta ?? {}).filter(([key]) => !RESERVED_META.test(key));
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+const RESERVED_META =
+  /^(?:progressToken|traceparent|tracestate|baggage|(?:[^/]+\.)?(?:modelcontextprotocol|mcp)(?:\.[^/]*)?\/.*)$/;
 
 /** Where a value does not fit its schema, as a JSON pointer, and what was expected there. */
 export const ValueProblem = z.object({ pointer: z.string(), expected: z.string() });
@@ -79,12 +105,16 @@ export const callTool = rpc({
     approvalId: ApprovalId.optional(),
     /** Asks for the call's progress on `yard.live.mcp.{owner}.{progress}`. */
     progress: ProgressId.optional(),
+    /** Metadata of the client for the server, beside the arguments; keys that MCP reserves are the broker's own. */
+    _meta: CallMeta.optional(),
     /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
     epoch: z.int().positive().optional(),
   }),
   reply: z.object({
     content: z.array(ContentBlock),
     structuredContent: z.unknown().optional(),
+    /** The result's own metadata, as the server sent it. */
+    _meta: ResultMeta.optional(),
     isError: z.boolean(),
     /** The text form of the result that an agent observes. */
     text: z.string(),
@@ -139,6 +169,8 @@ export const callTool = rpc({
       data: z.object({
         problems: z.array(ValueProblem),
         content: z.array(ContentBlock),
+        structuredContent: z.unknown().optional(),
+        _meta: ResultMeta.optional(),
         text: z.string(),
       }),
     },

@@ -56,9 +56,17 @@ export function foldedToolName(name: string): string {
   return name.toLowerCase().replaceAll("-", "_");
 }
 
-/** The description that a model sees. */
+/** The description that a model sees: the server's own after a prefix that names the server. */
 export function mcpToolDescription(server: string, description: string | undefined): string {
-  return `[MCP: ${server}] ${description ?? ""}`.trimEnd();
+  const prefix = `[MCP: ${server}]`;
+  return description ? `${prefix} ${description}` : prefix;
+}
+
+/** The server's own description, out of what `mcpToolDescription` made of it; undefined when there is none. */
+export function ownToolDescription(server: string, description: string): string | undefined {
+  const prefix = `[MCP: ${server}]`;
+  if (!description.startsWith(prefix)) return description;
+  return description.slice(prefix.length + 1) || undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { ContentBlock, ValueProblem } from "@switchyard/contracts/mcp";
+import { ContentBlock, ResultMeta, ValueProblem } from "@switchyard/contracts/mcp";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "../essential-write.ts";
@@ -71,6 +71,7 @@ export interface Claim {
 export const CallResult = z.object({
   content: z.array(ContentBlock),
   structuredContent: z.unknown().optional(),
+  _meta: ResultMeta.optional(),
   isError: z.boolean(),
   text: z.string(),
   durationMs: z.number(),

@@ -8,9 +8,10 @@ import {
   listApprovals,
 } from "@switchyard/contracts/approvals";
 import { ApprovalRequired } from "@switchyard/contracts/approval-record";
+import { clientStructuredContent } from "@switchyard/contracts/client-tool";
 import { knownContent } from "@switchyard/contracts/content-blocks";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool, type ContentBlock } from "@switchyard/contracts/mcp";
+import { callTool, ownCallMeta, type ContentBlock } from "@switchyard/contracts/mcp";
 import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-calls";
 import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
@@ -115,6 +116,7 @@ async function callOnce(
   request: ToolCall,
 ): Promise<CallToolResult> {
   const { requester, args, context, parts } = request;
+  const era = context.sessionId === undefined ? "modern" : "legacy";
   const { bus } = parts;
   const { signal } = context.mcpReq;
   const user = await requester.user();
@@ -124,7 +126,8 @@ async function callOnce(
   try {
     if (server === null) {
       const options = { ...about, timeoutMs: builtinTimeoutMs(tool, args) };
-      return resultOf(await call(bus, callBuiltin, { tool, args, callId }, options), null);
+      const reply = await call(bus, callBuiltin, { tool, args, callId }, options);
+      return resultOf(reply, { server: null, era });
     }
     const progress = progressTokenOf(context.mcpReq) === undefined ? undefined : randomUUID();
     if (progress !== undefined) {
@@ -134,9 +137,17 @@ async function callOnce(
       stops.push(() => live.stop());
     }
     stops.push(relayQuestions(server, request));
-    const message = { tool, args, callId, ...(progress !== undefined && { progress }) };
+    // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
+    const meta = ownCallMeta(context.mcpReq._meta);
+    const message = {
+      tool,
+      args,
+      callId,
+      ...(meta !== undefined && { _meta: meta }),
+      ...(progress !== undefined && { progress }),
+    };
     const reply = await callMcpTool(bus, message, { ...about, tokens: { server } });
-    return resultOf(reply, isOfAll ? server : null);
+    return resultOf(reply, { server: isOfAll ? server : null, era });
   } finally {
     for (const stop of stops) stop();
   }
@@ -190,26 +201,34 @@ function stateOf(state: unknown): (ShownCall & { readonly callId: string }) | nu
     : null;
 }
 
+interface Result {
+  readonly content: readonly { readonly type: string }[];
+  readonly structuredContent?: unknown;
+  readonly _meta?: unknown;
+  readonly isError: boolean;
+}
+
 function resultOf(
-  reply: {
-    readonly content: readonly { readonly type: string }[];
-    readonly structuredContent?: unknown;
-    readonly isError: boolean;
-  },
-  server: string | null,
+  reply: Result,
+  { server, era }: { readonly server: string | null; readonly era: "legacy" | "modern" },
 ): CallToolResult {
-  const { structuredContent, isError: failed } = reply;
+  const { structuredContent, _meta: meta, isError: failed } = reply;
   // A result that clients refuse would be a call that they make again.
   const content = knownContent(reply.content).map((block) => addressed(block, server));
   return {
     content,
-    ...(typeof structuredContent === "object" &&
-      structuredContent !== null && { structuredContent }),
+    ...clientStructuredContent(structuredContent, era),
+    ...(meta !== undefined && { _meta: meta }),
     ...(failed && { isError: true }),
   } as CallToolResult; // its blocks are of the protocol's types
 }
 
 function addressed(block: ContentBlock, server: string | null): ContentBlock {
-  if (server === null || block.type !== "resource_link") return block;
-  return { ...block, uri: addressOf(server, String(block["uri"])) };
+  if (server === null) return block;
+  if (block.type === "resource_link")
+    return { ...block, uri: addressOf(server, String(block["uri"])) };
+  const { resource } = block;
+  if (block.type !== "resource" || typeof resource !== "object" || resource === null) return block;
+  const uri = "uri" in resource ? addressOf(server, String(resource.uri)) : undefined;
+  return { ...block, resource: { ...resource, uri } };
 }

@@ -1,7 +1,8 @@
 import { listAgents } from "@switchyard/contracts/agents";
+import { clientTool } from "@switchyard/contracts/client-tool";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
 import * as features from "@switchyard/contracts/mcp-features";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { startRun } from "@switchyard/contracts/runs";
@@ -54,7 +55,7 @@ export function serverCatalogue(server: string): Catalogue {
     async tools(requester) {
       if (!requester.may(callTool)) return [];
       const { tools } = await requester.ask(listTools, { server });
-      return tools.map((tool) => mcpTool(tool, tool.tool));
+      return tools.map((tool) => clientTool(tool, tool.tool));
     },
     async resources(requester) {
       const { resources } = await orNone(requester.ask(features.listResources, {}, at), {
@@ -71,10 +72,10 @@ export function serverCatalogue(server: string): Catalogue {
       return templates; // as above
     },
     async read(requester, uri) {
-      const { contents } = await requester
+      const { decision: _, ...result } = await requester
         .ask(features.readResource, { uri }, at)
         .catch(notFound(uri));
-      return { contents } as ReadResourceResult; // as above
+      return result as ReadResourceResult; // as above
     },
     async prompts(requester) {
       const { prompts } = await orNone(requester.ask(features.listPrompts, {}, at), {
@@ -84,8 +85,12 @@ export function serverCatalogue(server: string): Catalogue {
       return prompts; // as above
     },
     async prompt(requester, name, args) {
-      const { messages, description } = await requester.ask(features.getPrompt, { name, args }, at);
-      return { messages, ...(description !== null && { description }) } as GetPromptResult; // as above
+      const {
+        description,
+        decision: _,
+        ...result
+      } = await requester.ask(features.getPrompt, { name, args }, at);
+      return { ...result, ...(description !== null && { description }) } as GetPromptResult; // as above
     },
     async complete(requester, { ref, argument, args }) {
       const named =
@@ -116,7 +121,7 @@ export const wholeCatalogue: Catalogue = {
         : { agents: [] },
     ]);
     return [
-      ...mcp.tools.map((tool) => mcpTool(tool, tool.name)),
+      ...mcp.tools.map((tool) => withAddressedUi(clientTool(tool, tool.name), tool.server)),
       ...builtins.tools.map(
         ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // a JSON Schema of an object
       ),
@@ -154,8 +159,9 @@ export const wholeCatalogue: Catalogue = {
   async read(requester, uri) {
     if (uri.startsWith(SKILL_URI)) return readSkill(requester, uri);
     const { server, own } = partsOf(uri);
-    const { contents } = await serverCatalogue(server).read(requester, own);
-    return { contents: contents.map((one) => changed(one, { uri: addressOf(server, one.uri) })) };
+    const { contents, ...rest } = await serverCatalogue(server).read(requester, own);
+    const addressed = contents.map((one) => changed(one, { uri: addressOf(server, one.uri) }));
+    return { ...rest, contents: addressed };
   },
   async prompts(requester) {
     const lists = await ofServers(requester, async (server) => {
@@ -202,15 +208,20 @@ function changed<T extends object>(thing: T, changes: Partial<T>): T {
   return { ...thing, ...changes };
 }
 
+/** Clients tell user interfaces by this scheme. */
+const UI_URI = "ui://";
+
 /** The address of a server's resource in the catalogue of all. */
 export function addressOf(server: string, uri: string): string {
+  if (uri.startsWith(UI_URI)) return `${UI_URI}yard-mcp.${server}/${uri.slice(UI_URI.length)}`;
   return `${SERVER_URI}${server}/${uri}`;
 }
 
 function partsOf(uri: string): { server: string; own: string } {
-  const [, server, own] = /^yard-mcp:\/\/([a-z0-9][a-z0-9-]{0,23})\/(.+)$/s.exec(uri) ?? [];
+  const [, scheme, server, own] =
+    /^(yard-mcp:\/\/|ui:\/\/yard-mcp\.)([a-z0-9][a-z0-9-]{0,23})\/(.+)$/s.exec(uri) ?? [];
   if (server === undefined || own === undefined) throw new ResourceNotFoundError(uri);
-  return { server, own };
+  return { server, own: scheme === SERVER_URI ? own : `${UI_URI}${own}` };
 }
 
 function serverOfPrompt(name: string): { server: string; own: string } {
@@ -220,8 +231,26 @@ function serverOfPrompt(name: string): { server: string; own: string } {
   return { server, own };
 }
 
-function mcpTool({ description, inputSchema }: ToolInfo, name: string): Tool {
-  return { name, description, inputSchema }; // a JSON Schema of an object, as the server sent it
+/** Where a tool names the user interface that shows its results: MCP Apps (SEP-1865), its first draft, and OpenAI's Apps SDK. */
+const UI_KEYS = ["ui/resourceUri", "openai/outputTemplate"];
+
+/** The tool with the addresses of its user interface in the form of the catalogue of all. */
+function withAddressedUi(tool: Tool, server: string): Tool {
+  const { _meta: meta } = tool;
+  if (meta === undefined) return tool;
+  const addressed = (value: unknown): unknown =>
+    typeof value === "string" && value.startsWith(UI_URI) ? addressOf(server, value) : value;
+  const changes = UI_KEYS.filter((key) => key in meta).map((key) => [key, addressed(meta[key])]);
+  const { ui } = meta;
+  const isUi = typeof ui === "object" && ui !== null && "resourceUri" in ui;
+  return {
+    ...tool,
+    _meta: {
+      ...meta,
+      ...Object.fromEntries(changes),
+      ...(isUi && { ui: { ...ui, resourceUri: addressed(ui.resourceUri) } }),
+    },
+  };
 }
 
 /** What each server that the requester knows of has; one that does not answer has nothing. */

@@ -4,6 +4,7 @@ import {
   type CallToolResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { withObjectOutput } from "@switchyard/contracts/client-tool";
 import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { z } from "zod";
 import { callAgent } from "./call-agent.ts";
@@ -42,9 +43,10 @@ export function createMcpServer(
   );
 
   mcp.setRequestHandler("tools/list", (_request, context) =>
-    withErrors(faultOf(parts, context), async () => ({
-      tools: await catalogue.tools(requesterOfRequest(context)),
-    })),
+    withErrors(faultOf(parts, context), async () => {
+      const tools = await catalogue.tools(requesterOfRequest(context));
+      return { tools: era === "legacy" ? tools.map(withObjectOutput) : tools };
+    }),
   );
   mcp.setRequestHandler("tools/call", ({ params }, context) =>
     withErrors(faultOf(parts, context), async () => {

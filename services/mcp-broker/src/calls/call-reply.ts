@@ -19,10 +19,10 @@ export function outcomeReply(
       throw fail.tool_failed(`MCP tool error: ${outcome.reason}`, { reason: outcome.reason });
     case "invalid": {
       const { problems, result } = outcome;
-      const { content, text } = result;
+      const { durationMs: _, isError: __, ...whole } = result;
       throw fail.invalid_result(
         `The tool ran, but its structured result does not fit its own output schema: ${problemText(problems)}. What else it returned is in the error's data.`,
-        { problems, content, text },
+        { problems, ...whole },
       );
     }
     case "too_large": {

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool as contract } from "@switchyard/contracts/mcp";
+import { callTool as contract, ownCallMeta } from "@switchyard/contracts/mcp";
 import { SINGLE_USE, type CallProgress } from "@switchyard/contracts/mcp-calls";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
@@ -23,7 +23,7 @@ import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
 import { lineLength } from "../connection/request-lane.ts";
 import type { ToolResult } from "../normalise/tool-result.ts";
-import { isShallow, jsonBytes } from "../json/json-record.ts";
+import { isRecord, isShallow, jsonBytes } from "../json/json-record.ts";
 import { admitCall, checkResult } from "./call-checks.ts";
 import { outcomeReply } from "./call-reply.ts";
 import { denied, findTool } from "./find-tool.ts";
@@ -167,6 +167,8 @@ async function sendTool(
 ): Promise<CallOutcome> {
   const { connection } = member;
   const { args, progress: progressId } = request;
+  // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
+  const meta = ownCallMeta(request._meta);
   const hear = (redact: (text: string) => string) =>
     progressId === undefined
       ? undefined
@@ -187,7 +189,7 @@ async function sendTool(
         const startedAt = performance.now();
         const onProgress = hear((text) => session.redact(text));
         const { definition } = tool.inspected;
-        const own = { tool: ref.tool, args: sent, onProgress, definition };
+        const own = { tool: ref.tool, args: sent, meta, onProgress, definition };
         const result = await session.callTool({ ...own, ...limits });
         const durationMs = performance.now() - startedAt;
         return checkResult(
@@ -232,9 +234,9 @@ function toOutcome(
   result: ToolResult,
   { durationMs, config }: { durationMs: number; config: ServerConfig | null },
 ): CallOutcome {
-  const { content, structuredContent, isError = false } = result;
+  const { content, structuredContent, isError = false, _meta: meta } = result;
   if (!isSurelySmall(result, config?.maxResultBytes ?? 0)) {
-    const bytes = jsonBytes([content, structuredContent]);
+    const bytes = jsonBytes([content, structuredContent, meta]);
     if (bytes === null) return { kind: "failed", reason: TOO_DEEP };
     const limitBytes = config?.maxResultBytes ?? bytes;
     if (bytes > limitBytes) return { kind: "too_large", bytes, limitBytes };
@@ -243,6 +245,7 @@ function toOutcome(
     content: [...content],
     isError,
     ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isRecord(meta) && { _meta: meta }),
   };
   return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
 }
@@ -256,7 +259,8 @@ const SHALLOW = 100;
 function isSurelySmall(result: ToolResult, limitBytes: number): boolean {
   const length = lineLength(result);
   if (length === null || length * MOST_BYTES > limitBytes) return false;
-  return isShallow(result.content, SHALLOW) && isShallow(result.structuredContent, SHALLOW);
+  const { content, structuredContent, _meta: meta } = result;
+  return [content, structuredContent, meta].every((part) => isShallow(part, SHALLOW));
 }
 
 export const TOO_DEEP = "its result is nested too deeply to be passed on";

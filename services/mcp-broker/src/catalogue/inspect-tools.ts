@@ -17,10 +17,13 @@ import {
   OwnNames,
   type Neighbourhood,
 } from "../findings/neighbour-findings.ts";
+import { clientDefinition } from "./client-definition.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import type { ToolListing } from "./read-tool-list.ts";
 import { schemaFindings } from "../findings/schema-findings.ts";
 import type { ServerConfig } from "../declaration/server-config.ts";
+import type { SchemaNote } from "../validation/prepare-schema.ts";
+import { visible } from "@switchyard/service/visible-text";
 import { serverIdentity } from "./server-identity.ts";
 
 /** A listed tool with everything that is computed once for each definition. */
@@ -105,11 +108,13 @@ function inspectTool(
   const text = canonicalJson(definition);
   // The canonical form of {definition, identity, v}: the keys are in order.
   const pin = digestOf(`{"definition":${text},"identity":${identity},"v":1}`);
+  const shown = clientDefinition(tool);
   const findings = [
     ...textFindings(definition),
     ...neighbourFindings(tool, { server, own }, neighbours),
     ...schemaFindings("/inputSchema", inputSchema, definition["inputSchema"]),
     ...(outputSchema === null ? [] : schemaFindings("/outputSchema", outputSchema, outputSchema)),
+    ...shown.notes.map(rewrittenFinding),
   ];
   // Those that block must not fall behind a flood of others.
   findings.sort((a, b) => Number(b.severity === "hard") - Number(a.severity === "hard"));
@@ -119,7 +124,8 @@ function inspectTool(
     server,
     tool: name,
     description: mcpToolDescription(server, tool.description),
-    inputSchema,
+    inputSchema: shown.inputSchema,
+    ...(Object.keys(shown.rest).length === 0 ? {} : { definition: shown.rest }),
     pin,
     ...(findings.length === 0 ? {} : { findings }),
   };
@@ -140,3 +146,8 @@ function inspectTool(
 }
 
 const MAX_FINDINGS = 50;
+
+function rewrittenFinding({ where, text }: SchemaNote): ToolFinding {
+  const evidence = visible(text, 500);
+  return { code: "schema_not_portable", severity: "soft", where: visible(where, 300), evidence };
+}

@@ -63,6 +63,8 @@ export interface ToolCall extends RequestLimits {
   /** The server's own name of the tool. */
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
+  /** Metadata of the client; what the broker adds itself counts before it. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
   /** As the server listed the tool: 2026-07-28 repeats some arguments in headers that it declares there. */
   readonly definition?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -209,10 +211,16 @@ function requests(
 ): Pick<McpSession, "callTool" | "request" | "wantLogs"> {
   let level: LogLevel | null = null;
   // A server that traces, too, goes on with the trace: https://modelcontextprotocol.io/community/seps/414
-  const metaOf = (traceparent?: string): { _meta?: Record<string, string> } => {
-    if (level === null) return traceparent === undefined ? {} : { _meta: { traceparent } };
-    const logged = { [LOG_LEVEL_META_KEY]: level };
-    return { _meta: traceparent === undefined ? logged : { ...logged, traceparent } };
+  const metaOf = (
+    traceparent?: string,
+    given: Readonly<Record<string, unknown>> = {},
+  ): { _meta?: Record<string, unknown> } => {
+    const meta = {
+      ...given,
+      ...(level !== null && { [LOG_LEVEL_META_KEY]: level }),
+      ...(traceparent !== undefined && { traceparent }),
+    };
+    return Object.keys(meta).length === 0 ? {} : { _meta: meta };
   };
   const send = async (
     params: { readonly name: string; readonly arguments: Record<string, unknown> },
@@ -234,9 +242,9 @@ function requests(
       level = wanted;
       return true;
     },
-    callTool: ({ tool, args, definition, ...options }) =>
+    callTool: ({ tool, args, meta, definition, ...options }) =>
       inSpan(callSpan(tool), async ({ traceparent }) => {
-        const params = { name: tool, arguments: { ...args }, ...metaOf(traceparent) };
+        const params = { name: tool, arguments: { ...args }, ...metaOf(traceparent, meta) };
         const result = uncarriedResult(await send(params, definition, options));
         return result as unknown as ToolResult; // the transport brought it into this form
       }),

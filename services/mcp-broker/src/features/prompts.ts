@@ -4,6 +4,7 @@ import {
   PromptInfo,
   PromptMessage,
 } from "@switchyard/contracts/mcp-features";
+import { ResultMeta } from "@switchyard/contracts/mcp";
 import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import { z } from "zod";
 import type { PoolMember } from "../connection/pool-member.ts";
@@ -22,6 +23,7 @@ export const PROMPTS: ListedFeature<typeof PromptInfo> = {
 const GotPrompt = z.object({
   description: z.string().optional(),
   messages: z.array(PromptMessage),
+  _meta: ResultMeta.optional(),
 });
 
 export async function getPrompt(
@@ -39,8 +41,8 @@ export async function getPrompt(
     what: "prompt",
   } as const;
   const { decision, result } = await askFeature(deps, { member, asked }, requester);
-  const { description = null, messages } = result;
-  return { description, messages, decision };
+  const { description = null, ...rest } = result;
+  return { description, ...rest, decision };
 }
 
 const Completed = z.object({

@@ -5,6 +5,7 @@ import {
   ResourceInfo,
   ResourceTemplateInfo,
 } from "@switchyard/contracts/mcp-features";
+import { ResultMeta } from "@switchyard/contracts/mcp";
 import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ListedFeature } from "./list-features.ts";
@@ -29,7 +30,10 @@ export const TEMPLATES: ListedFeature<typeof ResourceTemplateInfo> = {
   nameOf: ({ uriTemplate }) => uriTemplate,
 };
 
-const ReadResource = z.object({ contents: z.array(ResourceContent) });
+const ReadResource = z.object({
+  contents: z.array(ResourceContent),
+  _meta: ResultMeta.optional(),
+});
 
 export async function readResource(
   deps: FeatureDeps,
@@ -45,5 +49,5 @@ export async function readResource(
     what: "resource",
   } as const;
   const { decision, result } = await askFeature(deps, { member, asked }, requester);
-  return { contents: result.contents, decision };
+  return { ...result, decision };
 }

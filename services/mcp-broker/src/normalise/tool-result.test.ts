@@ -33,8 +33,9 @@ test("a result of 2024-10-07, which may be anything, is a text", () => {
     [null, "null"],
     [0, "0"],
   ] as const)
-    assert.deepEqual(normalToolResult({ toolResult }).result, {
+    assert.deepEqual(normalToolResult({ toolResult, _meta: { own: 1 } }).result, {
       content: [{ type: "text", text }],
+      _meta: { own: 1 },
     });
   const both = { content: [], toolResult: "kept as it came" };
   assert.equal(normalToolResult(both).result, both);

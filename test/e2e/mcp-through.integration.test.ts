@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+} from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { startProtocolsWorld } from "../lib/protocols-world.ts";
+
+type Json = Record<string, unknown>;
+
+const world = await startProtocolsWorld();
+const { url, token } = world;
+const fileOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const clientInfo = { name: "test", version: "1.0.0" };
+const requestInit = { headers: { authorization: `Bearer ${token}` } };
+const RICH = { command: process.execPath, args: [fileOf("fixtures/rich-server.ts")] };
+
+await world.send("/mcp/servers", { id: "rich", ...RICH });
+await until(
+  async () => ((await world.send("/mcp/servers/rich"))["server"] as Json | undefined)?.["status"],
+  (status) => status === "connected",
+);
+
+async function connectV1(path: string) {
+  const client = new ClientV1(clientInfo);
+  await client.connect(new TransportV1(new URL(path, url), { requestInit }));
+  after(() => client.close());
+  return client;
+}
+
+async function connectV2(path: string) {
+  const client = new ClientV2(clientInfo, { versionNegotiation: { mode: "auto" } });
+  await client.connect(new TransportV2(new URL(path, url), { requestInit }));
+  after(() => client.close());
+  return client;
+}
+
+async function connectServe() {
+  const client = new ClientV2(clientInfo);
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [fileOf("../../apps/cli/src/main.ts"), "mcp", "serve", "--tools", "all"],
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        SWITCHYARD_GATEWAY_URL: url,
+        SWITCHYARD_GATEWAY_TOKEN: token,
+        SWITCHYARD_SESSION_KEY: "desk",
+        SWITCHYARD_SIDE_EFFECTS_FILE: join(await testDirectory(), "effects.ndjson"),
+      },
+    }),
+  );
+  after(() => client.close());
+  return client;
+}
+
+/** A request as any client may write it, without an SDK that drops what it does not know. */
+async function modern(path: string, method: string, params: Json): Promise<Json> {
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": clientInfo,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "example.com/trace": "t-1",
+  };
+  const named = params["name"] ?? params["uri"];
+  const response = await fetch(new URL(path, url), {
+    method: "POST",
+    headers: {
+      ...requestInit.headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...(typeof named === "string" && { "mcp-name": named }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } }),
+  });
+  const text = await response.text();
+  const line = text.split("\n").findLast((one) => one.startsWith("data: ")) ?? `data: ${text}`;
+  return (JSON.parse(line.slice(6)) as { result?: Json }).result ?? assert.fail(text);
+}
+
+const without = (value: Json, ...names: string[]): Json =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+
+test("the server of one id lists and answers what its clients get directly, and the whole differs in names and URIs alone", async () => {
+  const direct = new ClientV2(clientInfo);
+  await direct.connect(new StdioClientTransport(RICH));
+  after(() => direct.close());
+  const one = await connectV1("/mcp/servers/rich");
+  const all = await connectV1("/mcp");
+  const ui = "ui://board/view.html";
+  // The official clients refuse the list of the server itself, so the direct one is read without them.
+  const wanted = { a: { type: "string" } };
+  const shown = ((await modern("/mcp/servers/rich", "tools/list", {}))["tools"] as Json[]).map(
+    (tool) => [tool["name"], tool] as const,
+  );
+  const rich = new Map(shown).get("rich") ?? assert.fail();
+  assert.deepEqual(rich, {
+    name: "rich",
+    title: "Rich",
+    description: "Has everything.\n",
+    inputSchema: { type: "object", properties: wanted, required: ["a"], $comment: "c" },
+    outputSchema: { type: "object", properties: wanted, required: ["a"] },
+    annotations: { title: "R", readOnlyHint: true, idempotentHint: true },
+    icons: [{ src: "https://example.com/i.png", mimeType: "image/png", sizes: ["48x48"] }],
+    _meta: { ui: { resourceUri: ui }, "example.com/own": [1] },
+    securitySchemes: [{ type: "noauth" }],
+  });
+  const whole = ((await modern("/mcp", "tools/list", {}))["tools"] as Json[]).find(
+    ({ name }) => name === "mcp__rich__rich",
+  );
+  const wholeUi = "ui://yard-mcp.rich/board/view.html";
+  assert.deepEqual(whole, {
+    ...rich,
+    name: "mcp__rich__rich",
+    _meta: { ui: { resourceUri: wholeUi }, "example.com/own": [1] },
+  });
+
+  // 2026-07-28 has no member for it.
+  const old = (await one.listTools()).tools.find(({ name }) => name === "rich");
+  assert.deepEqual(old?.execution, { taskSupport: "optional" });
+
+  const { resources } = await direct.listResources();
+  assert.deepEqual((await one.listResources()).resources, resources);
+  const { resourceTemplates } = await direct.listResourceTemplates();
+  assert.deepEqual((await one.listResourceTemplates()).resourceTemplates, resourceTemplates);
+  const { prompts } = await direct.listPrompts();
+  assert.deepEqual((await one.listPrompts()).prompts, prompts);
+  const ofRich = (await all.listResources()).resources.filter(({ uri }) => /[./]rich\//.test(uri));
+  assert.deepEqual(
+    ofRich.map((resource) => without(resource, "uri", "name", "title")),
+    resources.map((resource) => without(resource, "uri", "name", "title")),
+  );
+  assert.deepEqual(
+    ofRich.map(({ uri }) => uri),
+    ["yard-mcp://rich/file:///a.txt", wholeUi],
+  );
+  const prompt = (await all.listPrompts()).prompts.find(({ name }) => name === "rich__p");
+  assert.deepEqual({ ...prompt, name: "p" }, prompts[0]);
+
+  const read = await direct.readResource({ uri: ui });
+  assert.deepEqual(await one.readResource({ uri: ui }), read);
+  const wholeRead = await all.readResource({ uri: wholeUi });
+  assert.deepEqual({ ...wholeRead.contents[0], uri: ui }, read.contents[0]);
+  assert.deepEqual(wholeRead._meta, read._meta);
+  const got = await direct.getPrompt({ name: "p" });
+  assert.deepEqual(await one.getPrompt({ name: "p" }), got);
+  assert.deepEqual(await all.getPrompt({ name: "rich__p" }), got);
+
+  const call = { name: "rich", arguments: { a: "x" }, _meta: { "example.com/trace": "t-1" } };
+  const answer = await direct.callTool(call);
+  assert.deepEqual(await one.callTool(call), answer);
+  const wholeAnswer = await all.callTool({ ...call, name: "mcp__rich__rich" });
+  assert.deepEqual(without(wholeAnswer, "content"), without(answer, "content"));
+  assert.match(JSON.stringify(wholeAnswer.content), /yard-mcp:\/\/rich\/file:\/\/\/a\.txt/);
+});
+
+test("tools with schemas that clients refuse are listed by both official SDKs and by yard mcp serve", async () => {
+  const serve = await connectServe();
+  const expected = ["rich", "list_out", "flag", "nothing", "number", "ask", "reload"];
+  for (const client of [await connectV1("/mcp"), await connectV2("/mcp"), serve]) {
+    const { tools } = await client.listTools();
+    const names = new Set(tools.map(({ name }) => name));
+    for (const name of expected) assert.ok(names.has(`mcp__rich__${name}`), name);
+    const rich = tools.find(({ name }) => name === "mcp__rich__rich");
+    assert.equal(rich?.annotations?.readOnlyHint, true);
+    assert.equal(rich.outputSchema?.["type"], "object");
+    const call = { name: "mcp__rich__rich", arguments: { a: "x" } };
+    const answer = (await client.callTool(call)) as Json;
+    assert.deepEqual(answer["structuredContent"], { a: '{"a":"x"}' });
+    assert.partialDeepStrictEqual(answer["_meta"], { ui: { resourceUri: "ui://board/view.html" } });
+  }
+});
+
+test("structured content of any type reaches clients of 2026-07-28, and older ones get the tool without the schema of its output", async () => {
+  const name = "mcp__rich__list_out";
+  const v1 = await connectV1("/mcp");
+  const old = (await v1.listTools()).tools.find((tool) => tool.name === name);
+  assert.equal(old?.outputSchema, undefined);
+  assert.deepEqual((await v1.callTool({ name, arguments: {} })).content, [
+    { type: "text", text: "[]" },
+  ]);
+  const tools = (await modern("/mcp", "tools/list", {}))["tools"] as Json[];
+  assert.deepEqual(tools.find((tool) => tool["name"] === name)?.["outputSchema"], {
+    type: "array",
+    items: { type: "object" },
+  });
+  const result = await modern("/mcp", "tools/call", { name, arguments: {} });
+  assert.deepEqual(result["structuredContent"], [{ one: 1 }]);
+});
