@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { after } from "node:test";
 import { refusalOf } from "./strict-body.ts";
+import { toolRefusalOf } from "./strict-tools.ts";
 
 /** One answer of the server: a status, or the chunks of an OpenAI chat completion stream. */
 export type ChatAnswer =
@@ -33,7 +34,7 @@ export async function startChatServer(): Promise<ChatServer> {
       const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
       requests.push(body);
       authorizations.push(request.headers.authorization);
-      const error = refusalOf(body);
+      const error = refusalOf(body) ?? toolRefusalOf(body);
       if (error !== null) return respond(response, { status: 400, error });
       const answer = answers.shift() ?? { status: 500, error: "no answer is prepared" };
       if ("from" in answer) await answer.from;

@@ -73,7 +73,7 @@ export function answerRunTool(
   const { output } = state.started;
   if (tool === FINAL_ANSWER && output !== undefined) return takeFinalAnswer(callId, input, output);
   if (tool === READ_RESULT) return readResult(callId, input, state);
-  if (tool === FIND_TOOLS) return findTools(callId, input, hidden);
+  if (tool === FIND_TOOLS) return findTools(callId, input, { hidden, away: state.unavailable });
   return null;
 }
 
@@ -97,13 +97,30 @@ function readResult(callId: string, input: unknown, { turns, started }: RunState
   return answered(callId, { text: shown, isError: false });
 }
 
-function findTools(callId: string, input: unknown, hidden: readonly OfferedTool[]): CallOutcome {
+function findTools(
+  callId: string,
+  input: unknown,
+  {
+    hidden,
+    away,
+  }: { readonly hidden: readonly OfferedTool[]; readonly away: RunState["unavailable"] },
+): CallOutcome {
   const read = FindToolsInput.safeParse(input);
   if (!read.success) return badArguments(callId, FIND_TOOLS, read.error);
   const found = fittingTools(hidden, read.data.query).slice(0, MAX_FOUND);
   const lines = found.map(({ name, description }) => `${name}: ${cutText(description, 500)}`);
-  const text = found.length === 0 ? "no tool fits; use other words" : lines.join("\n");
+  if (found.length === 0) lines.push("no tool fits; use other words");
+  // Their tools cannot be searched, whatever the words are.
+  if (away.length > 0)
+    lines.push(
+      `Not searched, because these servers are unavailable now: ${away.map(awayText).join("; ")}`,
+    );
+  const text = lines.join("\n");
   return answered(callId, { text, isError: false, found: found.map(({ name }) => name) });
+}
+
+function awayText({ server, reason }: RunState["unavailable"][number]): string {
+  return `${server} (${cutText(reason, 200)})`;
 }
 
 function badArguments(callId: string, tool: string, error: z.ZodError): CallOutcome {

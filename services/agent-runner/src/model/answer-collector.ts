@@ -7,6 +7,7 @@ import { isNestedTooDeeply, MAX_NESTING } from "../core/nesting.ts";
 import { tokensOf, tokensOfChars } from "./estimate-tokens.ts";
 import type { ModelAnswer, ModelRequest } from "./model-request.ts";
 import { ModelFailure } from "./model-failure.ts";
+import type { ProviderTools } from "./provider-tools.ts";
 
 type TextPart = AnswerPart & { type: "text" | "reasoning" };
 
@@ -20,6 +21,7 @@ interface TextBlock {
 /** Puts the parts of a stream together: one part of the answer for each block of the model, and one for reasoning in its text. */
 export class AnswerCollector {
   readonly #request: ModelRequest;
+  readonly #restore: ProviderTools["restore"];
   readonly #content: (AnswerPart | TextBlock)[] = [];
   readonly #texts = new Map<string, TextBlock>();
   readonly #reasonings = new Map<string, TextPart>();
@@ -31,8 +33,9 @@ export class AnswerCollector {
   #servedModel: string;
   #end: Pick<ModelAnswer, "usage" | "finishReason" | "saidCostUsd"> | null = null;
 
-  constructor(request: ModelRequest) {
+  constructor(request: ModelRequest, restore: ProviderTools["restore"] = (_tool, input) => input) {
     this.#request = request;
+    this.#restore = restore;
     this.#servedModel = request.model.modelId;
   }
 
@@ -163,7 +166,7 @@ export class AnswerCollector {
       callId,
       toolCallId,
       tool: part.toolName,
-      input: storable(part.input),
+      input: this.#restore(part.toolName, storable(part.input)),
       ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
     });
   }

@@ -147,6 +147,62 @@ test("says a connection that cannot be made may be made later", async () => {
   assert.equal((await failureOf(ask({ model }))).isRetryable, true);
 });
 
+test("schemas that providers refuse are adapted, and arguments come back under the tool's own names", async () => {
+  const array = { type: "array" };
+  const tools = [
+    toolOf("either", {
+      properties: { a: {}, b: {} },
+      anyOf: [{ required: ["a"] }, { required: ["b"] }],
+    }),
+    toolOf("filter", {
+      properties: { "filter[name]": { type: "string" }, $top: { type: "integer" } },
+      required: ["$top"],
+    }),
+    toolOf("many", { properties: { ids: array } }),
+  ];
+  const args = '{"filter_name_":"x","_top":1,"other":{"filter[name]":2}}';
+  server.answer({ chunks: toolCallChunks({ id: "c", name: "filter", args }) });
+  const leftOut: string[] = [];
+  const { content } = await ask({ tools, onToolsLeftOut: (names) => leftOut.push(...names) });
+  assert.deepEqual(
+    content.map((part) => part.type === "tool-call" && part.input),
+    [{ "filter[name]": "x", $top: 1, other: { "filter[name]": 2 } }],
+  );
+  assert.deepEqual(leftOut, []);
+  const sent = server.requests.at(-1)?.["tools"] as { function: Record<string, unknown> }[];
+  assert.deepEqual(
+    sent.map((tool) => tool.function["name"]),
+    ["either", "filter", "many"],
+  );
+  assert.match(String(sent[0]?.function["description"]), /Required: a, or b\./);
+});
+
+test("a refusal that names tools costs these tools alone, and the next request does not send them", async () => {
+  const tools = ["good", "bad_name", "by_position"].map((name) => toolOf(name, {}));
+  const refusals = [
+    { status: 400, error: "Invalid schema for function 'bad_name': nested too deeply" },
+    { status: 400, error: "tools.1.custom.input_schema: unsupported keyword" },
+  ];
+  server.answer(...refusals, { chunks: textChunks("a") }, { chunks: textChunks("b") });
+  const leftOut: (readonly string[])[] = [];
+  const asked = { tools, onToolsLeftOut: (names: readonly string[]) => void leftOut.push(names) };
+  await ask(asked);
+  await ask(asked);
+  assert.deepEqual(leftOut, [
+    ["bad_name"],
+    ["bad_name", "by_position"],
+    ["bad_name", "by_position"],
+  ]);
+  const sent = server.requests.slice(-4).map(({ tools: list }) => (list as unknown[]).length);
+  assert.deepEqual(sent, [3, 2, 1, 1]);
+  server.answer({ status: 400, error: "max_tokens is too large for the tool good" });
+  assert.match((await failureOf(ask(asked))).message, /max_tokens/);
+});
+
+function toolOf(name: string, schema: object) {
+  return { name, description: "A tool.", inputSchema: { type: "object", ...schema } };
+}
+
 test("takes only models of configured providers, and names the key that is missing", async () => {
   const cases: [string, ModelUnusable["code"], RegExp][] = [
     [

@@ -14,6 +14,8 @@ import { answerAttributes, modelSpan } from "../telemetry/gen-ai-spans.ts";
 import { AnswerCollector } from "./answer-collector.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
 import type { ModelAnswer, ModelRequest } from "./model-request.ts";
+import { providerTools, type ProviderTools } from "./provider-tools.ts";
+import { createRefusals, refusedTools } from "./refused-tools.ts";
 
 /**
  * Asks a model once and gives back its whole answer. No tool is executed here. Rejects with
@@ -27,11 +29,42 @@ export function callModel(request: ModelRequest): Promise<ModelAnswer> {
   });
 }
 
+const refusals = createRefusals();
+/** Providers name one tool at a time. */
+const MOST_REFUSALS = 8;
+
+/** Asks with the tools in a form that providers accept. A tool that a refusal names is left out, and the request is sent without it. */
 async function ask(request: ModelRequest): Promise<ModelAnswer> {
+  const { provider, modelId } = request.model;
+  const model = `${provider} ${modelId}`;
+  const { tools: adapted, restore } = providerTools(request.tools);
+  let tools = adapted.filter((tool) => !refusals.isRefused(model, tool));
+  for (let refused = 0; ; refused += 1) {
+    const sent = new Set(tools.map(({ name }) => name));
+    const leftOut = request.tools.map(({ name }) => name).filter((name) => !sent.has(name));
+    if (leftOut.length > 0) request.onToolsLeftOut?.(leftOut);
+    try {
+      return await askOnce({ ...request, tools }, restore);
+    } catch (error) {
+      const named = refusedTools(error instanceof Error ? error.cause : null, tools);
+      if (named.length === 0 || refused === MOST_REFUSALS) throw error;
+      refusals.add(
+        model,
+        tools.filter(({ name }) => named.includes(name)),
+      );
+      tools = tools.filter(({ name }) => !named.includes(name));
+    }
+  }
+}
+
+async function askOnce(
+  request: ModelRequest,
+  restore: ProviderTools["restore"],
+): Promise<ModelAnswer> {
   const idle = idleSignal(request);
   const { signal } = idle;
   const instructions = request.instructions === "" ? {} : { instructions: request.instructions };
-  const answer = new AnswerCollector(request);
+  const answer = new AnswerCollector(request, restore);
   try {
     signal.throwIfAborted();
     const { stream } = await streamLanguageModelCall({
@@ -76,7 +109,7 @@ function toolSet(tools: readonly OfferedTool[]): ToolSet {
   return Object.fromEntries(
     tools.map(({ name, description, inputSchema }) => [
       name,
-      // The provider of the tool validates its arguments; a JSON Schema of a server passes unchanged.
+      // The provider of the tool validates its arguments.
       dynamicTool({
         description,
         inputSchema: jsonSchema(inputSchema as JSONSchema7),

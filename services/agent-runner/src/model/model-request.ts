@@ -27,6 +27,8 @@ export interface ModelRequest {
   readonly onTextVoid?: () => void;
   /** Hears what an answer has used that began and did not end: as the provider says, else estimated. */
   readonly onBrokenOff?: (usage: Usage) => void;
+  /** Called with the names of tools that the provider does not accept, before the request without them is sent. */
+  readonly onToolsLeftOut?: (names: readonly string[]) => void;
   /** What a provider is told beside the prompt, by the provider's name. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }

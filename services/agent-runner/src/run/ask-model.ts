@@ -37,6 +37,8 @@ export type AskContext = Pick<
 export interface AskListener extends StepListener {
   /** Hears of an answer that broke off, or was broken off, and what it has used all the same. What it throws ends the asking. */
   readonly onDiscarded: (use: Spent) => void;
+  /** Called with the names of tools that the model's provider does not accept. */
+  readonly onToolsLeftOut?: (names: readonly string[]) => void;
 }
 
 /** A model that was to answer and could not. */
@@ -200,6 +202,7 @@ export class ModelCaller {
           idleTimeoutMs: modelIdleTimeoutMs,
           signal,
           onBrokenOff: (usage) => (broken = usage),
+          onToolsLeftOut: (names) => this.#listener.onToolsLeftOut?.(names),
           startsInReasoning,
           onTextVoid: question.onReset,
           ...(models.factsOf(name).isRuntime
@@ -274,6 +277,7 @@ type Question = Omit<
   | "idleTimeoutMs"
   | "signal"
   | "onBrokenOff"
+  | "onToolsLeftOut"
   | "providerOptions"
   | "startsInReasoning"
   | "onTextVoid"

@@ -40,12 +40,18 @@ export class ModelTurn {
   readonly #parts: TurnParts;
   readonly #model: ModelCaller;
   readonly #budget: StepBudget;
+  /** Tools of the last request that the model's provider does not accept. */
+  #refused: readonly string[] = [];
 
   constructor(context: RunContext, parts: TurnParts) {
     this.#context = context;
     this.#parts = parts;
     const live = liveSteps(context.bus, context.run.state.started);
-    this.#model = new ModelCaller(context, { ...live, onDiscarded: (use) => this.#discard(use) });
+    this.#model = new ModelCaller(context, {
+      ...live,
+      onDiscarded: (use) => this.#discard(use),
+      onToolsLeftOut: (names) => (this.#refused = names),
+    });
     this.#budget = new StepBudget(context);
   }
 
@@ -87,7 +93,9 @@ export class ModelTurn {
       this.#countUse(summary);
       return; // the step itself is next
     }
+    this.#refused = [];
     const answer = await this.#model.ask(run.state, step, offered);
+    await this.#noteRefused(offered.length, tools.leftOut);
     const durationMs = Math.max(0, now() - startedAt);
     const [provider = ""] = answer.model.split("/");
     metrics.modelSeconds.observe({ provider }, durationMs / 1_000);
@@ -100,6 +108,19 @@ export class ModelTurn {
     await run.discarded.tell((field) => this.#follow({ ...entry, ...field }, tools));
     metrics.steps.inc();
     this.#countUse(answer);
+  }
+
+  /** Each tool that the provider does not accept is reported once. */
+  async #noteRefused(offered: number, hidden: readonly string[]): Promise<void> {
+    const { run } = this.#context;
+    const refused = this.#refused.filter((name) => !run.state.leftOut.includes(name));
+    if (refused.length === 0) return;
+    const leftOut = [...hidden, ...this.#refused];
+    await run.note({
+      kind: "tools-left-out",
+      offered: Math.max(0, offered - this.#refused.length),
+      leftOut,
+    });
   }
 
   /** Writes the answer down with everything that follows from it alone. */
