@@ -8,6 +8,10 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import {
+  ElicitRequestSchema,
+  ToolListChangedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
@@ -28,15 +32,31 @@ await until(
   (status) => status === "connected",
 );
 
-async function connectV1(path: string) {
-  const client = new ClientV1(clientInfo);
+type Form = (params: { message: string }) => unknown;
+
+async function connectV1(path: string, form?: Form) {
+  const capabilities = form === undefined ? {} : { elicitation: { form: {} } };
+  const client = new ClientV1(clientInfo, { capabilities });
+  if (form !== undefined)
+    client.setRequestHandler(
+      ElicitRequestSchema,
+      ({ params }) => form(params) as { action: "accept" },
+    );
   await client.connect(new TransportV1(new URL(path, url), { requestInit }));
   after(() => client.close());
   return client;
 }
 
-async function connectV2(path: string) {
-  const client = new ClientV2(clientInfo, { versionNegotiation: { mode: "auto" } });
+async function connectV2(path: string, form?: Form) {
+  const client = new ClientV2(clientInfo, {
+    capabilities: form === undefined ? {} : { elicitation: { form: {} } },
+    versionNegotiation: { mode: "auto" },
+  });
+  if (form !== undefined)
+    client.setRequestHandler(
+      "elicitation/create",
+      ({ params }) => form(params) as { action: "accept" },
+    );
   await client.connect(new TransportV2(new URL(path, url), { requestInit }));
   after(() => client.close());
   return client;
@@ -196,3 +216,118 @@ test("structured content of any type reaches clients of 2026-07-28, and older on
   const result = await modern("/mcp", "tools/call", { name, arguments: {} });
   assert.deepEqual(result["structuredContent"], [{ one: 1 }]);
 });
+
+for (const { name, connect } of [
+  { name: "SDK v1, 2025-11-25", connect: connectV1 },
+  { name: "SDK v2, 2026-07-28", connect: connectV2 },
+] as { name: string; connect: typeof connectV1 }[])
+  test(`${name}: a question of a server reaches the client's person, who corrects an answer that does not fit`, async () => {
+    const asked: string[] = [];
+    const client = await connect("/mcp", ({ message }) => {
+      asked.push(message);
+      const count = asked.length === 1 ? 0 : 2;
+      return { action: "accept", content: { colour: "red", count } };
+    });
+    const call = { name: "mcp__rich__ask", arguments: {} };
+    const answer = (await client.callTool(call)) as { content: { text: string }[] };
+    assert.deepEqual(JSON.parse(answer.content[0]?.text ?? ""), {
+      action: "accept",
+      content: { colour: "red", count: 2 },
+    });
+    assert.equal(asked.length, 2);
+    assert.match(asked[1] ?? "", /count must be a whole number.*Which colour\?/);
+  });
+
+test("a session without a GET stream gets the question on the stream of its call", async () => {
+  const initialize = {
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: { elicitation: {} }, clientInfo },
+  };
+  const begun = await post("/mcp", { ...initialize, id: 1 });
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  const params = { name: "mcp__rich__ask", arguments: null };
+  const called = await post("/mcp", { id: 2, method: "tools/call", params }, session);
+  const decoder = new TextDecoder();
+  let read = "";
+  let answered = false;
+  for await (const chunk of called.body ?? []) {
+    read += decoder.decode(chunk as Uint8Array, { stream: true });
+    const [, line] = /^data: (.*"elicitation\/create".*)$/m.exec(read) ?? [];
+    if (line === undefined || answered) continue;
+    answered = true;
+    const { id } = JSON.parse(line) as { id: number };
+    await post("/mcp", { id, result: { action: "decline" } }, session);
+  }
+  assert.match(read, /"id":2.*decline|decline.*"id":2/s);
+});
+
+test("a client that cannot ask is told at once what was asked and where, and the same call gets the result", async () => {
+  const client = await connectV1("/mcp");
+  const call = { name: "mcp__rich__ask", arguments: { by: "who cannot ask" } };
+  const textOf = (result: unknown) => JSON.stringify((result as Json)["content"]);
+  const startedAt = performance.now();
+  const parked = await client.callTool(call);
+  assert.ok(performance.now() - startedAt < 20_000);
+  assert.equal(parked.isError, true);
+  const [, id = ""] = /questions\/(q-\w+)\/answer/.exec(textOf(parked)) ?? [];
+  assert.match(textOf(parked), /question_pending.*Which colour\?/);
+  assert.match(textOf(await client.callTool(call)), new RegExp(id), "the same question");
+  await world.send(`/mcp/questions/${id}/answer`, {
+    action: "accept",
+    content: { colour: "blue" },
+  });
+  assert.match(textOf(await client.callTool(call)), /blue/);
+});
+
+test("what many clients send is served: no Accept, null cursors, a second GET, and a bad initialize is told what is wrong", async () => {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+  const bad = await post("/mcp", {
+    id: 7,
+    method: "initialize",
+    params: { ...params, clientInfo: { name: "x" } },
+  });
+  const refused = (await bad.json()) as { id: number; error: { code: number; message: string } };
+  assert.deepEqual([refused.id, refused.error.code], [7, -32_602]);
+  assert.match(refused.error.message, /params\.clientInfo\.version/);
+  const begun = await post("/mcp", { id: 1, method: "initialize", params }, { accept: "*/*" });
+  assert.equal(begun.status, 200);
+  const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  const cursor = { id: 2, method: "tools/list", params: { cursor: null } };
+  assert.match(await (await post("/mcp", cursor, session)).text(), /mcp__rich__rich/);
+  const get = (accept: string) =>
+    fetch(new URL("/mcp", url), {
+      headers: { ...requestInit.headers, ...session, accept, "mcp-protocol-version": "2025-11-25" },
+    });
+  const first = await get("text/event-stream");
+  const second = await get("*/*");
+  assert.deepEqual([first.status, second.status], [200, 200]);
+  await first.body?.cancel().catch(() => {});
+  await second.body?.cancel();
+});
+
+test("clients are notified when a server's tools come and go, once for what happens together [X41]", async () => {
+  const client = await connectV1("/mcp");
+  let changes = 0;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));
+  const has = async () =>
+    (await client.listTools()).tools.some(({ name }) => name.startsWith("mcp__rich-late__"));
+  assert.equal(client.getServerCapabilities()?.tools?.listChanged, true);
+  assert.equal(await has(), false);
+  await world.send("/mcp/servers", { id: "rich-late", ...RICH });
+  await until(async () => changes > 0 && (await has()));
+  assert.ok(changes <= 3, `${changes} notifications`);
+});
+
+/** A JSON-RPC message of a client that has no SDK. */
+function post(path: string, message: Json, headers: Record<string, string> = {}) {
+  return fetch(new URL(path, url), {
+    method: "POST",
+    headers: {
+      ...requestInit.headers,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+  });
+}

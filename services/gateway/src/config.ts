@@ -25,6 +25,14 @@ export const Config = z.object({
     .string()
     .default("")
     .transform((list) => commaSeparated(list.toLowerCase())),
+  /** Origins of pages elsewhere that may use MCP from a browser, with commas, such as https://app.example.com. */
+  YARD_HTTP_ORIGINS: z
+    .string()
+    .default("")
+    .transform(commaSeparated)
+    .refine((list) => list.every((one) => URL.parse(one)?.origin === one), {
+      message: "must be origins without a path, such as https://app.example.com",
+    }),
   /** PEM files of a certificate and its key, to answer over TLS; they are read again when they change. */
   YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
   YARD_HTTP_TLS_KEY_FILE: z.string().optional(),

@@ -79,6 +79,7 @@ export const gatewayService = defineService({
       desk,
       hub,
       isKnownHost,
+      origins: new Set(config.YARD_HTTP_ORIGINS),
       console: config.YARD_CONSOLE_DIR === "" ? null : await readConsole(config.YARD_CONSOLE_DIR),
       rateLimit: createRateLimit(redis, now),
       sessionCookie: new GatewayCookie("yard-session", publicUrl, { begins: USER_SESSION_PREFIX }),

@@ -29,9 +29,9 @@ export function providerTools(offered: readonly OfferedTool[]): ProviderTools {
   const tools: OfferedTool[] = [];
   for (const tool of offered) {
     const renamed = new Map<string, string>();
-    const adapted = adaptedTool(tool, renamed);
-    if (adapted === null) continue;
-    tools.push(adapted);
+    const form = adaptedTool(tool, renamed);
+    if (form === null) continue;
+    tools.push(form);
     if (renamed.size > 0) keys.set(tool.name, renamed);
   }
   return {

@@ -19,6 +19,7 @@ import { routes } from "../routes/route-table.ts";
 import { readSystem } from "../routes/system.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
+import { allowOrigin, preflightAnswer } from "./cors.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { isLoopback } from "./listen.ts";
@@ -27,6 +28,8 @@ import { serveRoute, type RouteParts } from "./serve-route.ts";
 export interface AppParts extends SignInParts, ProtocolParts, EventParts, RouteParts {
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
+  /** Of pages elsewhere that may use MCP, such as https://app.example.com. */
+  readonly origins: ReadonlySet<string>;
   /** Null where it was not built: then the gateway answers programs alone. */
   readonly console: ConsoleFiles | null;
   readonly isReady: () => Promise<boolean>;
@@ -118,15 +121,18 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
 async function receive(
   c: Context<GatewayEnv>,
   next: () => Promise<void>,
-  { publicUrl, trustedProxies, isKnownHost, requestsOfAddress, bytes, hub }: AppParts,
-): Promise<void> {
+  { publicUrl, trustedProxies, isKnownHost, origins, requestsOfAddress, bytes, hub }: AppParts,
+): Promise<Response | undefined> {
   const given = headerOf(c, "x-request-id") ?? "";
   c.set("requestId", REQUEST_ID.test(given) ? given : randomUUID());
   setHeaders(c, publicUrl);
   const { remoteAddress } = c.env.incoming.socket;
   const address = clientAddress(remoteAddress, headerOf(c, "x-forwarded-for"), trustedProxies);
   c.set("address", address);
-  checkOrigin(c, isKnownHost);
+  const isAllowed = allowOrigin(c, origins);
+  checkOrigin(c, isKnownHost, isAllowed);
+  const preflight = isAllowed ? preflightAnswer(c) : null;
+  if (preflight !== null) return preflight;
   if (trustedProxies > 0)
     c.env.outgoing.once("close", requestsOfAddress.take(limitedAddress(address)));
   const held = bytes.begin();
@@ -138,6 +144,7 @@ async function receive(
     held.release();
     leave();
   }
+  return undefined;
 }
 
 /** For load balancers, which ask by address and without a credential; the health port tells more. */
@@ -158,11 +165,16 @@ function addProbes(app: Hono<GatewayEnv>, isReady: () => Promise<boolean>): void
 }
 
 /** Against DNS rebinding and pages of other origins: neither `Host` nor `Origin` may be somebody else's. */
-function checkOrigin(c: Context<GatewayEnv>, isKnownHost: (host: string) => boolean): void {
+function checkOrigin(
+  c: Context<GatewayEnv>,
+  isKnownHost: (host: string) => boolean,
+  isAllowed: boolean,
+): void {
   const host = headerOf(c, "host") ?? "";
   checkTarget(c, host);
   const origin = headerOf(c, "origin");
-  const isForeign = origin !== undefined && !isKnownHost(URL.parse(origin)?.host ?? "");
+  const isForeign =
+    origin !== undefined && !isAllowed && !isKnownHost(URL.parse(origin)?.host ?? "");
   if (isKnownHost(host) && !isForeign) return;
   const what = isForeign ? "Origin" : "Host";
   const detail = `the request's ${what} is not one of this gateway: YARD_HTTP_HOSTS names them`;

@@ -264,6 +264,19 @@ async function ofServers<T>(
   return lists.filter((one) => one !== null) as T[]; // without those that failed
 }
 
+/** Servers whose tools are missing from the catalogue of all because they are not connected. */
+export async function missingServers(requester: Requester): Promise<readonly string[]> {
+  if (!requester.may(callTool)) return [];
+  try {
+    const { failures } = await requester.ask(listTools, {});
+    const away = failures.filter(({ status }) => status !== "connected");
+    return [...new Set(away.map(({ server }) => server))];
+  } catch (error) {
+    if (error instanceof ServiceError) return []; // a session does not depend on it
+    throw error;
+  }
+}
+
 /** The list of servers is for administrators; anybody else knows those whose tools it may call. */
 async function serversOf(requester: Requester): Promise<string[]> {
   if (requester.may(listServers)) {

@@ -1,3 +1,4 @@
+import { knownContent } from "@switchyard/contracts/content-blocks";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import {
@@ -5,6 +6,7 @@ import {
   ProtocolErrorCode,
   type CallToolResult,
 } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { Problem, statusOf } from "../problems/problem.ts";
 
 /** Runs a handler; what it meets becomes a JSON-RPC error that says no more than it may. `onFault` hears of bugs. */
@@ -25,9 +27,16 @@ export async function withErrors<T>(
 
 /** The result of a call that was refused or failed: the model is to read it. */
 export function failedCall(error: unknown, onFault: (error: unknown) => void): CallToolResult {
-  const { code, message } = toldOf(error, onFault);
-  return errorResult(code, message);
+  const { code, message, data } = toldOf(error, onFault);
+  const failed = errorResult(code, message);
+  const returned = code === "invalid_result" ? ReturnedContent.safeParse(data).data : undefined;
+  // The tool has run: what it returned is not lost.
+  if (returned === undefined) return failed;
+  const content = [...failed.content, ...knownContent(returned.content)];
+  return { ...failed, content } as CallToolResult; // its blocks are of the protocol's types
 }
+
+const ReturnedContent = z.looseObject({ content: z.array(z.unknown()) });
 
 export function errorResult(code: string, message: string): CallToolResult {
   return { content: [{ type: "text", text: `${code}: ${message}` }], isError: true };

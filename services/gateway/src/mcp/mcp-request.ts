@@ -9,9 +9,15 @@ export function authInfoOf(requester: Requester, server: string | null): AuthInf
 
 /** Who sent the request. Each request of a session has its own, so that a role that ended ends. */
 export function requesterOfRequest(context: ServerContext): Requester {
-  const requester = context.http?.authInfo?.extra?.["requester"];
-  if (requester === undefined) throw new ProtocolError(-32_600, "the request has no sender");
-  return requester as Requester; // put there by authInfoOf alone
+  const authInfo = context.http?.authInfo;
+  const requester = authInfo === undefined ? null : requesterIn(authInfo);
+  if (requester === null) throw new ProtocolError(-32_600, "the request has no sender");
+  return requester;
+}
+
+/** The sender that `authInfoOf` put there; null without one. */
+export function requesterIn({ extra }: AuthInfo): Requester | null {
+  return (extra?.["requester"] as Requester | undefined) ?? null; // put there by authInfoOf alone
 }
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";

@@ -19,12 +19,32 @@ import type { McpParts, ToolCall } from "./tool-call.ts";
 const INSTRUCTIONS =
   "Tools named mcp__<server>__<tool> are those of MCP servers, agent__<name> runs an agent to its answer. Every call is decided by a policy; one that needs an approval is not made before a person has given it.";
 
+const MOST_NAMED = 20;
+
+function instructionsFor(unavailable: readonly string[]): string {
+  if (unavailable.length === 0) return INSTRUCTIONS;
+  // oxlint-disable-next-line switchyard/text-cuts -- a list of ids
+  const names = unavailable.slice(0, MOST_NAMED).join(", ");
+  const more =
+    unavailable.length > MOST_NAMED ? ` and ${unavailable.length - MOST_NAMED} more` : "";
+  return `${INSTRUCTIONS} Not connected at the moment: ${names}${more}; a list_changed notification follows when their tools are there.`;
+}
+
 const TaskRef = z.looseObject({ taskId: z.string().min(1).max(100) });
 
 /** An MCP server of everything that the sender of each request may use, or of one MCP server alone. */
 export function createMcpServer(
   parts: McpParts,
-  { server, era }: { readonly server: string | null; readonly era: "legacy" | "modern" },
+  {
+    server,
+    era,
+    unavailable,
+  }: {
+    readonly server: string | null;
+    readonly era: "legacy" | "modern";
+    /** Servers that the catalogue of all lacks now. */
+    readonly unavailable: readonly string[];
+  },
 ): Server {
   const isWhole = server === null;
   const catalogue = isWhole ? wholeCatalogue : serverCatalogue(server);
@@ -32,13 +52,13 @@ export function createMcpServer(
     { name: isWhole ? "switchyard" : server, title: "Switchyard", version: "0.1.0" },
     {
       capabilities: {
-        tools: {},
-        resources: {},
-        prompts: {},
+        tools: { listChanged: true },
+        resources: { listChanged: true },
+        prompts: { listChanged: true },
         completions: {},
         ...(isWhole && era === "modern" && { extensions: { [TASKS_EXTENSION]: {} } }),
       },
-      ...(isWhole && { instructions: INSTRUCTIONS }),
+      ...(isWhole && { instructions: instructionsFor(unavailable) }),
     },
   );
 

@@ -4,6 +4,7 @@ import {
   type Server,
 } from "@modelcontextprotocol/server";
 import type { Slots } from "../identity/slots.ts";
+import type { ListChange, ListChanges } from "./list-changes.ts";
 import { Problem } from "../problems/problem.ts";
 
 /** The session of a client of a revision before 2026-07-28: its connection in parts. It lives on one replica. */
@@ -36,8 +37,9 @@ const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
 
 export function openMcpSessions(
-  createServer: (scope: string | null) => Server,
+  createServer: (scope: string | null, authInfo: SessionRequest["authInfo"]) => Promise<Server>,
   slots: Slots,
+  changes: ListChanges,
 ): McpSessions {
   const sessions = new Map<string, Session>();
   const sweep = setInterval(() => {
@@ -46,19 +48,37 @@ export function openMcpSessions(
       if (busy === 0 && usedAt < before) void transport.close();
   }, SWEEP_MS).unref();
 
-  const begin = async ({ caller, scope }: SessionRequest): Promise<Session> => {
-    const release = slots.take(caller);
+  /** A place for one more session of the caller: the one that was unused for longest makes room. Throws a Problem when all are in use. */
+  const takeSlot = async (caller: string): Promise<() => void> => {
+    try {
+      return slots.take(caller);
+    } catch (error) {
+      const idle = [...sessions.values()].filter((one) => one.caller === caller && one.busy === 0);
+      const [oldest] = idle.toSorted((one, other) => one.usedAt - other.usedAt);
+      if (oldest === undefined) throw error;
+      await oldest.transport.close();
+      return slots.take(caller);
+    }
+  };
+
+  const begin = async ({ caller, scope, authInfo }: SessionRequest): Promise<Session> => {
+    const release = await takeSlot(caller);
+    const server = await createServer(scope, authInfo).catch((error: unknown) => {
+      release();
+      throw error;
+    });
     const transport = new Transport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, session),
     });
     const session: Session = { caller, scope, transport, usedAt: Date.now(), busy: 0 };
-    const server = createServer(scope);
     await server.connect(transport);
+    const unfollow = changes.subscribe((change) => notifySession(server, scope, change));
     const closed = transport.onclose;
     // oxlint-disable-next-line prefer-add-event-listener -- a transport has no other way
     transport.onclose = () => {
       release();
+      unfollow();
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId);
       closed?.();
     };
@@ -82,6 +102,8 @@ export function openMcpSessions(
       session.usedAt = Date.now();
       session.busy += 1;
       try {
+        // The stream before may be half open: its client has gone, and TCP does not know yet.
+        if (request.method === "GET") session.transport.closeStandaloneSSEStream();
         const options = { parsedBody: body, ...(authInfo !== undefined && { authInfo }) };
         const response = await session.transport.handleRequest(request, options);
         // What was no beginning of a session leaves none behind.
@@ -98,4 +120,15 @@ export function openMcpSessions(
       for (const { transport } of sessions.values()) await transport.close();
     },
   };
+}
+
+/** A client without a stream of its own has nowhere to receive it, and lists when it needs to. */
+function notifySession(server: Server, scope: string | null, change: ListChange): void {
+  if (scope !== null && scope !== change.server) return;
+  const send = {
+    tools: () => server.sendToolListChanged(),
+    resources: () => server.sendResourceListChanged(),
+    prompts: () => server.sendPromptListChanged(),
+  };
+  for (const kind of change.kinds) send[kind]().catch(() => {}); // its client has gone
 }

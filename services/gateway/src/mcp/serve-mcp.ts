@@ -1,4 +1,4 @@
-import { createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
+import { createMcpHandler, isLegacyRequest, type AuthInfo } from "@modelcontextprotocol/server";
 import { ServerId } from "@switchyard/contracts/ids";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
@@ -8,7 +8,10 @@ import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
-import { authInfoOf } from "./mcp-request.ts";
+import { initializeError, lenientBody, lenientRequest } from "./lenient-request.ts";
+import { missingServers } from "./catalogue.ts";
+import { createListChanges, listChangesBus } from "./list-changes.ts";
+import { authInfoOf, requesterIn } from "./mcp-request.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
 import { soonAsJson } from "./soon-as-json.ts";
@@ -29,20 +32,25 @@ export function createMcpEndpoint(
   let isStopping = false;
   const parts: McpParts = { ...follow, isStopping: () => isStopping };
   const onerror = (err: unknown): void => parts.log.debug({ err }, "MCP request refused");
+  const changes = createListChanges(parts.hub);
   const sessions = openMcpSessions(
-    (server) => createMcpServer(parts, { server, era: "legacy" }),
+    async (server, authInfo) => {
+      const unavailable = await unavailableServers(server, authInfo);
+      return createMcpServer(parts, { server, era: "legacy", unavailable });
+    },
     openSlots("MCP sessions", SESSIONS),
+    changes,
   );
   const streams = openSlots("MCP requests", STREAMS);
   const modern = createMcpHandler(
-    ({ authInfo }) => {
-      const server = authInfo?.extra?.["server"];
-      return createMcpServer(parts, {
-        server: typeof server === "string" ? server : null,
-        era: "modern",
-      });
+    async ({ authInfo, requestInfo }) => {
+      const named = authInfo?.extra?.["server"];
+      const server = typeof named === "string" ? named : null;
+      const isDiscovery = requestInfo?.headers.get("mcp-method") === "server/discover";
+      const unavailable = isDiscovery ? await unavailableServers(server, authInfo) : [];
+      return createMcpServer(parts, { server, era: "modern", unavailable });
     },
-    { legacy: "reject", onerror },
+    { legacy: "reject", onerror, bus: listChangesBus(changes) },
   );
   follow.hub.onStop(() => {
     isStopping = true;
@@ -54,11 +62,14 @@ export function createMcpEndpoint(
 
   return async (c) => {
     const scope = scopeOf(c);
-    const { value: body } = await readBody(c, BODY_LIMITS);
+    const { value } = await readBody(c, BODY_LIMITS);
+    const body = lenientBody(value);
+    const refused = initializeError(body);
+    if (refused !== null) return c.json(refused, 400);
     if (Array.isArray(body) && body.length > MOST_IN_BATCH) throw tooManyMessages();
     const requester = requesterOf(c, parts);
     const authInfo = authInfoOf(requester, scope);
-    const request = c.req.raw;
+    const request = lenientRequest(c.req.raw);
     const release = streams.take(requester.caller);
     const { outgoing } = c.env;
     // Its answer has been sent, or nobody is there any more to send it to.
@@ -70,6 +81,15 @@ export function createMcpEndpoint(
       : await modern.fetch(request, { authInfo, parsedBody: body });
     return request.method === "POST" ? soonAsJson(answer, outgoing) : answer;
   };
+}
+
+/** Servers of the whole catalogue whose tools are missing from it, for the sender of a request. */
+async function unavailableServers(
+  server: string | null,
+  authInfo: AuthInfo | undefined,
+): Promise<readonly string[]> {
+  const requester = authInfo === undefined ? null : requesterIn(authInfo);
+  return server !== null || requester === null ? [] : await missingServers(requester);
 }
 
 function tooManyMessages(): Problem {

@@ -1,0 +1,90 @@
+import { InMemoryServerEventBus, type ServerEventBus } from "@modelcontextprotocol/server";
+import type { McpParts } from "./tool-call.ts";
+
+export type ListKind = "tools" | "resources" | "prompts";
+
+/** Lists of one server that are others than before. */
+export interface ListChange {
+  readonly server: string;
+  readonly kinds: ReadonlySet<ListKind>;
+}
+
+export interface ListChanges {
+  /** Events are read while there is a listener. Returns what ends it. */
+  subscribe(listener: (change: ListChange) => void): () => void;
+}
+
+/** A server that connects publishes several events, and another broker may still list what was before. */
+const DEBOUNCE_MS = 300;
+
+const ALL: readonly ListKind[] = ["tools", "resources", "prompts"];
+const CHANGES: Readonly<Record<string, readonly ListKind[]>> = {
+  connected: ALL,
+  disconnected: ALL,
+  failed: ALL,
+  updated: ALL,
+  removed: ALL,
+  "features-changed": ["resources", "prompts"],
+  "tools-discovered": ["tools"],
+  "pins-changed": ["tools"],
+  "pins-approved": ["tools"],
+  "pins-blocked": ["tools"],
+};
+
+/** Changes of the lists of MCP servers, those of a short time together [X41]. */
+export function createListChanges(hub: McpParts["hub"]): ListChanges {
+  const listeners = new Set<(change: ListChange) => void>();
+  const pending = new Map<string, Set<ListKind>>();
+  let stop: (() => void) | null = null;
+  let timer: NodeJS.Timeout | null = null;
+
+  const publish = (): void => {
+    timer = null;
+    const changes = [...pending].map(([server, kinds]) => ({ server, kinds }));
+    pending.clear();
+    for (const change of changes) for (const listener of listeners) listener(change);
+  };
+  const receive = ({ subject }: { readonly subject: string }): void => {
+    const [, server, what] = /^yard\.evt\.mcp\.([a-z0-9-]+)\.([a-z-]+)$/.exec(subject) ?? [];
+    const kinds = what !== undefined && Object.hasOwn(CHANGES, what) ? CHANGES[what] : undefined;
+    if (server === undefined || kinds === undefined) return;
+    const known = pending.get(server) ?? new Set();
+    pending.set(server, known);
+    for (const kind of kinds) known.add(kind);
+    timer ??= setTimeout(publish, DEBOUNCE_MS);
+  };
+  return {
+    subscribe(listener) {
+      // The same listener twice is two subscriptions.
+      const own = (change: ListChange): void => listener(change);
+      listeners.add(own);
+      stop ??= hub.onEvent(receive);
+      return () => {
+        listeners.delete(own);
+        if (listeners.size > 0 || stop === null) return;
+        stop();
+        stop = null;
+        if (timer !== null) clearTimeout(timer);
+        timer = null;
+        pending.clear();
+      };
+    },
+  };
+}
+
+/** The same for streams of `subscriptions/listen`; whoever lists then gets what it may use. */
+export function listChangesBus(changes: ListChanges): ServerEventBus {
+  const bus = new InMemoryServerEventBus();
+  return {
+    publish: (event) => bus.publish(event),
+    subscribe(listener) {
+      const stops = [
+        bus.subscribe(listener),
+        changes.subscribe(({ kinds }) => {
+          for (const kind of kinds) listener({ kind: `${kind}_list_changed` });
+        }),
+      ];
+      return () => stops.forEach((stop) => stop());
+    },
+  };
+}

@@ -1,0 +1,238 @@
+import { randomUUID } from "node:crypto";
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/connect";
+import { subscribeLive } from "@switchyard/bus/events";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { clientStructuredContent } from "@switchyard/contracts/client-tool";
+import { knownContent } from "@switchyard/contracts/content-blocks";
+import { callTool, ownCallMeta, type ContentBlock } from "@switchyard/contracts/mcp";
+import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-calls";
+import { answerQuestion, listQuestions, type Question } from "@switchyard/contracts/mcp-questions";
+import { builtinTimeoutMs, callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
+import { callMcpTool } from "@switchyard/service/call-mcp-tool";
+import {
+  inputRequired,
+  type CallToolResult,
+  type InputRequiredResult,
+} from "@modelcontextprotocol/server";
+import { checkRights, type Requester } from "../identity/requester.ts";
+import { addressOf } from "./catalogue.ts";
+import { errorResult } from "./mcp-errors.ts";
+import {
+  beginCall,
+  parkedCallId,
+  pendingCall,
+  type PendingCall,
+  type Step,
+} from "./pending-calls.ts";
+import { howToAnswer, questionForm } from "./question-form.ts";
+import { progressOf, progressTokenOf, type ToolCall } from "./tool-call.ts";
+
+export type Answer = CallToolResult | InputRequiredResult;
+
+/** The key of a server's question among a result's input requests. */
+export const QUESTION = "question";
+
+/** A tool of an MCP server, or a built-in one (`server` null). */
+export interface ProviderTool {
+  readonly server: string | null;
+  readonly tool: string;
+  /** True where addresses of resources have the server in front. */
+  readonly isOfAll: boolean;
+}
+
+/** Another replica, or this one when it has no memory of the call, may get what the client sends after a question: then the broker's record must know the id. */
+export function callIdFor(tool: ProviderTool, request: ToolCall): string {
+  const { abilities, context } = request;
+  const known = parkedCallId(sameAs(tool, request));
+  if (known !== null) return known;
+  const isKept = abilities.forms && context.sessionId === undefined;
+  return `${isKept ? "" : SINGLE_USE}mcp-${randomUUID()}`;
+}
+
+function sameAs({ server, tool }: ProviderTool, { requester, args }: ToolCall) {
+  return { caller: requester.caller, same: canonicalDigest([server, tool, args]) };
+}
+
+/** Makes a call, or waits on for the one with this id that is under way; resolves with its result or with the question that its server asks first. */
+export async function callOnce(
+  { server, tool, isOfAll }: ProviderTool,
+  callId: string,
+  request: ToolCall,
+): Promise<Answer> {
+  const { requester, args, context, parts } = request;
+  const era = context.sessionId === undefined ? "modern" : "legacy";
+  if (server !== null) {
+    const about = { server, tool, isOfAll };
+    const known = pendingCall({ caller: requester.caller, callId });
+    const pending = known ?? (await beginToolCall(about, callId, request));
+    const open = known?.open ?? null;
+    if (open !== null) {
+      const question = await questionWithId(requester, open.id);
+      if (question !== null) return questionOf(question, { callId, request });
+      pending.resume();
+    }
+    return stepOf(about, { pending, callId }, request);
+  }
+  const { signal } = context.mcpReq;
+  const user = await requester.user();
+  checkRights(callBuiltin, user);
+  const about = { userToken: user.token, correlationId: requester.requestId, signal };
+  const stop = cancelWhenAborted(null, callId, request);
+  try {
+    const options = { ...about, timeoutMs: builtinTimeoutMs(tool, args) };
+    const reply = await call(parts.bus, callBuiltin, { tool, args, callId }, options);
+    return resultOf(reply, { server: null, era });
+  } finally {
+    stop();
+  }
+}
+
+/** A tool of an MCP server. */
+type ServerTool = ProviderTool & { readonly server: string };
+
+async function beginToolCall(
+  { server, tool, isOfAll }: ServerTool,
+  callId: string,
+  request: ToolCall,
+): Promise<PendingCall> {
+  const { requester, args, context, parts } = request;
+  const { bus, hub } = parts;
+  const user = await requester.user();
+  checkRights(callTool, user);
+  // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
+  const meta = ownCallMeta(context.mcpReq._meta);
+  const progress = progressTokenOf(context.mcpReq) === undefined ? undefined : randomUUID();
+  const message = {
+    tool,
+    args,
+    callId,
+    ...(meta !== undefined && { _meta: meta }),
+    ...(progress !== undefined && { progress }),
+  };
+  const identity = { ...sameAs({ server, tool, isOfAll }, request), callId, server };
+  return beginCall(identity, hub, async (limits) => {
+    const about = { userToken: user.token, correlationId: requester.requestId };
+    const live =
+      progress === undefined ? null : followProgress({ bus, context }, requester.caller, progress);
+    try {
+      return await callMcpTool(bus, message, { ...about, ...limits, tokens: { server } });
+    } finally {
+      live?.stop();
+    }
+  });
+}
+
+function followProgress(
+  { bus, context }: { readonly bus: Bus; readonly context: ToolCall["context"] },
+  owner: string,
+  progressId: string,
+): { stop(): void } {
+  const tell = progressOf(context);
+  return subscribeLive(bus, callProgress, { owner, progressId }, (told) =>
+    tell(told.message, told),
+  );
+}
+
+/** The result of a call that is under way, or the question that its server asks first. */
+async function stepOf(
+  { server, isOfAll }: ServerTool,
+  { pending, callId }: { readonly pending: PendingCall; readonly callId: string },
+  request: ToolCall,
+): Promise<Answer> {
+  const era = request.context.sessionId === undefined ? "modern" : "legacy";
+  const stop = cancelWhenAborted(server, callId, request, () => pending.abandon());
+  let step: Step | null = null;
+  try {
+    step = await pending.next();
+    if (step.kind === "question") return questionOf(step.question, { callId, request });
+    return resultOf(step.reply, { server: isOfAll ? server : null, era });
+  } finally {
+    // In a session the request goes on while its client is asked.
+    if (era === "modern" || step?.kind !== "question") stop();
+  }
+}
+
+export function questionOf(
+  question: Question,
+  { callId, request }: { readonly callId: string; readonly request: ToolCall },
+  problem: string | null = null,
+): Answer {
+  const { requester, abilities } = request;
+  if (question.form === null || !abilities.forms || !requester.may(answerQuestion))
+    return parked(question, { callId, request });
+  return inputRequired({
+    inputRequests: { [QUESTION]: questionForm(question, question.form, problem) },
+    requestState: `${callId} ${question.id}`,
+  });
+}
+
+/** The result for a client that cannot ask its person: the call waits, and the same call made again finds its result. */
+function parked(
+  question: Question,
+  { callId, request: { requester } }: { readonly callId: string; readonly request: ToolCall },
+): CallToolResult {
+  pendingCall({ caller: requester.caller, callId })?.park();
+  return errorResult("question_pending", howToAnswer(question));
+}
+
+/** The question while it waits for an answer; null once it has ended. */
+export async function questionWithId(requester: Requester, id: string): Promise<Question | null> {
+  if (!requester.may(listQuestions)) return null;
+  const { questions } = await requester.ask(listQuestions, { pendingOnly: true });
+  return questions.find((question) => question.id === id) ?? null;
+}
+
+/** A client that gives a call up wants it ended; a gateway that stops does not. */
+function cancelWhenAborted(
+  server: string | null,
+  callId: string,
+  { requester, context, parts }: ToolCall,
+  abandon: () => void = () => {},
+): () => void {
+  const { signal } = context.mcpReq;
+  const cancel = (): void => {
+    abandon();
+    if (parts.isStopping()) return;
+    const asked =
+      server === null
+        ? requester.ask(cancelBuiltin, { callId })
+        : requester.ask(cancelCall, { callId }, { tokens: { server } });
+    asked.catch(() => {}); // it ends by its own time limit
+  };
+  signal.addEventListener("abort", cancel, { once: true });
+  if (signal.aborted) cancel();
+  return () => signal.removeEventListener("abort", cancel);
+}
+
+interface Result {
+  readonly content: readonly { readonly type: string }[];
+  readonly structuredContent?: unknown;
+  readonly _meta?: unknown;
+  readonly isError: boolean;
+}
+
+function resultOf(
+  reply: Result,
+  { server, era }: { readonly server: string | null; readonly era: "legacy" | "modern" },
+): CallToolResult {
+  const { structuredContent, _meta: meta, isError: failed } = reply;
+  // A result that clients refuse would be a call that they make again.
+  const content = knownContent(reply.content).map((block) => addressed(block, server));
+  return {
+    content,
+    ...clientStructuredContent(structuredContent, era),
+    ...(meta !== undefined && { _meta: meta }),
+    ...(failed && { isError: true }),
+  } as CallToolResult; // its blocks are of the protocol's types
+}
+
+function addressed(block: ContentBlock, server: string | null): ContentBlock {
+  if (server === null) return block;
+  if (block.type === "resource_link")
+    return { ...block, uri: addressOf(server, String(block["uri"])) };
+  const { resource } = block;
+  if (block.type !== "resource" || typeof resource !== "object" || resource === null) return block;
+  const uri = "uri" in resource ? addressOf(server, String(resource.uri)) : undefined;
+  return { ...block, resource: { ...resource, uri } };
+}
