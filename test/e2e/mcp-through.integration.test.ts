@@ -170,7 +170,7 @@ test("the server of one id lists and answers what its clients get directly, and 
   assert.deepEqual(await one.readResource({ uri: ui }), read);
   const wholeRead = await all.readResource({ uri: wholeUi });
   assert.deepEqual({ ...wholeRead.contents[0], uri: ui }, read.contents[0]);
-  assert.deepEqual(wholeRead._meta, read._meta);
+  assert.deepEqual(without(wholeRead, "contents"), without(read, "contents"));
   const got = await direct.getPrompt({ name: "p" });
   assert.deepEqual(await one.getPrompt({ name: "p" }), got);
   assert.deepEqual(await all.getPrompt({ name: "rich__p" }), got);

@@ -111,7 +111,7 @@ async function beginToolCall(
     ...(progress !== undefined && { progress }),
   };
   const identity = { ...sameAs({ server, tool, isOfAll }, request), callId, server };
-  return beginCall(identity, hub, async (limits) => {
+  const send = async (limits: { readonly signal: AbortSignal; readonly timeoutMs: number }) => {
     const about = { userToken: user.token, correlationId: requester.requestId };
     const live =
       progress === undefined ? null : followProgress({ bus, context }, requester.caller, progress);
@@ -120,7 +120,9 @@ async function beginToolCall(
     } finally {
       live?.stop();
     }
-  });
+  };
+  const cancel = () => cancelAtProvider(server, callId, requester);
+  return beginCall(identity, hub, { send, cancel });
 }
 
 function followProgress(
@@ -193,16 +195,19 @@ function cancelWhenAborted(
   const { signal } = context.mcpReq;
   const cancel = (): void => {
     abandon();
-    if (parts.isStopping()) return;
-    const asked =
-      server === null
-        ? requester.ask(cancelBuiltin, { callId })
-        : requester.ask(cancelCall, { callId }, { tokens: { server } });
-    asked.catch(() => {}); // it ends by its own time limit
+    if (!parts.isStopping()) cancelAtProvider(server, callId, requester);
   };
   signal.addEventListener("abort", cancel, { once: true });
   if (signal.aborted) cancel();
   return () => signal.removeEventListener("abort", cancel);
+}
+
+function cancelAtProvider(server: string | null, callId: string, requester: Requester): void {
+  const asked =
+    server === null
+      ? requester.ask(cancelBuiltin, { callId })
+      : requester.ask(cancelCall, { callId }, { tokens: { server } });
+  asked.catch(() => {}); // it ends by its own time limit
 }
 
 interface Result {

@@ -71,8 +71,18 @@ export function parkedCallId({
 export function beginCall(
   identity: CallIdentity,
   hub: McpParts["hub"],
-  /** The time leaves a person some for an answer; the server's own is counted here. */
-  send: (limits: { readonly signal: AbortSignal; readonly timeoutMs: number }) => Promise<Reply>,
+  {
+    send,
+    cancel,
+  }: {
+    /** The time leaves a person some for an answer; the server's own is counted here. */
+    readonly send: (limits: {
+      readonly signal: AbortSignal;
+      readonly timeoutMs: number;
+    }) => Promise<Reply>;
+    /** Ends the call at the broker when the server's time is over. */
+    readonly cancel: () => void;
+  },
 ): PendingCall {
   const { caller, server } = identity;
   const ended = new AbortController();
@@ -83,6 +93,7 @@ export function beginCall(
   let isParked = false;
   let arrival = Promise.withResolvers<void>();
   const clock = startClock();
+  clock.late.catch(cancel);
   const prefix = `yard.evt.mcp-question.${caller}.`;
   const stopEvents = hub.onEvent(({ subject, payload }) => {
     if (!subject.startsWith(prefix) || !subject.endsWith(".requested")) return;
@@ -153,7 +164,6 @@ export function beginCall(
 /** Counts the time that a server has, without that of a person. */
 function startClock() {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  late.catch(() => {}); // the call has ended before
   const { timeoutMs } = callTool;
   let timer: NodeJS.Timeout | undefined;
   const stop = (): void => clearTimeout(timer);

@@ -24,6 +24,7 @@ import type { ServerConfig } from "../declaration/server-config.ts";
 import { lineLength } from "../connection/request-lane.ts";
 import type { ToolResult } from "../normalise/tool-result.ts";
 import { isRecord, isShallow, jsonBytes } from "../json/json-record.ts";
+import { coerceArguments } from "../validation/coerce-arguments.ts";
 import { admitCall, checkResult } from "./call-checks.ts";
 import { outcomeReply } from "./call-reply.ts";
 import { denied, findTool } from "./find-tool.ts";
@@ -68,11 +69,11 @@ const fail = failuresOf(contract.errors);
  */
 export async function callTool(
   deps: CallDeps,
-  { member, request }: { readonly member: PoolMember; readonly request: CallRequest },
+  { member, request: given }: { readonly member: PoolMember; readonly request: CallRequest },
   requester: Requester,
 ): Promise<CallReply> {
   const { connection } = member;
-  const { args, callId } = request;
+  const { callId } = given;
   const call = deps.calls.begin({ requester, callId, server: connection.entry.id });
   let turn: Turn | null = null;
   try {
@@ -80,10 +81,16 @@ export async function callTool(
     call.refuseCancelled();
     const ref = await findTool(
       { gate: deps.gate, store: deps.claims.store },
-      { connection, request },
+      { connection, request: given },
       call.requester,
     );
-    const pin = connection.catalogue.find(ref.name)?.inspected.pin;
+    const tool = connection.catalogue.find(ref.name)?.inspected;
+    const pin = tool?.pin;
+    // Before the policy is asked: it decides about what is sent.
+    const isCoerced = connection.entry.config?.validateArguments === "coerce";
+    const args =
+      isCoerced && tool !== undefined ? coerceArguments(given.args, tool.inputSchema) : given.args;
+    const request = { ...given, args };
 
     const question = pin === undefined ? { ref, args } : { ref, args, pin };
     const decided = await deps.gate.check(question, call.requester);
@@ -138,7 +145,7 @@ async function makeCall(
   if (decision.effect !== "allow") {
     // What could not be sent anyway is refused first: nobody is asked about it, and no approval is used up for it.
     if (member.connection.session === null) throw new NotSentError(serverDown(member.connection));
-    admitCall(member.connection.catalogue, { ref, pin, args });
+    admitCall(member.connection.catalogue, { ref, pin, args, isChecked: isChecked(member) });
     const toApprove = { requester, principal, decision, ref, pin, args, callId, approvalId };
     passed = await deps.approvals.consume(toApprove);
   }
@@ -158,6 +165,10 @@ async function makeCall(
     if (error instanceof NotSentError) await passed?.notSent();
     throw error;
   }
+}
+
+function isChecked({ connection }: PoolMember): boolean {
+  return connection.entry.config?.validateArguments !== "off";
 }
 
 async function sendTool(
@@ -185,7 +196,8 @@ async function sendTool(
       call,
       what: "call tool",
       async send(session, limits) {
-        const { tool, args: sent } = admitCall(connection.catalogue, { ref, pin, args });
+        const call = { ref, pin, args, isChecked: isChecked(member) };
+        const { tool, args: sent } = admitCall(connection.catalogue, call);
         const startedAt = performance.now();
         const onProgress = hear((text) => session.redact(text));
         const { definition } = tool.inspected;

@@ -10,6 +10,7 @@ import {
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "@switchyard/contracts/mcp-servers";
+import type { ServerConfig } from "../declaration/server-config.ts";
 import type { EraVerdict } from "./verdict-store.ts";
 
 /** One way to connect to a server. */
@@ -39,8 +40,16 @@ const WRONG_TRANSPORT = new Set([400, 404, 405]);
 /** With these a server refuses `initialize` itself: wrong version, no such method, bad request. */
 const WRONG_HANDSHAKE = new Set([-32_022, -32_601, -32_602, -32_600]);
 
-/** Where to begin: with what is known of the server, else with what fits most servers. */
-export function firstApproach(transport: TransportKind, verdict: EraVerdict | null): Approach {
+/** Where to begin: with the version of the server's entry, else with what is known of the server, else with what fits most servers. */
+export function firstApproach(
+  transport: TransportKind,
+  verdict: EraVerdict | null,
+  version: ServerConfig["protocolVersion"] = null,
+): Approach {
+  if (version !== null) {
+    const mode = version === MODERN_VERSION ? { pin: version } : "legacy";
+    return { transport, mode, prior: null };
+  }
   if (verdict === null) return freshApproach(transport);
   if (verdict.era === "legacy")
     return { transport: verdict.transport, mode: "legacy", prior: { kind: "legacy" } };
@@ -52,8 +61,11 @@ export function nextApproach(
   transport: TransportKind,
   failed: Approach,
   failure: ConnectFailure,
+  version: ServerConfig["protocolVersion"] = null,
 ): Approach | null {
   const { error, isShaken } = failure;
+  // Another version was not asked for; another transport may still be the right one.
+  if (version === MODERN_VERSION || (version !== null && transport === "stdio")) return null;
   // A server that cannot be reached, or lets nobody in, has said nothing about the protocol.
   if (failed.prior !== null)
     return isAnswer(error) || (failed.prior.kind === "modern" && isServerError(error))

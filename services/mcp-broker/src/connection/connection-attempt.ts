@@ -72,7 +72,7 @@ export class ConnectionAttempt {
     const login = (await options.loginOf?.(config, resolved)) ?? null;
     const context = verdictContext(resolved, login?.grant ?? null);
     const verdict = await options.verdicts.find(config.id, context);
-    let approach: Approach = firstApproach(config.transport, verdict);
+    let approach: Approach = firstApproach(config.transport, verdict, config.protocolVersion);
     let earlier: unknown;
     for (;;) {
       if (this.#isOver) throw new Error("the attempt was given up");
@@ -84,7 +84,12 @@ export class ConnectionAttempt {
         return opened;
       } catch (error) {
         const isShaken = client.getServerCapabilities() !== undefined;
-        const next = nextApproach(config.transport, approach, { error, isShaken });
+        const next = nextApproach(
+          config.transport,
+          approach,
+          { error, isShaken },
+          config.protocolVersion,
+        );
         if (next === null || this.#isOver) throw this.#afterEarlier(error, earlier);
         // A verdict that proved wrong is no news; a refused handshake explains the next failure.
         earlier = approach.prior === null ? error : undefined;

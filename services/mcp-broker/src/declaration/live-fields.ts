@@ -21,6 +21,7 @@ const LIVE = [
   "enabledTools",
   "disabledTools",
   "roots",
+  "validateArguments",
 ] as const;
 
 const isLive = (field: string): boolean => LIVE.some((name) => name === field);

@@ -33,7 +33,7 @@ test("says where arguments do not fit and what is expected there, and repeats no
   assert.deepEqual(validate({ path: "/x", other: "hunter2" }), [
     { pointer: "/other", expected: "is not a known property" },
   ]);
-  assert.deepEqual(validate({ path: 7 }), [{ pointer: "/path", expected: "string" }]);
+  assert.deepEqual(validate({ path: 7 }), [{ pointer: "/path", expected: "string, not number" }]);
 });
 
 test("agrees with the compiler alone on schemas that need no care", () => {

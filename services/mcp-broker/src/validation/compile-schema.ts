@@ -41,7 +41,7 @@ export function compileSchema(raw: JsonRecord): Validate {
 function compiled(schema: object): Validate | null {
   try {
     const validate = createAjv().compile(schema);
-    return (value) => (validate(value) ? [] : valueProblems(validate.errors ?? []));
+    return (value) => (validate(value) ? [] : valueProblems(validate.errors ?? [], value));
   } catch {
     return null;
   }

@@ -1,5 +1,5 @@
 import type { ErrorObject } from "ajv";
-import { pointerToken } from "@switchyard/contracts/json-pointer";
+import { locate, parsePointer, pointerToken } from "@switchyard/contracts/json-pointer";
 import type { ValueProblem } from "@switchyard/contracts/mcp";
 import { visible } from "@switchyard/service/visible-text";
 
@@ -7,21 +7,24 @@ const MAX_PROBLEMS = 5;
 const MAX_TEXT = 300;
 
 /** What a caller is told about a value that does not fit: where, and what the schema wants there. Never the value. */
-export function valueProblems(errors: readonly ErrorObject[]): ValueProblem[] {
+export function valueProblems(errors: readonly ErrorObject[], value: unknown): ValueProblem[] {
   // A failed alternative comes with the errors of its branches before it; it says the most.
   const shown = errors.length > MAX_PROBLEMS ? errors.slice(-MAX_PROBLEMS) : errors;
   return shown.map((error) => {
-    const { pointer, expected } = problemOf(error);
+    const { pointer, expected } = problemOf(error, value);
     return { pointer: visible(pointer, MAX_TEXT), expected: visible(expected, MAX_TEXT) };
   });
 }
 
-function problemOf({ keyword, instancePath, params, message }: ErrorObject): ValueProblem {
+function problemOf(
+  { keyword, instancePath, params, message }: ErrorObject,
+  value: unknown,
+): ValueProblem {
   const at = (name: unknown): string => `${instancePath}/${pointerToken(String(name))}`;
   const here = (expected: string): ValueProblem => ({ pointer: instancePath, expected });
   switch (keyword) {
     case "type":
-      return here([params["type"]].flat().join(" or "));
+      return here(`${[params["type"]].flat().join(" or ")}, not ${typeAt(value, instancePath)}`);
     case "required":
     case "dependentRequired":
       return { pointer: at(params["missingProperty"]), expected: "is required" };
@@ -47,4 +50,12 @@ function problemOf({ keyword, instancePath, params, message }: ErrorObject): Val
     default:
       return here((message ?? keyword).replace(/^must (?:be )?/, ""));
   }
+}
+
+/** The JSON type of what is at a pointer. */
+function typeAt(value: unknown, pointer: string): string {
+  const found = locate(value, parsePointer(pointer) ?? []);
+  if (found.kind !== "found") return "missing";
+  if (found.value === null) return "null";
+  return Array.isArray(found.value) ? "array" : typeof found.value;
 }
