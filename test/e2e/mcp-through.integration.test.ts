@@ -309,6 +309,10 @@ test("clients are notified when a server's tools come and go, once for what happ
   const client = await connectV1("/mcp");
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));
+  const serve = await connectServe();
+  let ofServe = 0;
+  serve.setNotificationHandler("notifications/tools/list_changed", () => void (ofServe += 1));
+  await serve.listTools();
   const has = async () =>
     (await client.listTools()).tools.some(({ name }) => name.startsWith("mcp__rich-late__"));
   assert.equal(client.getServerCapabilities()?.tools?.listChanged, true);
@@ -316,6 +320,7 @@ test("clients are notified when a server's tools come and go, once for what happ
   await world.send("/mcp/servers", { id: "rich-late", ...RICH });
   await until(async () => changes > 0 && (await has()));
   assert.ok(changes <= 3, `${changes} notifications`);
+  await until(() => ofServe === 1);
 });
 
 /** A JSON-RPC message of a client that has no SDK. */

@@ -68,13 +68,17 @@ export function createStdioServer(options: StdioServerOptions): Server {
   const { environment, scope, backend, version, era } = options;
   const server = new Server(
     { name: "switchyard", title: "Switchyard", version },
-    { capabilities: { tools: {} } },
+    // The platform's own tools are the same for the life of the process.
+    { capabilities: { tools: scope === "all" ? { listChanged: true } : {} } },
   );
   /** Parameters of each tool, for filling in. */
   let known: ReadonlyMap<string, ReadonlySet<string>> | null = null;
   /** The ids of calls that wait for a person, by what they are. */
   const waiting = new Map<string, string>();
 
+  const watch = watchList(server, async () =>
+    (await list(AbortSignal.timeout(LIST_EVERY_MS))).map((tool) => shownTool(tool, era)),
+  );
   const list = async (signal: AbortSignal) => {
     const tools = (await (await backend()).tools(scope, signal)).filter(({ name }) =>
       isOffered(name, environment, scope),
@@ -85,7 +89,9 @@ export function createStdioServer(options: StdioServerOptions): Server {
 
   server.setRequestHandler("tools/list", async (_request, { mcpReq }) => {
     try {
-      return { tools: (await list(mcpReq.signal)).map((tool) => shownTool(tool, era)) };
+      const tools = (await list(mcpReq.signal)).map((tool) => shownTool(tool, era));
+      if (scope === "all") watch.listed(tools);
+      return { tools };
     } catch (error) {
       throw protocolError(error, options);
     }
@@ -114,6 +120,32 @@ export function createStdioServer(options: StdioServerOptions): Server {
     }
   });
   return server;
+}
+
+/** How often the list is compared with the one that the client has, in milliseconds: a process of a client has no events of its own. */
+const LIST_EVERY_MS = 5_000;
+
+/** Notifies the client when the tools are others than it listed [X41]. */
+function watchList(server: Server, list: () => Promise<readonly Tool[]>) {
+  let known = "";
+  let timer: NodeJS.Timeout | null = null;
+  const compare = async (): Promise<void> => {
+    const now = JSON.stringify(await list());
+    if (now === known) return;
+    known = now;
+    await server.sendToolListChanged();
+  };
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's server is not an EventTarget
+  server.onclose = () => {
+    if (timer !== null) clearInterval(timer);
+  };
+  return {
+    listed(tools: readonly Tool[]): void {
+      known = JSON.stringify(tools);
+      // A list that cannot be read now is compared the next time.
+      timer ??= setInterval(() => void compare().catch(() => {}), LIST_EVERY_MS).unref();
+    },
+  };
 }
 
 type Call = Parameters<Backend["call"]>[0];

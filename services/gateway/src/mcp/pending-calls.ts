@@ -91,6 +91,7 @@ export function beginCall(
   let open: Question | null = null;
   let isAwaited = false;
   let isParked = false;
+  let isOver = false;
   let arrival = Promise.withResolvers<void>();
   const clock = startClock();
   clock.late.catch(cancel);
@@ -112,6 +113,7 @@ export function beginCall(
   const timeoutMs = QUESTION_MS + callTool.timeoutMs;
   const reply = Promise.race([send({ signal: ended.signal, timeoutMs }), clock.late]).finally(
     () => {
+      isOver = true;
       clock.stop();
       stopEvents();
       ended.abort();
@@ -150,7 +152,7 @@ export function beginCall(
     },
     resume() {
       open = null;
-      if (waiting.length === 0) clock.start();
+      if (waiting.length === 0 && !isOver) clock.start();
     },
     abandon() {
       ended.abort();

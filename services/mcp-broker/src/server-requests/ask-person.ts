@@ -73,10 +73,9 @@ export async function askPerson(
   const resume = pauseUntil(origins, Date.parse(question.expiresAt) - deps.now());
   const { elicitationId } = asks;
   const lost = lostSignal(request.signal, origins);
-  const asking = questions.ask(question, { lost, elicitationId });
-  deps.onRequested(question);
+  const onStored = (): void => deps.onRequested(question);
   try {
-    return resultOf(await asking);
+    return resultOf(await questions.ask(question, { lost, elicitationId, onStored }));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     deps.onTrouble(server, error);

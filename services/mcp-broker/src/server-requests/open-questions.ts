@@ -16,7 +16,12 @@ export interface OpenQuestions {
    */
   ask(
     question: Question,
-    by: { readonly lost: AbortSignal; readonly elicitationId?: string | undefined },
+    by: {
+      readonly lost: AbortSignal;
+      readonly elicitationId?: string | undefined;
+      /** Called when it is stored: from then on an answer finds it. */
+      readonly onStored: () => void;
+    },
   ): Promise<QuestionEnd>;
   /**
    * Keeps a question that no request waits for, until it is answered or its time is over. Rejects
@@ -110,10 +115,11 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
 
   return {
     count: ({ server, user } = {}) => ofServer(waiting, server).filter(isFor(user)).length,
-    async ask(question, { lost, elicitationId }) {
+    async ask(question, { lost, elicitationId, onStored }) {
       const { promise, resolve } = Promise.withResolvers<QuestionEnd>();
       const own: Waiting = { question, elicitationId, settle: resolve };
       await keep(own);
+      onStored();
       const lose = (): void => {
         give(own, "lost").catch((error: unknown) => {
           leave(question.id, { action: "cancel" });
