@@ -22,7 +22,6 @@ import {
   type ProviderTool,
 } from "./make-call.ts";
 import { errorResult, failedCall, unknownTool } from "./mcp-errors.ts";
-import { pendingCall } from "./pending-calls.ts";
 import { answerServer } from "./question-form.ts";
 import type { ToolCall } from "./tool-call.ts";
 
@@ -104,8 +103,8 @@ async function answerAndWait(
   { callId, questionId }: { readonly callId: string; readonly questionId: string },
   request: ToolCall,
 ): Promise<Answer> {
-  const { requester, context } = request;
-  const pending = pendingCall({ caller: requester.caller, callId });
+  const { parts, requester, context } = request;
+  const pending = parts.calls.find({ caller: requester.caller, callId });
   const responses = context.mcpReq.inputResponses ?? {};
   const problem = await answerServer(requester, questionId, { responses, key: QUESTION });
   if (problem !== null) {

@@ -18,13 +18,7 @@ import {
 import { checkRights, type Requester } from "../identity/requester.ts";
 import { addressOf } from "./catalogue.ts";
 import { errorResult } from "./mcp-errors.ts";
-import {
-  beginCall,
-  parkedCallId,
-  pendingCall,
-  type PendingCall,
-  type Step,
-} from "./pending-calls.ts";
+import type { PendingCall, Step } from "./pending-calls.ts";
 import { howToAnswer, questionForm } from "./question-form.ts";
 import { progressOf, progressTokenOf, type ToolCall } from "./tool-call.ts";
 
@@ -44,7 +38,7 @@ export interface ProviderTool {
 /** Another replica, or this one when it has no memory of the call, may get what the client sends after a question: then the broker's record must know the id. */
 export function callIdFor(tool: ProviderTool, request: ToolCall): string {
   const { abilities, context } = request;
-  const known = parkedCallId(sameAs(tool, request));
+  const known = request.parts.calls.parkedId(sameAs(tool, request));
   if (known !== null) return known;
   const isKept = abilities.forms && context.sessionId === undefined;
   return `${isKept ? "" : SINGLE_USE}mcp-${randomUUID()}`;
@@ -64,7 +58,7 @@ export async function callOnce(
   const era = context.sessionId === undefined ? "modern" : "legacy";
   if (server !== null) {
     const about = { server, tool, isOfAll };
-    const known = pendingCall({ caller: requester.caller, callId });
+    const known = parts.calls.find({ caller: requester.caller, callId });
     const pending = known ?? (await beginToolCall(about, callId, request));
     const open = known?.open ?? null;
     if (open !== null) {
@@ -97,7 +91,7 @@ async function beginToolCall(
   request: ToolCall,
 ): Promise<PendingCall> {
   const { requester, args, context, parts } = request;
-  const { bus, hub } = parts;
+  const { bus } = parts;
   const user = await requester.user();
   checkRights(callTool, user);
   // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
@@ -122,7 +116,7 @@ async function beginToolCall(
     }
   };
   const cancel = () => cancelAtProvider(server, callId, requester);
-  return beginCall(identity, hub, { send, cancel });
+  return parts.calls.begin(identity, { send, cancel });
 }
 
 function followProgress(
@@ -172,9 +166,12 @@ export function questionOf(
 /** The result for a client that cannot ask its person: the call waits, and the same call made again finds its result. */
 function parked(
   question: Question,
-  { callId, request: { requester } }: { readonly callId: string; readonly request: ToolCall },
+  {
+    callId,
+    request: { parts, requester },
+  }: { readonly callId: string; readonly request: ToolCall },
 ): CallToolResult {
-  pendingCall({ caller: requester.caller, callId })?.park();
+  parts.calls.find({ caller: requester.caller, callId })?.park();
   return errorResult("question_pending", howToAnswer(question));
 }
 

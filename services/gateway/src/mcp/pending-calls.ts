@@ -2,7 +2,7 @@ import { questionRequested, type Question } from "@switchyard/contracts/mcp-ques
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import type { z } from "zod";
-import type { McpParts } from "./tool-call.ts";
+import type { EventHub } from "../events/event-hub.ts";
 
 type Reply = z.output<typeof callTool.reply>;
 
@@ -44,78 +44,76 @@ interface Kept extends PendingCall {
   readonly isParked: boolean;
 }
 
-const calls = new Map<string, Kept>();
-/** Questions that a client was given: concurrent calls of the same caller receive the same events. */
-const beingAsked = new Set<string>();
+/** The calls of one gateway that are under way. */
+export interface PendingCalls {
+  /** The caller's call with this id. */
+  find(identity: Pick<CallIdentity, "caller" | "callId">): PendingCall | null;
+  /** The id of a call of the same tool with the same arguments that waits for an answer given elsewhere. */
+  parkedId(identity: Pick<CallIdentity, "caller" | "same">): string | null;
+  /** Sends a call, and receives the questions that its server asks this caller meanwhile. */
+  begin(identity: CallIdentity, provider: Provider): PendingCall;
+}
+
+interface Provider {
+  /** Sends the call. The time leaves a person some for an answer; the server's own is counted here. */
+  readonly send: (limits: {
+    readonly signal: AbortSignal;
+    readonly timeoutMs: number;
+  }) => Promise<Reply>;
+  /** Ends the call at the broker when the server's time is over. */
+  readonly cancel: () => void;
+}
 
 const keyOf = ({ caller, callId }: Pick<CallIdentity, "caller" | "callId">): string =>
   `${caller} ${callId}`;
 
-/** The caller's call with this id that is under way at this replica. */
-export function pendingCall(identity: Pick<CallIdentity, "caller" | "callId">): PendingCall | null {
-  return calls.get(keyOf(identity)) ?? null;
+export function createPendingCalls(hub: EventHub): PendingCalls {
+  const calls = new Map<string, Kept>();
+  /** Questions that a client was given: concurrent calls of the same caller receive the same events. */
+  const beingAsked = new Set<string>();
+  return {
+    find: (identity) => calls.get(keyOf(identity)) ?? null,
+    parkedId({ caller, same }) {
+      const found = [...calls.values()].find(
+        ({ identity, isParked }) =>
+          isParked && identity.caller === caller && identity.same === same,
+      );
+      return found?.identity.callId ?? null;
+    },
+    begin: (identity, provider) => beginCall({ hub, calls, beingAsked }, identity, provider),
+  };
 }
 
-/** The id of a call of the same tool with the same arguments that waits for an answer given elsewhere; null when there is none. */
-export function parkedCallId({
-  caller,
-  same,
-}: Pick<CallIdentity, "caller" | "same">): string | null {
-  const found = [...calls.values()].find(
-    ({ identity, isParked }) => isParked && identity.caller === caller && identity.same === same,
-  );
-  return found?.identity.callId ?? null;
+interface Gateway {
+  readonly hub: EventHub;
+  readonly calls: Map<string, Kept>;
+  readonly beingAsked: Set<string>;
 }
 
-/** Sends a call, and receives the questions that its server asks this caller meanwhile. */
-export function beginCall(
+function beginCall(
+  gateway: Gateway,
   identity: CallIdentity,
-  hub: McpParts["hub"],
-  {
-    send,
-    cancel,
-  }: {
-    /** The time leaves a person some for an answer; the server's own is counted here. */
-    readonly send: (limits: {
-      readonly signal: AbortSignal;
-      readonly timeoutMs: number;
-    }) => Promise<Reply>;
-    /** Ends the call at the broker when the server's time is over. */
-    readonly cancel: () => void;
-  },
+  { send, cancel }: Provider,
 ): PendingCall {
-  const { caller, server } = identity;
+  const { calls } = gateway;
   const ended = new AbortController();
-  const received: Question[] = [];
-  const waiting: Question[] = [];
   let open: Question | null = null;
   let isAwaited = false;
   let isParked = false;
   let isOver = false;
-  let arrival = Promise.withResolvers<void>();
   const clock = startClock();
   clock.late.catch(cancel);
-  const prefix = `yard.evt.mcp-question.${caller}.`;
-  const stopEvents = hub.onEvent(({ subject, payload }) => {
-    if (!subject.startsWith(prefix) || !subject.endsWith(".requested")) return;
-    const question = questionRequested.payload.safeParse(payload).data?.question;
-    if (question === undefined || question.server !== server || beingAsked.has(question.id)) return;
-    beingAsked.add(question.id);
-    received.push(question);
-    waiting.push(question);
-    clock.stop();
-    arrival.resolve();
-  });
+  const questions = receiveQuestions(gateway, identity, () => clock.stop());
   const forget = (): void => {
     calls.delete(keyOf(identity));
-    for (const { id } of received) beingAsked.delete(id);
+    questions.forget();
   };
   const timeoutMs = QUESTION_MS + callTool.timeoutMs;
   const reply = Promise.race([send({ signal: ended.signal, timeoutMs }), clock.late]).finally(
     () => {
       isOver = true;
       clock.stop();
-      stopEvents();
+      questions.stop();
       ended.abort();
       if (!isAwaited) setTimeout(forget, UNCLAIMED_MS).unref();
     },
@@ -135,10 +133,8 @@ export function beginCall(
     async next() {
       isAwaited = true;
       try {
-        const come = arrival.promise.then((): null => null);
-        const first = waiting.length > 0 ? null : await Promise.race([reply, come]);
-        open = first === null ? (waiting.shift() ?? null) : null;
-        arrival = Promise.withResolvers();
+        const first = questions.isWaiting() ? null : await Promise.race([reply, questions.next()]);
+        open = first === null ? questions.take() : null;
         if (open !== null) return { kind: "question", question: open };
         const end = first ?? (await reply);
         forget();
@@ -152,7 +148,7 @@ export function beginCall(
     },
     resume() {
       open = null;
-      if (waiting.length === 0 && !isOver) clock.start();
+      if (!questions.isWaiting() && !isOver) clock.start();
     },
     abandon() {
       ended.abort();
@@ -161,6 +157,42 @@ export function beginCall(
   };
   calls.set(keyOf(identity), pending);
   return pending;
+}
+
+/** The questions that the server asks the caller while a call is under way. */
+function receiveQuestions(
+  { hub, beingAsked }: Gateway,
+  { caller, server }: CallIdentity,
+  onQuestion: () => void,
+) {
+  const received: string[] = [];
+  const waiting: Question[] = [];
+  let arrival = Promise.withResolvers<null>();
+  const prefix = `yard.evt.mcp-question.${caller}.`;
+  const stop = hub.onEvent(({ subject, payload }) => {
+    if (!subject.startsWith(prefix) || !subject.endsWith(".requested")) return;
+    const question = questionRequested.payload.safeParse(payload).data?.question;
+    if (question === undefined || question.server !== server || beingAsked.has(question.id)) return;
+    beingAsked.add(question.id);
+    received.push(question.id);
+    waiting.push(question);
+    onQuestion();
+    arrival.resolve(null);
+  });
+  return {
+    stop,
+    isWaiting: () => waiting.length > 0,
+    /** Resolves when there is one to take. */
+    next: () => arrival.promise,
+    take(): Question | null {
+      arrival = Promise.withResolvers();
+      return waiting.shift() ?? null;
+    },
+    /** Other calls of the caller may have what it asks again. */
+    forget(): void {
+      for (const id of received) beingAsked.delete(id);
+    },
+  };
 }
 
 /** Counts the time that a server has, without that of a person. */
@@ -173,7 +205,7 @@ function startClock() {
     stop();
     const text = `MCP tool call timed out after ${timeoutMs}ms`;
     const error = new ServiceError("tool_timeout", text, { data: { timeoutMs } });
-    timer = setTimeout(() => reject(error), timeoutMs);
+    timer = setTimeout(() => reject(error), timeoutMs).unref();
   };
   start();
   return { late, start, stop };

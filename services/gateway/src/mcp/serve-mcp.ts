@@ -14,6 +14,7 @@ import { createListChanges, listChangesBus } from "./list-changes.ts";
 import { authInfoOf, requesterIn } from "./mcp-request.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
+import { createPendingCalls } from "./pending-calls.ts";
 import { soonAsJson } from "./soon-as-json.ts";
 import type { McpParts } from "./tool-call.ts";
 
@@ -30,7 +31,11 @@ export function createMcpEndpoint(
   follow: FollowParts & { readonly log: Log },
 ): (c: Context<GatewayEnv>) => Promise<Response> {
   let isStopping = false;
-  const parts: McpParts = { ...follow, isStopping: () => isStopping };
+  const parts: McpParts = {
+    ...follow,
+    isStopping: () => isStopping,
+    calls: createPendingCalls(follow.hub),
+  };
   const onerror = (err: unknown): void => parts.log.debug({ err }, "MCP request refused");
   const changes = createListChanges(parts.hub);
   const sessions = openMcpSessions(

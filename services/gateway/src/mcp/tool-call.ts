@@ -3,11 +3,13 @@ import type { Log } from "@switchyard/service/log";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { ClientAbilities } from "./mcp-request.ts";
+import type { PendingCalls } from "./pending-calls.ts";
 
 export interface McpParts extends FollowParts {
   readonly log: Log;
   /** True once the gateway stops: then the end of a request is no wish of its client. */
   readonly isStopping: () => boolean;
+  readonly calls: PendingCalls;
 }
 
 /** A `tools/call` with who sent it and what its client can do. */
