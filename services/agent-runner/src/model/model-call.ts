@@ -46,14 +46,28 @@ async function ask(request: ModelRequest): Promise<ModelAnswer> {
     try {
       return await askOnce({ ...request, tools }, restore);
     } catch (error) {
-      const named = refusedTools(error instanceof Error ? error.cause : null, tools);
-      if (named.length === 0 || refused === MOST_REFUSALS) throw error;
+      if (!(error instanceof ToolsRefused)) throw error;
+      if (refused === MOST_REFUSALS) throw error.failure;
+      const { named } = error;
       refusals.add(
         model,
         tools.filter(({ name }) => named.includes(name)),
       );
       tools = tools.filter(({ name }) => !named.includes(name));
     }
+  }
+}
+
+/** The provider does not accept these tools. */
+class ToolsRefused extends Error {
+  override readonly name = "ToolsRefused";
+  readonly named: readonly string[];
+  readonly failure: ModelFailure;
+
+  constructor(named: readonly string[], failure: ModelFailure) {
+    super(failure.message);
+    this.named = named;
+    this.failure = failure;
   }
 }
 
@@ -91,7 +105,9 @@ async function askOnce(
     const used = answer.usedSoFar();
     if (used !== null) request.onBrokenOff?.(used);
     signal.throwIfAborted(); // whatever the provider makes of an abort, its reason is the truth
-    throw modelFailureOf(error, Date.now());
+    const failure = modelFailureOf(error, Date.now());
+    const named = refusedTools(error, request.tools);
+    throw named.length === 0 ? failure : new ToolsRefused(named, failure);
   } finally {
     idle.stop();
   }

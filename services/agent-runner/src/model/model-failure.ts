@@ -42,15 +42,10 @@ export function modelFailureOf(error: unknown, now: number): ModelFailure {
     const status = error.statusCode === undefined ? "no answer" : `HTTP ${error.statusCode}`;
     // A good status with a body that cannot be read is a connection that broke.
     const isBroken = error.statusCode !== undefined && error.statusCode < 300;
-    const facts = {
+    return new ModelFailure(`the provider failed (${status}): ${shortMessage(error)}`, {
       isRetryable: error.isRetryable || isBroken,
       retryAfterMs: retryAfterOf(error.responseHeaders ?? {}, now),
-    };
-    return new ModelFailure(
-      `the provider failed (${status}): ${shortMessage(error)}`,
-      facts,
-      error,
-    );
+    });
   }
   return new ModelFailure(`the provider's answer broke off: ${shortMessage(error)}`, {
     isRetryable: isOfUnknownStatus(error) || (readRetryable(error) ?? true),

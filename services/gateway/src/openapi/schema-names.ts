@@ -10,7 +10,7 @@ import {
 } from "@switchyard/contracts/channel-address";
 import { Changes, Provenance, SentFile } from "@switchyard/contracts/definition-store";
 import { Timestamp } from "@switchyard/contracts/ids";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { listTools } from "@switchyard/contracts/mcp";
 import { ToolFinding, ToolPin } from "@switchyard/contracts/mcp-pins";
 import { Question, QuestionChoice } from "@switchyard/contracts/mcp-questions";
 import { addServer, ServerInfo } from "@switchyard/contracts/mcp-servers";
@@ -112,7 +112,6 @@ export const namedSchemas = {
   ToolFindingCode: ToolFinding.shape.code,
   ToolPin,
   ToolRef,
-  ToolResult: callTool.reply,
   Tools: listTools.reply,
   UserKey,
   UserSession,
