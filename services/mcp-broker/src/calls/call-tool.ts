@@ -196,8 +196,8 @@ async function sendTool(
       call,
       what: "call tool",
       async send(session, limits) {
-        const call = { ref, pin, args, isChecked: isChecked(member) };
-        const { tool, args: sent } = admitCall(connection.catalogue, call);
+        const asked = { ref, pin, args, isChecked: isChecked(member) };
+        const { tool, args: sent } = admitCall(connection.catalogue, asked);
         const startedAt = performance.now();
         const onProgress = hear((text) => session.redact(text));
         const { definition } = tool.inspected;
