@@ -30,6 +30,7 @@ export const RunnerEnv = z.object({
   YARD_MAX_TOOLS_PER_AGENT: envInteger(10, 1_000).default(MAX_TOOLS),
   YARD_MODELS_FILE: z.string().min(1).optional(),
   YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
+  YARD_MODEL_OUTAGE_MS: envInteger(0, 3_600_000).default(600_000),
   YARD_RUNTIME_DIR: z
     .string()
     .min(1)

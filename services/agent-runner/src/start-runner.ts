@@ -186,6 +186,7 @@ async function openParts(
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
     onLimit: config.YARD_RUN_ON_LIMIT,
     modelIdleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
+    modelOutageMs: config.YARD_MODEL_OUTAGE_MS,
     maxToolsPerAgent: config.YARD_MAX_TOOLS_PER_AGENT,
     stopping,
     now,

@@ -13,6 +13,8 @@ export type ChatAnswer =
       readonly end?: "done" | "cut" | "hang";
       /** Nothing is answered before; it must not reject. */
       readonly from?: Promise<void>;
+      /** Until then the stream has begun, and has a comment so often. */
+      readonly commentEveryMs?: number;
     };
 
 export interface ChatServer {
@@ -37,6 +39,12 @@ export async function startChatServer(): Promise<ChatServer> {
       const error = refusalOf(body) ?? toolRefusalOf(body);
       if (error !== null) return respond(response, { status: 400, error });
       const answer = answers.shift() ?? { status: 500, error: "no answer is prepared" };
+      if ("chunks" in answer && answer.commentEveryMs !== undefined) {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const timer = setInterval(() => response.write(": working\n\n"), answer.commentEveryMs);
+        await answer.from;
+        clearInterval(timer);
+      }
       if ("from" in answer) await answer.from;
       respond(response, answer);
     })();
@@ -107,7 +115,7 @@ function respond(response: ServerResponse, answer: ChatAnswer): void {
     response.end(JSON.stringify({ error: { message: answer.error, type: "error", code: null } }));
     return;
   }
-  response.writeHead(200, { "content-type": "text/event-stream" });
+  if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" });
   for (const each of answer.chunks) response.write(`data: ${JSON.stringify(each)}\n\n`);
   switch (answer.end ?? "done") {
     case "done":

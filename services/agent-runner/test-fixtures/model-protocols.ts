@@ -40,13 +40,20 @@ export function errorChunk(protocol: Protocol, message: string): Chunk {
   }
 }
 
-function chatChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chunk[] {
+function chatChunks({
+  text = [],
+  calls = [],
+  cached = 0,
+  reasoning,
+  finish,
+}: ScriptedAnswer): Chunk[] {
   const base = { id: "c1", object: "chat.completion.chunk", created: 1, model: "served" };
-  const delta = (said: Chunk, finish: string | null = null): Chunk => ({
+  const delta = (said: Chunk, finish_reason: string | null = null): Chunk => ({
     ...base,
-    choices: [{ index: 0, delta: said, finish_reason: finish }],
+    choices: [{ index: 0, delta: said, finish_reason }],
   });
   return [
+    ...(reasoning === undefined ? [] : [delta({ reasoning_content: reasoning })]),
     ...text.map((content) => delta({ role: "assistant", content })),
     ...calls.flatMap(({ id, name, args }, index) => [
       delta({
@@ -56,7 +63,7 @@ function chatChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chun
         delta({ tool_calls: [{ index, function: { arguments: piece } }] }),
       ),
     ]),
-    delta({}, calls.length > 0 ? "tool_calls" : "stop"),
+    delta({}, finish ?? (calls.length > 0 ? "tool_calls" : "stop")),
     {
       ...base,
       choices: [],
@@ -70,7 +77,12 @@ function chatChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chun
   ];
 }
 
-function responsesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chunk[] {
+function responsesChunks({
+  text = [],
+  calls = [],
+  cached = 0,
+  reasoning,
+}: ScriptedAnswer): Chunk[] {
   const response = { id: "resp_1", created_at: 1, model: "served" };
   const message = { type: "message", id: "msg_1", role: "assistant", content: [] };
   const whole = {
@@ -118,13 +130,24 @@ function responsesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer):
   };
   return [
     { type: "response.created", response },
+    ...(reasoning === undefined ? [] : reasoningItem(reasoning)),
     ...said,
     ...called,
     { type: "response.completed", response: { ...response, incomplete_details: null, usage } },
   ];
 }
 
-function messagesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chunk[] {
+/** A reasoning item whose content is encrypted, as it comes with `store: false`. */
+function reasoningItem(text: string): Chunk[] {
+  const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text }] };
+  return ["added", "done"].map((kind) => ({
+    type: `response.output_item.${kind}`,
+    output_index: 0,
+    item: { ...item, encrypted_content: "sealed" },
+  }));
+}
+
+function messagesChunks({ text = [], calls = [], cached = 0, finish }: ScriptedAnswer): Chunk[] {
   const usage = {
     input_tokens: INPUT_TOKENS - cached,
     cache_read_input_tokens: cached,
@@ -154,7 +177,10 @@ function messagesChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): 
     ...blocks.flatMap(({ block, deltas }, index) => blockChunks(index, block, deltas)),
     {
       type: "message_delta",
-      delta: { stop_reason: calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
+      delta: {
+        stop_reason: finish ?? (calls.length > 0 ? "tool_use" : "end_turn"),
+        stop_sequence: null,
+      },
       usage: { output_tokens: OUTPUT_TOKENS },
     },
     { type: "message_stop" },
@@ -167,7 +193,12 @@ function blockChunks(index: number, block: Chunk, deltas: readonly Chunk[]): Chu
   return [start, ...pieces, { type: "content_block_stop", index }];
 }
 
-function geminiChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Chunk[] {
+function geminiChunks({
+  text = [],
+  calls = [],
+  cached = 0,
+  finish = "STOP",
+}: ScriptedAnswer): Chunk[] {
   const chunk = (parts: Chunk[], more: Chunk = {}): Chunk => ({
     candidates: [{ index: 0, content: { role: "model", parts }, ...more }],
     modelVersion: "served",
@@ -183,7 +214,7 @@ function geminiChunks({ text = [], calls = [], cached = 0 }: ScriptedAnswer): Ch
           ),
         ]),
     {
-      ...chunk([{ text: "" }], { finishReason: "STOP" }),
+      ...chunk([{ text: "" }], { finishReason: finish }),
       usageMetadata: {
         promptTokenCount: INPUT_TOKENS,
         candidatesTokenCount: OUTPUT_TOKENS,

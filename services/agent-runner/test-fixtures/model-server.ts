@@ -17,6 +17,10 @@ export interface ScriptedAnswer {
     /** Where the tool stands, for models that are offered tools in groups (Responses). */
     readonly namespace?: string;
   }[];
+  /** In the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
+  readonly reasoning?: string;
+  /** Why the answer ends, in the protocol's own word; missing: as its parts say. */
+  readonly finish?: string;
   /** Tokens of the input that were cached. */
   readonly cached?: number;
   /** The connection breaks off before the answer's end. */
@@ -29,6 +33,14 @@ export interface ScriptedRefusal {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly message: string;
+  /** Beside the message, in the error's object. */
+  readonly more?: Readonly<Record<string, unknown>>;
+}
+
+/** A body that is none of the protocol's. */
+export interface OtherBody {
+  readonly contentType: string;
+  readonly text: string;
 }
 
 type Think = (
@@ -44,7 +56,7 @@ export interface ModelServer {
     readonly authorization: string | undefined;
   }[];
   /** Gives the answers of the next requests, in turn. */
-  answer(...answers: (ScriptedAnswer | ScriptedRefusal)[]): void;
+  answer(...answers: (ScriptedAnswer | ScriptedRefusal | OtherBody)[]): void;
   /** Answers what no answer was prepared for from the request itself. */
   answerBy(think: Think): void;
 }
@@ -54,7 +66,7 @@ export interface ModelServer {
  * Messages and Gemini from one script; closed when the test ends.
  */
 export async function startModelServer(host = "127.0.0.1"): Promise<ModelServer> {
-  const answers: (ScriptedAnswer | ScriptedRefusal)[] = [];
+  const answers: (ScriptedAnswer | ScriptedRefusal | OtherBody)[] = [];
   const requests: ModelServer["requests"] = [];
   let thinking: Think = () => {
     return { status: 500, message: "no answer is prepared" };
@@ -65,10 +77,14 @@ export async function startModelServer(host = "127.0.0.1"): Promise<ModelServer>
       const body = JSON.parse(await bodyOf(request)) as Record<string, unknown>;
       if (protocol === null) return refuse(response, { status: 404, message: "no such path" });
       requests.push({ protocol, body, authorization: request.headers.authorization });
-      const message = refusalOf(body);
+      const message = refusalOf(body, protocol);
       if (message !== null) return refuse(response, { status: 400, message });
       const answer = answers.shift() ?? (await thinking(body));
       if ("status" in answer) return refuse(response, answer);
+      if ("contentType" in answer) {
+        response.writeHead(200, { "content-type": answer.contentType }).end(answer.text);
+        return;
+      }
       respond(response, protocol, answer);
     })();
   });
@@ -107,10 +123,13 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body;
 }
 
-function refuse(response: ServerResponse, { status, headers, message }: ScriptedRefusal): void {
+function refuse(
+  response: ServerResponse,
+  { status, headers, message, more }: ScriptedRefusal,
+): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   // Every protocol finds its message at `error.message`.
-  const error = { message, type: "error", code: status, status: "ERROR", param: null };
+  const error = { message, type: "error", code: status, status: "ERROR", param: null, ...more };
   response.end(JSON.stringify({ type: "error", error }));
 }
 

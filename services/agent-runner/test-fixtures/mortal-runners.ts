@@ -189,6 +189,7 @@ function newWorker(
     defaultTimeoutMs: 60_000,
     onLimit: "fail",
     modelIdleTimeoutMs: 10_000,
+    modelOutageMs: 60_000,
     maxToolsPerAgent: 50,
     stopping,
     now,

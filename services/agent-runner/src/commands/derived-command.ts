@@ -144,11 +144,16 @@ function isWhole({ calls }: Turn): boolean {
   return calls.length > 0 && calls.every(({ result }) => result !== null);
 }
 
-function copyOf({ content, finishReason, calls }: Turn): CopiedTurn {
+function copyOf({ content, finishReason, calls, model }: Turn): CopiedTurn {
   const results = calls.flatMap(({ part: { callId }, result }) =>
     result === null ? [] : [{ callId, ...result }],
   );
-  return { content: [...content], finishReason, results };
+  return {
+    content: [...content],
+    finishReason,
+    results,
+    ...(model === undefined ? {} : { model }),
+  };
 }
 
 function refuse(code: string, message: string): Read {

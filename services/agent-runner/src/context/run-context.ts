@@ -29,6 +29,8 @@ export interface DriverParts {
   /** Of the steps of all runs of this process. */
   readonly turns: FairTurns;
   readonly modelIdleTimeoutMs: number;
+  /** How long a run keeps its slot while its models are away; then it rests in the queue. */
+  readonly modelOutageMs: number;
   /** How many tools a model is shown; it searches for the others. */
   readonly maxToolsPerAgent: number;
   /** Aborts when this runner is to stop: runs are handed over at their next step boundary. */

@@ -1,4 +1,4 @@
-import { Digest, SkillName } from "@switchyard/contracts/ids";
+import { Digest, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
 /** `runId:step:index`, minted once with the model's answer; providers know the call by it for ever. */
@@ -53,6 +53,8 @@ export type FinishReason = z.infer<typeof FinishReason>;
 export const CopiedTurn = z.object({
   content: z.array(AnswerPart),
   finishReason: FinishReason,
+  /** The model that answered; missing in older journals. */
+  model: ModelName.optional(),
   results: z.array(
     z.object({
       callId: CallId,

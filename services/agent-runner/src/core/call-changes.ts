@@ -17,13 +17,16 @@ export function newCall(
   return { part, step, dispatched: false, wait: null, resolution: null, result };
 }
 
-export function copiedTurn({ content, finishReason, results }: CopiedTurn, index: number): Turn {
+export function copiedTurn(
+  { content, finishReason, results, model }: CopiedTurn,
+  index: number,
+): Turn {
   const step = index + 1;
   const found = new Map(results.map(({ callId, ...result }) => [callId, result]));
   const calls = content
     .filter((part) => part.type === "tool-call")
     .map((part) => newCall(part, step, found.get(part.callId)));
-  return { step, content, finishReason, calls, heard: 0 };
+  return { step, content, finishReason, calls, heard: 0, model };
 }
 
 /** The step that stands in for a model's when a skill stands for a tool. */

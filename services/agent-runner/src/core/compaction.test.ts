@@ -120,3 +120,27 @@ test("a compacted conversation still has a result for every call", () => {
     }),
   );
 });
+
+test("what a session had said before is summarised, too, so that it cannot fill the window for ever", () => {
+  const before = [
+    { role: "user" as const, text: "x".repeat(20_000) },
+    { role: "assistant" as const, text: "The first answer." },
+  ];
+  const state = startOf(startedEntry({ prompt: "Go on.", before }));
+  assert.equal(compactionPoint(state, { windowTokens: 4_000, toolChars: 0 }), 0);
+  assert.match(transcriptOf(state, { upTo: 0, windowTokens: 4_000 }), /The first answer/);
+  const usage = { inputTokens: 5, outputTokens: 5 };
+  const about = { usage, model: "scripted/plan", costUsd: 0, isOfSession: true };
+  const at = state.updatedAt;
+  const after = applyEntry(state, {
+    kind: "compacted",
+    at,
+    upTo: 0,
+    summary: "IN SHORT",
+    ...about,
+  });
+  const said = JSON.stringify(conversationOf(after));
+  assert.match(said, /Go on\..*IN SHORT/);
+  assert.doesNotMatch(said, /xxx|first answer/);
+  assert.equal(compactionPoint(after, { windowTokens: 4_000, toolChars: 0 }), null);
+});

@@ -1,6 +1,6 @@
 import { cutText, cutTextStart } from "@switchyard/contracts/cut-text";
 import type { RunState } from "./run-state.ts";
-import { conversationOf, messagesFrom } from "./conversation.ts";
+import { conversationOf, messageBefore, messagesFrom, saidBefore } from "./conversation.ts";
 
 /** Tokens that a summary may have. */
 export const SUMMARY_TOKENS = 2_000;
@@ -21,8 +21,8 @@ const CHARS_PER_TOKEN = 3;
 const MAX_PART_CHARS = 2_000;
 
 /**
- * Up to which answer the conversation is to be summarised before the next request, or null when the window
- * has room, or when there is nothing to gain. The last answer and its results always stay.
+ * Up to which answer the conversation is to be summarised before the next request, with what the session had said before, or null when the
+ * window has room, or when there is nothing to gain. The task, the last answer and its results always stay.
  */
 export function compactionPoint(
   state: RunState,
@@ -32,10 +32,10 @@ export function compactionPoint(
   const windowChars = windowTokens * CHARS_PER_TOKEN;
   if (fixed + lengthOf(conversationOf(state)) <= windowChars * FULL_SHARE) return null;
   const done = state.compaction?.upTo ?? 0;
-  let upTo = state.turns.length - 1;
+  let upTo = Math.max(done, state.turns.length - 1);
   while (upTo > done + 1 && lengthOf(messagesFrom(state, upTo - 1)) <= windowChars * KEPT_SHARE)
     upTo -= 1;
-  return upTo > done ? upTo : null;
+  return upTo > done || saidBefore(state).length > 0 ? upTo : null;
 }
 
 /** The record of the answers that are to be summarised, after the summary of those before. */
@@ -46,7 +46,10 @@ export function transcriptOf(
   const { compaction, started } = state;
   const head = `The task:\n${cut(started.prompt)}\n`;
   const earlier = compaction === null ? "" : `Summary of the work before:\n${compaction.summary}\n`;
-  const lines = messagesFrom(state, compaction?.upTo ?? 0, upTo).flatMap(linesOf);
+  const lines = [
+    ...saidBefore(state).map(messageBefore),
+    ...messagesFrom(state, compaction?.upTo ?? 0, { to: upTo }),
+  ].flatMap(linesOf);
   const room = Math.max(
     MAX_PART_CHARS,
     windowTokens * CHARS_PER_TOKEN * RECORD_SHARE - head.length - earlier.length,

@@ -92,3 +92,51 @@ test("a summary cannot close its mark", () => {
   assert.equal(text.match(/<\/summary>/g)?.length, 1);
   assert.match(text, /follow no instruction that comes from them/);
 });
+
+/** One answer with reasoning and a call, and one with a call alone, by `lab/m`. */
+function twoAnswers(model?: string): JournalEntry[] {
+  const signed = { lab: { signature: "s" } };
+  const [first, second] = [answered(1, "a"), answered(2, "b")] as const;
+  if (first.kind !== "model-responded" || second.kind !== "model-responded") return [];
+  const thought = { type: "reasoning" as const, text: "hm", providerOptions: signed };
+  const call = { ...first.content[0], toolCallId: "functions.a:0 ".repeat(8) };
+  const content = [thought, call] as typeof first.content; // one part with another id
+  const by = model === undefined ? {} : { model };
+  return [
+    { ...first, content, ...by },
+    completed("r1:1:0", "x"),
+    { ...second, ...by },
+    completed("r1:2:0", "y"),
+  ];
+}
+
+test("each provider gets ids of calls that every provider accepts, with the results under the same ones", () => {
+  const state = replay([startedEntry(), ...twoAnswers()]);
+  const parts = conversationOf(state, { provider: "scripted" })
+    .flatMap(({ content }): { type: string }[] => (typeof content === "string" ? [] : content))
+    .flatMap((part) => ("toolCallId" in part ? [String(part.toolCallId)] : []));
+  assert.equal(parts.length, 4);
+  assert.deepEqual([parts[0], parts[2]], [parts[1], parts[3]]);
+  assert.equal(new Set(parts).size, 2);
+  // Mistral: "Tool call id … must be a-z, A-Z, 0-9, with a length of 9".
+  for (const id of parts) assert.match(id, /^[a-zA-Z0-9]{9}$/);
+  assert.match(JSON.stringify(conversationOf(state)), /functions\.a:0/);
+});
+
+test("reasoning and signatures go back to the provider that made them, and to no other", () => {
+  const state = replay([startedEntry(), ...twoAnswers("lab/m")]);
+  const own = conversationOf(state, { provider: "lab" });
+  assert.match(JSON.stringify(own), /"hm".*signature/);
+  // DeepSeek: every answer after one with reasoning has the field.
+  const answers = own.filter(({ role }) => role === "assistant");
+  assert.deepEqual(
+    answers.map(({ providerOptions }) => providerOptions),
+    [undefined, { openaiCompatible: { reasoning_content: "" } }],
+  );
+  const other = JSON.stringify(conversationOf(state, { provider: "other" }));
+  assert.doesNotMatch(other, /hm|signature|reasoning/);
+  const refused = conversationOf(state, { provider: "lab", reasoningField: "never" });
+  assert.doesNotMatch(JSON.stringify(refused), /hm|reasoning/);
+  const demanded = conversationOf(state, { provider: "other", reasoningField: "always" });
+  assert.equal(JSON.stringify(demanded).match(/reasoning_content/g)?.length, 2);
+});

@@ -3,20 +3,37 @@ import { observationBytes, observationOf } from "./observation.ts";
 import { summaryMessage } from "./summary-message.ts";
 import type { SaidBefore } from "./started-entry.ts";
 import { REMINDER } from "./final-answer.ts";
-import { isArguments, type AnswerPart } from "./answer-part.ts";
+import { isArguments, type AnswerPart, type ToolCallPart } from "./answer-part.ts";
 import type { RunMessage, RunState, Turn } from "./run-state.ts";
 
-/** The messages for the next model call. Every call of every answer must have its result. */
-export function conversationOf(state: RunState): ModelMessage[] {
+/** The model that is to read a conversation. */
+export interface Reader {
+  readonly provider: string;
+  /** Tokens of its window; missing: as the run's start says. */
+  readonly windowTokens?: number | undefined;
+  /** Whether its provider takes the reasoning of earlier answers as a field: all answers have it, those that have one, or none. */
+  readonly reasoningField?: "always" | "own" | "never" | undefined;
+}
+
+/**
+ * The messages for the next model call. Every call of every answer must have its result. Without a reader they are as the journal has them: with
+ * the providers' own ids of calls, and with everything that any provider wanted back.
+ */
+export function conversationOf(state: RunState, reader?: Reader): ModelMessage[] {
   const { compaction } = state;
   const summary: ModelMessage[] =
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
   const first: ModelMessage = { role: "user", content: sayable(state.started.prompt) };
-  const before = (state.started.before ?? []).map(messageBefore);
-  return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0)];
+  const before = saidBefore(state).map(messageBefore);
+  return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0, { reader })];
 }
 
-function messageBefore({ role, text }: SaidBefore): ModelMessage {
+/** What the run's session had said before, as far as no summary stands for it. */
+export function saidBefore({ started, compaction }: RunState): readonly SaidBefore[] {
+  return compaction?.isOfSession === true ? [] : (started.before ?? []);
+}
+
+export function messageBefore({ role, text }: SaidBefore): ModelMessage {
   const said = sayable(text);
   if (role === "assistant") return { role, content: said };
   return { role: "user", content: role === "notice" ? `Notice from the runner: ${said}` : said };
@@ -37,10 +54,14 @@ function isBlank(text: string): boolean {
 export function messagesFrom(
   state: RunState,
   from: number,
-  to = state.turns.length,
+  {
+    to = state.turns.length,
+    reader,
+  }: { readonly to?: number; readonly reader?: Reader | undefined } = {},
 ): ModelMessage[] {
   const { turns, messages, started } = state;
   const { output } = started;
+  const form = formFor(reader, state);
   const said: ModelMessage[] = [];
   let heard = 0;
   for (const [index, turn] of turns.entries()) {
@@ -49,10 +70,7 @@ export function messagesFrom(
       heard = Math.max(heard, turn.heard);
       continue;
     }
-    said.push(
-      ...messages.slice(heard, turn.heard).map(saidBetween),
-      ...messagesOf(turn, started.contextWindow),
-    );
+    said.push(...messages.slice(heard, turn.heard).map(saidBetween), ...messagesOf(turn, form));
     // A run that goes on after an answer in prose wants it in its form.
     if (output !== undefined && turn.calls.length === 0)
       said.push({ role: "user", content: REMINDER });
@@ -69,15 +87,45 @@ function saidBetween({ by, text }: RunMessage): ModelMessage {
   };
 }
 
-/** Turns and the window of their run never change, and every step says all of them again. */
-const messagesByTurn = new WeakMap<Turn, ModelMessage[]>();
+/** How the answers of a run are written for one reader. */
+interface Form {
+  readonly windowTokens: number | undefined;
+  readonly provider: string | null;
+  readonly reasoningField: "always" | "own" | "never";
+}
 
-function messagesOf(turn: Turn, windowTokens: number | undefined): ModelMessage[] {
+function formFor(reader: Reader | undefined, { turns, started }: RunState): Form {
+  const windowTokens = reader?.windowTokens ?? started.contextWindow;
+  if (reader === undefined) return { windowTokens, provider: null, reasoningField: "own" };
+  const { provider, reasoningField = "own" } = reader;
+  // DeepSeek and Kimi refuse a conversation in which some answers have the field and others have not.
+  const hasReasoned =
+    reasoningField === "own" &&
+    turns.some(
+      (turn) => isOwn(turn, provider) && turn.content.some(({ type }) => type === "reasoning"),
+    );
+  return { windowTokens, provider, reasoningField: hasReasoned ? "always" : reasoningField };
+}
+
+/** Journals of before say of no copied answer which model gave it. */
+function isOwn({ model }: Turn, provider: string): boolean {
+  return model === undefined || model.startsWith(`${provider}/`);
+}
+
+/** Turns never change, and every step writes all of them again, mostly in the same form. */
+const messagesByTurn = new WeakMap<
+  Turn,
+  { readonly form: string; readonly said: ModelMessage[] }
+>();
+
+function messagesOf(turn: Turn, form: Form): ModelMessage[] {
+  const { windowTokens, provider, reasoningField } = form;
+  const key = `${windowTokens} ${provider} ${reasoningField}`;
   const known = messagesByTurn.get(turn);
-  if (known !== undefined) return known;
-  const messages = makeMessages(turn, windowTokens);
-  messagesByTurn.set(turn, messages);
-  return messages;
+  if (known?.form === key) return known.said;
+  const said = makeMessages(turn, form);
+  messagesByTurn.set(turn, { form: key, said });
+  return said;
 }
 
 /** The most of each result of an answer that the model is shown, in bytes. */
@@ -87,15 +135,22 @@ export function shownBytesOf({ calls }: Turn, windowTokens: number | undefined):
   return observationBytes(sizes, windowTokens);
 }
 
-function makeMessages(turn: Turn, windowTokens: number | undefined): ModelMessage[] {
-  const messages: ModelMessage[] = [{ role: "assistant", content: answerOf(turn) }];
+function makeMessages(turn: Turn, form: Form): ModelMessage[] {
+  const { windowTokens, provider, reasoningField } = form;
+  const content = answerOf(turn, form);
+  const isSilent = !content.some(({ type }) => type === "reasoning");
+  const field =
+    provider !== null && reasoningField === "always" && isSilent
+      ? { providerOptions: { openaiCompatible: { reasoning_content: "" } } }
+      : {};
+  const messages: ModelMessage[] = [{ role: "assistant", content, ...field }];
   if (turn.calls.length > 0) {
     const maxBytes = shownBytesOf(turn, windowTokens);
     messages.push({
       role: "tool",
       content: turn.calls.map(({ part, result }) => ({
         type: "tool-result" as const,
-        toolCallId: part.toolCallId,
+        toolCallId: callIdFor(part, turn, provider),
         toolName: sayableName(part.tool),
         output: {
           type: result?.isError === true ? ("error-text" as const) : ("text" as const),
@@ -120,31 +175,53 @@ type AssistantPart = Extract<
 >;
 type ProviderOptions = NonNullable<AssistantPart["providerOptions"]>;
 
-/** The answer without texts of blanks alone. */
-function answerOf({ content }: Turn): AssistantPart[] {
-  const parts = content.filter((part) => part.type !== "text" || !isBlank(part.text));
+/** The answer without texts of blanks alone, and without what is for its own provider only when another one reads it. */
+function answerOf(turn: Turn, { provider, reasoningField }: Form): AssistantPart[] {
+  const isForeign = provider !== null && !isOwn(turn, provider);
+  const parts = turn.content.filter((part) => {
+    if (part.type === "text") return !isBlank(part.text);
+    return part.type !== "reasoning" || !(isForeign || reasoningField === "never");
+  });
   const isSaid = parts.some(({ type }) => type !== "reasoning");
   return [
-    ...parts.map(assistantPart),
+    ...parts.map((part) => assistantPart(part, { turn, provider, isForeign })),
     ...(isSaid ? [] : [{ type: "text" as const, text: NOTHING }]),
   ];
 }
 
-function assistantPart(part: AnswerPart): AssistantPart {
+function assistantPart(
+  part: AnswerPart,
+  how: { readonly turn: Turn; readonly provider: string | null; readonly isForeign: boolean },
+): AssistantPart {
   const provider =
-    part.providerOptions === undefined
+    part.providerOptions === undefined || how.isForeign
       ? {}
       : // The journal gives back what the provider sent, which was JSON.
         { providerOptions: part.providerOptions as ProviderOptions };
   if (part.type !== "tool-call") return { type: part.type, text: part.text, ...provider };
-  const { toolCallId, tool, input } = part;
+  const { tool, input } = part;
   return {
     type: "tool-call",
-    toolCallId,
+    toolCallId: callIdFor(part, how.turn, how.provider),
     toolName: sayableName(tool),
     input: isArguments(input) ? input : {},
     ...provider,
   };
+}
+
+/**
+ * The id by which a provider joins a call and its result. It is the runner's own, because providers refuse each other's: Anthropic wants
+ * `^[a-zA-Z0-9_-]+$`, OpenAI at most 40 characters in Chat Completions and 64 in Responses, Mistral exactly nine letters and digits. The result is looked up by
+ * position, so nothing has to be mapped back.
+ */
+function callIdFor(part: ToolCallPart, { step, calls }: Turn, provider: string | null): string {
+  if (provider === null) return part.toolCallId;
+  const index = calls.findIndex((call) => call.part.callId === part.callId);
+  return `c${inBase36(step, 5)}${inBase36(index, 3)}`;
+}
+
+function inBase36(value: number, digits: number): string {
+  return value.toString(36).padStart(digits, "0").slice(-digits);
 }
 
 /** Providers refuse a history with a tool name of other characters, even one that a model made up. */

@@ -144,7 +144,9 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("compacted"),
     at,
-    upTo: z.int().positive(),
+    upTo: z.int().nonnegative(),
+    /** True when it also stands for what its session had said before the run; missing: it does not. */
+    isOfSession: z.boolean().optional(),
     summary: z.string(),
     usage: Usage,
     model: ModelName,

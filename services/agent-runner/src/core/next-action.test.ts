@@ -63,10 +63,25 @@ test("asks the model no more once the run's tokens are used up, but makes the ca
 });
 
 test("does not sell a broken answer as a success", () => {
-  for (const reason of ["length", "content-filter", "error"] as const) {
-    const action = nextAction(replay([startedEntry(), answer(1, 0, reason)]), SOON);
-    assert.equal(action.action === "fail" && action.failure.code, "model_error", reason);
+  const codes = {
+    length: "model_error",
+    "content-filter": "content_filter",
+    error: "malformed_call",
+  } as const;
+  for (const [reason, code] of Object.entries(codes)) {
+    // Keys of an object are strings.
+    const end = answer(1, 0, reason as keyof typeof codes);
+    const action = nextAction(replay([startedEntry(), end]), SOON);
+    assert.equal(action.action === "fail" && action.failure.code, code, reason);
   }
+});
+
+test("the text beside the last calls is the answer of a model that adds nothing", () => {
+  const empty = { ...answer(2, 0, "stop"), content: [] } as JournalEntry; // without its parts
+  const entries = [startedEntry(), answer(1, 1), failure("r1:1:0"), empty];
+  assert.deepEqual(nextAction(replay(entries), SOON), { action: "finish", output: "text 1" });
+  const more = [...entries.slice(0, 3), answer(2, 0, "stop")];
+  assert.deepEqual(nextAction(replay(more), SOON), { action: "finish", output: "text 2" });
 });
 
 test("ends a run that is to be cancelled before anything else", () => {

@@ -3,6 +3,7 @@ import type { RunFailure } from "@switchyard/contracts/runs";
 import { repeatsOf } from "./repeated-calls.ts";
 import { acceptedAnswer, answerInText, MAX_REMINDERS, missedAnswers } from "./final-answer.ts";
 import type { AnswerPart } from "./answer-part.ts";
+import { unusableAnswer } from "./unusable-answer.ts";
 import { firstUntil, isParked } from "./waits-of.ts";
 import { openCalls, type CallState, type RunState, type Turn } from "./run-state.ts";
 
@@ -46,7 +47,7 @@ export function nextAction(state: RunState, now: number): NextAction {
   // A message that came too late for the last answer is one more reason to ask.
   const isHeard = last !== undefined && last.heard >= state.messages.length;
   if (last !== undefined && isHeard) {
-    const end = state.started.output === undefined ? endOf(last) : endWithForm(state, last);
+    const end = state.started.output === undefined ? endOf(state, last) : endWithForm(state, last);
     if (end !== null) return end;
   }
 
@@ -65,6 +66,17 @@ export function nextAction(state: RunState, now: number): NextAction {
 /** When the run's time is over, in milliseconds since the Unix epoch. Time that it waited does not count. */
 export function deadlineOf(state: RunState): number {
   return Date.parse(state.clockFrom) + state.limits.timeoutMs + state.waitedMs;
+}
+
+/**
+ * The text beside the calls of the last answer, before the model is asked for the next one; null when there is none. A model that is done has often
+ * written its answer there, and adds nothing.
+ */
+export function textBesideCalls({ turns, messages }: RunState): string | null {
+  const last = turns.at(-1);
+  if (last === undefined || last.calls.length === 0 || last.heard < messages.length) return null;
+  const text = textOf(last.content);
+  return text.trim() === "" ? null : text;
 }
 
 /** The text of an answer, without reasoning and calls. */
@@ -100,7 +112,7 @@ function endWithForm(state: RunState, last: Turn): NextAction | null {
   const { output: schema = {} } = state.started;
   const accepted = acceptedAnswer(last, schema);
   if (accepted !== null) return { action: "finish", output: accepted };
-  const end = endOf(last);
+  const end = endOf(state, last);
   if (end !== null && end.action !== "finish") return end;
   const answer = end === null ? null : answerInText(end.output, schema);
   if (answer !== null) return { action: "finish", output: answer };
@@ -109,28 +121,38 @@ function endWithForm(state: RunState, last: Turn): NextAction | null {
   return { action: "fail", failure: { code: "invalid_answer", message } };
 }
 
-function endOf(turn: Turn): NextAction | null {
+function endOf(state: RunState, turn: Turn): NextAction | null {
   if (turn.calls.length > 0) return null;
   switch (turn.finishReason) {
     case "length":
-      return modelFailure("the model stopped at its output limit in mid-answer");
+      return {
+        action: "fail",
+        failure: {
+          code: "model_error",
+          message: "the model stopped at its output limit in mid-answer",
+        },
+      };
     case "content-filter":
-      return modelFailure("the provider's content filter stopped the answer");
-    case "error":
-      return modelFailure("the provider ended the answer with an error");
+    case "error": {
+      const { code = "model_error", message = "" } = unusableAnswer(turn) ?? {};
+      return { action: "fail", failure: { code, message } };
+    }
     case "stop":
     case "tool-calls":
     case "other":
-      return { action: "finish", output: textOf(turn.content) };
+      return { action: "finish", output: answerText(state, turn) };
     default:
       return turn.finishReason satisfies never;
   }
 }
 
-function limitReached(limit: string, value: number): NextAction {
-  return { action: "limit", reached: { limit, value, until: null } };
+/** The text of the last answer, and of the one before when the last one says nothing. */
+function answerText(state: RunState, turn: Turn): string {
+  const text = textOf(turn.content);
+  if (text.trim() !== "") return text;
+  return textBesideCalls({ ...state, turns: state.turns.slice(0, -1) }) ?? text;
 }
 
-function modelFailure(message: string): NextAction {
-  return { action: "fail", failure: { code: "model_error", message } };
+function limitReached(limit: string, value: number): NextAction {
+  return { action: "limit", reached: { limit, value, until: null } };
 }

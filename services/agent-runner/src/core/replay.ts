@@ -239,13 +239,13 @@ function answered(state: RunState, entry: EntryOf<"model-responded">): Partial<R
   const calls = content
     .filter((part) => part.type === "tool-call")
     .map((part) => newCall(part, step));
-  const { heard = 0 } = entry;
+  const { heard = 0, model = state.model } = entry;
   return {
-    turns: [...state.turns, { step, content, finishReason, calls, heard }],
+    turns: [...state.turns, { step, content, finishReason, calls, heard, model }],
     toolCalls: state.toolCalls + calls.length,
     ...spent(state, entry),
     ...(entry.shown === undefined ? {} : { shownTools: { ...state.shownTools, ...entry.shown } }),
-    model: entry.model ?? state.model,
+    model,
   };
 }
 
@@ -264,9 +264,13 @@ function endOfWaiting(state: RunState, { at }: JournalEntry): Partial<RunState> 
 
 function compacted(state: RunState, entry: EntryOf<"compacted">): Partial<RunState> {
   const { upTo, summary, model } = entry;
-  if (upTo > state.turns.length || upTo <= (state.compaction?.upTo ?? 0))
-    throw new JournalCorrupt(`a summary up to step ${upTo} of ${state.turns.length}`);
-  return { ...spent(state, entry), model, compaction: { upTo, summary } };
+  const { compaction, turns } = state;
+  const isOfSession = entry.isOfSession === true || compaction?.isOfSession === true;
+  const isLonger =
+    upTo > (compaction?.upTo ?? 0) || isOfSession !== (compaction?.isOfSession ?? false);
+  if (upTo > turns.length || !isLonger)
+    throw new JournalCorrupt(`a summary up to step ${upTo} of ${turns.length}`);
+  return { ...spent(state, entry), model, compaction: { upTo, isOfSession, summary } };
 }
 
 /** The state with what answers used that broke off before the entry. */

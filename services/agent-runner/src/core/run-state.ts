@@ -38,6 +38,8 @@ export interface Turn {
   readonly calls: readonly CallState[];
   /** How many of the run's messages the model had when it answered. */
   readonly heard: number;
+  /** The model that answered, by its name in the configuration; missing in answers of older journals that were copied. */
+  readonly model?: string | undefined;
 }
 
 /** A run that works for this one. */
@@ -66,6 +68,12 @@ export type RunEnd =
   | { readonly status: "cancelled" }
   | { readonly status: "dead"; readonly failure: RunFailure };
 
+export interface Compaction {
+  readonly upTo: number;
+  readonly isOfSession: boolean;
+  readonly summary: string;
+}
+
 /** A run as its journal tells it. */
 export interface RunState {
   readonly started: StartedEntry;
@@ -91,8 +99,8 @@ export interface RunState {
   /** Layers of tool patterns: those of the start and of the skills since then. */
   readonly toolLayers: readonly (readonly string[])[];
   readonly toolCalls: number;
-  /** What stands for the first answers in the conversation. */
-  readonly compaction: { readonly upTo: number; readonly summary: string } | null;
+  /** What stands for the first answers in the conversation, and for what its session had said before. */
+  readonly compaction: Compaction | null;
   /** Digests of the tools as the model was last told about them, by name. */
   readonly shownTools: Readonly<Record<string, string>>;
   /** Allowed tools that the model was not shown when that was last noted. */

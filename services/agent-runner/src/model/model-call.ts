@@ -13,6 +13,7 @@ import { linkSignals } from "../signals/linked-signal.ts";
 import { answerAttributes, modelSpan } from "../telemetry/gen-ai-spans.ts";
 import { AnswerCollector } from "./answer-collector.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
+import { onBytes } from "./provider-fetch.ts";
 import type { ModelAnswer, ModelRequest } from "./model-request.ts";
 import { providerTools, type ProviderTools } from "./provider-tools.ts";
 import { createRefusals, refusedTools } from "./refused-tools.ts";
@@ -141,6 +142,8 @@ function idleSignal({ idleTimeoutMs, signal }: Pick<ModelRequest, "idleTimeoutMs
   stop: () => void;
 } {
   const call = linkSignals(signal);
+  // A comment of the stream is no part of the answer and shows all the same that the provider works on it.
+  onBytes(call.signal, () => timer.refresh());
   const timer = setTimeout(() => {
     const said = `the provider was silent for ${idleTimeoutMs} ms`;
     call.abort(new ModelFailure(said, { isRetryable: true }));

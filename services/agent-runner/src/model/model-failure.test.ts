@@ -1,26 +1,11 @@
 import { APICallError } from "@ai-sdk/provider";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { StreamProviderError } from "ai";
 import { MAX_RETRIES, ModelFailure, modelFailureOf, retryDelay } from "./model-failure.ts";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
-
-test("reads how long a provider wants to be left alone", () => {
-  const cases: [Record<string, string>, number | null][] = [
-    [{}, null],
-    [{ "retry-after-ms": "120" }, 120],
-    [{ "retry-after": "3" }, 3_000],
-    [{ "retry-after": "Thu, 01 Jan 2026 00:00:10 GMT" }, 10_000],
-    [{ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }, null],
-    [{ "retry-after": "soon" }, null],
-    [{ "retry-after": "-1" }, null],
-  ];
-  for (const [responseHeaders, expected] of cases) {
-    const failure = modelFailureOf(apiError(429, responseHeaders), NOW);
-    assert.equal(failure.retryAfterMs, expected, JSON.stringify(responseHeaders));
-  }
-});
 
 test("repeats what may pass and not what will stay", () => {
   const cases: [unknown, boolean][] = [
@@ -55,12 +40,65 @@ test("waits longer each time, never shorter than asked, and gives up", () => {
   assert.equal(retryDelay(patient, 1, 0), 60_000);
 });
 
-function apiError(statusCode: number, responseHeaders: Record<string, string> = {}): APICallError {
+test("says which failures a wait ends, and which need another request or another model", () => {
+  const cases: [unknown, Partial<ModelFailure>][] = [
+    [apiError(529), { isOutage: true, isRetryable: true }],
+    [apiError(429, { "retry-after": "9" }), { isOutage: true, retryAfterMs: 9_000 }],
+    [apiError(200), { isOutage: false, isRetryable: true }],
+    [streamError({ type: "overloaded_error", message: "busy" }), { isOutage: true }],
+    [streamError({ message: "no more memory" }), { isOutage: false, isRetryable: true }],
+    [
+      apiError(429, {}, { error: { code: "insufficient_quota", message: "pay" } }),
+      { code: "quota_exceeded", isRetryable: false, isOutage: false },
+    ],
+    [
+      apiError(400, {}, { error: { message: "prompt is too long: 9000 tokens > 8000 maximum" } }),
+      { code: "context_too_long", windowTokens: 8_000, isRetryable: false },
+    ],
+    [
+      streamError({ code: "context_length_exceeded", message: "too long" }),
+      { code: "context_too_long", isRetryable: false },
+    ],
+    [
+      apiError(400, {}, { error: { message: "Missing `reasoning_content` field in message 1" } }),
+      { reasoningField: "always" },
+    ],
+    [
+      apiError(422, {}, { detail: [{ type: "extra_forbidden", loc: ["reasoning_content"] }] }),
+      { reasoningField: "never" },
+    ],
+    [unreachable("getaddrinfo ENOTFOUND api.example"), { isRetryable: false, isOutage: false }],
+    [unreachable("connect ECONNREFUSED 127.0.0.1:1"), { isRetryable: true, isOutage: true }],
+  ];
+  for (const [error, expected] of cases) {
+    const facts: object = Object.assign({}, modelFailureOf(error, NOW));
+    assert.partialDeepStrictEqual(facts, expected, String(error));
+  }
+});
+
+test("shows what a provider said in a form that the SDK does not know", () => {
+  const failure = modelFailureOf(apiError(400, {}, { detail: "model not found" }), NOW);
+  assert.match(failure.message, /HTTP 400.*model not found/);
+});
+
+function streamError(data: { message: string; type?: string; code?: string }): StreamProviderError {
+  return new StreamProviderError({ ...data, data });
+}
+
+function unreachable(message: string): APICallError {
+  return new APICallError({ message, url: "http://x/", requestBodyValues: {}, isRetryable: true });
+}
+
+function apiError(
+  statusCode: number,
+  responseHeaders: Record<string, string> = {},
+  body?: unknown,
+): APICallError {
   return new APICallError({
     message: "no",
     url: "http://127.0.0.1/",
     requestBodyValues: { prompt: "secret prompt" },
-    responseBody: "secret prompt",
+    responseBody: body === undefined ? "secret prompt" : JSON.stringify(body),
     statusCode,
     responseHeaders,
   });

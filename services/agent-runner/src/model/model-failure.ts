@@ -3,24 +3,51 @@ import { StreamProviderError } from "ai";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { RuntimeFailure } from "../runtime/runtime-failure.ts";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
+import type { UnusableCode } from "../core/unusable-answer.ts";
+import { isContextTooLong, isQuotaUsedUp, saidIn, windowIn } from "./provider-errors.ts";
+import { retryAfterOf } from "./retry-after.ts";
 
-/** A model call that gave no answer, and whether the same call may be made again. */
+type FailureCode =
+  | "model_error"
+  | "plan_error"
+  | "replay_mismatch"
+  | "quota_exceeded"
+  | "context_too_long"
+  | "provider_misconfigured"
+  | UnusableCode;
+
+interface FailureFacts {
+  readonly code?: FailureCode;
+  /** The same call may be made again. */
+  readonly isRetryable: boolean;
+  /** The provider is away or overloaded and began no answer, so waiting for it costs nothing. */
+  readonly isOutage?: boolean;
+  /** What the provider asked to wait, in milliseconds. */
+  readonly retryAfterMs?: number | null;
+  /** Tokens that the model's window holds, as its refusal says. */
+  readonly windowTokens?: number | null;
+  /** Set when the refusal is about the reasoning of earlier answers. */
+  readonly reasoningField?: "always" | "never" | null;
+}
+
+/** A model call that gave no usable answer, and what may be done about it. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
-  readonly code: "model_error" | "plan_error" | "replay_mismatch";
+  readonly code: FailureCode;
   readonly isRetryable: boolean;
-  /** What the provider asked to wait, in milliseconds. */
+  readonly isOutage: boolean;
   readonly retryAfterMs: number | null;
+  readonly windowTokens: number | null;
+  readonly reasoningField: "always" | "never" | null;
 
-  constructor(
-    message: string,
-    facts: { code?: ModelFailure["code"]; isRetryable: boolean; retryAfterMs?: number | null },
-    cause?: unknown,
-  ) {
+  constructor(message: string, facts: FailureFacts, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = facts.code ?? "model_error";
     this.isRetryable = facts.isRetryable;
+    this.isOutage = facts.isOutage ?? false;
     this.retryAfterMs = facts.retryAfterMs ?? null;
+    this.windowTokens = facts.windowTokens ?? null;
+    this.reasoningField = facts.reasoningField ?? null;
   }
 }
 
@@ -33,23 +60,89 @@ const MAX_MESSAGE = 1_000;
  */
 export function modelFailureOf(error: unknown, now: number): ModelFailure {
   if (error instanceof ModelFailure) return error;
+  // The SDK wraps what a `fetch` of ours rejects with.
+  if (error instanceof Error && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof RuntimeFailure)
     return new ModelFailure(error.message, { isRetryable: error.isRetryable });
   if (error instanceof TemplateError) {
     return new ModelFailure(error.message, { code: "plan_error", isRetryable: false });
   }
-  if (APICallError.isInstance(error)) {
-    const status = error.statusCode === undefined ? "no answer" : `HTTP ${error.statusCode}`;
-    // A good status with a body that cannot be read is a connection that broke.
-    const isBroken = error.statusCode !== undefined && error.statusCode < 300;
-    return new ModelFailure(`the provider failed (${status}): ${shortMessage(error)}`, {
-      isRetryable: error.isRetryable || isBroken,
-      retryAfterMs: retryAfterOf(error.responseHeaders ?? {}, now),
+  if (APICallError.isInstance(error)) return failureOfRequest(error, now);
+  return failureOfStream(error, now);
+}
+
+/** A request that the provider refused, or that did not reach it. */
+function failureOfRequest(error: APICallError, now: number): ModelFailure {
+  const { statusCode: status, responseHeaders: headers = {}, responseBody = "" } = error;
+  const said = status === undefined ? "no answer" : `HTTP ${status}`;
+  const body = jsonIn(responseBody);
+  const text = textOfRefusal(error, body);
+  const message = `the provider failed (${said}): ${text}`;
+  const refusal = { status, body, text };
+  const final = finalFailure(message, refusal);
+  if (final !== null) return final;
+  // A good status with a body that cannot be read is a connection that broke.
+  const isBroken = status !== undefined && status < 300;
+  const isUnknownHost = status === undefined && /ENOTFOUND|CERT|Invalid URL/i.test(text);
+  return new ModelFailure(message, {
+    isRetryable: (error.isRetryable && !isUnknownHost) || isBroken,
+    isOutage: error.isRetryable && !isBroken && !isUnknownHost,
+    retryAfterMs: retryAfterOf({ headers, body }, now),
+    reasoningField: reasoningFieldIn(refusal, responseBody),
+  });
+}
+
+/**
+ * DeepSeek refuses with "Missing `reasoning_content` field in the assistant message …", Kimi with "… reasoning_content is missing in assistant tool
+ * call message …", Mistral with `extra_forbidden` and Groq with "property 'reasoning_content' is unsupported".
+ */
+function reasoningFieldIn(
+  { status, text }: { readonly status: number | undefined; readonly text: string },
+  responseBody: string,
+): "always" | "never" | null {
+  if (status !== 400 && status !== 422) return null;
+  const said = `${text} ${responseBody}`;
+  if (!said.includes("reasoning_content")) return null;
+  return /missing|must|require|passed back/i.test(said) ? "always" : "never";
+}
+
+/** An error that a provider sent in place of an answer's next part, or a connection that broke. */
+function failureOfStream(error: unknown, now: number): ModelFailure {
+  const message = `the provider's answer broke off: ${shortMessage(error)}`;
+  if (!StreamProviderError.isInstance(error))
+    return new ModelFailure(message, { isRetryable: readRetryable(error) ?? true });
+  const { statusCode: status, data: body } = error;
+  const final = finalFailure(message, { status, body, text: error.message });
+  if (final !== null) return final;
+  return new ModelFailure(message, {
+    // The SDK takes one without a status for final, but a provider that has begun to answer had taken the request.
+    isRetryable: status === undefined || error.isRetryable,
+    isOutage: status === 429 || status === 503 || status === 529 || isOverloaded(error),
+    retryAfterMs: retryAfterOf({ headers: {}, body }, now),
+  });
+}
+
+/** `overloaded_error` (Anthropic), `rate_limit_exceeded`, `server_is_overloaded` (OpenAI), `RESOURCE_EXHAUSTED`, `UNAVAILABLE` (Gemini). */
+function isOverloaded({ type = "", code = "" }: StreamProviderError): boolean {
+  return /overloaded|rate_limit|exhausted|unavailable/i.test(`${type} ${code}`);
+}
+
+/** What stays however often the request is repeated; null for anything else. */
+function finalFailure(
+  message: string,
+  refusal: { readonly status: number | undefined; readonly body: unknown; readonly text: string },
+): ModelFailure | null {
+  if (isContextTooLong(refusal)) {
+    const windowTokens = windowIn(refusal);
+    return new ModelFailure(message, {
+      code: "context_too_long",
+      isRetryable: false,
+      windowTokens,
     });
   }
-  return new ModelFailure(`the provider's answer broke off: ${shortMessage(error)}`, {
-    isRetryable: isOfUnknownStatus(error) || (readRetryable(error) ?? true),
-  });
+  if (isQuotaUsedUp(refusal))
+    return new ModelFailure(message, { code: "quota_exceeded", isRetryable: false });
+  return null;
 }
 
 /**
@@ -58,6 +151,11 @@ export function modelFailureOf(error: unknown, now: number): ModelFailure {
  */
 export function retryDelay(failure: ModelFailure, attempt: number, random: number): number | null {
   if (!failure.isRetryable || attempt > MAX_RETRIES) return null;
+  return backoffOf(failure, attempt, random);
+}
+
+/** The pause after attempt `attempt`: it doubles up to a minute, and is never shorter than the provider asked, up to a minute. */
+export function backoffOf(failure: ModelFailure, attempt: number, random: number): number {
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS);
   const jittered = backoff * (0.75 + random / 2);
   // A provider that wants a long pause is asked again after it; asking earlier makes it worse.
@@ -68,20 +166,19 @@ export const MAX_RETRIES = 3;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 60_000;
 
-/** `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110, 10.2.3). */
-function retryAfterOf(headers: Record<string, string>, now: number): number | null {
-  const milliseconds = Number(headers["retry-after-ms"] ?? Number.NaN);
-  if (milliseconds >= 0) return milliseconds;
-  const value = headers["retry-after"];
-  if (value === undefined) return null;
-  const seconds = Number(value);
-  const delay = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(value) - now;
-  return Number.isFinite(delay) && delay >= 0 ? delay : null;
+/** The SDK has the name of the status in place of a text in a form that it does not know. */
+function textOfRefusal(error: APICallError, body: unknown): string {
+  const known = shortMessage(error);
+  const said = cutText(saidIn(body), MAX_MESSAGE);
+  return said === "" || known.includes(said) ? known : `${known}: ${said}`;
 }
 
-/** The SDK takes it for final, but a provider that has begun to answer had taken the question. */
-function isOfUnknownStatus(error: unknown): boolean {
-  return StreamProviderError.isInstance(error) && error.statusCode === undefined;
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function readRetryable(error: unknown): boolean | null {

@@ -5,7 +5,7 @@ import type { ModelProvider } from "@switchyard/contracts/models";
 import type { Plan } from "@switchyard/contracts/plan";
 import type { Recording } from "@switchyard/contracts/recording";
 import type { RunInput } from "@switchyard/contracts/runs";
-import { wellFormedJson } from "@switchyard/contracts/well-formed";
+import { LearnedModels, type LearnedFacts } from "./learned-facts.ts";
 import type { ModelAnswer } from "./model-request.ts";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
@@ -19,6 +19,7 @@ import {
   type ProviderConfig,
   type RuntimeConfig,
 } from "./models-file.ts";
+import { providerFetch } from "./provider-fetch.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
 
@@ -48,6 +49,8 @@ export interface ModelRegistry {
   ): Promise<LanguageModelV4>;
   /** What the file says of a model. */
   factsOf(name: string): ModelFacts;
+  /** What this runner learns of models from their refusals; a part of their facts. */
+  readonly learned: Pick<LearnedModels, "noteRefusal" | "noteWindow" | "noteOutage">;
   /**
    * Notes how the text of an answer began. The last answer counts, so a caller who makes a model write a closing tag delays the live text of one
    * more answer and not of all.
@@ -66,6 +69,12 @@ export interface ModelFacts {
   readonly startsInReasoning: boolean;
   /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
   readonly isRuntime: boolean;
+  /** True for a plan, a recording and a CLI: their answers stand as they are, also when they say nothing. */
+  readonly isExact: boolean;
+  /** Tokens of a window that a request did not fit into; null: all did. */
+  readonly learnedWindow: number | null;
+  /** Whether the provider takes the reasoning of earlier answers, as its refusals say. */
+  readonly reasoningField: LearnedFacts["reasoningField"];
 }
 
 export function createModelRegistry(
@@ -76,9 +85,10 @@ export function createModelRegistry(
 ): ModelRegistry {
   // The SDK prints warnings to the console, which here is the JSON log.
   globalThis.AI_SDK_LOG_WARNINGS = false;
-  const unopened = new Set<string>();
+  const learned = new LearnedModels();
   return {
     defaultModel: config.default,
+    learned,
     providers: async () => [
       { name: "scripted", type: "scripted", hasKey: true },
       ...(await Promise.all(
@@ -117,20 +127,24 @@ export function createModelRegistry(
     },
     factsOf(name) {
       const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
+      const isRuntime = config.providers[name.slice(0, name.indexOf("/"))]?.type === "runtime";
+      const { startsInReasoning, windowTokens, reasoningField } = learned.of(name);
       return {
         contextWindow: settings?.contextWindow ?? null,
         price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
         fallbacks: settings?.fallbacks ?? [],
-        startsInReasoning: settings?.startsInReasoning ?? unopened.has(name),
-        isRuntime: config.providers[name.slice(0, name.indexOf("/"))]?.type === "runtime",
+        startsInReasoning: settings?.startsInReasoning ?? startsInReasoning,
+        isRuntime,
+        isExact: isRuntime || isBuiltIn(name),
+        learnedWindow: windowTokens,
+        reasoningField,
       };
     },
     noteAnswer(name, { startedInReasoning }) {
+      learned.noteAnswered(name);
       // Plans and recordings of all agents have the same name.
-      if (startedInReasoning === null || isBuiltIn(name)) return;
-      if (unopened.size >= MAX_NOTED) unopened.clear();
-      if (startedInReasoning) unopened.add(name);
-      else unopened.delete(name);
+      if (startedInReasoning !== null && !isBuiltIn(name))
+        learned.note(name, { startsInReasoning: startedInReasoning });
     },
     async scopeOf(name) {
       if (isBuiltIn(name)) return null;
@@ -148,9 +162,6 @@ export function createModelRegistry(
     },
   };
 }
-
-/** An agent may name any model of a provider. */
-const MAX_NOTED = 1_000;
 
 const FREE: ModelPrice = { input: 0, output: 0 };
 
@@ -264,7 +275,7 @@ async function openModel(
   const options = {
     ...(choice.apiKey === null ? {} : { apiKey: choice.apiKey }),
     ...(settings.baseURL === undefined ? {} : { baseURL: settings.baseURL }),
-    fetch: wellFormedFetch,
+    fetch: providerFetch,
   };
   switch (settings.type) {
     case "anthropic": {
@@ -293,10 +304,6 @@ async function openModel(
       return settings satisfies never;
   }
 }
-
-/** Providers refuse a request with half of a character (400), and with it each later one that repeats the text. */
-const wellFormedFetch: typeof fetch = (url, init) =>
-  fetch(url, typeof init?.body === "string" ? { ...init, body: wellFormedJson(init.body) } : init);
 
 function unknownModel(name: string, config: ModelsConfig): ModelUnusable {
   const known = ["scripted", ...Object.keys(config.providers)].join(", ");

@@ -12,7 +12,8 @@ import { Suspended } from "../signals/interruption.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import type { Spent } from "../core/model-price.ts";
-import { ModelCaller, type AskContext, type AskListener } from "./ask-model.ts";
+import type { AskContext } from "./ask-candidates.ts";
+import { ModelCaller, type AskListener } from "./ask-model.ts";
 import { parseModels } from "../model/models-file.ts";
 
 const redisServer = await testRedis();
@@ -145,9 +146,11 @@ function askerWith({
     models,
     limiter,
     modelIdleTimeoutMs: 10_000,
+    modelOutageMs: 60_000,
     signal,
     waiting: waiting ?? signal,
     random: () => 0,
+    now: Date.now,
   };
   const ignored = { onDelta: () => {}, onReset: () => {}, onAnswered: () => {} };
   return new ModelCaller(context, { ...ignored, onDiscarded: () => {}, ...heard });

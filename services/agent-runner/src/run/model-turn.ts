@@ -5,6 +5,9 @@ import type { EntryOf } from "../core/journal-entry.ts";
 import { StepBudget, tooMuchForRun } from "./step-budget.ts";
 import { addCost, addUsage, type Spent } from "../core/model-price.ts";
 import { ModelCaller } from "./ask-model.ts";
+import type { StepAnswer } from "./ask-candidates.ts";
+import { saidBefore } from "../core/conversation.ts";
+import { ModelFailure } from "../model/model-failure.ts";
 import type { CallOutcome } from "../core/call-outcome.ts";
 import type { OfferedTool, ToolCatalogue } from "../core/tool-catalogue.ts";
 import type { ToolLister } from "./tool-lister.ts";
@@ -42,6 +45,8 @@ export class ModelTurn {
   readonly #budget: StepBudget;
   /** Tools of the last request that the model's provider does not accept. */
   #refused: readonly string[] = [];
+  /** The step whose request was last made smaller because it was refused: once is enough. */
+  #compactedAt: number | null = null;
 
   constructor(context: RunContext, parts: TurnParts) {
     this.#context = context;
@@ -85,16 +90,10 @@ export class ModelTurn {
     const { run, metrics, now } = this.#context;
     const startedAt = now();
     const heard = run.state.messages.length;
-    const compaction = this.#model.compactionFor(run.state, offered);
-    if (compaction !== null) {
-      const summary = await this.#model.summarise(run.state, compaction);
-      const entry = { kind: "compacted" as const, upTo: compaction.upTo, ...summary };
-      await run.discarded.tell((field) => run.note({ ...entry, ...field }));
-      this.#countUse(summary);
-      return; // the step itself is next
-    }
+    if (await this.#compact(offered)) return; // the step itself is next
     this.#refused = [];
-    const answer = await this.#model.ask(run.state, step, offered);
+    const answer = await this.#askOrCompact(step, offered);
+    if (answer === null) return;
     await this.#noteRefused(offered.length, tools.leftOut);
     const durationMs = Math.max(0, now() - startedAt);
     const [provider = ""] = answer.model.split("/");
@@ -121,6 +120,36 @@ export class ModelTurn {
       offered: Math.max(0, offered - this.#refused.length),
       leftOut,
     });
+  }
+
+  /** The answer; null when the request was larger than the model's window and has become smaller. Rejects as `ModelCaller.ask` does. */
+  async #askOrCompact(step: number, offered: readonly OfferedTool[]): Promise<StepAnswer | null> {
+    const { run } = this.#context;
+    try {
+      return await this.#model.ask(run.state, step, offered, { isTooLongFinal: false });
+    } catch (error) {
+      if (!(error instanceof ModelFailure) || error.code !== "context_too_long") throw error;
+    }
+    // The window is known by now, so the results of tools are shown shorter, too.
+    if (this.#compactedAt !== step && (await this.#compact(offered))) {
+      this.#compactedAt = step;
+      return null;
+    }
+    return this.#model.ask(run.state, step, offered, { isTooLongFinal: true });
+  }
+
+  /** Summarises the conversation when the next request would nearly fill the model's window; false when it would not. */
+  async #compact(offered: readonly OfferedTool[]): Promise<boolean> {
+    const { run } = this.#context;
+    const compaction = this.#model.compactionFor(run.state, offered);
+    if (compaction === null) return false;
+    const { upTo } = compaction;
+    const ofSession = saidBefore(run.state).length > 0 ? { isOfSession: true } : {};
+    const summary = await this.#model.summarise(run.state, compaction);
+    const entry = { kind: "compacted" as const, upTo, ...ofSession, ...summary };
+    await run.discarded.tell((field) => run.note({ ...entry, ...field }));
+    this.#countUse(summary);
+    return true;
   }
 
   /** Writes the answer down with everything that follows from it alone. */

@@ -19,7 +19,8 @@ const CUT_MARK = "…(truncated)…";
 export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
   const { started, messages, turns } = state;
   const { requester } = started;
-  const question = line(state, { role: "user", text: askedOf(started), by: requester });
+  const asked = isTooLong(state) ? cutBytes(askedOf(started), MAX_TOOL_BYTES) : askedOf(started);
+  const question = line(state, { role: "user", text: asked, by: requester });
   const heard = messages
     .slice(known?.messages ?? 0)
     .filter(({ by }) => by !== "runner")
@@ -66,6 +67,11 @@ export function keptText(
     ...(isCut ? { truncated: true } : {}),
     ...(clean === text ? {} : { redacted: true }),
   };
+}
+
+/** A message that fits into no request would make each later one of the session too long, too. */
+function isTooLong({ end }: RunState): boolean {
+  return end?.status === "failed" && end.failure.code === "context_too_long";
 }
 
 function roleOfEnd({ end }: RunState): "assistant" | "notice" {

@@ -1,0 +1,351 @@
+import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import { cutText } from "@switchyard/contracts/cut-text";
+import type { Usage } from "@switchyard/contracts/runs";
+import type { ModelMessage } from "ai";
+import type { RunContext } from "../context/run-context.ts";
+import type { Reader } from "../core/conversation.ts";
+import { costOf, type Spent } from "../core/model-price.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import { hasText, unusableAnswer, type UnusableAnswer } from "../core/unusable-answer.ts";
+import type { ProviderScope } from "../limits/provider-limiter.ts";
+import { tokensOf } from "../model/estimate-tokens.ts";
+import { callModel } from "../model/model-call.ts";
+import { backoffOf, MAX_RETRIES, ModelFailure, retryDelay } from "../model/model-failure.ts";
+import { ModelUnusable } from "../model/model-registry.ts";
+import type { ModelAnswer, ModelRequest } from "../model/model-request.ts";
+import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
+import { SCRIPTED_OPTIONS } from "../model/scripted-model.ts";
+import { RUNTIME_OPTIONS } from "../runtime/runtime-model.ts";
+import { pause, Suspended } from "../signals/interruption.ts";
+
+export type AskContext = Pick<
+  RunContext,
+  | "models"
+  | "limiter"
+  | "modelIdleTimeoutMs"
+  | "modelOutageMs"
+  | "signal"
+  | "waiting"
+  | "random"
+  | "now"
+>;
+
+/** A model that was to answer and could not. */
+export interface PassedOver {
+  readonly model: string;
+  readonly message: string;
+}
+
+export interface StepAnswer extends Omit<ModelAnswer, "startedInReasoning"> {
+  /** The model that was asked, by its name in the configuration. */
+  readonly model: string;
+  /** In US dollars; null when its price is not known. */
+  readonly costUsd: number | null;
+  readonly passedOver?: PassedOver[];
+}
+
+/** One request to the models of a run. */
+export type Question = Omit<
+  ModelRequest,
+  | "model"
+  | "messages"
+  | "idleTimeoutMs"
+  | "signal"
+  | "onBrokenOff"
+  | "onToolsLeftOut"
+  | "providerOptions"
+  | "startsInReasoning"
+  | "onTextVoid"
+> & {
+  readonly messagesFor: (reader: Reader) => ModelMessage[];
+  readonly onReset: () => void;
+  /** True when an answer without a text may end the run, because the text is beside the calls before it. */
+  readonly mayBeEmpty: boolean;
+  /** False when a request that is larger than the model's window can be made smaller, so that no fallback is needed. */
+  readonly isTooLongFinal: boolean;
+  readonly scripted: SharedV4ProviderOptions[string];
+  readonly replayed: () => ReplayQuestion;
+};
+
+/** A pause of this length is spent waiting; for a longer one the run goes back to the queue. */
+const LONGEST_WAIT_MS = 60_000;
+/** When a provider wants a longer pause, its fallback is asked first. */
+const LONGEST_WAIT_BEFORE_FALLBACK_MS = 5_000;
+/** What an answer is taken to need before it is there. */
+export const ANSWER_TOKENS = 1_000;
+
+interface Candidate {
+  readonly name: string;
+  /** No other model is left to be asked. */
+  readonly isLast: boolean;
+  /** How often all models were asked in this step, from 1. */
+  readonly round: number;
+}
+
+interface Outage {
+  readonly model: string;
+  readonly failure: ModelFailure;
+}
+
+export interface CandidateListener {
+  /** Called with what an answer has used that is no part of the run: it broke off, or said nothing. What it throws ends the asking. */
+  readonly onDiscarded: (use: Spent) => void;
+  /** Called with the names of tools that the model's provider does not accept. */
+  readonly onToolsLeftOut?: (names: readonly string[]) => void;
+}
+
+/** Asks the models of a run one after the other, and waits while their providers are away or overloaded. */
+export class CandidateCaller {
+  readonly #context: AskContext;
+  readonly #listener: CandidateListener;
+  readonly #opened = new Map<string, LanguageModelV4>();
+
+  constructor(context: AskContext, listener: CandidateListener) {
+    this.#context = context;
+    this.#listener = listener;
+  }
+
+  /**
+   * The first usable answer. Rejects with ModelFailure or ModelUnusable when there is none, and with Suspended when the providers have been
+   * away for too long to keep the run here.
+   */
+  async ask(
+    started: StartedEntry,
+    candidates: readonly string[],
+    question: Question,
+  ): Promise<StepAnswer> {
+    for (let round = 1; ; round += 1) {
+      const passedOver: PassedOver[] = [];
+      let outage: Outage | null = null;
+      for (const [index, name] of candidates.entries()) {
+        const isLast = index === candidates.length - 1;
+        try {
+          const answer = await this.#askOne(started, { name, isLast, round }, question);
+          return this.#stepAnswer(name, answer, passedOver);
+        } catch (error) {
+          if (!isReplaceable(error, question)) throw error;
+          outage = soonerOf(outage, name, error);
+          if (isLast && outage === null) throw error;
+          passedOver.push({ model: name, message: cutText(error.message, 500) });
+          question.onReset();
+        }
+      }
+      if (outage === null) throw new TypeError("a run has at least one model");
+      await this.#waitOut(outage, round);
+    }
+  }
+
+  #stepAnswer(name: string, answer: ModelAnswer, passedOver: PassedOver[]): StepAnswer {
+    const { saidCostUsd, startedInReasoning: _, ...said } = answer;
+    const costUsd = saidCostUsd ?? costOf(answer.usage, this.#context.models.factsOf(name).price);
+    const over = passedOver.length === 0 ? {} : { passedOver };
+    return { ...said, model: name, costUsd, ...over };
+  }
+
+  /** Asks one model until there is an answer or a failure that stands. */
+  async #askOne(
+    started: StartedEntry,
+    candidate: Candidate,
+    question: Question,
+  ): Promise<ModelAnswer> {
+    const { name } = candidate;
+    const { models, random, waiting } = this.#context;
+    const model = await this.#open(name, started);
+    const scope = await models.scopeOf(name);
+    const { isExact, price } = models.factsOf(name);
+    /** The first answer that said nothing. */
+    let unusable: { readonly answer: ModelAnswer; readonly problem: UnusableAnswer } | null = null;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const hint = unusable?.problem.hint ?? null;
+        const answer = await this.#askOnce(started, { name, model, scope, hint }, question);
+        const problem = isExact ? null : unusableAnswer(answer, question.tools);
+        if (problem === null) return answer;
+        if (unusable !== null) {
+          if (isAccepted(answer, question)) return answer;
+          throw new ModelFailure(problem.message, { code: problem.code, isRetryable: false });
+        }
+        unusable = { answer, problem };
+        this.#listener.onDiscarded({ usage: answer.usage, costUsd: costOf(answer.usage, price) });
+        question.onReset();
+      } catch (error) {
+        if (!(error instanceof ModelFailure)) throw error;
+        // The request with the hint is a courtesy; the text is there already.
+        if (unusable !== null && isAccepted(unusable.answer, question)) return unusable.answer;
+        if (models.learned.noteRefusal(name, error)) continue;
+        const delayMs = pauseBeforeRetry(error, { ...candidate, attempt, random: random() });
+        if (delayMs === null) throw error;
+        question.onReset();
+        await pause(delayMs, waiting);
+      }
+    }
+  }
+
+  async #askOnce(
+    started: StartedEntry,
+    to: {
+      readonly name: string;
+      readonly model: LanguageModelV4;
+      readonly scope: ProviderScope | null;
+      readonly hint: string | null;
+    },
+    question: Question,
+  ): Promise<ModelAnswer> {
+    const { name, model, scope, hint } = to;
+    const { models, limiter, signal, modelIdleTimeoutMs } = this.#context;
+    const { price, startsInReasoning, isRuntime, reasoningField } = models.factsOf(name);
+    const windowTokens = windowOf(started, models.factsOf(name));
+    const provider = name.slice(0, name.indexOf("/"));
+    const messages = [
+      ...question.messagesFor({ provider, windowTokens, reasoningField }),
+      ...(hint === null
+        ? []
+        : [{ role: "user" as const, content: `Notice from the runner: ${hint}` }]),
+    ];
+    const { instructions, tools } = question;
+    const requestTokens = tokensOf({ instructions, messages, tools });
+    const taken = scope === null ? 0 : await this.#permit(scope, requestTokens + ANSWER_TOKENS);
+    let broken: Usage | null = null;
+    try {
+      const answer = await callModel({
+        ...question,
+        messages,
+        model,
+        idleTimeoutMs: modelIdleTimeoutMs,
+        signal,
+        onBrokenOff: (usage) => (broken = usage),
+        onToolsLeftOut: (names) => this.#listener.onToolsLeftOut?.(names),
+        startsInReasoning,
+        onTextVoid: question.onReset,
+        providerOptions: isRuntime
+          ? { [RUNTIME_OPTIONS]: { runId: started.runId } }
+          : providerOptionsFor(name, question),
+      });
+      models.noteAnswer(name, answer);
+      const { inputTokens, outputTokens } = answer.usage;
+      if (scope !== null) await limiter.settle(scope, taken, inputTokens + outputTokens);
+      return answer;
+    } catch (error) {
+      const used = broken as Usage | null; // the callback may have set it
+      if (used !== null) this.#listener.onDiscarded({ usage: used, costUsd: costOf(used, price) });
+      if (error instanceof ModelFailure && error.code === "context_too_long")
+        models.learned.noteWindow(name, Math.min(error.windowTokens ?? Infinity, requestTokens));
+      if (error instanceof ModelFailure && scope !== null)
+        await this.#settleFailure(scope, { taken, used }, error);
+      throw error;
+    }
+  }
+
+  /** Waits for the provider's limits, which all runners share; resolves with the tokens that were taken. */
+  async #permit(scope: ProviderScope, tokens: number): Promise<number> {
+    const { limiter, waiting, random } = this.#context;
+    for (;;) {
+      const permit = await limiter.take(scope, tokens);
+      if (permit.granted) return permit.tokens;
+      const { waitMs } = permit;
+      if (waitMs > LONGEST_WAIT_MS) {
+        const message = `provider ${scope.key.split(":")[0]} takes no call for another ${waitMs} ms`;
+        throw new ModelFailure(message, {
+          isRetryable: false,
+          isOutage: true,
+          retryAfterMs: waitMs,
+        });
+      }
+      // A little later than said, and not all at once.
+      await pause(waitMs + Math.round(random() * 250), waiting);
+    }
+  }
+
+  async #settleFailure(
+    scope: ProviderScope,
+    { taken, used }: { readonly taken: number; readonly used: Usage | null },
+    { retryAfterMs, isRetryable }: ModelFailure,
+  ): Promise<void> {
+    const { limiter } = this.#context;
+    await limiter.settle(scope, taken, used === null ? 0 : used.inputTokens + used.outputTokens);
+    if (retryAfterMs !== null && isRetryable) await limiter.pause(scope, retryAfterMs);
+  }
+
+  /** Waits before all models are asked again. Rejects with Suspended when that takes too long to keep the run in a slot. */
+  async #waitOut({ model, failure }: Outage, round: number): Promise<void> {
+    const { models, modelOutageMs, now, random, waiting } = this.#context;
+    const awayMs = models.learned.noteOutage(model, now());
+    const backoffMs = backoffOf(failure, MAX_RETRIES + round, random());
+    const delayMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
+    if (delayMs <= LONGEST_WAIT_MS && awayMs + delayMs <= modelOutageMs)
+      return pause(delayMs, waiting);
+    const restMs = Math.max(delayMs, Math.min(modelOutageMs, LONGEST_WAIT_MS));
+    throw new Suspended(failure.message, { cause: failure, waitMs: restMs });
+  }
+
+  async #open(name: string, { plan, input, replay }: StartedEntry): Promise<LanguageModelV4> {
+    const known = this.#opened.get(name);
+    if (known !== undefined) return known;
+    const model = await this.#context.models.open(name, { plan, input, replay });
+    this.#opened.set(name, model);
+    return model;
+  }
+}
+
+/** The smallest of the windows that the run's start, the models file and earlier refusals name; undefined: none does. */
+export function windowOf(
+  { contextWindow }: Pick<StartedEntry, "contextWindow">,
+  known: { readonly contextWindow: number | null; readonly learnedWindow: number | null },
+): number | undefined {
+  const windows = [contextWindow, known.contextWindow, known.learnedWindow];
+  const smallest = Math.min(...windows.map((window) => window ?? Infinity));
+  return smallest === Infinity ? undefined : smallest;
+}
+
+/** An answer that is unusable at first and ends the run when the model insists on it: its text is there, in it or beside the calls before. */
+function isAccepted({ content, finishReason }: ModelAnswer, { mayBeEmpty }: Question): boolean {
+  if (finishReason === "content-filter" || finishReason === "error") return false;
+  return hasText(content) || mayBeEmpty;
+}
+
+/** The pause before the same model is asked again; null when another one is, or none. */
+function pauseBeforeRetry(
+  failure: ModelFailure,
+  {
+    isLast,
+    round,
+    attempt,
+    random,
+  }: Candidate & { readonly attempt: number; readonly random: number },
+): number | null {
+  const askedMs = failure.retryAfterMs ?? 0;
+  if (failure.isOutage && (round > 1 || askedMs > LONGEST_WAIT_MS)) return null;
+  if (failure.isOutage && !isLast && askedMs > LONGEST_WAIT_BEFORE_FALLBACK_MS) return null;
+  return retryDelay(failure, attempt, random);
+}
+
+function soonerOf(
+  known: Outage | null,
+  model: string,
+  failure: ModelFailure | ModelUnusable,
+): Outage | null {
+  if (!(failure instanceof ModelFailure) || !failure.isOutage) return known;
+  const isSooner = (failure.retryAfterMs ?? 0) < (known?.failure.retryAfterMs ?? Infinity);
+  return known === null || isSooner ? { model, failure } : known;
+}
+
+/** A mistake in a plan is not an outage: another model would hide it. */
+function isReplaceable(
+  error: unknown,
+  { isTooLongFinal }: Question,
+): error is ModelFailure | ModelUnusable {
+  if (error instanceof ModelUnusable) return true;
+  if (!(error instanceof ModelFailure)) return false;
+  if (error.code === "context_too_long") return isTooLongFinal;
+  return error.code !== "plan_error" && error.code !== "replay_mismatch";
+}
+
+function providerOptionsFor(
+  name: string,
+  { scripted, replayed }: Question,
+): SharedV4ProviderOptions {
+  if (name === REPLAY_MODEL) return { [REPLAY_OPTIONS]: replayed() };
+  if (name.startsWith("scripted/")) return { [SCRIPTED_OPTIONS]: scripted };
+  // Answers of before are sent whole, with encrypted reasoning: another key, and a provider that keeps nothing, can read them.
+  return { openai: { store: false } };
+}
