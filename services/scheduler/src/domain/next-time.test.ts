@@ -73,7 +73,8 @@ test("an ISO time without a zone is UTC, one with a zone is what it says [F25]",
   assert.equal(next("2026-12-01T09:00:00"), "2026-12-01T09:00:00.000Z");
   assert.equal(next("2026-12-01T09:00:00+02:00"), "2026-12-01T07:00:00.000Z");
   assert.equal(next("2026-12-01"), "2026-12-01T00:00:00.000Z");
-  assert.throws(() => next("tomorrow"), /ISO 8601/);
+  for (const text of ["tomorrow", "2027-02-30", "2027-02-29T10:00:00Z", "2026-04-31T10:00"])
+    assert.throws(() => next(text), /ISO 8601/, text);
 });
 
 test("a distance is counted from its anchor, which is the creation unless it is given", () => {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JobSource } from "@switchyard/contracts/schedules";
-import { Cron } from "croner";
+import { nextCronTime } from "./cron-time.ts";
 
 /** A schedule with what its times are counted from. */
 export interface Timed {
@@ -27,10 +27,10 @@ export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number):
     }
     case "cron": {
       const offset = staggerOf(id, schedule.staggerMs ?? 0);
-      const next = cronOf(schedule).nextRun(new Date(afterMs - offset));
+      const next = nextOfExpression(schedule, afterMs - offset);
       if (next === null)
         throw new Error(`the expression ${JSON.stringify(schedule.expr)} has no next time`);
-      return next.getTime() + offset;
+      return next + offset;
     }
     case "message":
       throw new Error("a job of messages has no due times");
@@ -77,16 +77,21 @@ function timeOf(text: string): number {
   const time = Date.parse(
     isIso?.[1] === undefined && hasTime ? `${text.replace(" ", "T")}Z` : text,
   );
-  if (isIso === null || Number.isNaN(time) || time < 0)
+  if (isIso === null || Number.isNaN(time) || time < 0 || !isDate(text.slice(0, 10)))
     throw new Error(
       `at must be an ISO 8601 time such as 2026-12-01T09:00:00Z, not ${JSON.stringify(text)}`,
     );
   return time;
 }
 
-function cronOf({ expr = "", tz = "UTC" }: JobSource): Cron {
+/** The parser of dates takes 30 February for 2 March. */
+function isDate(date: string): boolean {
+  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
+}
+
+function nextOfExpression({ expr = "", tz = "UTC" }: JobSource, afterMs: number): number | null {
   try {
-    return new Cron(expr, { timezone: tz, mode: "5-or-6-parts", paused: true });
+    return nextCronTime(expr, tz, afterMs);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Error(`the expression ${JSON.stringify(expr)} in ${tz} cannot be read: ${reason}`, {
