@@ -71,13 +71,13 @@ export function nextHeartbeat(owner: string, heartbeatMs: number, nowMs: number)
 
 /** Milliseconds of an ISO time. Throws when it is none. */
 function timeOf(text: string): number {
-  const isIso =
-    /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/i.exec(text);
+  const [, date = "", zone] =
+    /^(\d{4}-\d\d-\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?$/i.exec(
+      text,
+    ) ?? [];
   const hasTime = /[T ]\d\d:/i.test(text);
-  const time = Date.parse(
-    isIso?.[1] === undefined && hasTime ? `${text.replace(" ", "T")}Z` : text,
-  );
-  if (isIso === null || Number.isNaN(time) || time < 0 || !isDate(text.slice(0, 10)))
+  const time = Date.parse(zone === undefined && hasTime ? `${text.replace(" ", "T")}Z` : text);
+  if (date === "" || Number.isNaN(time) || time < 0 || !isDate(date))
     throw new Error(
       `at must be an ISO 8601 time such as 2026-12-01T09:00:00Z, not ${JSON.stringify(text)}`,
     );
@@ -86,7 +86,8 @@ function timeOf(text: string): number {
 
 /** The parser of dates takes 30 February for 2 March. */
 function isDate(date: string): boolean {
-  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date);
+  const time = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
 }
 
 function nextOfExpression({ expr = "", tz = "UTC" }: JobSource, afterMs: number): number | null {
