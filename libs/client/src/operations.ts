@@ -1169,6 +1169,7 @@ export type Skill = {
   diagnostics: Diagnostic[];
   body: string;
   arguments: string[];
+  needsBraces?: boolean;
   plan: Plan | null;
   record?: SkillRecord;
   dispatch?: { tool: string };

@@ -58,6 +58,8 @@ export const Skill = SkillSummary.extend({
   body: z.string(),
   /** Names declared under `arguments`; only then do `$N` and `$name` stand for something. */
   arguments: z.array(z.string()),
+  /** True when the names come from `variables`: then only `${N}` and `$name` count, and a bare `$N` is text. Missing: false. */
+  needsBraces: z.boolean().optional(),
   plan: Plan.nullable(),
   /** Missing in versions stored before these fields were read. */
   record: SkillRecord.optional(),

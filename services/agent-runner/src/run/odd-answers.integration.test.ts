@@ -169,11 +169,13 @@ for (const [how, pieces] of Object.entries(REASONED))
     const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: how }, (told) =>
       said.push(told),
     );
-    server.answer({ chunks: textChunks(...pieces) });
+    // An answer of reasoning alone is asked for once more.
+    const again = how === "unclosed" ? [{ chunks: textChunks("The answer") }] : [];
+    server.answer({ chunks: textChunks(...pieces) }, ...again);
     await lab.command("odd", { runId: how, input: "x" });
     const events = await lab.eventsUntil(how, "finished");
     live.stop();
-    const output = how === "unclosed" ? "" : how === "said" ? pieces.join("") : "The answer";
+    const output = how === "said" ? pieces.join("") : "The answer";
     assert.equal(events.at(-1)?.payload["output"], output);
     assert.doesNotMatch(JSON.stringify(events), /secret/);
     // Live text before a closing tag without an opening one is void.
@@ -185,10 +187,10 @@ for (const [how, pieces] of Object.entries(REASONED))
         .join(""),
       output,
     );
-    if (how !== "unopened") assert.equal(from, 0);
-    // The journal keeps it for the model.
+    if (how !== "unopened" && how !== "unclosed") assert.equal(from, 0);
+    // The journal keeps it for the model, except that of an answer that was none.
     const { run } = await call(lab.bus, getRecording, { runId: `cli~${how}` });
-    assert.equal(JSON.stringify(run).includes("secret"), how !== "said");
+    assert.equal(JSON.stringify(run).includes("secret"), how !== "said" && how !== "unclosed");
   });
 
 /** The live text of a run with such an agent, whose model answers with a closing tag alone. */

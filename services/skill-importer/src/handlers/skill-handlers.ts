@@ -75,7 +75,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
       ...(version !== undefined && {
         review: await reviewVersion(parts, { kind: "skill", name, version }),
       }),
-      variables: extractVariables(skill.body, skill.arguments),
+      variables: extractVariables(skill.body, skill.arguments, skill),
       dependencies: await dependenciesOf(metadata, parts.machine),
       ...(conformance === undefined ? {} : { conformance }),
     };
@@ -95,6 +95,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
       name: skill.name,
       body: skill.body,
       argumentNames: skill.arguments,
+      needsBraces: skill.needsBraces === true,
       arguments: request.arguments,
       sessionId: request.sessionId ?? null,
       baseDirectory: stored.directory,

@@ -91,6 +91,21 @@ test("fills $N and $name where arguments are declared", () => {
   assert.equal(render(body, "a 'b c'", named).inside, "a b c a b c $paths  $9 $HOME");
 });
 
+test("names the skill's directory as Claude Code's skills do", () => {
+  const body =
+    "Run ${CLAUDE_SKILL_DIR}/a.py, ${CLAUDE_PLUGIN_ROOT}/b, {baseDir}/c and $CLAUDE_SKILL_DIR";
+  const expected = "Run /skills/s/a.py, /skills/s/b, /skills/s/c and $CLAUDE_SKILL_DIR";
+  assert.equal(render(body).inside, expected);
+});
+
+test("keeps prices, and with names of `variables` every bare $N, as text [D11]", () => {
+  const given = { argumentNames: ["a", "b"] };
+  assert.equal(render("$1.42B $1,000 $0x $1. $1", "x y", given).inside, "$1.42B $1,000 $0x y. y");
+  const braced = { ...given, needsBraces: true };
+  assert.equal(render("$1 ${1} $a $100", "x y", braced).inside, "$1 y x $100");
+  assert.deepEqual(extractVariables("$1 ${0} $a", ["a"], { needsBraces: true }), ["0", "a"]);
+});
+
 test("keeps a placeholder after a backslash as text, and other backslashes as they are", () => {
   const body = String.raw`\$ARGUMENTS \${0} \\$ARGUMENTS \\\$ARGUMENTS \$HOME C:\new \{baseDir}`;
   const expected = String.raw`$ARGUMENTS \${0} \\x \\$ARGUMENTS \$HOME C:\new {baseDir}`.replace(

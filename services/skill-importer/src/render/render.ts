@@ -11,10 +11,12 @@ export interface RenderRequest {
   readonly body: string;
   /** Names declared in the frontmatter; only then do `$N` and `$name` stand for something. */
   readonly argumentNames: readonly string[];
+  /** True when a bare `$N` is text, because the names come from `variables`; missing: false. */
+  readonly needsBraces?: boolean;
   /** The argument line as typed. */
   readonly arguments: string;
   readonly sessionId: string | null;
-  /** The skill's directory, for `{baseDir}`. */
+  /** The skill's directory, for `{baseDir}`, `${CLAUDE_SKILL_DIR}` and `${CLAUDE_PLUGIN_ROOT}`. */
   readonly baseDirectory: string;
   /** Files beside the SKILL.md, relative to its directory. */
   readonly files?: readonly string[];
@@ -61,9 +63,13 @@ export function renderSkill(request: RenderRequest): Rendered {
  * The placeholders of a text in the order of their first use, without `$` and braces: `ARGUMENTS`,
  * `ARGUMENTS[0]`, `1`, `SESSION_ID`, a declared name.
  */
-export function extractVariables(body: string, argumentNames: readonly string[]): string[] {
+export function extractVariables(
+  body: string,
+  argumentNames: readonly string[],
+  { needsBraces = false }: { readonly needsBraces?: boolean | undefined } = {},
+): string[] {
   const names = new Set<string>();
-  for (const { groups } of body.matchAll(placeholderPattern(argumentNames))) {
+  for (const { groups } of body.matchAll(placeholderPattern({ argumentNames, needsBraces }))) {
     const { slashes = "", written = "" } = groups ?? {};
     if (slashes.length % 2 === 0) names.add(written.replaceAll(/^\$|[{}]/g, ""));
   }
@@ -106,10 +112,10 @@ function substitute(
     return given.line;
   }
 
-  const { body, argumentNames } = request;
+  const { body } = request;
   let text = "";
   let at = 0;
-  for (const match of body.matchAll(placeholderPattern(argumentNames))) {
+  for (const match of body.matchAll(placeholderPattern(request))) {
     text += body.slice(at, match.index);
     at = match.index;
     // All from here on is cut away later; going on would take time and memory for nothing.
@@ -128,17 +134,22 @@ type Placeholder = Partial<
   Record<"slashes" | "written" | "session" | "index" | "braced" | "bare" | "named" | "base", string>
 >;
 
-function placeholderPattern(argumentNames: readonly string[]): RegExp {
+function placeholderPattern({
+  argumentNames,
+  needsBraces = false,
+}: Pick<RenderRequest, "argumentNames" | "needsBraces">): RegExp {
   const forms = [
     String.raw`\$(?<session>SESSION_ID\b|\{SESSION_ID\}|\{CLAUDE_SESSION_ID\})`,
     String.raw`\$ARGUMENTS\[(?<index>\d+)\]`,
     String.raw`\$ARGUMENTS\b`,
     String.raw`\$\{(?<braced>\d+)\}`,
-    String.raw`(?<!\$)(?<base>\{baseDir\})`,
+    String.raw`(?<base>(?<!\$)\{baseDir\}|\$\{CLAUDE_(?:SKILL_DIR|PLUGIN_ROOT)\})`,
   ];
   if (argumentNames.length > 0) {
     const names = argumentNames.toSorted((a, b) => b.length - a.length).join("|");
-    forms.push(String.raw`\$(?<bare>\d+)`, String.raw`\$(?<named>${names})(?![A-Za-z0-9_])`);
+    // `$1.42B` and `$1,000` are prices.
+    if (!needsBraces) forms.push(String.raw`\$(?<bare>\d+)(?![A-Za-z0-9_]|[.,]\d)`);
+    forms.push(String.raw`\$(?<named>${names})(?![A-Za-z0-9_])`);
   }
   // Starting only where a run of backslashes starts keeps a long run from being tried at each of its places.
   return new RegExp(String.raw`(?<!\\)(?<slashes>\\*)(?<written>${forms.join("|")})`, "g");

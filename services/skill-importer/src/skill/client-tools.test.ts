@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import { allowedPatterns, forbiddenPatterns, limitedTools, toolRemarks } from "./client-tools.ts";
 
 test("names of Claude Code become Switchyard's own; other names and patterns stay [D51] [X26]", () => {
@@ -44,4 +45,15 @@ test("says which allowed tools are not allowed, and which names no tool here has
       ["info", "unknown_tool", "TodoWrite", 4],
     ],
   );
+});
+
+test("a server's name alone means its tools, and a pattern that no tool here has is a finding", () => {
+  const words = ["mcp__lab", "read_*", "Notebook*", "mcp__Lab__x"];
+  const remarks = toolRemarks(words, () => ({ line: 1, column: 1 }));
+  assert.deepEqual(
+    remarks.map(({ message }) => /"([^"]+)"/.exec(message)?.[1]),
+    ["Notebook*", "mcp__Lab__x"],
+  );
+  assert.ok(matchesTool("mcp__lab", { name: "mcp__lab__echo", server: "lab", tool: "echo" }));
+  assert.ok(!matchesTool("mcp__lab", { name: "mcp__lab2__echo", server: "lab2", tool: "echo" }));
 });

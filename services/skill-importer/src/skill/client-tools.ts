@@ -1,7 +1,8 @@
 import { commandLimit, commandPattern } from "@switchyard/contracts/command-limit";
+import { matchesGlob } from "@switchyard/contracts/glob";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
-import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { BUILTIN_TIERS, builtinNamed, PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
 import { infoFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 
 /** What Claude Code calls its tools → Switchyard's own that do the same. */
@@ -23,6 +24,12 @@ const OWN_NAMES: Readonly<Record<string, string>> = {
 /** Tools of the runner and of the platform; the built-in ones are in their contract. */
 const OTHER_OWN =
   /^(skill|agent|subagents|ask_user|wait|find_tools|read_result|final_answer|(sessions|message|cron|gateway)_.+)$/;
+/** Tools without a server, for patterns with a star. */
+const OWN_TOOLS = [
+  ...Object.keys(BUILTIN_TIERS),
+  ...PLATFORM_TOOLS,
+  ...["skill", "agent", "subagents", "ask_user", "wait", "find_tools", "read_result"],
+];
 /** `Bash(git add:*)`: a tool with a limit on its arguments. */
 const LIMITED = /^([A-Za-z][\w-]*)\((.*)\)$/s;
 
@@ -59,7 +66,7 @@ export function toolRemarks(words: readonly string[], position: () => Position):
       return warningFinding("limited_tool", message, at);
     }),
     ...unknown.map((name) => {
-      const message = `allowed-tools: no tool here is called ${JSON.stringify(cutText(name, 80))}, so it allows nothing; MCP tools are written mcp__server__tool`;
+      const message = `allowed-tools: no tool here is called ${JSON.stringify(cutText(name, 80))}, so it allows nothing; MCP tools are written mcp__server__tool, all of a server mcp__server`;
       return infoFinding("unknown_tool", message, at);
     }),
   ];
@@ -67,14 +74,11 @@ export function toolRemarks(words: readonly string[], position: () => Position):
 
 function isUnknown(name: string): boolean {
   // Nearly always it is one of these, and patterns are read by many rules.
-  if (
-    builtinNamed(name) !== null ||
-    commandLimit(name) !== null ||
-    /[*?]/.test(name) ||
-    OTHER_OWN.test(name)
-  )
+  if (builtinNamed(name) !== null || commandLimit(name) !== null || OTHER_OWN.test(name))
     return false;
-  return parseToolPattern(name).kind === "bare";
+  const pattern = parseToolPattern(name);
+  // Which servers there are, and what they have, is known when a run begins.
+  return pattern.kind === "bare" && !OWN_TOOLS.some((own) => matchesGlob(pattern.name, own));
 }
 
 function hasLimit(word: string): boolean {

@@ -172,6 +172,7 @@ function readFields(reader: FieldReader) {
     argumentHint: reader.read("argument-hint"),
     // Where a file has both names, the newer one counts.
     arguments: reader.read(reader.has("arguments") ? "arguments" : "variables"),
+    needsBraces: !reader.has("arguments") && reader.has("variables"),
     metadata: readMetadata(
       reader.has("metadata") ? ((reader.read("metadata") ?? null) as YamlValue) : undefined,
       (message) =>

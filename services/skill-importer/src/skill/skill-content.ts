@@ -64,6 +64,7 @@ export function assembleSkill(given: SkillParts, earlier: readonly Finding[]): S
     argumentHint: fields.argumentHint,
     body,
     arguments: fields.arguments,
+    ...(fields.needsBraces ? { needsBraces: true } : {}),
     plan: given.plan,
     ...given.invocation,
     ...(given.record === undefined ? {} : { record: given.record }),
