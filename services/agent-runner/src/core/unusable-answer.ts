@@ -24,6 +24,14 @@ export function unusableAnswer(
   if (finishReason === "length") return null;
   const code = codeOf(content, finishReason);
   if (code === null) return null;
+  return unusableBy(code, tools);
+}
+
+/** The same for an answer that could not be read at all. */
+export function unusableBy(
+  code: UnusableCode,
+  tools: readonly { readonly name: string }[],
+): UnusableAnswer {
   const names = tools.map(({ name }) => name).join(", ") || "none";
   return { code, message: MESSAGES[code], hint: `${HINTS[code]} ${NEXT} The tools are: ${names}.` };
 }
@@ -38,9 +46,8 @@ function codeOf(content: readonly AnswerPart[], finishReason: FinishReason): Unu
   if (finishReason === "error") return "malformed_call";
   if (finishReason === "tool-calls") return "missing_calls";
   if (hasText(content)) return null;
-  return content.some((part) => part.type === "reasoning" && !isBlank(part))
-    ? "reasoning_only"
-    : "empty_answer";
+  // Sealed reasoning has no text here.
+  return content.some(({ type }) => type === "reasoning") ? "reasoning_only" : "empty_answer";
 }
 
 function isBlank({ text }: { readonly text: string }): boolean {

@@ -1,4 +1,4 @@
-import { APICallError } from "@ai-sdk/provider";
+import { APICallError, InvalidResponseDataError } from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { RuntimeFailure } from "../runtime/runtime-failure.ts";
@@ -68,6 +68,11 @@ export function modelFailureOf(error: unknown, now: number): ModelFailure {
     return new ModelFailure(error.message, { code: "plan_error", isRetryable: false });
   }
   if (APICallError.isInstance(error)) return failureOfRequest(error, now);
+  // A tool call without a name or an id.
+  if (InvalidResponseDataError.isInstance(error)) {
+    const message = `the provider's answer cannot be read: ${shortMessage(error)}`;
+    return new ModelFailure(message, { code: "malformed_call", isRetryable: false });
+  }
   return failureOfStream(error, now);
 }
 

@@ -6,7 +6,12 @@ import type { RunContext } from "../context/run-context.ts";
 import type { Reader } from "../core/conversation.ts";
 import { costOf, type Spent } from "../core/model-price.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import { hasText, unusableAnswer, type UnusableAnswer } from "../core/unusable-answer.ts";
+import {
+  hasText,
+  unusableAnswer,
+  unusableBy,
+  type UnusableAnswer,
+} from "../core/unusable-answer.ts";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
@@ -153,8 +158,9 @@ export class CandidateCaller {
     const model = await this.#open(name, started);
     const scope = await models.scopeOf(name);
     const { isExact, price } = models.factsOf(name);
-    /** The first answer that said nothing. */
-    let unusable: { readonly answer: ModelAnswer; readonly problem: UnusableAnswer } | null = null;
+    /** The first answer that said nothing, or that could not be read. */
+    let unusable: { readonly answer: ModelAnswer | null; readonly problem: UnusableAnswer } | null =
+      null;
     for (let attempt = 1; ; attempt += 1) {
       try {
         const hint = unusable?.problem.hint ?? null;
@@ -171,7 +177,13 @@ export class CandidateCaller {
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
         // The request with the hint is a courtesy; the text is there already.
-        if (unusable !== null && isAccepted(unusable.answer, question)) return unusable.answer;
+        const earlier = unusable?.answer ?? null;
+        if (earlier !== null && isAccepted(earlier, question)) return earlier;
+        if (error.code === "malformed_call" && unusable === null) {
+          unusable = { answer: null, problem: unusableBy(error.code, question.tools) };
+          question.onReset();
+          continue;
+        }
         if (models.learned.noteRefusal(name, error)) continue;
         const delayMs = pauseBeforeRetry(error, { ...candidate, attempt, random: random() });
         if (delayMs === null) throw error;

@@ -76,7 +76,8 @@ export interface ChannelAdapter {
    * - `rate_limited` with the provider's time: nothing was sent. Do not wait and do not send again by yourself.
    * - `timeout_unknown` when a request left and no answer can say what became of it. **Every** error that is not a
    *   ChannelError counts as this one.
-   * - `invalid_target`, `not_found`, `not_allowed`, `unsupported`, `provider_error`: surely nothing was sent.
+   * - `invalid_target`, `not_found`, `not_allowed`, `unsupported`, `provider_error`: surely nothing was sent. A `provider_error` that is not
+   *   `isFinal` is tried again, and the messages behind it wait.
    *
    * Switch off every repetition that the provider's library makes. `idempotencyKey` (32 hexadecimal digits, another one
    * for each piece of a text) is the same when the service tries the same message again, which it does without asking only
@@ -258,14 +259,21 @@ export class ChannelError extends Error {
   readonly code: ChannelErrorCode;
   /** For `rate_limited`, in milliseconds. */
   readonly retryAfterMs: number | null;
+  /** The provider refuses this message, and will refuse it again. */
+  readonly isFinal: boolean;
 
   constructor(
     code: ChannelErrorCode,
     message: string,
-    options: { readonly retryAfterMs?: number; readonly cause?: unknown } = {},
+    options: {
+      readonly retryAfterMs?: number;
+      readonly isFinal?: boolean;
+      readonly cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.isFinal = options.isFinal ?? false;
   }
 }

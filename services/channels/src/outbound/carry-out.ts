@@ -137,7 +137,7 @@ function afterAttempt(
   { now, account }: { readonly now: number; readonly account: Account },
 ): { readonly record: SendRecord; readonly waitMs: number } {
   if ("sent" in outcome) return { record: withSent(record, outcome.sent), waitMs: 0 };
-  const { code, message, retryAfterMs } = outcome.error;
+  const { code, message, retryAfterMs, isFinal } = outcome.error;
   if (code === "timeout_unknown") {
     // Left on its way: the next turn of the loop finds out.
     const age = now - (record.triedAt ?? now);
@@ -145,7 +145,7 @@ function afterAttempt(
     return { record, waitMs: isRepeated ? backoff(record.attempts) : 0 };
   }
   const waitMs = code === "rate_limited" ? (retryAfterMs ?? 1_000) : backoff(record.attempts);
-  const mayPass = code === "rate_limited" || code === "provider_error";
+  const mayPass = code === "rate_limited" || (code === "provider_error" && !isFinal);
   const notSent = { ...record, isOnItsWay: false, triedAt: null };
   if (mayPass && now + waitMs <= record.patientUntil) return { record: notSent, waitMs };
   return { record: endWith(notSent, "failed", { code, message, retryAfterMs }), waitMs: 0 };
@@ -236,8 +236,9 @@ export class TakenOver extends Error {
 }
 
 function withoutSecrets(error: ChannelError, redact: (text: string) => string): ChannelError {
-  const { code, message, retryAfterMs } = error;
-  return new ChannelError(code, redact(message), retryAfterMs === null ? {} : { retryAfterMs });
+  const { code, message, retryAfterMs, isFinal } = error;
+  const wait = retryAfterMs === null ? {} : { retryAfterMs };
+  return new ChannelError(code, redact(message), { ...wait, isFinal });
 }
 
 function timeout(signal: AbortSignal, ms: number): Promise<never> {

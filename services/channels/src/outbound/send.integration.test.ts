@@ -29,6 +29,10 @@ const faults = {
 const world = await channelsWorld({
   loopback: {
     main: { caller: "cli", callers: ["team-a"], config: { faults, retryAfterMs: 600_000 } },
+    once: {
+      caller: "cli",
+      config: { faults: { never: "final_error" }, faultCount: 1 },
+    },
     plain: {
       caller: "cli",
       config: {
@@ -97,6 +101,13 @@ test("the same key is the same message: the first result again, another text is 
   assert.equal(other.code, "idempotency_conflict");
   const theirs = await send(request, teamA);
   assert.notEqual(theirs.sendId, first.sendId, "a key is the caller's own");
+});
+
+test("a message that the provider refuses for good ends at once, and the next one to the chat is sent", async () => {
+  const message = { to: to("never", "once"), text: "no" };
+  const { code } = await refused(send(message));
+  assert.equal(code, "provider_error");
+  await send(message); // the account takes messages from its second one on, so the first was not tried again
 });
 
 test("a long text becomes pieces in their order, with all their ids [N2][N4]", async () => {

@@ -11,7 +11,9 @@ export function discordError(error: unknown): ChannelError {
     });
   if (isRefusal(error)) return refused(error);
   if (isHttpError(error) && error.status < 500)
-    return new ChannelError("provider_error", `Discord answered with status ${error.status}.`);
+    return new ChannelError("provider_error", `Discord answered with status ${error.status}.`, {
+      isFinal: error.status !== 408 && error.status !== 429,
+    });
   return wasNeverConnected(error)
     ? new ChannelError("provider_error", "Discord was not reached; nothing was sent.")
     : new ChannelError("timeout_unknown", "Discord's answer was lost.");
@@ -48,7 +50,8 @@ function refused(error: DiscordAPIError): ChannelError {
   if (code === 10_014) return new ChannelError("unsupported", text);
   if (error.status === 403) return new ChannelError("not_allowed", text);
   if (error.status === 404) return new ChannelError("not_found", text);
-  return new ChannelError("provider_error", text);
+  // Such as 50035, an invalid form body, and 50006, an empty message.
+  return new ChannelError("provider_error", text, { isFinal: error.status < 500 });
 }
 
 const REFUSED_TOKEN =

@@ -18,12 +18,13 @@ const Fault = z.enum([
   "timeout_unknown",
   "lost_answer",
   "provider_error",
+  "final_error",
 ]);
 
 export const LoopbackConfig = z.strictObject({
   /** In place of what it can do by itself [N10]. */
   capabilities: Capabilities.partial().default({}),
-  /** Faults by the id of the target. `lost_answer` takes the message and says nothing. */
+  /** Faults by the id of the target. `lost_answer` takes the message and says nothing, `final_error` refuses it for good. */
   faults: z.record(z.string(), Fault).default({}),
   retryAfterMs: z.int().min(1).max(600_000).default(1_000),
   /** How often a target is at fault before it takes messages; 0: always. For each replica. */
@@ -106,5 +107,6 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 function faultOf(fault: z.output<typeof Fault>, retryAfterMs: number): ChannelError {
   if (fault === "lost_answer") return new ChannelError("timeout_unknown", "the answer was lost");
   const said = `the loopback target is set to answer ${fault}`;
+  if (fault === "final_error") return new ChannelError("provider_error", said, { isFinal: true });
   return new ChannelError(fault, said, fault === "rate_limited" ? { retryAfterMs } : {});
 }

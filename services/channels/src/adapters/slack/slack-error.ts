@@ -12,7 +12,9 @@ export function slackError(error: unknown): ChannelError {
   const refusal = refusalOf(error);
   if (refusal !== null) return refused(refusal, error);
   if (isNamed<WebAPIHTTPError>(error, "WebAPIHTTPError") && error.statusCode < 500)
-    return new ChannelError("provider_error", `Slack answered with status ${error.statusCode}.`);
+    return new ChannelError("provider_error", `Slack answered with status ${error.statusCode}.`, {
+      isFinal: error.statusCode !== 408 && error.statusCode !== 429,
+    });
   return wasNeverConnected(error)
     ? new ChannelError("provider_error", "Slack was not reached; nothing was sent.")
     : new ChannelError("timeout_unknown", "Slack's answer was lost.");
@@ -48,7 +50,9 @@ function refused(word: string, error: unknown): ChannelError {
     word === "missing_scope" && typeof needed === "string"
       ? `; give the app the scope ${needed}`
       : "";
-  return new ChannelError(CODES[word] ?? "provider_error", `Slack refuses this: ${word}${scope}.`);
+  return new ChannelError(CODES[word] ?? "provider_error", `Slack refuses this: ${word}${scope}.`, {
+    isFinal: !PASSING.has(word),
+  });
 }
 
 const REFUSED_TOKEN = new Set([
@@ -66,6 +70,9 @@ const UNKNOWN = new Set([
   "service_unavailable",
   "request_timeout",
 ]);
+
+/** Refusals that are over by themselves, as the reference of `chat.postMessage` says. */
+const PASSING = new Set(["ratelimited", "rate_limited", "accesslimited", "team_added_to_org"]);
 
 const CODES: Readonly<Record<string, ChannelErrorCode>> = {
   channel_not_found: "invalid_target",

@@ -23,7 +23,14 @@ export function telegramError(error: unknown): ChannelError {
     return new ChannelError("invalid_target", `Telegram: ${description}`);
   if (/not enough rights|can't be deleted|need administrator/i.test(description))
     return new ChannelError("not_allowed", `Telegram: ${description}`);
-  return new ChannelError("provider_error", `Telegram: ${description}`);
+  // Any other 4xx is about the message itself, such as "message text is empty" or "can't parse entities".
+  return new ChannelError("provider_error", `Telegram: ${description}`, { isFinal: true });
+}
+
+/** The id of the supergroup that a group became; null when the error says nothing of the kind. */
+export function migratedTo(error: unknown): string | null {
+  const id = isRefusal(error) ? error.parameters.migrate_to_chat_id : undefined;
+  return id === undefined ? null : String(id);
 }
 
 /** What is shown of an account when messages cannot be fetched. */

@@ -1,6 +1,49 @@
 import type { Chat, Message, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
 import type { IncomingMessage } from "../adapter.ts";
 
+/** The updates in their order, those of one album together: Telegram sends each of its files as a message of its own. */
+export function albumsOf(updates: readonly Update[]): Update[][] {
+  const groups: Update[][] = [];
+  for (const update of updates) {
+    const last = groups.at(-1);
+    if (last?.[0] !== undefined && albumOf(update) !== null && albumOf(update) === albumOf(last[0]))
+      last.push(update);
+    else groups.push([update]);
+  }
+  return groups;
+}
+
+/** Names the album that an update belongs to; null when it is none. */
+export function albumOf(update: Update): string | null {
+  const message = update.message ?? update.channel_post;
+  return message?.media_group_id === undefined
+    ? null
+    : `album ${message.chat.id} ${message.media_group_id}`;
+}
+
+/** One message of all parts of an album; its text is that of the parts that have one. */
+export function albumMessage(
+  updates: readonly Update[],
+  me: UserFromGetMe,
+): IncomingMessage | null {
+  const parts = updates
+    .map((update) => telegramMessage(update, me))
+    .filter((part) => part !== null);
+  const [first] = parts;
+  const key = updates[0] === undefined ? null : albumOf(updates[0]);
+  if (first === undefined || key === null) return first ?? null;
+  return {
+    ...first,
+    dedupeKey: key,
+    text: parts
+      .map(({ text }) => text)
+      .filter((text) => text !== "")
+      .join("\n"),
+    attachments: parts.flatMap(({ attachments = [] }) => attachments),
+    mentionsAccount: parts.some(({ mentionsAccount }) => mentionsAccount),
+  };
+}
+
 /** What of an update is a message for an agent: null for its own and for what a bot does not answer, such as somebody joining. */
 export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMessage | null {
   const message = update.message ?? update.channel_post;
@@ -10,7 +53,8 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
   if (text === "" && attachments.length === 0) return null;
   const { chat, from } = message;
   if (from?.id === me.id) return null;
-  const sender = from ?? message.sender_chat ?? chat;
+  // An anonymous admin, and whoever writes as a channel: `from` is a bot of Telegram's then, in the place of a person.
+  const sender = message.sender_chat ?? from ?? chat;
   const replied = message.reply_to_message;
   const threadId = message.is_topic_message ? message.message_thread_id : undefined;
   return {
@@ -21,7 +65,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
       id: String(sender.id),
       ...nameOf(sender),
       ...("username" in sender && sender.username && { username: sender.username }),
-      isBot: from?.is_bot ?? false,
+      isBot: message.sender_chat === undefined && (from?.is_bot ?? false),
     },
     text,
     attachments,

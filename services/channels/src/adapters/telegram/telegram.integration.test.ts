@@ -90,6 +90,52 @@ suite("telegram", () => {
     assert.equal(sink.messages.length, 5);
   });
 
+  test("an album is one message, also when its last part comes later, and an anonymous admin is a person", async () => {
+    const sink = memorySink();
+    const album = (part: object) => ({
+      message: server.message({ text: undefined, media_group_id: "7", ...part }),
+    });
+    const photo = { photo: [{ file_size: 3 }] };
+    server.push(album({ ...photo, caption: "two photos" }));
+    await adapter.start?.(sink, stop.signal);
+    server.push(album(photo));
+    server.push({
+      message: server.message(
+        {
+          chat: { id: -1001, type: "supergroup", title: "Team" },
+          from: { id: 1_087_968_824, is_bot: true, first_name: "Group" },
+          sender_chat: { id: -1001, type: "supergroup", title: "Team" },
+        },
+        "from an admin",
+      ),
+    });
+    assert.deepEqual(await sink.texts(2), ["two photos", "from an admin"]);
+    const [photos, admin] = sink.messages;
+    assert.equal(photos?.attachments?.length, 2);
+    assert.deepEqual(admin?.sender, { id: "-1001", name: "Team", isBot: false });
+  });
+
+  test("a group that became a supergroup is followed, and what is refused for good says so", async () => {
+    const refusal = (description: string, parameters = {}) => ({
+      kind: "answer" as const,
+      status: 400,
+      body: { ok: false, error_code: 400, description, parameters },
+    });
+    const upgraded = "Bad Request: group chat was upgraded to a supergroup chat";
+    server.failNext("sendMessage", refusal(upgraded, { migrate_to_chat_id: -1009 }));
+    await adapter.send(outgoing("telegram", "-9"), adapterCall());
+    await adapter.send(outgoing("telegram", "-9"), adapterCall());
+    assert.deepEqual(server.calls.map(({ fields }) => String(fields["chat_id"])).slice(-2), [
+      "-1009",
+      "-1009",
+    ]);
+    server.failNext("sendMessage", refusal("Bad Request: message text is empty"));
+    await assert.rejects(adapter.send(outgoing("telegram", "42"), adapterCall()), {
+      code: "provider_error",
+      isFinal: true,
+    });
+  });
+
   test("a message is confirmed when it is stored, comes again when it could not be, and twice is once", async () => {
     const sink = memorySink();
     sink.refuseNext(1);

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "grammy";
+import type { Update } from "grammy/types";
 import { z } from "zod";
 import type { Capabilities } from "@switchyard/contracts/channel-address";
 import {
@@ -11,11 +13,13 @@ import { LinkPreviews } from "../link-previews.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { sendParts } from "../send-parts.ts";
 import { type AskTelegram, numberOf, telegramActions } from "./telegram-actions.ts";
-import { telegramError, telegramProblem } from "./telegram-error.ts";
-import { telegramMessage } from "./telegram-message.ts";
+import { migratedTo, telegramError, telegramProblem } from "./telegram-error.ts";
+import { albumMessage, albumOf, albumsOf } from "./telegram-message.ts";
 
 const MAX_CAPTION = 1_024;
 const POLL_SECONDS = 30;
+/** How much later the last part of an album may come than the one before. */
+const ALBUM_MS = 500;
 
 const TelegramConfig = z.strictObject({
   /** Of @BotFather. */
@@ -57,6 +61,8 @@ export const telegram: AdapterDefinition<TelegramConfig> = {
 function create(config: TelegramConfig): ChannelAdapter {
   let made: Promise<Api> | undefined;
   let done: Promise<void> | undefined;
+  /** Groups that became supergroups, which have another id, by the id that they had. */
+  const supergroups = new Map<string, string>();
   // The library is loaded with the first use. It repeats nothing by itself.
   const api = () =>
     (made ??= import("grammy").then(
@@ -101,26 +107,49 @@ function create(config: TelegramConfig): ChannelAdapter {
       // cannot be stored ends the polling: Telegram keeps it for 24 hours and delivers it again.
       async function poll(bot: Api, me: Awaited<ReturnType<Api["getMe"]>>): Promise<void> {
         for (let offset = 0; !signal.aborted;) {
-          const updates = await bot.getUpdates(
-            { offset, timeout: POLL_SECONDS, allowed_updates: ["message", "channel_post"] },
-            signal as never,
-          );
-          for (const update of updates) {
-            const message = telegramMessage(update, me);
+          for (const updates of albumsOf(await wholeAlbums(bot, offset))) {
+            const message = albumMessage(updates, me);
             if (message) await sink.accept(message);
-            offset = update.update_id + 1;
+            offset = (updates.at(-1)?.update_id ?? offset) + 1;
           }
         }
+      }
+
+      // The last parts of an album may come a little later than the first. Nothing is confirmed until they are there.
+      async function wholeAlbums(bot: Api, offset: number): Promise<Update[]> {
+        let updates = await fetchUpdates(bot, offset, POLL_SECONDS);
+        for (let known = 0; known < updates.length && endsInAlbum(updates);) {
+          known = updates.length;
+          await delay(ALBUM_MS, undefined, { signal });
+          updates = await fetchUpdates(bot, offset, 0);
+        }
+        return updates;
+      }
+
+      function fetchUpdates(bot: Api, offset: number, timeout: number): Promise<Update[]> {
+        return bot.getUpdates(
+          { offset, timeout, allowed_updates: ["message", "channel_post"] },
+          signal as never,
+        );
       }
     },
 
     async send(message, { signal }) {
       const parts = partsOf(message, config);
-      const ids = await sendParts(
-        parts.map(
-          (part) => () => ask(signal, async (bot, at) => String((await part(bot, at)).message_id)),
-        ),
-      );
+      const { id } = message.address.target;
+      const sendPart = (part: Part) =>
+        ask(signal, async (bot, at) => {
+          const chat = supergroups.get(id) ?? id;
+          try {
+            return String((await part(bot, chat, at)).message_id);
+          } catch (error) {
+            const migrated = migratedTo(error);
+            if (migrated === null || migrated === chat) throw error;
+            supergroups.set(id, migrated);
+            return String((await part(bot, migrated, at)).message_id);
+          }
+        });
+      const ids = await sendParts(parts.map((part) => () => sendPart(part)));
       return { messageIds: ids, sentAt: new Date() };
     },
 
@@ -137,14 +166,13 @@ function create(config: TelegramConfig): ChannelAdapter {
   };
 }
 
-type Part = (bot: Api, signal: never) => Promise<{ message_id: number }>;
+type Part = (bot: Api, chat: string, signal: never) => Promise<{ message_id: number }>;
 
 /** The requests that a message takes: its text, and one for each file; a short text is the caption of the first. */
 function partsOf(
   { address, text, attachments, replyToMessageId, silent }: OutgoingMessage,
   { linkPreviews }: Pick<TelegramConfig, "linkPreviews">,
 ): Part[] {
-  const chat = address.target.id;
   const common = {
     ...(address.threadId !== undefined && {
       message_thread_id: numberOf(address.threadId, "topic"),
@@ -160,7 +188,7 @@ function partsOf(
   // Captions have no previews.
   const preview = linkPreviews ? {} : { link_preview_options: { is_disabled: true } };
   const isCaption = attachments.length > 0 && text.length <= MAX_CAPTION;
-  const files = attachments.map((file, index): Part => async (bot, signal) => {
+  const files = attachments.map((file, index): Part => async (bot, chat, signal) => {
     const { InputFile } = await import("grammy");
     const caption = index === 0 && isCaption && text !== "" ? { caption: text } : {};
     return bot.sendDocument(
@@ -172,5 +200,13 @@ function partsOf(
   });
   return isCaption
     ? files
-    : [(bot, signal) => bot.sendMessage(chat, text, { ...common, ...preview }, signal), ...files];
+    : [
+        (bot, chat, signal) => bot.sendMessage(chat, text, { ...common, ...preview }, signal),
+        ...files,
+      ];
+}
+
+function endsInAlbum(updates: readonly Update[]): boolean {
+  const last = updates.at(-1);
+  return last !== undefined && albumOf(last) !== null;
 }

@@ -83,11 +83,14 @@ function refusalOf(host: string, status: number, retryAfter: string | null): Cha
   if (status === 404 || status === 410)
     return new ChannelError("invalid_target", `${said}: it has no such target, or is gone`);
   if (status >= 300 && status < 400)
-    return new ChannelError("provider_error", `${said}, and redirects are not followed`);
+    return new ChannelError("provider_error", `${said}, and redirects are not followed`, {
+      isFinal: true,
+    });
   // It broke, or something in front of it, in the middle of the work.
   if (status >= 500 && status !== 503)
     return new ChannelError("timeout_unknown", `${said}: it may have taken the message`);
-  return new ChannelError("provider_error", said);
+  const isFinal = status < 500 && status !== 408 && status !== 409 && status !== 425;
+  return new ChannelError("provider_error", said, { isFinal });
 }
 
 function failureOf(host: string, error: unknown): ChannelError {
