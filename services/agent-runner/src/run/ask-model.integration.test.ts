@@ -128,6 +128,20 @@ test("leaves a model at once whose provider wants a longer pause than a run wait
   await redis.flushall();
 });
 
+test("waits while its only model is away, and rests in the queue when that takes too long", async () => {
+  const away = { status: 529, message: "Overloaded" };
+  const state = startOf(startedEntry({ model: "first/other" }));
+  server.answer(away, away, away, away);
+  const before = server.requests.length;
+  await assert.rejects(
+    askerWith({ modelOutageMs: 100 }).ask(state, 1, []),
+    (error) => error instanceof Suspended && (error.waitMs ?? 0) > 0,
+  );
+  assert.equal(server.requests.length - before, 4);
+  server.answer({ text: ["back"] });
+  assert.equal((await askerWith().ask(state, 1, [])).model, "first/other");
+});
+
 test("says that a cost is unknown when the models file has no price", async () => {
   server.answer({ text: ["x"] });
   const state = startOf(startedEntry({ model: "first/other" }));
@@ -139,14 +153,18 @@ test("says that a cost is unknown when the models file has no price", async () =
 
 function askerWith({
   waiting,
+  modelOutageMs = 60_000,
   ...heard
-}: Partial<AskListener> & { readonly waiting?: AbortSignal } = {}): ModelCaller {
+}: Partial<AskListener> & {
+  readonly waiting?: AbortSignal;
+  readonly modelOutageMs?: number;
+} = {}): ModelCaller {
   const { signal } = new AbortController();
   const context: AskContext = {
     models,
     limiter,
     modelIdleTimeoutMs: 10_000,
-    modelOutageMs: 60_000,
+    modelOutageMs,
     signal,
     waiting: waiting ?? signal,
     random: () => 0,

@@ -28,7 +28,13 @@ const OTHER_OWN =
 const OWN_TOOLS = [
   ...Object.keys(BUILTIN_TIERS),
   ...PLATFORM_TOOLS,
-  ...["skill", "agent", "subagents", "ask_user", "wait", "find_tools", "read_result"],
+  "skill",
+  "agent",
+  "subagents",
+  "ask_user",
+  "wait",
+  "find_tools",
+  "read_result",
 ];
 /** `Bash(git add:*)`: a tool with a limit on its arguments. */
 const LIMITED = /^([A-Za-z][\w-]*)\((.*)\)$/s;

@@ -1,6 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Api } from "grammy";
-import type { Update } from "grammy/types";
 import { z } from "zod";
 import type { Capabilities } from "@switchyard/contracts/channel-address";
 import {
@@ -14,12 +12,9 @@ import { keepConnected } from "../keep-connected.ts";
 import { sendParts } from "../send-parts.ts";
 import { type AskTelegram, numberOf, telegramActions } from "./telegram-actions.ts";
 import { migratedTo, telegramError, telegramProblem } from "./telegram-error.ts";
-import { albumMessage, albumOf, albumsOf } from "./telegram-message.ts";
+import { POLL_SECONDS, pollUpdates } from "./poll-updates.ts";
 
 const MAX_CAPTION = 1_024;
-const POLL_SECONDS = 30;
-/** How much later the last part of an album may come than the one before. */
-const ALBUM_MS = 500;
 
 const TelegramConfig = z.strictObject({
   /** Of @BotFather. */
@@ -100,37 +95,7 @@ function create(config: TelegramConfig): ChannelAdapter {
       async function connect() {
         const bot = await api();
         const me = await bot.getMe(signal as never);
-        return { ended: poll(bot, me) };
-      }
-
-      // The next poll confirms what came before it. So each message is stored before the next poll, and one that
-      // cannot be stored ends the polling: Telegram keeps it for 24 hours and delivers it again.
-      async function poll(bot: Api, me: Awaited<ReturnType<Api["getMe"]>>): Promise<void> {
-        for (let offset = 0; !signal.aborted;) {
-          for (const updates of albumsOf(await wholeAlbums(bot, offset))) {
-            const message = albumMessage(updates, me);
-            if (message) await sink.accept(message);
-            offset = (updates.at(-1)?.update_id ?? offset) + 1;
-          }
-        }
-      }
-
-      // The last parts of an album may come a little later than the first. Nothing is confirmed until they are there.
-      async function wholeAlbums(bot: Api, offset: number): Promise<Update[]> {
-        let updates = await fetchUpdates(bot, offset, POLL_SECONDS);
-        for (let known = 0; known < updates.length && endsInAlbum(updates);) {
-          known = updates.length;
-          await delay(ALBUM_MS, undefined, { signal });
-          updates = await fetchUpdates(bot, offset, 0);
-        }
-        return updates;
-      }
-
-      function fetchUpdates(bot: Api, offset: number, timeout: number): Promise<Update[]> {
-        return bot.getUpdates(
-          { offset, timeout, allowed_updates: ["message", "channel_post"] },
-          signal as never,
-        );
+        return { ended: pollUpdates(bot, { me, sink, signal }) };
       }
     },
 
@@ -204,9 +169,4 @@ function partsOf(
         (bot, chat, signal) => bot.sendMessage(chat, text, { ...common, ...preview }, signal),
         ...files,
       ];
-}
-
-function endsInAlbum(updates: readonly Update[]): boolean {
-  const last = updates.at(-1);
-  return last !== undefined && albumOf(last) !== null;
 }
