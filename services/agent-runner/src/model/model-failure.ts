@@ -92,7 +92,7 @@ function failureOfRequest(error: APICallError, now: number): ModelFailure {
   return new ModelFailure(message, {
     isRetryable: (error.isRetryable && !isUnknownHost) || isBroken,
     isOutage: error.isRetryable && !isBroken && !isUnknownHost,
-    retryAfterMs: retryAfterOf({ headers, body }, now),
+    retryAfterMs: retryAfterOf({ status, headers, body }, now),
     reasoningField: reasoningFieldIn(refusal, responseBody),
   });
 }
@@ -123,7 +123,7 @@ function failureOfStream(error: unknown, now: number): ModelFailure {
     // The SDK takes one without a status for final, but a provider that has begun to answer had taken the request.
     isRetryable: status === undefined || error.isRetryable,
     isOutage: status === 429 || status === 503 || status === 529 || isOverloaded(error),
-    retryAfterMs: retryAfterOf({ headers: {}, body }, now),
+    retryAfterMs: retryAfterOf({ status, headers: {}, body }, now),
   });
 }
 

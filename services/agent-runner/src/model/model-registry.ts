@@ -284,7 +284,15 @@ async function openModel(
     }
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
-      return createOpenAI({ name, ...options }).languageModel(modelId);
+      const { defaultSettingsMiddleware, wrapLanguageModel } = await import("ai");
+      // Earlier answers are sent whole, with encrypted reasoning: items that are kept there can be read with the same key alone, and for 30 days.
+      const middleware = defaultSettingsMiddleware({
+        settings: { providerOptions: { openai: { store: false } } },
+      });
+      return wrapLanguageModel({
+        model: createOpenAI({ name, ...options }).languageModel(modelId),
+        middleware,
+      });
     }
     case "google": {
       const { createGoogle } = await import("@ai-sdk/google");

@@ -50,4 +50,7 @@ test("reads how long a provider wants to be left alone, wherever it says so", ()
   ];
   for (const [headers, body, expected] of cases)
     assert.equal(retryAfterOf({ headers, body }, NOW), expected, JSON.stringify([headers, body]));
+  const headers = { "x-ratelimit-reset-requests": "6m0s" };
+  assert.equal(retryAfterOf({ status: 500, headers, body: undefined }, NOW), null);
+  assert.equal(retryAfterOf({ status: 429, headers, body: undefined }, NOW), 360_000);
 });

@@ -2,6 +2,8 @@ import { valuesAt } from "./provider-errors.ts";
 
 /** What a provider's refusal says of the time until the next request, from wherever providers write it. */
 export interface Refusal {
+  /** Undefined for an error in a stream. */
+  readonly status?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   /** The JSON of the body; undefined when it is none. */
   readonly body: unknown;
@@ -12,12 +14,14 @@ export interface Refusal {
  * OpenAI), `Retry-After` in seconds or as a date (RFC 9110, 10.2.3), `retryDelay` of a `google.rpc.RetryInfo` in the body (Gemini), then the reset
  * times of the limits, in headers or, as OpenRouter has them, in the body's `error.metadata.headers`.
  */
-export function retryAfterOf({ headers, body }: Refusal, now: number): number | null {
+export function retryAfterOf({ status, headers, body }: Refusal, now: number): number | null {
+  // OpenAI sends the reset times with every answer, also with those that no limit is the reason of.
+  const isLimited = status === undefined || [429, 503, 529].includes(status);
   return (
     waitOf(Number(headers["retry-after-ms"] ?? Number.NaN)) ??
     retryAfterHeader(headers["retry-after"], now) ??
     retryInfoOf(body) ??
-    resetOf({ ...headers, ...headersInBody(body) }, now)
+    (isLimited ? resetOf({ ...headers, ...headersInBody(body) }, now) : null)
   );
 }
 

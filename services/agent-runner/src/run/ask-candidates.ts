@@ -178,7 +178,9 @@ export class CandidateCaller {
         if (!(error instanceof ModelFailure)) throw error;
         // The request with the hint is a courtesy; the text is there already.
         const earlier = unusable?.answer ?? null;
-        if (earlier !== null && isAccepted(earlier, question)) return earlier;
+        // What it used was counted when it was unusable.
+        if (earlier !== null && isAccepted(earlier, question))
+          return { ...earlier, usage: { inputTokens: 0, outputTokens: 0 } };
         if (error.code === "malformed_call" && unusable === null) {
           unusable = { answer: null, problem: unusableBy(error.code, question.tools) };
           question.onReset();
@@ -229,9 +231,9 @@ export class CandidateCaller {
         onToolsLeftOut: (names) => this.#listener.onToolsLeftOut?.(names),
         startsInReasoning,
         onTextVoid: question.onReset,
-        providerOptions: isRuntime
-          ? { [RUNTIME_OPTIONS]: { runId: started.runId } }
-          : providerOptionsFor(name, question),
+        ...(isRuntime
+          ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }
+          : providerOptionsFor(name, question)),
       });
       models.noteAnswer(name, answer);
       const { inputTokens, outputTokens } = answer.usage;
@@ -355,9 +357,7 @@ function isReplaceable(
 function providerOptionsFor(
   name: string,
   { scripted, replayed }: Question,
-): SharedV4ProviderOptions {
-  if (name === REPLAY_MODEL) return { [REPLAY_OPTIONS]: replayed() };
-  if (name.startsWith("scripted/")) return { [SCRIPTED_OPTIONS]: scripted };
-  // Answers of before are sent whole, with encrypted reasoning: another key, and a provider that keeps nothing, can read them.
-  return { openai: { store: false } };
+): Pick<ModelRequest, "providerOptions"> {
+  if (name === REPLAY_MODEL) return { providerOptions: { [REPLAY_OPTIONS]: replayed() } };
+  return name.startsWith("scripted/") ? { providerOptions: { [SCRIPTED_OPTIONS]: scripted } } : {};
 }

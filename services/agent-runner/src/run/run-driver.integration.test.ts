@@ -432,7 +432,7 @@ test("runs a real model's loop: a refusal is waited out, a tool result goes back
   );
   assert.deepEqual(messages.at(-1), {
     role: "tool",
-    tool_call_id: "call_1",
+    tool_call_id: "c00001000", // the runner's own id in place of the provider's
     content: '<tool_output tool="mcp__lab__echo">\necho hi\n</tool_output>',
   });
 });
