@@ -130,7 +130,7 @@ export class ModelTurn {
     } catch (error) {
       if (!(error instanceof ModelFailure) || error.code !== "context_too_long") throw error;
     }
-    // The window is known by now, so the results of tools are shown shorter, too.
+    // The registry has learned the window, so the results of tools are shown shorter, too.
     if (this.#compactedAt !== step && (await this.#compact(offered))) {
       this.#compactedAt = step;
       return null;

@@ -294,7 +294,7 @@ const QUIRKS: readonly {
   /** The run's answer, or the code that it fails with. */
   readonly ends: { readonly output: string } | { readonly code: string };
   /** Missing: one more than usual, from a provider whose demand the runner does not know yet. */
-  readonly requests?: number;
+  readonly requests?: number | undefined;
 }[] = [
   ...Object.values(FAMILIES).flatMap((name) =>
     [WIPE, LONG_ID].map((made, index) => ({
@@ -302,7 +302,7 @@ const QUIRKS: readonly {
       model: `kimi/before-${name.split("/")[0]}`,
       answers: [{ calls: [made], reasoning: "secret thought" }, QUOTA, OK],
       ends: { output: "42" },
-      ...(name === FAMILIES.deepseek ? {} : { requests: 3 }),
+      requests: name === FAMILIES.deepseek ? undefined : 3,
     })),
   ),
   ...[
@@ -380,7 +380,7 @@ const QUIRKS: readonly {
     requests: 1,
   },
   {
-    what: "a conversation that is larger than a window that nobody configured",
+    what: "a conversation that is larger than a window that is not configured",
     model: FAMILIES.anthropic,
     answers: [
       { calls: [WIPE] },

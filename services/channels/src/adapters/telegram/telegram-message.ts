@@ -53,7 +53,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
   if (text === "" && attachments.length === 0) return null;
   const { chat, from } = message;
   if (from?.id === me.id) return null;
-  // An anonymous admin, and whoever writes as a channel: `from` is a bot of Telegram's then, in the place of a person.
+  // For an anonymous admin, and a person who writes as a channel, Telegram names a bot of its own in `from`.
   const sender = message.sender_chat ?? from ?? chat;
   const replied = message.reply_to_message;
   const threadId = message.is_topic_message ? message.message_thread_id : undefined;
