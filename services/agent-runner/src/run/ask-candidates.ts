@@ -62,7 +62,7 @@ export type Question = Omit<
   | "startsInReasoning"
   | "onTextVoid"
 > & {
-  readonly messagesFor: (reader: Reader) => ModelMessage[];
+  readonly messagesFor: (reader: Reader | undefined) => ModelMessage[];
   readonly onReset: () => void;
   /** True when an answer without a text may end the run, because the text is beside the calls before it. */
   readonly mayBeEmpty: boolean;
@@ -207,11 +207,14 @@ export class CandidateCaller {
   ): Promise<ModelAnswer> {
     const { name, model, scope, hint } = to;
     const { models, limiter, signal, modelIdleTimeoutMs } = this.#context;
-    const { price, startsInReasoning, isRuntime, reasoningField } = models.factsOf(name);
-    const windowTokens = windowOf(started, models.factsOf(name));
+    const facts = models.factsOf(name);
+    const { price, startsInReasoning, isExact, isRuntime, reasoningField } = facts;
+    const windowTokens = windowOf(started, facts);
     const provider = name.slice(0, name.indexOf("/"));
+    // A CLI knows its calls by its own ids.
+    const reader = isExact ? undefined : { provider, windowTokens, reasoningField };
     const messages = [
-      ...question.messagesFor({ provider, windowTokens, reasoningField }),
+      ...question.messagesFor(reader),
       ...(hint === null
         ? []
         : [{ role: "user" as const, content: `Notice from the runner: ${hint}` }]),
