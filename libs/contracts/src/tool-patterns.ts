@@ -22,11 +22,8 @@ const SPELLINGS = [
   new RegExp(`^(${SERVER_GLOB})\\.(.+)$`), // AgentSpace
 ];
 
-/** A server without a tool, as Claude Code's permission rules write all tools of it: `mcp__github`. */
-const WHOLE_SERVER = new RegExp(`^mcp__(${SERVER_GLOB})$`);
-
 /**
- * Reads a tool pattern. `mcp__github__*`, `mcp__github`, `github__*`, `github.*` and `mcp_github_*` mean the same;
+ * Reads a tool pattern. `mcp__github__*`, `github__*`, `github.*` and `mcp_github_*` mean the same;
  * `*` alone is every tool, `mcp__*` every MCP tool; any other pattern is a glob over the names of
  * tools that have no server, so that a loose `read*` never reaches into an MCP server.
  */
@@ -38,8 +35,6 @@ export function parseToolPattern(pattern: string): ToolPattern {
     const [, server, tool] = spelling.exec(pattern) ?? [];
     if (server !== undefined && tool !== undefined) return { kind: "server", server, tool };
   }
-  const [, server] = WHOLE_SERVER.exec(pattern) ?? [];
-  if (server !== undefined) return { kind: "server", server, tool: "*" };
   return { kind: "bare", name: withoutAlias(pattern) };
 }
 

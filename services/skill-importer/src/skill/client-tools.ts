@@ -24,6 +24,8 @@ const OWN_NAMES: Readonly<Record<string, string>> = {
 /** Tools of the runner and of the platform; the built-in ones are in their contract. */
 const OTHER_OWN =
   /^(skill|agent|subagents|ask_user|wait|find_tools|read_result|final_answer|(sessions|message|cron|gateway)_.+)$/;
+/** `mcp__github` in Claude Code's permission rules: all tools of the server. Policies refuse it, because there it may be a slip. */
+const WHOLE_SERVER = /^mcp__[a-z0-9][a-z0-9-]*$/;
 /** Tools without a server, for patterns with a star. */
 const OWN_TOOLS = [
   ...Object.keys(BUILTIN_TIERS),
@@ -100,6 +102,7 @@ function limitedCommand(word: string): string | null {
 
 function ownName(word: string): string {
   const name = LIMITED.exec(word)?.[1] ?? word;
+  if (WHOLE_SERVER.test(name)) return `${name}__*`;
   return Object.hasOwn(OWN_NAMES, name) ? (OWN_NAMES[name] ?? name) : name;
 }
 
