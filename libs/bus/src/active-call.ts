@@ -110,7 +110,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
     return this.#abortReason !== null;
   }
 
-  /** Where its caller waits for notes that it is in work; null: it does not. */
+  /** The inbox in which its caller waits for notes that it is in progress; null: it does not. */
   get inbox(): string | null {
     return this.#arrival.inbox;
   }

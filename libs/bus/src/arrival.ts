@@ -19,7 +19,7 @@ export interface Arrival {
   readonly tokens: CallTokens;
   /** Size of the request, wherever its body is. */
   readonly bytes: number;
-  /** The inbox for notes that the service works on the call; null for a caller that would not miss its end. */
+  /** The inbox for notes that the service works on the call; null for a caller that needs none to notice its end. */
   readonly inbox: string | null;
   /** Undefined when the header is missing or empty. */
   header(name: string): string | undefined;

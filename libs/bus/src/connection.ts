@@ -49,7 +49,7 @@ export interface Connection {
   isConnected(): boolean;
   /** True when the bus was closed for good. */
   isClosed(): boolean;
-  /** Carries a call out: the bus's own interceptors, and behind them NATS. */
+  /** Executes a call: the bus's own interceptors, and after them NATS. */
   readonly send: Next<ClientCall>;
 }
 

@@ -17,11 +17,11 @@ export interface ServedCall<R extends Rpc = Rpc> {
   readonly context: CallContext<R>;
 }
 
-/** Carries a call on, and resolves with its reply. */
+/** Forwards a call, and resolves with its reply. */
 export type Next<C> = (call: C) => Promise<unknown>;
 
 /**
- * Adds something to calls: it may change a call before it carries it on, reply without carrying it on, carry it on again, or
+ * Adds behaviour to calls: it may change a call before it forwards it, reply without forwarding it, forward it again, or
  * change its reply or its error. The first of a list is the outermost one, as in connect-es:
  * https://connectrpc.com/docs/web/interceptors/
  *
@@ -36,15 +36,15 @@ export type Interceptor<C> = (next: Next<C>) => Next<C>;
 export type ClientInterceptor = Interceptor<ClientCall>;
 export type ServerInterceptor = Interceptor<ServedCall>;
 
-/** One function of all interceptors around the last step. */
+/** Composes all interceptors and the last step into one function. */
 export function chained<C>(interceptors: readonly Interceptor<C>[], last: Next<C>): Next<C> {
   return interceptors.reduceRight((next, interceptor) => interceptor(next), last);
 }
 
-/** Carries a call on; the contract's own schema has checked the reply. */
+/** Forwards a call; the contract's own schema has checked the reply. */
 export type Send = <R extends Rpc>(call: ClientCall<R>) => Promise<z.output<R["reply"]>>;
 
-/** An interceptor of the calls of one contract; those of all others pass. */
+/** An interceptor of the calls of one contract; all other calls pass unchanged. */
 export function around<R extends Rpc>(
   contract: R,
   work: (call: ClientCall<R>, next: Send) => Promise<z.output<R["reply"]>>,

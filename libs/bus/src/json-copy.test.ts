@@ -23,7 +23,7 @@ const anything = fc.anything({
   withUnicodeString: true,
 });
 
-test("a copy is what the other side of a JSON text reads", () => {
+test("a copy equals the value that a receiver parses from the JSON text", () => {
   fc.assert(
     fc.property(anything, (value) => {
       assert.deepEqual(copyJson(value, REPLY_LIMITS)?.value, viaText(value));
@@ -32,7 +32,7 @@ test("a copy is what the other side of a JSON text reads", () => {
   );
 });
 
-test("what JSON changes changes in a copy, too", () => {
+test("a copy has the changes that JSON makes", () => {
   class Money {
     readonly #cents = 5;
     own = 1;
@@ -67,7 +67,7 @@ test("what JSON changes changes in a copy, too", () => {
   assert.equal("polluted" in again, false);
 });
 
-test("nothing of a copy is an object of the original", () => {
+test("a copy shares no object with its original", () => {
   const value = { list: [{ deep: {} }], record: { a: [1] } };
   const copy = copyJson(value, REPLY_LIMITS)?.value as typeof value;
   assert.deepEqual(copy, value);
@@ -77,7 +77,7 @@ test("nothing of a copy is an object of the original", () => {
   assert.notEqual(copy.record.a, value.record.a);
 });
 
-test("what JSON cannot carry, or not in so many bytes, is not copied", () => {
+test("a value that JSON cannot carry, or not in so many bytes, is not copied", () => {
   const circle: Record<string, unknown> = {};
   circle["self"] = circle;
   for (const value of [circle, { big: 1n }, [Object(1n)]]) {

@@ -6,13 +6,13 @@ import { MAX_PAYLOAD_BYTES } from "./claim-check.ts";
 /** A value as the other side of a JSON text reads it. */
 export interface JsonCopy {
   readonly value: unknown;
-  /** About as many as the JSON text would have. */
+  /** Approximate size of the JSON text. */
   readonly bytes: number;
   /** The value of {@link JsonGauge.isLarge} for the JSON text. */
   readonly isLarge: boolean;
 }
 
-/** The limits of replies, which services of ours make: a deeper one has a cycle. */
+/** The limits of replies, which our own services make: a deeper one has a cycle. */
 export const REPLY_LIMITS: JsonLimits = {
   maxBytes: MAX_PAYLOAD_BYTES,
   maxDepth: 200,
@@ -50,7 +50,7 @@ function checkCounts({ limits, bytes, keys, values }: Counts): void {
   if (bytes > limits.maxBytes || keys > limits.maxKeys || values > limits.maxValues) throw NOT_JSON;
 }
 
-/** Undefined for what has no JSON. */
+/** Returns undefined for a value without a JSON form. */
 // oxlint-disable-next-line max-params -- one object for each value would take longer than the copy
 function copied(value: unknown, counts: Counts, depth: number, key: string): unknown {
   switch (typeof value) {
@@ -123,7 +123,7 @@ function copiedArray(value: readonly unknown[], counts: Counts, depth: number): 
   return copy;
 }
 
-/** JSON has numbers, texts and truth values out of their objects, and symbols not at all. */
+/** JSON.stringify unwraps boxed numbers, texts and booleans, and leaves symbols out. */
 function isBoxed(value: object): boolean {
   if (Object.getPrototypeOf(value) === Object.prototype) return false;
   return types.isBoxedPrimitive(value) && !types.isSymbolObject(value);

@@ -11,7 +11,7 @@ interface LocalRequest {
   readonly tokens: CallTokens;
   readonly headers: Readonly<Record<string, string>>;
   readonly request: JsonCopy;
-  /** Receives the outcome, whose reply is the caller's own. */
+  /** Receives the outcome, whose reply belongs to the caller alone. */
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
@@ -44,7 +44,7 @@ export class LocalArrival implements Arrival {
   prepare(reply: unknown): { readonly value: unknown } | null {
     const value = replyValue(this.#request.contract, reply);
     const copy = copyJson(value, REPLY_LIMITS);
-    // It throws for what is no JSON; everything else is too large.
+    // The encoder throws for a value that is no JSON; any other value is too large.
     if (copy === null) encodeValue(value);
     return copy;
   }

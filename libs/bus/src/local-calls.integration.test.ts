@@ -210,7 +210,7 @@ test("a call with an attachment goes over NATS, and its service reads the bytes"
   await endpoint.stop();
 });
 
-test("neither side has an object of the other", async () => {
+test("the two sides share no object", async () => {
   const args = { list: ["own"] };
   const { got } = await call(near, act, { does: "changes", args });
   assert.deepEqual(args, { list: ["own"] });
@@ -225,7 +225,7 @@ test("neither side has an object of the other", async () => {
   assert.deepEqual(one.args["list"], ["own"]);
 });
 
-test("a prepared reply is each caller's own", async () => {
+test("each caller gets its own copy of a prepared reply", async () => {
   const prepared = rpc({
     subject: "yard.rpc.{caller}.target.prepared",
     summary: "Answers what was prepared.",
@@ -271,7 +271,7 @@ test("a handler begins after its caller has the promise, and outside of the call
   await endpoint.stop();
 });
 
-test("an endpoint of other tokens is not taken for the one that is called", async () => {
+test("a call does not reach an endpoint with other tokens", async () => {
   const here = service.handle(at, (_request, { tokens }) => tokens, { place: "here" });
   await target.flush();
   const before = sent();
@@ -286,7 +286,7 @@ test("an endpoint of other tokens is not taken for the one that is called", asyn
   await any.stop();
 });
 
-test("what the permissions do not let a caller call goes to nats-server, which answers for itself", async () => {
+test("a call that the caller's permissions do not allow is left to nats-server", async () => {
   const other = await connect("other", local);
   refused.add("other target.act");
   const before = connectionOf(other).nc.stats().outMsgs;

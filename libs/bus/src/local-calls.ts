@@ -16,8 +16,8 @@ import { abortReason } from "./pending-replies.ts";
 import { encodeJson, isLargerThan } from "./wire.ts";
 
 /**
- * Hands a call to an endpoint of this process, with the permission, deadline, limits, turns, errors, trace and counters that it would
- * have over NATS. What no endpoint takes is carried on over NATS: a contract that this process does not serve or that the user may not
+ * Delivers a call to an endpoint of this process, with the permission, deadline, limits, turns, errors, trace and counters that it would
+ * have over NATS. A call that no endpoint accepts goes over NATS: a contract that this process does not serve or that the user may not
  * call, an endpoint that is full or stops, a request that is no JSON, is beyond the limits of its contract or has an attachment, which is
  * stored in any case.
  */
@@ -33,7 +33,7 @@ export function localCalls(connection: Connection, services: LocalServices): Cli
   };
 }
 
-/** The outcome to come; null when no endpoint took the call. */
+/** The pending outcome; null when no endpoint accepted the call. */
 function begin(
   connection: Connection,
   services: LocalServices,
@@ -44,7 +44,7 @@ function begin(
   const { limits } = contract;
   const copy = copyJson(request, limits);
   if (copy === null) return null;
-  // A character of a text takes up to six bytes in JSON. What may be too large is measured as it would be sent.
+  // A character of a text takes up to six bytes in JSON. A value that may be too large is measured as it would be sent.
   if (copy.bytes * 6 > limits.maxBytes && isLargerThan(encodeJson(request), limits.maxBytes))
     return null;
   const { signal } = options;
@@ -59,7 +59,7 @@ function begin(
     headers: requestHeaders(deadline, options),
     request: copy,
     onOutcome: (outcome) => {
-      // A failure that the deadline caused arrives too late over NATS, too: the caller has timed out.
+      // A failure that the deadline caused also arrives too late over NATS: the caller has timed out.
       if (!outcome.ok && Date.now() >= deadline) pending.expire();
       else pending.succeed(outcome);
     },

@@ -9,7 +9,7 @@ export interface LocalEndpoint {
   readonly contract: Rpc;
   /** The subjects that it serves, with a `*` for each token that is not fixed. */
   readonly filter: string;
-  /** Begins a request, and returns true; false when it has no room or stops, and then nothing was done. */
+  /** Begins a request and returns true; returns false and does nothing when it is full or stopping. */
   offer(arrival: Arrival): boolean;
 }
 

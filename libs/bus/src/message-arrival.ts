@@ -19,7 +19,7 @@ interface MessageArrivalOptions {
   readonly connection: Connection;
   readonly contract: Rpc;
   readonly tokens: CallTokens;
-  /** Called with the failure that is sent in place of a reply which cannot be. */
+  /** Called with the failure that is sent in place of a reply which cannot be sent. */
   readonly onFailure: (failure: Failure) => void;
   readonly onFault: (error: unknown, correlationId: string) => void;
 }
@@ -143,7 +143,7 @@ function tooLargeRequest(maxBytes: number): Failure {
 
 /**
  * The tokens of a message that is a call; null for any other one. A call has its caller waiting for the answer, and a subject of its
- * contract. The second is no matter of course: JetStream delivers a stored message, under the
+ * contract. The subject has to be checked because JetStream delivers a stored message, under the
  * subject it was stored with, to any subject that the maker of a push consumer names, and then no
  * permission vouches for a caller.
  */

@@ -84,7 +84,7 @@ export function correlationIdOf(message: Pick<Msg, "headers">): string {
   return receivedCorrelationId(headerOf(message, HEADERS.correlationId));
 }
 
-/** The correlation id that a header gives, cut to what we pass on; a new one without a header. */
+/** The correlation id of a header, cut to the length that is passed on; a new one without a header. */
 export function receivedCorrelationId(given: string | undefined): string {
   return given === undefined ? randomUUID() : cutText(given, MAX_CORRELATION_ID);
 }

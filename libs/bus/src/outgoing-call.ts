@@ -7,14 +7,14 @@ import type { Connection } from "./connection.ts";
 import { correlationHeaders } from "./message-headers.ts";
 import { problemsOf, type Failure } from "./wire.ts";
 
-/** When the call has to have its reply, in milliseconds since the epoch. */
+/** The deadline for the reply, in milliseconds since the epoch. */
 export function deadlineOf(contract: Rpc, options: CallOptions): number {
   const { deadline, timeoutMs } = options;
   if (deadline !== undefined && timeoutMs === undefined) return deadline;
   return Math.min(deadline ?? Infinity, Date.now() + (timeoutMs ?? contract.timeoutMs));
 }
 
-/** How long a call may still wait. Throws `deadline_exceeded` when its time is over before it is sent. */
+/** The time that a call may still wait, in milliseconds. Throws `deadline_exceeded` when its time is over before it is sent. */
 export function timeLeft(subject: string, deadline: number): number {
   const timeoutMs = deadline - Date.now();
   if (timeoutMs > 0) return timeoutMs;
@@ -58,7 +58,7 @@ export function requestSubject(
   return subject;
 }
 
-/** The error that a failure on the wire stands for: a declared one with its data, a standard one, or `invalid_reply`. */
+/** The error that a failure on the wire represents: a declared one with its data, a standard one, or `invalid_reply`. */
 export function failureOf(contract: Rpc, subject: string, failure: Failure): ServiceError {
   const { code, message } = failure;
   const declared = Object.hasOwn(contract.errors, code) ? contract.errors[code] : undefined;
@@ -74,7 +74,7 @@ export function failureOf(contract: Rpc, subject: string, failure: Failure): Ser
   return invalidReply(subject, [`code: ${cutText(code, 64)} is not declared by ${contract.name}`]);
 }
 
-/** The error for an answer that is not what its contract says. */
+/** The error for a reply that does not fit its contract. */
 export function invalidReply(subject: string, problems: string[]): ServiceError {
   return new ServiceError(
     "invalid_reply",

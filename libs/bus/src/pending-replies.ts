@@ -10,7 +10,7 @@ export interface Awaited {
   readonly timeoutMs: number;
   /** Ends the wait, with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** The service sends notes while it works on the request, as `serve()` does: its silence ends the wait. */
+  /** True when the service sends notes while it works on the request, as `serve()` does: then its silence ends the wait. */
   readonly isNoted?: boolean;
 }
 
@@ -18,8 +18,8 @@ export interface Awaited {
 const RANDOM_DIGITS = 16;
 
 /**
- * The waits by the tokens of their requests. No Map, for what a {@link Roster} says of a Set: a token ends with the
- * index of its wait.
+ * The waits by the tokens of their requests, each of which ends with the index of its wait. It is no Map for the reason that
+ * {@link Roster} has against a Set.
  */
 export class PendingReplies<T> {
   readonly #deadlines: DeadlineWheel;
@@ -49,7 +49,7 @@ export class PendingReplies<T> {
     return this.#pending.filter((pending) => pending !== null);
   }
 
-  /** Once is enough; more often does nothing. */
+  /** A repetition does nothing. */
   #release(pending: PendingReply<T>, index: number): void {
     if (this.#pending[index] !== pending) return;
     this.#pending[index] = null;
@@ -66,7 +66,7 @@ export class PendingReply<T> implements Expirable {
   readonly #release: () => void;
   #slot: Slot | null = null;
   #stopListening: (() => void) | null = null;
-  /** Looks in a row that found nothing. */
+  /** Number of consecutive checks that found no note. */
   #silence = 0;
 
   constructor(awaited: Awaited, token: string, release: () => void) {
@@ -126,7 +126,7 @@ export class PendingReply<T> implements Expirable {
   }
 }
 
-/** The error that an aborted signal stands for. */
+/** The error of an aborted signal. */
 export function abortReason(signal: AbortSignal): unknown {
   return signal.reason ?? new DOMException("the call was cancelled", "AbortError");
 }

@@ -33,7 +33,7 @@ export function replyBody(contract: Rpc, reply: unknown): string {
   return body !== undefined && known.contract === contract ? body : encodeReply(contract, reply);
 }
 
-/** A handler's reply as its contract has it: read from what was prepared, or checked now. */
+/** A handler's reply in the form of its contract: read from the prepared body, or checked now. */
 export function replyValue(contract: Rpc, reply: unknown): unknown {
   const body = bodies.get(reply as PreparedReply); // as above
   if (body === undefined || (reply as PreparedReply).contract !== contract)

@@ -14,7 +14,7 @@ const contract = rpc({
 });
 const REPLY = {};
 
-test("a call that a service has no room for is retried until it has", async () => {
+test("a call that an overloaded service rejects is retried until the service has room", async () => {
   const service = failing(["overloaded", "overloaded"]);
   assert.equal(await service.call(), REPLY);
   assert.equal(service.calls(), 3);
@@ -26,7 +26,7 @@ test("any other error ends the call at once", async () => {
   assert.equal(service.calls(), 1);
 });
 
-test("a service that never has room ends the call", async () => {
+test("a call to a service that stays overloaded fails", async () => {
   const service = failing(Array.from({ length: 8 }, () => "overloaded"));
   await assert.rejects(service.call(), { code: "overloaded" });
   assert.equal(service.calls(), 8);

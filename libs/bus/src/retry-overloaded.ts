@@ -3,7 +3,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import type { ClientInterceptor } from "./interceptor.ts";
 
 const FIRST_PAUSE_MS = 20;
-/** With their pauses 2.5 s on average: a service that is overloaded for longer is not busy but too small. */
+/** The attempts and their pauses take 2.5 s on average: a service that is overloaded for longer is not busy but too small. */
 const ATTEMPTS = 8;
 
 /**

@@ -61,7 +61,7 @@ export interface ServeOptions {
   readonly concurrency?: number;
   /** The same for single contracts, by their names: calls that take long leave room for the others then. */
   readonly limits?: Readonly<Record<string, number>>;
-  /** Around each handler, the first one outermost. They see requests that fit their contracts. */
+  /** Interceptors around each handler, the first one outermost. They see requests that fit their contracts. */
   readonly interceptors?: readonly ServerInterceptor[];
   /** Verifies the gateway's user tokens; by default the policy service is asked. */
   readonly verifyUser?: VerifyUser;

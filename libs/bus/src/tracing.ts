@@ -11,7 +11,7 @@ export interface SpanFacts {
   readonly kind: SpanKind;
   /** The `traceparent` of what caused it. Left out, it belongs to the work that it is begun in. */
   readonly parent?: string | undefined;
-  /** The NATS user of the service that does it. Left out, it is the service whose work it is begun in. */
+  /** The NATS user of the service that does it; by default the service in whose work it begins. */
   readonly user?: string;
   /** Never prompts, arguments or results: whoever reads traces may not read those. */
   readonly attributes?: SpanAttributes;

@@ -2,7 +2,7 @@ import { filterOf, queueOf, type Rpc } from "./define.ts";
 import { permissionsOf, type NatsPermissions } from "./nats-permissions.ts";
 import { installedUsers } from "./topology.ts";
 
-/** Answers for the requests of one process what nats-server would answer, from the permissions that are generated for it. */
+/** Decides about the requests of one process as nats-server would, from the permissions that are generated for nats-server. */
 export interface CallPermissions {
   /** True when the user may send the contract's requests under its own name, whatever their other tokens are. */
   mayCall(user: string, contract: Rpc): boolean;
@@ -40,7 +40,7 @@ export function createCallPermissions(): CallPermissions {
   };
 }
 
-/** True when every subject that `subjects` stands for is one of `pattern`; both may have wildcards. */
+/** True when `pattern` matches every subject that `subjects` matches; both may have wildcards. */
 function covers(pattern: string, subjects: string): boolean {
   const wanted = subjects.split(".");
   const words = pattern.split(".");

@@ -16,7 +16,7 @@ export const ToolInfo = z.object({
   /** The server's own name of the tool. */
   tool: z.string(),
   description: z.string(),
-  /** JSON Schema in a form that MCP clients accept; the pin is of the schema that the server sent. */
+  /** JSON Schema in a form that MCP clients accept; the pin covers the schema that the server sent. */
   inputSchema: z.looseObject({ type: z.literal("object") }),
   /**
    * The other members of the definition, such as `title`, `annotations`, `outputSchema`, `icons`, `execution`, `_meta` and those that

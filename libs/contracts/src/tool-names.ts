@@ -62,7 +62,7 @@ export function mcpToolDescription(server: string, description: string | undefin
   return description ? `${prefix} ${description}` : prefix;
 }
 
-/** The server's own description, out of what `mcpToolDescription` made of it; undefined when there is none. */
+/** The server's own description, extracted from the result of `mcpToolDescription`; undefined when there is none. */
 export function ownToolDescription(server: string, description: string): string | undefined {
   const prefix = `[MCP: ${server}]`;
   if (!description.startsWith(prefix)) return description;

@@ -3,8 +3,8 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { StoreError } from "./store-error.ts";
 
 /**
- * While Redis is away, contracts that declare `store_unavailable` are answered with it, and not with a fault. Services whose
- * replies need Redis have it around their handlers.
+ * While Redis is unavailable, contracts that declare `store_unavailable` reply with it instead of a fault. Services whose
+ * replies need Redis put this interceptor around their handlers.
  */
 export const answersFromStore: ServerInterceptor = (next) => async (call) => {
   try {

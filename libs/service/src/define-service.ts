@@ -73,7 +73,7 @@ export interface ServiceKit<C> {
   onStop(name: string, stop: () => Promise<void>): void;
   /** Adds a condition to `/readyz`, beside those for the bus and Redis. */
   ready(name: string, check: Check): void;
-  /** The state that `/readyz` reports, for a service that answers probes at an address of its own, too. */
+  /** The state that `/readyz` reports, for a service that also answers probes at its own address. */
   isReady(): Promise<boolean>;
   /**
    * Stops this service in order and has it started again: within its process where that runs other services, too, else by an end of

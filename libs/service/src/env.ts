@@ -132,7 +132,7 @@ export const redisEnv = {
 /** Variables as a process gets them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings whose values differ between services of one process by nothing but the service's user. */
+/** Settings whose values differ between services of one process only by the service's user. */
 const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"];
 
 /**

@@ -27,7 +27,7 @@ interface HealthServerOptions {
 }
 
 /**
- * Serves `/livez`, `/readyz` and `/metrics` by GET, the last as OpenMetrics to clients that accept that. `/livez` asks nothing of any dependency: a
+ * Serves `/livez`, `/readyz` and `/metrics` by GET, the last as OpenMetrics to clients that accept that. `/livez` checks no dependency: a
  * restart does not repair a Redis that is down. With several services `/readyz` reports all of them and is ready when each one is, and
  * `/readyz/{name}` reports one. Rejects with a StartError when it cannot listen.
  */

@@ -37,7 +37,7 @@ export class ServiceStartError extends Error {
   }
 }
 
-/** How long a stop waits for a collector to take the last spans. */
+/** The longest time that a stop waits for a collector to accept the last spans. */
 const TRACES_STOP_MS = 2_000;
 
 /**
@@ -218,7 +218,7 @@ function createServiceLog(
   });
 }
 
-/** Rejects when the work takes longer than a budget, and one second more for what has to close then. */
+/** Rejects when the work takes longer than its budget and one more second, in which connections close. */
 async function within(budgetMs: number, work: Promise<void>): Promise<void> {
   const over = new AbortController();
   const limit = delay(budgetMs + 1_000, undefined, { signal: over.signal }).then(() => {

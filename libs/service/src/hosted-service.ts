@@ -28,7 +28,7 @@ interface Surroundings {
   readonly local: LocalServices | undefined;
   /** True for a process with this service alone, whose metrics are those of the process, too. */
   readonly isAlone: boolean;
-  /** Has this service started again. */
+  /** Restarts this service. */
   readonly restart: () => void;
 }
 
@@ -72,7 +72,7 @@ export class HostedService {
     return this.#steps.current;
   }
 
-  /** Redis → bus → streams → the service's own start → ready. What a failed start leaves is undone by {@link stop}. */
+  /** Redis → bus → streams → the service's own start → ready. {@link stop} undoes a start that failed. */
   async start(): Promise<void> {
     const { definition, log } = this;
     const { config } = this.#configured;
@@ -115,7 +115,7 @@ export class HostedService {
     readiness.phase = "running";
   }
 
-  /** Undoes the start, as far as it came. Rejects when a step failed, which is logged. */
+  /** Undoes the completed steps of the start. Rejects when a step failed, which is logged. */
   async stop(budgetMs: number): Promise<void> {
     this.#readiness.phase = "stopping";
     const endAt = performance.now() + budgetMs;

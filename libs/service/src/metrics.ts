@@ -13,7 +13,7 @@ export interface Metrics {
 }
 
 /**
- * A registry of its own, so that two services of one process do not share counters. With `ofProcess` it has the metrics of
+ * A separate registry, so that two services of one process do not share counters. With `ofProcess` it has the metrics of
  * Node.js, too; one registry of a process has them.
  */
 export function createMetrics(
@@ -94,7 +94,7 @@ export async function metricsText(
   // The library changes the names of counters when it writes OpenMetrics, so the other format is always made of that.
   const openMetrics = Registry.OPENMETRICS_CONTENT_TYPE;
   const texts = registries.map((registry) => {
-    // The type names what a registry was made for.
+    // The type of a registry names the format that it was made for.
     (registry as unknown as Registry<typeof openMetrics>).setContentType(openMetrics);
     return registry.metrics();
   });

@@ -24,7 +24,7 @@ export function runService(definition: ServiceDefinition): Promise<void> {
  * is one fatal line of its service, the steps so far undone, and exit 1, or 6 when NATS or Redis is unreachable. With `YARD_EXIT_WITH_PARENT` the
  * end of stdin counts as SIGTERM, and SIGINT is left to the parent.
  *
- * `name` and `version` are those of the process, where it runs several services. The environment is taken out of the process, see {@link takeEnvironment}.
+ * `name` and `version` are those of the process, where it runs several services. The environment is removed from the process, see {@link takeEnvironment}.
  */
 export async function runServices(
   definitions: readonly ServiceDefinition[],

@@ -32,7 +32,7 @@ export async function openRedis(name: string, config: BaseConfig, log: Log): Pro
   });
 }
 
-/** Looks how full Redis is, and counts there what owners store by a service. `user` is its NATS user; both have to be stopped. */
+/** Checks how full Redis is, and counts there the bytes that owners store through a service. `user` is its NATS user; both have to be stopped. */
 export async function openStorage(
   user: string,
   redis: Redis,
@@ -46,12 +46,12 @@ export async function openStorage(
     service: user,
     limitBytes: mib === undefined ? null : mib * 1024 ** 2,
     now: Date.now,
-    onTrouble: (err) => log.warn({ err }, "what owners keep cannot be counted"),
+    onTrouble: (err) => log.warn({ err }, "stored bytes of owners cannot be counted"),
   });
   return { room, storage };
 }
 
-/** Closes the connection, after what is on its way while Redis answers. */
+/** Closes the connection, after pending commands while Redis answers. */
 export async function closeRedis(redis: Redis): Promise<void> {
   if (redis.status === "ready") await redis.quit();
   else redis.disconnect();

@@ -10,8 +10,8 @@ interface Step {
 }
 
 /**
- * The steps that undo a start, last one first. Whatever is started is pushed at that moment, so a stop in the
- * middle of a start undoes just that much; a step that is pushed after the stop is undone at once.
+ * The steps that undo a start, last one first. Each part is pushed as soon as it is started, so a stop in the
+ * middle of a start undoes only what was started; a step that is pushed after the stop is undone at once.
  */
 export class StopSteps {
   readonly #steps: Step[] = [];

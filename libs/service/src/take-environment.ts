@@ -8,15 +8,15 @@ export const PROGRAM_VARIABLES: readonly string[] = [
   // Certificate authorities, by the names that Node, OpenSSL, Python's requests, curl and npm read.
   ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA", "SSL_CERT_FILE", "SSL_CERT_DIR"],
   ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "npm_config_cafile"],
-  // Where npx and uvx get programs: another registry may have another program of the same name.
+  // Registries from which npx and uvx get programs: another registry may have another program of the same name.
   ["npm_config_registry", "UV_DEFAULT_INDEX"],
 ].flat();
 
-/** What Node.js and libraries may read later. Settings of ours are read once, at the start. */
+/** Variables that Node.js and libraries may read later. Our own settings are read once, at the start. */
 const READ_LATER = /^(?:NODE|OTEL|UV_THREADPOOL|NATS)_/;
 
 /**
- * Takes the environment out of a process: returns all of it, and leaves there what programs and libraries read later. So the
+ * Removes the environment from a process: returns all of it, and leaves the variables that programs and libraries read later. So the
  * secrets that entries of servers name are not where a child, a crash report or a library finds them. The kernel keeps the block
  * that the process was started with (`/proc/<pid>/environ`), for processes of the same user: hence the isolation of servers.
  */

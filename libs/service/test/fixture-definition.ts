@@ -54,7 +54,7 @@ export const fixture = defineService({
           });
           return { key: null };
         case "reject-later":
-          void Promise.reject(new Error("a rejection nobody handles"));
+          void Promise.reject(new Error("an unhandled rejection"));
           return { key: null };
         case "lose-later":
           void Promise.reject(new Error("Connection is closed."));

@@ -1,4 +1,4 @@
-// The fixture as a process of its own, for the tests of runService.
+// The fixture as a separate process, for the tests of runService.
 
 import { runService } from "../src/run-service.ts";
 import { fixture } from "./fixture-definition.ts";

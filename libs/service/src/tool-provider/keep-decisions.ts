@@ -5,8 +5,8 @@ import { decisionKey, type DecisionCache } from "./decision-cache.ts";
 import { createQuestionsAhead } from "./questions-ahead.ts";
 
 /**
- * Replies to checks of tool calls and to questions about lists from what the policy said before, for as long as it promised. `onChecked` is
- * called for every check of a tool call, with whether a kept decision answered it.
+ * Answers checks of tool calls and filters of lists from earlier replies of the policy, for as long as it promised. `onChecked` is
+ * called for every check of a tool call, with true when a cached decision answered it.
  */
 export function keepDecisions(
   cache: DecisionCache,
@@ -23,7 +23,7 @@ function keepChecks(cache: DecisionCache, onChecked: (isHit: boolean) => void): 
     const key = keyOfCheck(request);
     const { name } = request.tool;
     let found = cache.find(key);
-    // No await without need: calls that arrive together would all look before the first of them asks.
+    // An await that is not needed would let all calls that arrive together miss the cache before the first of them calls the policy.
     const first = found === null ? ahead.find(key, name) : null;
     if (first !== null) {
       await first;

@@ -28,7 +28,7 @@ test("an answer is about exactly the list and the requester that it was given fo
   assert.notEqual(filters.find("k", refs), null);
 });
 
-test("an answer without a promise is not kept, and takes an earlier one away", () => {
+test("a reply without a promise is not cached, and removes an earlier one", () => {
   const filters = createKeptFilters(() => 0);
   filters.keep("k", { refs, reply: reply("r1") }, 0);
   filters.keep("k", { refs, reply: reply(null, ["b"]) }, 0);

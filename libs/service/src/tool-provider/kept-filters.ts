@@ -5,9 +5,9 @@ import type { z } from "zod";
 type FilterReply = z.output<typeof filterPolicy.reply>;
 
 /**
- * Replies about lists of tools, each kept for as long as the policy promised to bring no other revision into
+ * Replies about lists of tools, each cached for as long as the policy promised to bring no other revision into
  * force, like a {@link DecisionCache}. A list is identified by its array: a change of its tools
- * makes another array, which needs a request of its own.
+ * makes another array, which needs a new request.
  */
 export interface KeptFilters {
   find(key: string, refs: readonly ToolRef[]): FilterReply | null;

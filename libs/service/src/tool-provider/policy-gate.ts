@@ -120,7 +120,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
       policy.filterPolicy(
         {
           ...principalOf(requester),
-          // The same array at each call of a list that has not changed: kept answers are about it. No interceptor changes it.
+          // An unchanged list is the same array at each call, since cached replies refer to it. No interceptor changes it.
           tools: tools as ToolRef[],
           ...(kind === undefined ? {} : { kind }),
           ...(servers === null ? {} : { servers }),
@@ -171,7 +171,7 @@ function refuseStopped({ token }: Requester, stopped: StopInForce | undefined): 
 }
 
 type FilterReply = z.output<typeof filterPolicy.reply>;
-/** A kept reply about a long list is used many times. */
+/** A cached reply about a long list is used many times. */
 const names = new WeakMap<FilterReply, ReadonlySet<string>>();
 
 function namesOf(reply: FilterReply): ReadonlySet<string> {
