@@ -25,7 +25,7 @@ export interface OAuthWorld {
   readonly revoked: { readonly hint: string; readonly wasGood: boolean }[];
   /** How it takes tokens back; without one its metadata names no endpoint for it. */
   revocation: "takes" | "refuses" | "none";
-  /** How it differs from the specification, as authorization servers in use do. */
+  /** Differences from the specification that authorization servers in use have. */
   odd: OddAuthorization;
   /** How long the next tokens live, in seconds. */
   expiresIn: number;
@@ -50,7 +50,7 @@ export interface OddAuthorization {
   readonly metadata?: object;
   readonly client?: object;
   readonly token?: object;
-  /** How the first well-known address answers; the metadata is at the one of OpenID Connect then. */
+  /** The answer of the first well-known address; the metadata is then at the one of OpenID Connect. */
   readonly first?: { readonly status: number; readonly type: string; readonly body: string };
   /** Written behind the issuer, here and in the address that the browser comes back to. */
   readonly slash?: "/";

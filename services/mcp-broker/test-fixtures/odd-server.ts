@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { switchableServer, type SwitchableServer } from "./switchable-server.ts";
 
-/** How a request is answered; `$id` in the body is the id of the request. */
+/** The answer to a request; `$id` in the body is the id of the request. */
 export interface OddAnswer {
   readonly status?: number;
   readonly type?: string;
@@ -14,7 +14,7 @@ export interface OddAnswer {
 }
 
 export interface OddServer extends SwitchableServer {
-  /** How often each tool was called in a session that the server knew. */
+  /** The number of calls of each tool in sessions that the server knew. */
   readonly calls: Record<string, number>;
   /** Sessions that were begun. */
   readonly begun: () => number;
@@ -24,11 +24,11 @@ export interface OddServer extends SwitchableServer {
 
 export interface OddOptions {
   readonly tools?: Readonly<Record<string, OddAnswer>>;
-  /** Instead of the ordinary results of other methods. */
+  /** Results that replace the ordinary ones of other methods. */
   readonly results?: Readonly<Record<string, unknown>>;
-  /** How a request of an unknown session is answered. */
+  /** The answer to a request of an unknown session. */
   readonly unknownSession?: OddAnswer;
-  /** How the GET of the stream is answered; 405 unless told otherwise. */
+  /** The answer to the GET of the stream; 405 by default. */
   readonly stream?: OddAnswer;
 }
 
@@ -44,7 +44,7 @@ export async function oddServer(options: OddOptions = {}): Promise<OddServer> {
     const write = (answer: OddAnswer): void => send(response, answer, id);
     if (request.method === "GET") return write(options.stream ?? { status: 405, body: "" });
     if (request.method === "DELETE") return write({ body: "" });
-    // As servers before 2026-07-28 refuse a request without a session.
+    // Servers before 2026-07-28 refuse a request without a session like this.
     if (method === "server/discover") return write({ status: 400, body: "Bad Request" });
     if (method === "initialize") {
       const session = randomUUID();

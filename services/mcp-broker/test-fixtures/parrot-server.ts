@@ -1,5 +1,5 @@
-// A stdio server whose tool `say` writes the lines that it is told, `$id` standing for the call's own id, `$line` for the
-// line of the call as JSON text, and `$long` for 11 MiB of text. The line `$exit` is written without its end, which ends the server. With the argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it
+// A stdio server whose tool `say` writes the lines of its arguments, with the call's own id for `$id`, the line of the
+// call as JSON text for `$line`, and 11 MiB of text for `$long`. The line `$exit` is written without its end, which ends the server. With the argument `drips` its list, read again, has no end: a page each 100 ms. With `modern` it
 // speaks 2026-07-28 alone.
 
 import { createInterface } from "node:readline";

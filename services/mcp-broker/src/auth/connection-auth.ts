@@ -197,7 +197,7 @@ function createProvider(
         if (what !== "all" && what !== "tokens" && what !== "client") return;
         const before = given;
         const login = await logins.read();
-        // Refused tokens of before, while another broker has put new ones there.
+        // The refused tokens are older ones, which another broker has replaced.
         if (JSON.stringify(login.tokens) !== JSON.stringify(before)) return;
         // The next login registers a new client.
         if (what === "client") await logins.write({ ...login, client: null });

@@ -77,7 +77,7 @@ test("an address without usable metadata is passed over, and named when no other
     });
 });
 
-test("of several authorization servers the first that has metadata is taken, by its own spelling", async () => {
+test("the first of several authorization servers that has metadata is used, in its own spelling", async () => {
   const resource = "/.well-known/oauth-protected-resource";
   const servers = ["https://dead.example/tenant", ISSUER, 5];
   const fetch = readingLogin(
@@ -110,7 +110,7 @@ test("tokens come in several forms", async () => {
   assert.deepEqual(asForm, { access_token: "t", scope: "a b", token_type: "bearer" });
 });
 
-test("a refusal of a token keeps its code, and an answer that is none says where it came from", async () => {
+test("a refusal of a token keeps its code, and an unusable answer is reported with its address", async () => {
   const refusal = { error: "invalid_grant", error_description: null, error_uri: null };
   const read = await post(refusal, form, 400);
   assert.deepEqual(read, { error: "invalid_grant" });
@@ -122,7 +122,7 @@ test("a refusal of a token keeps its code, and an answer that is none says where
     await assert.rejects(post(answer, form, status), why);
 });
 
-test("of a registration the client id is enough", async () => {
+test("a registration needs only a client id", async () => {
   const redirectUris = ["http://127.0.0.1/callback"];
   const asked = { body: JSON.stringify({ redirect_uris: redirectUris }) };
   const nulls = {

@@ -24,7 +24,7 @@ const MAX_SHOWN = 300;
 /**
  * A `fetch` for one login whose answers the SDK's schemas accept: `null` is absence, an optional member of a wrong type is left out, and a
  * metadata address that answers with HTML or HTTP 500 counts as one without metadata, so that the next one is tried. Throws
- * LoginDocumentError for an answer without what it is for.
+ * LoginDocumentError for an answer without its essential member.
  */
 export function readingLogin(fetch: FetchLike, serverUrl: string | URL): FetchLike {
   const issuers: string[] = [];
@@ -61,7 +61,7 @@ export function readingLogin(fetch: FetchLike, serverUrl: string | URL): FetchLi
   return reading;
 }
 
-/** Why the answer is not metadata of an authorization server; null when it is. */
+/** The reason why the answer is not metadata of an authorization server; null when it is. */
 function problemOf({ ok, status }: Response, value: unknown): string | null {
   if (!ok) return `HTTP ${status}`;
   if (!isRecord(value)) return "it is not a JSON object";
@@ -141,7 +141,7 @@ async function resourceMetadata(
   return { ...read, authorization_servers: [first, ...named.filter((each) => each !== first)] };
 }
 
-/** The SDK takes the first authorization server alone; another one may be the one that works. */
+/** The SDK uses the first authorization server alone; another one may be the one that works. */
 async function firstUsable(servers: readonly string[], fetchFn: FetchLike): Promise<string> {
   for (const server of servers) {
     const found = await discoverAuthorizationServerMetadata(server, { fetchFn }).catch(nothing);

@@ -83,10 +83,10 @@ function asRounded(pointer: string): ValueProblem {
   return { pointer, expected };
 }
 
-/** So many long integers of one value are looked at: a check ends at the first misfit, so each costs another one. */
+/** The most long integers of one value that are checked: a check ends at the first misfit, so each costs another check. */
 const MAX_LONG_INTEGERS = 20;
 
-/** What in a value does not fit, and where it has the digits of a long integer in the place of a number. */
+/** The misfits of a value, and the pointers to digits of a long integer in the place of a number. */
 function checkValue(
   value: unknown,
   { digest, schema }: { readonly digest: string; readonly schema: JsonRecord },

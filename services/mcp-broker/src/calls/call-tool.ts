@@ -86,7 +86,7 @@ export async function callTool(
     );
     const tool = connection.catalogue.find(ref.name)?.inspected;
     const pin = tool?.pin;
-    // Before the policy is asked: it decides about what is sent.
+    // Arguments are checked before the policy is called, because it decides about what is sent.
     const isCoerced = connection.entry.config?.validateArguments === "coerce";
     const args =
       isCoerced && tool !== undefined ? coerceArguments(given.args, tool.inputSchema) : given.args;

@@ -37,7 +37,7 @@ const answered = {
     "e",
   ],
 } as const;
-/** Tools that the server refuses in its answer, and what it says. */
+/** Tools that the server refuses in its answer, and its message. */
 const refused = {
   status_400: [{ status: 400, body: refusal("no such city") }, "no such city"],
   status_404: [{ status: 404, body: refusal("no such tool") }, "no such tool"],
@@ -151,7 +151,7 @@ test("a server that answers for a lost session with HTTP 200 gets a new session,
   assert.equal(polite.calls["fine"], 1);
 });
 
-test("a call to a server that is gone is not made, and says that the server is being connected again", async () => {
+test("a call to a server that is gone is not made, and its error states that the broker reconnects", async () => {
   const listener = createServer((request, response) => server.answer(request, response));
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");

@@ -47,7 +47,7 @@ test("shows an empty result as empty text and an empty error as an error [A17]",
   assert.equal(resultText({ content: [], isError: true }), "Error: ");
 });
 
-test("shows structured content as its JSON where no text says the same", () => {
+test("shows structured content as its JSON where no text has the same content", () => {
   const shown = (content: ContentBlock[], structuredContent: unknown, isError = false): string =>
     resultText({ content, structuredContent, isError });
   const image = { type: "image", mimeType: "image/png", data: "aGk=" };

@@ -8,7 +8,7 @@ interface Result {
 
 /**
  * The text form of a tool result that an agent observes. An error shows only its text blocks, so
- * that the reason is not buried under placeholders. Structured content is shown where no text says the same: MCP wants
+ * that the reason is not buried under placeholders. Structured content is shown where no text has the same content: MCP requires
  * a text beside it, and many servers leave that out. See decision 031 for what differs from requirement A17.
  */
 export function resultText({ content, isError, structuredContent }: Result): string {
@@ -18,7 +18,7 @@ export function resultText({ content, isError, structuredContent }: Result): str
   const isReasonText = isError && (texts.length > 0 || structured.length > 0);
   const shown = isReasonText ? content.filter(({ type }) => type === "text") : content;
   const lines = [...shown.map(blockText), ...structured];
-  // Empty blocks only keep a place for the text that is missing.
+  // Empty blocks are placeholders for missing text.
   const text = (structured.length > 0 ? lines.filter((line) => line !== "") : lines).join("\n");
   return isError ? `Error: ${text}` : text;
 }

@@ -88,7 +88,7 @@ export async function sendRequest<T>(
     if (connection.session === null) await within(timeLeft(), connection.start());
     return await sendNow().catch(async (error: unknown) => {
       if (!(error instanceof SessionRefusedError)) throw error;
-      // The server did nothing, so that the same may be sent in a new session.
+      // The server did nothing, so the same request may be sent in a new session.
       await within(timeLeft(), connection.renew(error.session, error.message));
       call.refuseCancelled();
       const isNew = connection.session !== null && connection.session !== error.session;

@@ -4,12 +4,12 @@ import { clientSchema } from "../validation/client-schema.ts";
 import type { SchemaNote } from "../validation/prepare-schema.ts";
 import type { ListedTool } from "./listed-tool.ts";
 
-/** What clients get of a tool's definition; the pin is of what the server sent. */
+/** A tool's definition as clients get it; the pin covers the one that the server sent. */
 export interface ClientDefinition {
   readonly inputSchema: ToolInfo["inputSchema"];
   /** Every member but the name, the description and the input schema. */
   readonly rest: JsonRecord;
-  /** Where it differs from what the server sent. */
+  /** Differences from the definition that the server sent. */
   readonly notes: readonly SchemaNote[];
 }
 

@@ -73,7 +73,7 @@ test("leaves a malformed tool out by name and keeps the others", async () => {
   ]);
 });
 
-test("null for an absent member of a tool is its absence, and what gets pinned is as it came", async () => {
+test("a member of a tool that is null counts as absent, and the pin covers the tool as it arrived", async () => {
   const nulls = { title: null, description: null, outputSchema: null, annotations: null };
   const more = { icons: null, execution: null, _meta: null, inputSchema: null };
   const [plain, odd] = [tool("a", nulls), tool("b", more)];
@@ -86,7 +86,7 @@ test("null for an absent member of a tool is its absence, and what gets pinned i
   assert.deepEqual(problems, ['tool "b", /inputSchema: it is missing; any object is accepted']);
 });
 
-test("a page that the server refuses cuts the list, and what it listed before stays", async () => {
+test("a page that the server refuses cuts the list, and the tools of earlier pages stay", async () => {
   const refusals = [
     () => Promise.reject(new ProtocolError(-32_602, "Invalid cursor")),
     () => Promise.resolve({ error: "Invalid cursor" }),

@@ -88,7 +88,7 @@ export async function readToolList(
   } while (cursors.size < limits.pages);
   return ended(`the list is cut: it may have ${limits.pages} pages`);
 
-  /** A later page that is refused cuts the list: what the server listed before stays. */
+  /** A later page that is refused cuts the list: the tools of earlier pages stay. */
   async function nextPage(after: string | undefined): Promise<Page | { readonly cut: string }> {
     try {
       return readPageOf(await readPage(after));

@@ -22,7 +22,7 @@ export type RequestPage = (
   timeoutMs: number,
 ) => Promise<unknown>;
 
-/** How long a server that declares no tools may take to answer whether it has some. */
+/** The time in which a server that declares no tools has to answer whether it has some. */
 const UNDECLARED_MS = 5_000;
 
 /** Makes what reads the tools of a connected server, one reading at a time. */
@@ -34,7 +34,7 @@ export function createToolReader(options: {
 }): () => Promise<ReadTools> {
   const { capabilities, requestPage, config, inspect } = options;
   const isDeclared = capabilities.tools !== undefined;
-  // A server with other features and without tools is not asked; many answer that with an error.
+  // A server with other features and without tools is not queried; many answer that with an error.
   if (!isDeclared && Object.keys(capabilities).length > 0)
     return () => Promise.resolve({ listing: { tools: [], problems: [] }, ttlMs: null });
   const read = async (limitMs: number): Promise<ReadTools> => {

@@ -104,15 +104,15 @@ export const Declaration = z.strictObject({
     .enum(["pin-first-use", "review", "pin-schema", "pin-new-tools"])
     .default("pin-first-use"),
   /**
-   * What becomes of arguments that do not fit the tool's input schema.
+   * Decides how arguments that do not fit the tool's input schema are treated.
    *
    * - `strict`: the call is refused and not sent, as servers of the official SDK refuse it.
-   * - `coerce`: texts that are plainly the wanted number, boolean, list or object become it, as servers of FastMCP read them; the
+   * - `coerce`: texts that clearly represent the expected number, boolean, list or object are converted, as servers of FastMCP read them; the
    *   policy decides about what is sent. What does not fit then is refused.
    * - `off`: the server alone checks them.
    */
   validateArguments: z.enum(["strict", "coerce", "off"]).default("strict"),
-  /** The era that is spoken with the server, for one that offers 2026-07-28 and cannot do all in it. Null: what it offers. */
+  /** The protocol era for a server that offers 2026-07-28 and does not fully support it. Null: the one that it offers. */
   protocolVersion: orNull(z.enum(["2025-11-25", "2026-07-28"])),
   /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
   roots: orNull(z.array(Root).max(64)),

@@ -51,7 +51,7 @@ export interface OAuthConfig {
   readonly clientMetadataUrl: string | null;
   /** Asked for when the server names no scope. */
   readonly scope: string | null;
-  /** Whether the requests of a login name the server as their resource (RFC 8707). */
+  /** True when the requests of a login name the server as their resource (RFC 8707). */
   readonly namesResource: boolean;
 }
 

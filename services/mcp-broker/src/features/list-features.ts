@@ -77,7 +77,7 @@ async function readPages<S extends z.ZodType>(
     const request = { method, params, needs, call };
     const result: JsonRecord | null = await requestFeature(deps.sender, member, request).catch(
       (error: unknown) => {
-        // What the server listed before it refused a page stays.
+        // Items that the server listed before it refused a page stay.
         if (page > 0 && isError(error, listResources, "server_failed")) return null;
         throw error;
       },

@@ -63,7 +63,7 @@ test("a missing scope and a missing login are refusals before the call, and may 
   }
 });
 
-test("a session that the server does not know, and a server that is not there, may need a new session", () => {
+test("a session that the server does not know, and a server that cannot be reached, may need a new session", () => {
   const http = (status: number, said = "") =>
     new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, said, { status });
   const [stateful, stateless] = [{ isStateless: false }, { isStateless: true }];
@@ -84,7 +84,7 @@ test("a session that the server does not know, and a server that is not there, m
   }
 });
 
-test("an error about a session is told from others", () => {
+test("an error about a session is distinguished from others", () => {
   for (const message of [
     "Session not found",
     "Invalid or expired session",
@@ -95,7 +95,7 @@ test("an error about a session is told from others", () => {
     assert.ok(!speaksOfSession(reason));
 });
 
-test("an answer says nothing bad about the way to the server, however malformed it is", () => {
+test("an answer is no failure of the connection to the server, however malformed it is", () => {
   for (const error of [
     new ProtocolError(-32_603, "no"),
     new SdkError(SdkErrorCode.InvalidResult, "invalid"),

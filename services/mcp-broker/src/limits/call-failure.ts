@@ -78,8 +78,8 @@ export function speaksOfSession(error: unknown): boolean {
 }
 
 /**
- * True when a request that was not sent may succeed in a new session: the server does not know this one any more, or it was not
- * there and may have been started anew. A stateless connection has no session that could be gone.
+ * True when a request that was not sent may succeed in a new session: the server does not know this one any more, or it could not be
+ * reached and may have restarted. A stateless connection has no session that could be gone.
  */
 export function mayNeedNewSession(
   error: unknown,
@@ -96,8 +96,8 @@ export function mayNeedNewSession(
 }
 
 /**
- * What a failure says about the way to the server. Whatever the server answers with is an
- * answer: a caller can cause it with bad arguments, and must not close the server to others.
+ * The verdict of a failure about the connection to the server. Every answer of the server counts as
+ * good: a caller can cause it with bad arguments, and must not close the server to others.
  */
 export function verdictOf(error: unknown, failure: CallFailure): Verdict {
   switch (failure.kind) {
@@ -117,7 +117,7 @@ export function verdictOf(error: unknown, failure: CallFailure): Verdict {
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof SdkHttpError) return httpText(error);
-  // The SDK puts what its validator found behind these words: a list of paths and types, which is no sentence.
+  // The SDK appends the findings of its validator to these words: a list of paths and types, which is no sentence.
   const unread = /^Invalid result for ([\w/]+): [[{]/.exec(error.message);
   if (unread !== null)
     return `the answer to ${unread[1]} does not have the form that MCP prescribes`;

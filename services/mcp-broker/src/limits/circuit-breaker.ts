@@ -1,8 +1,8 @@
 import type { CircuitState } from "@switchyard/contracts/mcp-calls";
 
 /**
- * Keeps calls from a server that fails again and again. Only failures of the way count: time-outs
- * of the server's own limit and lost connections. Whatever the server answers is an answer, a malformed one, too.
+ * Keeps calls from a server that fails again and again. Only failures of the connection count: time-outs
+ * of the server's own limit and lost connections. Every answer of the server counts as good, even a malformed one.
  *
  * Closed, it counts failures in a row. Open, it refuses until a pause is over. Then one call tries:
  * its success closes the circuit, its failure opens it for twice as long.

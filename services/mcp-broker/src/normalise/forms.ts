@@ -3,7 +3,7 @@ import { isRecord } from "../json/json-record.ts";
 /** Reports a member that was dropped or replaced; `pointer` is a JSON pointer into the value. */
 export type Note = (pointer: string, problem: string) => void;
 
-/** A value that has not the form that MCP prescribes, and in words why. */
+/** A value that does not have the form that MCP prescribes, with the reason in words. */
 export class Unusable {
   readonly why: string;
 
@@ -14,7 +14,7 @@ export class Unusable {
 
 /**
  * Returns the value in the form that MCP prescribes: the same one when it has that form already, a repaired copy, or Unusable.
- * Whatever a form drops inside the value it reports to `note` with a pointer below `at`.
+ * A form reports every part of the value that it drops to `note`, with a pointer below `at`.
  */
 export type Form = (value: unknown, at: string, note: Note) => unknown;
 
@@ -42,7 +42,7 @@ export function oneOf(...texts: readonly string[]): Form {
   return typed((value) => typeof value === "string" && texts.includes(value));
 }
 
-/** A list. An item without the form is left out by itself, and the others stay. */
+/** A list. Only an item without the form is left out; the others stay. */
 export function listOf(item: Form): Form {
   return (value, at, note) => {
     if (!Array.isArray(value)) return new Unusable("it is not a list");

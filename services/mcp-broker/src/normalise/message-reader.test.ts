@@ -11,7 +11,7 @@ import {
 import fc from "fast-check";
 import { MALFORMED_ANSWER, MessageReader } from "./message-reader.ts";
 
-/** What becomes of an answer to this method, and what is reported about it. */
+/** The message that an answer to this method becomes, and the findings that are reported. */
 function answerTo(method: string, answer: object, params: Record<string, unknown> = {}) {
   const findings: string[] = [];
   const messages = new MessageReader((finding) => findings.push(finding));
@@ -98,7 +98,7 @@ test("a log line on stdout is no message", () => {
     assert.equal(received(line, [ping(3)]), null, line);
 });
 
-test("null for an absent member of a handshake is its absence", () => {
+test("a member of a handshake that is null counts as absent", () => {
   const { result, findings } = resultOf("initialize", {
     protocolVersion: "2025-06-18",
     capabilities: { tools: null, prompts: { listChanged: null }, resources: {}, logging: [] },
@@ -224,7 +224,7 @@ test("a tool's answer that is no object is its content", () => {
     assert.deepEqual(resultOf("tools/call", answer).result.content, content);
 });
 
-test("a notification keeps what it needs, and null is absence", () => {
+test("a notification keeps its required members, and null counts as absent", () => {
   const params = { progressToken: 1, progress: 2, total: null, message: null, _meta: null };
   const line = JSON.stringify({
     jsonrpc: "2.0",
@@ -335,7 +335,7 @@ const TYPES: Record<string, (value: unknown) => boolean> = {
 };
 const SPOILED = [null, undefined, 5, "x", true, [], {}, [null], "y".repeat(10_000)];
 
-/** All places of a value, as paths. */
+/** The paths of all members of a value. */
 function pathsOf(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
   if (typeof value !== "object" || value === null) return path.length === 0 ? [] : [[...path]];
   const keys: (string | number)[] = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
@@ -381,7 +381,7 @@ for (const [method, result] of Object.entries(valid))
       }
   });
 
-test("whatever has an id and no method is an answer that the protocol layer takes", () => {
+test("a message with an id and no method becomes an answer that the protocol layer accepts", () => {
   const part = fc.option(
     fc.oneof(
       fc.json().map((text) => JSON.parse(text) as unknown),
@@ -404,7 +404,7 @@ test("whatever has an id and no method is an answer that the protocol layer take
   );
 });
 
-test("whatever has a method is a message that the protocol layer takes, or none", () => {
+test("a message with a method becomes one that the protocol layer accepts, or is ignored", () => {
   const json = fc.json().map((text) => JSON.parse(text) as unknown);
   const method = fc.constantFrom("notifications/progress", "notifications/message", "ping", "x");
   const message = fc.record(

@@ -16,7 +16,7 @@ export interface Received {
 export const MALFORMED_ANSWER = "the server's answer is not a JSON-RPC response";
 const INTERNAL_ERROR = -32_603;
 const CANCELLED = "notifications/cancelled";
-/** So many different findings of one connection are reported; a server may make up a new one in each message. */
+/** The most findings of one connection that are reported; a server may make up a new one in each message. */
 const MAX_FINDINGS = 100;
 
 /**
@@ -50,8 +50,8 @@ export class MessageReader {
   }
 
   /**
-   * The messages of one line, event or body, in order; null when it has none. `asked` is the request whose response this is, where
-   * the transport can tell.
+   * The messages of one line, event or body, in order; null when it has none. `asked` is the request that this answers, where
+   * the transport knows it.
    */
   read(text: string, asked?: RequestId): readonly Received[] | null {
     const read = readMessageText(text);
@@ -96,7 +96,7 @@ export class MessageReader {
     }
     const members = { jsonrpc: "2.0", method, ...(isRequest && { id }) };
     const isGiven = isRecord(formed) && (isRecord(params) || Object.keys(formed).length > 0);
-    // The members were looked at, and the SDK looks at what the method requires.
+    // The members were checked here, and the SDK checks those that the method requires.
     const message = (isGiven ? { ...members, params: formed } : members) as JSONRPCMessage;
     return { message, answers: null };
   }
@@ -165,7 +165,7 @@ function isNothing(member: unknown): boolean {
   return member === undefined || member === null;
 }
 
-/** An error with a code and a sentence, from whatever a server writes in its place. */
+/** An error with a code and a sentence, from any value that a server writes in its place. */
 function normalError(error: unknown): { code: number; message: string; data?: unknown } {
   if (!isRecord(error)) return { code: INTERNAL_ERROR, message: textOf(error) };
   const { code, message, data } = error;

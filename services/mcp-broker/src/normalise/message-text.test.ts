@@ -29,7 +29,7 @@ test("white space and a byte order mark before a message do not matter", () => {
     assert.equal(readMessageText(line), null);
 });
 
-test("a text with NaN or Infinity says so, and stays readable enough to name its request", () => {
+test("a text with NaN or Infinity is reported as such, and stays readable enough to name its request", () => {
   for (const token of ["NaN", "Infinity", "-Infinity"]) {
     const read = readMessageText(
       `{"jsonrpc":"2.0","id":7,"result":{"a":${token},"b":"NaN \\" x"}}`,

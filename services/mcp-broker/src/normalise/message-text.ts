@@ -3,7 +3,7 @@ import { isRecord, parseJson } from "../json/json-record.ts";
 /** More than a server has to send at once is not a batch but an attack. */
 const MAX_BATCH = 1_000;
 
-/** The JSON values of one line, event or body, or in words why it is none. */
+/** The JSON values of one line, event or body, or the reason in words why it has none. */
 export type MessageText =
   | { readonly values: readonly unknown[]; readonly findings: readonly string[] }
   /** `readable` is what it is without the tokens that JSON does not have: it names the request. */
@@ -26,7 +26,7 @@ export function readMessageText(raw: string): MessageText | null {
   return NOT_A_NUMBER.test(text) ? withoutNumbers(text) : null;
 }
 
-/** Sixteen digits are the first that may be rounded. Texts with such a run of digits only cost time. */
+/** An integer of sixteen digits is the shortest that may be rounded. Texts with such a run of digits only cost time. */
 const LONG_INTEGER = /[[:,\s]-?\d{16}/;
 
 /**

@@ -16,8 +16,8 @@ import {
 } from "./forms.ts";
 
 /**
- * What servers answer and announce, as
- * https://modelcontextprotocol.io/specification/2025-11-25/schema and its successor of 2026-07-28 say, one row for each method.
+ * The results and notifications of servers, as
+ * https://modelcontextprotocol.io/specification/2025-11-25/schema and its successor of 2026-07-28 define them, one row for each method.
  */
 
 const icons = listOf(
@@ -66,7 +66,7 @@ export const toolForm = membersOf({
   outputSchema: (value) => (isRecord(value) ? value : new Unusable("it is not an object")),
 });
 
-/** Many servers count their pages, and then take the number as a text, too. */
+/** Many servers number their pages and accept the number as a text, too. */
 const cursor: Form = (value, at, note) => {
   if (typeof value === "string") return value;
   if (typeof value !== "number") return new Unusable("it is not text");
@@ -126,7 +126,7 @@ function contentsOf(uri: string | null): Form {
 
 const values = membersOf({ total: integer, hasMore: flag }, { values: listOf(text) });
 
-/** What a server can do: some write `true` for an empty object, and `false` for none. */
+/** The capabilities of a server: some write `true` for an empty object, and `false` for none. */
 function capability(members: Readonly<Record<string, Form>>): Form {
   const form = membersOf(members);
   return (value, at, note) => {
@@ -201,7 +201,7 @@ const initialized: Form = (value, at, note) => {
   );
 };
 
-/** An older server may answer the question for 2026-07-28 with anything; only a list of versions makes it an answer. */
+/** An older server may answer the request of 2026-07-28 with anything; only a list of versions makes it an answer. */
 const discovered: Form = (value, at, note) => {
   if (!isRecord(value) || !Array.isArray(value["supportedVersions"])) return value;
   const offered = orEmpty(capabilities)(value["capabilities"], `${at}/capabilities`, note);
@@ -221,7 +221,7 @@ export interface AskedFor {
   readonly name: string | null;
 }
 
-/** The form of the result of each method; null for one that nothing is known of. */
+/** The form of the result of each method; null for an unknown method. */
 export function resultForm({ method, name }: AskedFor): Form | null {
   if (method === "resources/read")
     return membersOf({ _meta: anyMembers, ttlMs: number }, { contents: contentsOf(name) });
@@ -261,7 +261,7 @@ const NOTIFICATIONS: Readonly<Record<string, Form>> = {
   "notifications/resources/updated": membersOf({ title: text, _meta: anyMembers }, { uri: text }),
 };
 
-/** A question of the server in the place of a result (2026-07-28), whose parameters are those of a request. */
+/** A request of the server in the place of a result (2026-07-28), whose parameters are those of a request. */
 export function askedBack(result: JsonRecord): JsonRecord {
   const { inputRequests, requestState, ...rest } = result;
   return {

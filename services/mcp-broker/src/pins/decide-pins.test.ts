@@ -189,7 +189,7 @@ test("never takes a definition for approved that neither a person nor a first si
   );
 });
 
-test("makes room with the oldest pins of tools that are not listed, and never with those of a person", () => {
+test("drops the oldest pins of unlisted tools to make room, and never those of a person", () => {
   const at = (name: string, month: string): PinRecord => ({
     ...see(undefined, seen("a", { name, ref: { name } }), first),
     seenAt: `2026-${month}-01T00:00:00.000Z`,

@@ -59,8 +59,8 @@ export function seeTool(
 }
 
 /**
- * The records to make room for so many new ones: of tools that the server does not list any more, the oldest first. What a person
- * approved or blocked is never dropped. A dropped tool that is listed again is one that came later.
+ * The records to drop for so many new ones: those of tools that the server does not list any more, the oldest first. A record that a
+ * person approved or blocked is never dropped. A dropped tool that is listed again is one that came later.
  */
 export function droppablePins(
   records: ReadonlyMap<string, PinRecord>,

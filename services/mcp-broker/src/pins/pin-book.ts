@@ -46,7 +46,7 @@ export type PinChange = (
   now: string,
 ) => Decided | Promise<Decided>;
 
-/** Of one server. Those of tools that it no longer lists are kept until there is no room for a new one. */
+/** The most pins of one server. Those of tools that it no longer lists are dropped when a new one needs the room. */
 const MAX_PINS = 20_000;
 const MAX_ATTEMPTS = 10;
 /** Records in one write: each has its definition with it, and Redis does nothing else meanwhile. */

@@ -15,7 +15,7 @@ interface PinCommit {
   readonly definitions: readonly { readonly digest: string; readonly text: string }[];
   /** Definitions that no record names any more. */
   readonly dropped: readonly string[];
-  /** Tools whose records go. */
+  /** Tools whose records are deleted. */
   readonly removed: readonly string[];
 }
 

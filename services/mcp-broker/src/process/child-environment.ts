@@ -9,7 +9,7 @@ export interface ChildEnvironment {
 }
 
 /**
- * The variables that a server's process begins with: of the broker's environment {@link PROGRAM_VARIABLES} alone, since the rest holds the keys
+ * The initial variables of a server's process: only {@link PROGRAM_VARIABLES} of the broker's environment, since the rest holds the keys
  * of models and of other servers. HOME is always set, since programs without it write to a directory named
  * `~` or fail: it is the broker's where the broker may write there, else a directory of the server's own below `stateDir`.
  */

@@ -177,7 +177,7 @@ test("refuses a directory in which others can plant records", async () => {
   await assert.rejects(openChildRecords(directory), /must belong to the broker's user/);
 });
 
-test("what a child started in a session of its own ends with the child", async () => {
+test("a process that a child started in another session ends with the child", async () => {
   const directory = await testDirectory();
   const record = (await openChildRecords(directory)).expect("files", unexpected);
   const grandchild = await startSleeper({ ...record.mark });

@@ -26,7 +26,7 @@ export interface ChildRecord {
   readonly mark: Readonly<Record<string, string>>;
   onSpawning(): void;
   onSpawned(pid: number): void;
-  /** The child and its group are gone, or it could not be started. Resolves when nothing that it started in a group of its own is left. */
+  /** The child and its group are gone, or it could not be started. Resolves when no process that it started in another group is left. */
   onGone(): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ async function reapOne(
   return first === undefined ? null : { pid: child?.pid ?? first, server };
 }
 
-/** Ends what a child started in groups of its own, and then forgets the child. */
+/** Ends the processes that a child started in other groups, and then removes the child's record. */
 async function endMarked({ id, file }: Pick<StoredRecord, "id" | "file">): Promise<void> {
   await endGroups((await markedGroups()).get(id));
   await rm(file, { force: true });

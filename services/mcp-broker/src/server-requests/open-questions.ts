@@ -19,7 +19,7 @@ export interface OpenQuestions {
     by: {
       readonly lost: AbortSignal;
       readonly elicitationId?: string | undefined;
-      /** Called when it is stored: from then on an answer finds it. */
+      /** Called when it is stored: from then on it can be answered. */
       readonly onStored: () => void;
     },
   ): Promise<QuestionEnd>;

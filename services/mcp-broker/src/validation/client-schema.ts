@@ -29,7 +29,7 @@ interface Position {
   readonly where: string;
 }
 
-/** The value of a keyword in its new form, or why it is dropped. */
+/** The value of a keyword in its new form, or the reason why it is dropped. */
 type Read = { readonly value: unknown } | { readonly dropped: string };
 type ReadKeyword = (value: unknown, position: Position) => Read;
 
@@ -48,7 +48,7 @@ function rewritten(schema: JsonRecord, position: Position): JsonRecord {
 
 const IS_NULL: Read = { dropped: "it is null" };
 
-/** What two keywords mean together: the exclusive bounds of draft 4 were booleans, and `nullable` needs a type beside it. */
+/** Rewrites keywords that depend on each other: the exclusive bounds of draft 4 were booleans, and `nullable` needs a type beside it. */
 function compatible(
   clean: JsonRecord,
   { before, position }: { readonly before: JsonRecord; readonly position: Position },
@@ -113,7 +113,7 @@ const schemasByName: ReadKeyword = (value, position) => {
   return { value: Object.fromEntries(entries) as JsonRecord };
 };
 
-/** A part whose place has to stay filled: what is no schema allows everything. */
+/** A part that must not be left out: a value that is no schema becomes one that allows everything. */
 function inner(item: unknown, name: string | number, position: Position): unknown {
   const at = { ...position, where: `${position.where}/${pointerToken(String(name))}` };
   const read = subschema(item, at);
@@ -156,7 +156,7 @@ const patterns: ReadKeyword = (value, position) => {
   return schemasByName(Object.fromEntries(usable), position);
 };
 
-/** A reference that names nothing lets a client fail at the whole list. */
+/** A reference that names nothing makes a client refuse the whole list. */
 const reference: ReadKeyword = (value, { root }) => {
   const resolved = resolveReference(root, value);
   return "problem" in resolved ? { dropped: resolved.problem } : { value };
@@ -175,7 +175,7 @@ function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
-/** What each keyword must be: https://json-schema.org/draft/2020-12/schema, and of earlier drafts what clients know. */
+/** The form of each keyword: https://json-schema.org/draft/2020-12/schema, and those of earlier drafts that clients know. */
 const KEYWORDS: Readonly<Record<string, ReadKeyword>> = {
   $schema: text,
   $id: text,

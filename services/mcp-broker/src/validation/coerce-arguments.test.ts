@@ -15,7 +15,7 @@ const schema = {
   },
 };
 
-test("texts become the values that their schema wants", () => {
+test("texts become the values that their schema requires", () => {
   const args = { n: "3.5", i: "4", b: "True", s: "5", list: '["1",2]', map: '{"n":"6"}', any: "7" };
   assert.deepEqual(coerceArguments(args, schema), {
     n: 3.5,
@@ -29,7 +29,7 @@ test("texts become the values that their schema wants", () => {
   assert.deepEqual(coerceArguments({ i: "null" }, schema), { i: null });
 });
 
-test("what is not plainly the wanted value stays, and so does the object when nothing changes", () => {
+test("a text that is not clearly the required value stays, and so does the object when nothing changes", () => {
   for (const args of [
     { n: "three" },
     { n: "" },

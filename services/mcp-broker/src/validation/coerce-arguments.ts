@@ -4,8 +4,8 @@ import { isRecord, parseJson, type JsonRecord } from "../json/json-record.ts";
 const MAX_DEPTH = 20;
 
 /**
- * The arguments with texts that are plainly the number, boolean, list or object that their schema wants in place of a text, which models and
- * some clients write. Returns the same object when nothing changes.
+ * Converts texts that clearly represent the number, boolean, list or object that their schema requires; models and some clients write
+ * such texts. Returns the same object when nothing changes.
  */
 export function coerceArguments(args: JsonRecord, schema: JsonRecord): JsonRecord {
   const result = coerced(args, schema, 0);
@@ -34,7 +34,7 @@ function coerced(value: unknown, schema: unknown, depth: number): unknown {
     : Object.fromEntries(entries);
 }
 
-/** The text as the first of the types that it plainly is, else the text. */
+/** The text as a value of the first type that it clearly represents, else the text. */
 function readText(text: string, types: readonly unknown[]): unknown {
   const trimmed = text.trim();
   if (/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(trimmed)) {

@@ -120,7 +120,7 @@ function isUnique(items: readonly unknown[]): boolean {
   return true;
 }
 
-/** How far a quotient may be from a whole number, relative to itself: division and the parsing of decimals round. */
+/** The largest distance of a quotient from a whole number, relative to itself: division and the parsing of decimals round. */
 const QUOTIENT_ERROR = 2 ** -50;
 
 /** 19.99 is a multiple of 0.01, though the quotient of the two binary numbers is not whole. */
