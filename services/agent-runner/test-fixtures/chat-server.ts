@@ -13,7 +13,7 @@ export type ChatAnswer =
       readonly end?: "done" | "cut" | "hang";
       /** Nothing is answered before; it must not reject. */
       readonly from?: Promise<void>;
-      /** Until then the stream has begun, and has a comment so often. */
+      /** Until then the stream is open and gets a comment at this interval. */
       readonly commentEveryMs?: number;
     };
 

@@ -17,9 +17,9 @@ export interface ScriptedAnswer {
     /** Where the tool stands, for models that are offered tools in groups (Responses). */
     readonly namespace?: string;
   }[];
-  /** In the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
+  /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
   readonly reasoning?: string;
-  /** Why the answer ends, in the protocol's own word; missing: as its parts say. */
+  /** The protocol's own reason for the answer's end; missing: derived from its parts. */
   readonly finish?: string;
   /** Tokens of the input that were cached. */
   readonly cached?: number;
@@ -33,11 +33,11 @@ export interface ScriptedRefusal {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly message: string;
-  /** Beside the message, in the error's object. */
+  /** Other members of the error's object, beside the message. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
-/** A body that is none of the protocol's. */
+/** A body that the protocol does not have. */
 export interface OtherBody {
   readonly contentType: string;
   readonly text: string;

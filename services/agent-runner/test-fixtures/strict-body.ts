@@ -3,7 +3,7 @@ import type { Protocol } from "./model-protocols.ts";
 type Message = Readonly<Record<string, unknown>>;
 
 /**
- * Why a provider refuses the body of a request, null when it does not. The family is the one of the protocol, and within Chat Completions that of
+ * The reason why a provider refuses the body of a request; null when it does not. The family is the one of the protocol, and within Chat Completions that of
  * the model's name (`mistral…`, `deepseek…`).
  */
 export function refusalOf(

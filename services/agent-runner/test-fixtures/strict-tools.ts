@@ -1,7 +1,7 @@
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Why a provider refuses the tools of a request, null when it does not. Each is a 400 for the whole request:
+ * The reason why a provider refuses the tools of a request; null when it does not. Each is a 400 for the whole request:
  * "input_schema does not support oneOf, allOf, or anyOf at the top level" and "Property keys should match pattern
  * '^[a-zA-Z0-9_.-]{1,64}$'" (Anthropic, as reported in anthropics/claude-code), "Invalid schema for function 'x': In
  * context=('properties', 'y'), array schema missing items" (OpenAI, `invalid_function_parameters`).

@@ -29,7 +29,7 @@ export interface DriverParts {
   /** Of the steps of all runs of this process. */
   readonly turns: FairTurns;
   readonly modelIdleTimeoutMs: number;
-  /** How long a run keeps its slot while its models are away; then it rests in the queue. */
+  /** The time that a run keeps its slot while its models are unavailable; then it returns to the queue. */
   readonly modelOutageMs: number;
   /** How many tools a model is shown; it searches for the others. */
   readonly maxToolsPerAgent: number;

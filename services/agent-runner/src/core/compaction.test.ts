@@ -121,7 +121,7 @@ test("a compacted conversation still has a result for every call", () => {
   );
 });
 
-test("what a session had said before is summarised, too, so that it cannot fill the window for ever", () => {
+test("earlier messages of a session are summarised, too, so that they cannot fill the window", () => {
   const before = [
     { role: "user" as const, text: "x".repeat(20_000) },
     { role: "assistant" as const, text: "The first answer." },

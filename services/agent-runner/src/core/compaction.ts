@@ -21,7 +21,7 @@ const CHARS_PER_TOKEN = 3;
 const MAX_PART_CHARS = 2_000;
 
 /**
- * Up to which answer the conversation is to be summarised before the next request, with what the session had said before, or null when the
+ * The answer up to which the conversation, with the session's earlier messages, is summarised before the next request; null when the
  * window has room, or when there is nothing to gain. The task, the last answer and its results always stay.
  */
 export function compactionPoint(

@@ -9,15 +9,15 @@ import type { RunMessage, RunState, Turn } from "./run-state.ts";
 /** The model that is to read a conversation. */
 export interface Reader {
   readonly provider: string;
-  /** Tokens of its window; missing: as the run's start says. */
+  /** Tokens of its window; missing: those of the run's start. */
   readonly windowTokens?: number | undefined;
-  /** Whether its provider takes the reasoning of earlier answers as a field: all answers have it, those that have one, or none. */
+  /** The earlier answers whose reasoning its provider accepts as a field: all answers have it, those that have one, or none. */
   readonly reasoningField?: "always" | "own" | "never" | undefined;
 }
 
 /**
  * The messages for the next model call. Every call of every answer must have its result. Without a reader they are as the journal has them: with
- * the providers' own ids of calls, and with everything that any provider wanted back.
+ * the providers' own ids of calls, and with everything that any provider requires to be sent back.
  */
 export function conversationOf(state: RunState, reader?: Reader): ModelMessage[] {
   const { compaction } = state;
@@ -28,7 +28,7 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
   return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0, { reader })];
 }
 
-/** What the run's session had said before, as far as no summary stands for it. */
+/** Earlier messages of the run's session that no summary replaces. */
 export function saidBefore({ started, compaction }: RunState): readonly SaidBefore[] {
   return compaction?.isOfSession === true ? [] : (started.before ?? []);
 }
@@ -87,7 +87,7 @@ function saidBetween({ by, text }: RunMessage): ModelMessage {
   };
 }
 
-/** How the answers of a run are written for one reader. */
+/** The form of a run's answers for one reader. */
 interface Form {
   readonly windowTokens: number | undefined;
   readonly provider: string | null;
@@ -107,7 +107,7 @@ function formFor(reader: Reader | undefined, { turns, started }: RunState): Form
   return { windowTokens, provider, reasoningField: hasReasoned ? "always" : reasoningField };
 }
 
-/** Journals of before say of no copied answer which model gave it. */
+/** Older journals do not name the model of a copied answer. */
 function isOwn({ model }: Turn, provider: string): boolean {
   return model === undefined || model.startsWith(`${provider}/`);
 }
@@ -175,7 +175,7 @@ type AssistantPart = Extract<
 >;
 type ProviderOptions = NonNullable<AssistantPart["providerOptions"]>;
 
-/** The answer without texts of blanks alone, and without what is for its own provider only when another one reads it. */
+/** The answer without blank texts and, for another provider, without parts that only its own provider may read. */
 function answerOf(turn: Turn, { provider, reasoningField }: Form): AssistantPart[] {
   const isForeign = provider !== null && !isOwn(turn, provider);
   const parts = turn.content.filter((part) => {

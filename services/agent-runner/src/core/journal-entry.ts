@@ -145,7 +145,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     kind: z.literal("compacted"),
     at,
     upTo: z.int().nonnegative(),
-    /** True when it also stands for what its session had said before the run; missing: it does not. */
+    /** True when it also replaces the messages of its session before the run; missing: it does not. */
     isOfSession: z.boolean().optional(),
     summary: z.string(),
     usage: Usage,

@@ -69,7 +69,7 @@ export function deadlineOf(state: RunState): number {
 }
 
 /**
- * The text beside the calls of the last answer, before the model is asked for the next one; null when there is none. A model that is done has often
+ * The text beside the calls of the last answer, before the next request to the model; null when there is none. A model that is done has often
  * written its answer there, and adds nothing.
  */
 export function textBesideCalls({ turns, messages }: RunState): string | null {
@@ -146,7 +146,7 @@ function endOf(state: RunState, turn: Turn): NextAction | null {
   }
 }
 
-/** The text of the last answer, and of the one before when the last one says nothing. */
+/** The text of the last answer, and of the one before when the last one has none. */
 function answerText(state: RunState, turn: Turn): string {
   const text = textOf(turn.content);
   if (text.trim() !== "") return text;

@@ -99,7 +99,7 @@ export interface RunState {
   /** Layers of tool patterns: those of the start and of the skills since then. */
   readonly toolLayers: readonly (readonly string[])[];
   readonly toolCalls: number;
-  /** What stands for the first answers in the conversation, and for what its session had said before. */
+  /** The summary that replaces the first answers of the conversation, and earlier messages of its session. */
   readonly compaction: Compaction | null;
   /** Digests of the tools as the model was last told about them, by name. */
   readonly shownTools: Readonly<Record<string, string>>;

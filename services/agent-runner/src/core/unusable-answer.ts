@@ -1,6 +1,6 @@
 import type { AnswerPart, FinishReason } from "./answer-part.ts";
 
-/** Why an answer is none: it becomes the code of the failed run. */
+/** The reason why an answer is unusable; it becomes the code of the failed run. */
 export type UnusableCode =
   | "empty_answer"
   | "reasoning_only"
@@ -11,11 +11,11 @@ export type UnusableCode =
 export interface UnusableAnswer {
   readonly code: UnusableCode;
   readonly message: string;
-  /** The notice that the model gets when it is asked once more. */
+  /** The notice that the model gets with the next request. */
   readonly hint: string;
 }
 
-/** An answer that neither says nor calls anything, or that its provider withheld; null for any other. One that was cut at its length is not one. */
+/** Describes an answer without text and calls, or one that its provider withheld; null for any other, such as one cut at its length. */
 export function unusableAnswer(
   { content, finishReason }: { content: readonly AnswerPart[]; finishReason: FinishReason },
   tools: readonly { readonly name: string }[] = [],
@@ -36,7 +36,7 @@ export function unusableBy(
   return { code, message: MESSAGES[code], hint: `${HINTS[code]} ${NEXT} The tools are: ${names}.` };
 }
 
-/** Whether an answer has text that is more than blanks. */
+/** True when an answer has text that is more than blanks. */
 export function hasText(content: readonly AnswerPart[]): boolean {
   return content.some((part) => part.type === "text" && !isBlank(part));
 }

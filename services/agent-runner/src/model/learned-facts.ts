@@ -1,12 +1,12 @@
 import type { ModelFailure } from "./model-failure.ts";
 
-/** What this runner has learned of a model from its answers and refusals. */
+/** Facts that this runner has learned about a model from its answers and refusals. */
 export interface LearnedFacts {
-  /** Whether the text of its last answer began inside of its reasoning. */
+  /** True when the text of its last answer began inside of its reasoning. */
   readonly startsInReasoning: boolean;
   /** Tokens of its window, by the runner's own estimate of the largest request that it refused; null: none was refused. */
   readonly windowTokens: number | null;
-  /** Whether its provider demands or refuses the reasoning of earlier answers. */
+  /** `always` when its provider demands the reasoning of earlier answers, `never` when it refuses it. */
   readonly reasoningField: "always" | "own" | "never";
 }
 
@@ -18,7 +18,7 @@ const NOTHING: LearnedFacts = {
 
 /** An agent may name any model of a provider. */
 const MAX_MODELS = 1_000;
-/** The smallest window that the models file takes, too. */
+/** The models file accepts no smaller window, either. */
 const SMALLEST_WINDOW = 1_024;
 /** Failures further apart than that are two outages. */
 const SAME_OUTAGE_MS = 300_000;
@@ -37,7 +37,7 @@ export class LearnedModels {
     this.#facts.set(name, { ...this.of(name), ...change });
   }
 
-  /** True when the refusal says how the next request has to differ, and it is news. */
+  /** True when the refusal states how the next request has to differ, and this was not known. */
   noteRefusal(name: string, { reasoningField }: ModelFailure): boolean {
     if (reasoningField === null || this.of(name).reasoningField === reasoningField) return false;
     this.note(name, { reasoningField });
@@ -50,7 +50,7 @@ export class LearnedModels {
     this.note(name, { windowTokens: Math.max(smallest, SMALLEST_WINDOW) });
   }
 
-  /** Notes that the model is away, and returns for how long it has been, in milliseconds. */
+  /** Notes that the model is unavailable, and returns the length of the outage so far, in milliseconds. */
   noteOutage(name: string, now: number): number {
     const known = this.#outages.get(name);
     const since = known !== undefined && now - known.last < SAME_OUTAGE_MS ? known.since : now;

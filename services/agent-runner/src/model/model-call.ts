@@ -34,7 +34,7 @@ const refusals = createRefusals();
 /** Providers name one tool at a time. */
 const MOST_REFUSALS = 8;
 
-/** Asks with the tools in a form that providers accept. A tool that a refusal names is left out, and the request is sent without it. */
+/** Sends a request with its tools in a form that providers accept. When a refusal names a tool, sends it again without that tool. */
 async function ask(request: ModelRequest): Promise<ModelAnswer> {
   const { provider, modelId } = request.model;
   const model = `${provider} ${modelId}`;
@@ -142,7 +142,7 @@ function idleSignal({ idleTimeoutMs, signal }: Pick<ModelRequest, "idleTimeoutMs
   stop: () => void;
 } {
   const call = linkSignals(signal);
-  // A comment of the stream is no part of the answer and shows all the same that the provider works on it.
+  // A comment of the stream is no part of the answer, but shows that the provider works on it.
   onBytes(call.signal, () => timer.refresh());
   const timer = setTimeout(() => {
     const said = `the provider was silent for ${idleTimeoutMs} ms`;

@@ -40,7 +40,7 @@ test("waits longer each time, never shorter than asked, and gives up", () => {
   assert.equal(retryDelay(patient, 1, 0), 60_000);
 });
 
-test("says which failures a wait ends, and which need another request or another model", () => {
+test("distinguishes failures that a wait ends from those that need another request or another model", () => {
   const cases: [unknown, Partial<ModelFailure>][] = [
     [apiError(529), { isOutage: true, isRetryable: true }],
     [apiError(429, { "retry-after": "9" }), { isOutage: true, retryAfterMs: 9_000 }],
@@ -76,7 +76,7 @@ test("says which failures a wait ends, and which need another request or another
   }
 });
 
-test("shows what a provider said in a form that the SDK does not know", () => {
+test("shows a provider's message in a form that the SDK does not know", () => {
   const failure = modelFailureOf(apiError(400, {}, { detail: "model not found" }), NOW);
   assert.match(failure.message, /HTTP 400.*model not found/);
 });

@@ -20,11 +20,11 @@ interface FailureFacts {
   readonly code?: FailureCode;
   /** The same call may be made again. */
   readonly isRetryable: boolean;
-  /** The provider is away or overloaded and began no answer, so waiting for it costs nothing. */
+  /** The provider is unavailable or overloaded and began no answer, so waiting for it costs nothing. */
   readonly isOutage?: boolean;
-  /** What the provider asked to wait, in milliseconds. */
+  /** The pause that the provider requested, in milliseconds. */
   readonly retryAfterMs?: number | null;
-  /** Tokens that the model's window holds, as its refusal says. */
+  /** Size of the model's window in tokens, as its refusal states it. */
   readonly windowTokens?: number | null;
   /** Set when the refusal is about the reasoning of earlier answers. */
   readonly reasoningField?: "always" | "never" | null;
@@ -120,7 +120,7 @@ function failureOfStream(error: unknown, now: number): ModelFailure {
   const final = finalFailure(message, { status, body, text: error.message });
   if (final !== null) return final;
   return new ModelFailure(message, {
-    // The SDK takes one without a status for final, but a provider that has begun to answer had taken the request.
+    // The SDK treats an error without a status as final, but a provider that has begun to answer had accepted the request.
     isRetryable: status === undefined || error.isRetryable,
     isOutage: status === 429 || status === 503 || status === 529 || isOverloaded(error),
     retryAfterMs: retryAfterOf({ status, headers: {}, body }, now),
@@ -132,7 +132,7 @@ function isOverloaded({ type = "", code = "" }: StreamProviderError): boolean {
   return /overloaded|rate_limit|exhausted|unavailable/i.test(`${type} ${code}`);
 }
 
-/** What stays however often the request is repeated; null for anything else. */
+/** The failure that every repetition of the request would have; null for any other refusal. */
 function finalFailure(
   message: string,
   refusal: { readonly status: number | undefined; readonly body: unknown; readonly text: string },
@@ -159,7 +159,7 @@ export function retryDelay(failure: ModelFailure, attempt: number, random: numbe
   return backoffOf(failure, attempt, random);
 }
 
-/** The pause after attempt `attempt`: it doubles up to a minute, and is never shorter than the provider asked, up to a minute. */
+/** The pause after attempt `attempt`: it doubles up to a minute, and is never shorter than the provider requested, up to a minute. */
 export function backoffOf(failure: ModelFailure, attempt: number, random: number): number {
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS);
   const jittered = backoff * (0.75 + random / 2);
@@ -171,7 +171,7 @@ export const MAX_RETRIES = 3;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 60_000;
 
-/** The SDK has the name of the status in place of a text in a form that it does not know. */
+/** The SDK replaces a text of an unknown form by the name of the status. */
 function textOfRefusal(error: APICallError, body: unknown): string {
   const known = shortMessage(error);
   const said = cutText(saidIn(body), MAX_MESSAGE);

@@ -49,7 +49,7 @@ export interface ModelRegistry {
   ): Promise<LanguageModelV4>;
   /** What the file says of a model. */
   factsOf(name: string): ModelFacts;
-  /** What this runner learns of models from their refusals; a part of their facts. */
+  /** Facts that this runner learns about models from their refusals; a part of all their facts. */
   readonly learned: Pick<LearnedModels, "noteRefusal" | "noteWindow" | "noteOutage">;
   /**
    * Notes how the text of an answer began. The last answer counts, so a caller who makes a model write a closing tag delays the live text of one
@@ -69,11 +69,11 @@ export interface ModelFacts {
   readonly startsInReasoning: boolean;
   /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
   readonly isRuntime: boolean;
-  /** True for a plan, a recording and a CLI: their answers stand as they are, also when they say nothing. */
+  /** True for a plan, a recording and a CLI: their answers are used unchanged, even when they are empty. */
   readonly isExact: boolean;
   /** Tokens of a window that a request did not fit into; null: all did. */
   readonly learnedWindow: number | null;
-  /** Whether the provider takes the reasoning of earlier answers, as its refusals say. */
+  /** The earlier answers whose reasoning the provider accepts, as learned from its refusals. */
   readonly reasoningField: LearnedFacts["reasoningField"];
 }
 

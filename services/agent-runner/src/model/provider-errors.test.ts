@@ -67,7 +67,7 @@ test("recognizes a request that is larger than the window in every provider's fo
     assert.ok(!isContextTooLong({ status, text, body: undefined }), text);
 });
 
-test("knows a used up quota, which no pause changes, from a rate limit", () => {
+test("distinguishes a used up quota, which no pause changes, from a rate limit", () => {
   const daily = { details: [{ violations: [{ quotaId: "GenerateRequestsPerDayPerProject" }] }] };
   const minute = { details: [{ violations: [{ quotaId: "GenerateRequestsPerMinute" }] }] };
   const cases: [number, string, unknown, boolean][] = [

@@ -6,7 +6,7 @@ export interface ProviderError {
 }
 
 /**
- * Codes and types of an account that may pay for no more: OpenAI and Azure `insufficient_quota` and `billing_hard_limit_reached`, Kimi
+ * Codes and types of an account without quota or credit: OpenAI and Azure `insufficient_quota` and `billing_hard_limit_reached`, Kimi
  * `exceeded_current_quota_error`, Anthropic `billing_error`; as their error references list them.
  */
 const QUOTA_CODES: ReadonlySet<string> = new Set([
@@ -54,7 +54,7 @@ export function isContextTooLong({ status, body, text }: ProviderError): boolean
 const CONTEXT_TEXT =
   /(prompt|input|request|messages?|conversation)\b.{0,60}(?<!string )\b(too long|too large)|(context|prompt) (window|length|size|limit)|(token count|tokens?)\b.{0,60}\bexceeds?\b|exceed(s|ed)?\b.{0,60}\b(token limit|maximum number of tokens|context)/i;
 
-/** The window's size in tokens as a refusal of `isContextTooLong` says it; null when it does not. */
+/** The window's size in tokens that a refusal of `isContextTooLong` states; null when it states none. */
 export function windowIn({ body, text }: ProviderError): number | null {
   const listed = valuesAt(body, ["n_ctx"]).find((value) => typeof value === "number");
   if (listed !== undefined) return listed;
@@ -73,7 +73,7 @@ const WINDOW_TEXTS = [
   /(?:token limit|context (?:window|length|size|limit))\D{0,20}([\d,_]+)/i,
 ];
 
-/** What a refusal says beside the text that the SDK found: Mistral and vLLM have a `message` at the top, FastAPI `detail`, Ollama `error`. */
+/** The message of a refusal beside the text that the SDK found: Mistral and vLLM have a `message` at the top, FastAPI `detail`, Ollama `error`. */
 export function saidIn(body: unknown): string {
   return stringsAt(body, ["message", "detail", "error", "msg"])[0] ?? "";
 }

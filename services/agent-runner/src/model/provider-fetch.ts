@@ -12,8 +12,8 @@ export function onBytes(signal: AbortSignal, listener: () => void): void {
 }
 
 /**
- * The `fetch` of all providers. Requests carry no half of a character: providers refuse them (400), and with them each later one that repeats
- * the text. A good status without a stream rejects with ModelFailure.
+ * The `fetch` of all providers. It replaces lone surrogates in requests: providers refuse them (400), and each later request that repeats
+ * the text. A success status without a stream rejects with ModelFailure.
  */
 export const providerFetch: typeof fetch = async (url, init) => {
   const body = typeof init?.body === "string" ? { body: wellFormedJson(init.body) } : {};
@@ -57,7 +57,7 @@ function streamOf(
 
 const MAX_ERROR_CHARS = 65_536;
 
-/** An event stream begins with neither: the address is another one, or the provider's error has a good status. */
+/** An event stream begins with neither: the address is wrong, or the provider's error has a success status. */
 async function noStream({
   start,
   reader,
@@ -80,7 +80,7 @@ async function noStream({
   const body = isPage ? undefined : jsonIn(text);
   const said = saidIn(body);
   const status = valuesAt(body, ["code", "status"]).find((value) => typeof value === "number");
-  // OpenRouter reports a failure of the provider behind it with a good status.
+  // OpenRouter reports a failure of the provider behind it with a success status.
   if (status === 429 || (status !== undefined && status >= 500 && status < 600))
     return new ModelFailure(`the provider failed (${status}): ${said}`, {
       isRetryable: true,

@@ -94,7 +94,7 @@ test("keys that providers refuse get others that are free, in nested objects and
   );
 });
 
-test("what is too deep is cut, and a tool that is too large is left out alone", () => {
+test("a schema that is too deep is cut, and only a tool that is too large is left out", () => {
   let deep: Json = { type: "string" };
   for (let level = 0; level < 40; level += 1) deep = { type: "object", properties: { a: deep } };
   const { schema } = adapt(deep);

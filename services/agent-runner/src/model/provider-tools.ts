@@ -4,14 +4,14 @@ import type { OfferedTool } from "../core/tool-catalogue.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 export interface ProviderTools {
-  /** In a form that model providers accept, without those that have none. */
+  /** The tools in a form that model providers accept, without those that have no such form. */
   readonly tools: readonly OfferedTool[];
   /** The arguments of a call as the tool's own schema names them. */
   readonly restore: (tool: string, input: unknown) => unknown;
 }
 
 /**
- * What every built-in provider accepts, so that a run may change its provider: Anthropic wants property keys of this form, OpenAI refuses
+ * A form that every built-in provider accepts, so that a run may change its provider: Anthropic wants property keys of this form, OpenAI refuses
  * arrays without items, and both refuse combinations of schemas at the top
  * (https://docs.claude.com/en/docs/agents-and-tools/tool-use, https://platform.openai.com/docs/guides/function-calling). Gemini refuses
  * deep schemas (https://ai.google.dev/gemini-api/docs/structured-output). Local servers with grammars have the same limits.
@@ -56,7 +56,7 @@ function adaptedTool(tool: OfferedTool, renamed: Map<string, string>): OfferedTo
 const COMBINATIONS = ["allOf", "anyOf", "oneOf"] as const;
 const CONDITIONS = ["not", "if", "then", "else", "enum", "const", "dependentSchemas"] as const;
 
-/** The schema without what only combines others at its top; the hint says in words what a model needs to know of it. */
+/** The schema without combinations of others at its top; the hint describes them to the model in words. */
 function withoutTopCombinations(root: Json): { readonly schema: Json; readonly hint: string } {
   const own = resolved(root, root);
   const isCombined = [...COMBINATIONS, ...CONDITIONS].some((keyword) => keyword in own);

@@ -4,7 +4,7 @@ import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** Statuses with which providers refuse a request because of what is in it. */
 const REFUSED = new Set([400, 422]);
-/** Where a provider counts tools instead of naming them: `tools.3`, `tools[3]`, `function_declarations[3]`. */
+/** References of providers that count tools instead of naming them: `tools.3`, `tools[3]`, `function_declarations[3]`. */
 const BY_POSITION = /(?:tools|functions|function_declarations)(?:\.|\[)(\d+)/g;
 const MAX_REMEMBERED = 1_000;
 
@@ -18,7 +18,7 @@ export function refusedTools(error: unknown, tools: readonly OfferedTool[]): str
   return [...new Set([...named, ...counted].map(({ name }) => name))];
 }
 
-/** True where the name appears as a word of its own: `read` is not in `read_file`. */
+/** True where the name appears as a separate word: `read` is not in `read_file`. */
 function isNamed(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     const around = `${text[at - 1] ?? " "}${text[at + name.length] ?? " "}`;

@@ -11,7 +11,7 @@ const geminiDelay = (retryDelay: string) => ({
   },
 });
 
-test("reads how long a provider wants to be left alone, wherever it says so", () => {
+test("reads the pause that a provider requests, in every form that providers use", () => {
   const cases: [Record<string, string>, unknown, number | null][] = [
     [{}, undefined, null],
     [{ "retry-after-ms": "120" }, undefined, 120],

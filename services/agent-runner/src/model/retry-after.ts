@@ -1,6 +1,6 @@
 import { valuesAt } from "./provider-errors.ts";
 
-/** What a provider's refusal says of the time until the next request, from wherever providers write it. */
+/** The parts of a provider's refusal that may state the time until the next request. */
 export interface Refusal {
   /** Undefined for an error in a stream. */
   readonly status?: number | undefined;
@@ -10,12 +10,12 @@ export interface Refusal {
 }
 
 /**
- * How long to wait before the next request, in milliseconds; null when the refusal does not say. In this order: `retry-after-ms` (Azure
+ * The pause before the next request, in milliseconds; null when the refusal states none. It is read in this order: `retry-after-ms` (Azure
  * OpenAI), `Retry-After` in seconds or as a date (RFC 9110, 10.2.3), `retryDelay` of a `google.rpc.RetryInfo` in the body (Gemini), then the reset
  * times of the limits, in headers or, as OpenRouter has them, in the body's `error.metadata.headers`.
  */
 export function retryAfterOf({ status, headers, body }: Refusal, now: number): number | null {
-  // OpenAI sends the reset times with every answer, also with those that no limit is the reason of.
+  // OpenAI sends the reset times with every answer, also with refusals that no limit caused.
   const isLimited = status === undefined || [429, 503, 529].includes(status);
   return (
     waitOf(Number(headers["retry-after-ms"] ?? Number.NaN)) ??
@@ -42,7 +42,7 @@ function retryInfoOf(body: unknown): number | null {
 
 /**
  * `x-ratelimit-reset-requests: 6m0s` (OpenAI, Groq), `x-ratelimit-reset: 1769900000000` (OpenRouter), `anthropic-ratelimit-tokens-reset` with a
- * date. Of several limits those count that are used up, where the provider says what remains; of others the first that is over.
+ * date. Used-up limits count when the provider states the rest of each; otherwise the limit that ends first counts.
  */
 function resetOf(headers: Readonly<Record<string, string>>, now: number): number | null {
   const resets = Object.entries(headers).flatMap(([name, value]) => {

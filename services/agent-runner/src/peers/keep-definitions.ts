@@ -30,7 +30,7 @@ export function keepDefinitions(now: () => number = () => performance.now()): Cl
   };
 }
 
-/** A list that may be kept is whole, and then it is the same whatever the work is about. */
+/** A list that may be cached is complete, so it does not depend on the work. */
 function keyOfCatalogue(request: unknown): string {
   return JSON.stringify({ ...(request as object), about: undefined });
 }

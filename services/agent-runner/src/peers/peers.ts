@@ -15,7 +15,7 @@ import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { ensuringOwner } from "@switchyard/service/call-mcp-tool";
 
-/** Calls that change nothing of the services but what a repetition would change, too. */
+/** Idempotent calls: a repetition changes nothing more at the services. */
 const questions = {
   getAgent,
   skillCatalogue,
@@ -26,7 +26,7 @@ const questions = {
   listBuiltins,
   recallMemory,
 };
-/** Calls of tools and about them, whose failures the run handles itself. */
+/** Calls of tools and calls about them; the run handles their failures itself. */
 const toolCalls = { ensureServer, callTool, cancelCall, callBuiltin, cancelBuiltin };
 
 interface Asking {
@@ -43,7 +43,7 @@ export interface Peers extends Client<typeof questions>, Client<typeof toolCalls
   ): Promise<string[]>;
 }
 
-/** `instance` is the secret of this process, which only the policy receives. The interceptors are around calls that ask something. */
+/** `instance` is the secret of this process, which only the policy receives. The interceptors are around the idempotent calls. */
 export function createPeers(
   bus: Bus,
   instance: string,

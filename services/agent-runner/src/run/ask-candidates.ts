@@ -42,7 +42,7 @@ export interface PassedOver {
 }
 
 export interface StepAnswer extends Omit<ModelAnswer, "startedInReasoning"> {
-  /** The model that was asked, by its name in the configuration. */
+  /** The model that was called, by its name in the configuration. */
   readonly model: string;
   /** In US dollars; null when its price is not known. */
   readonly costUsd: number | null;
@@ -72,18 +72,18 @@ export type Question = Omit<
   readonly replayed: () => ReplayQuestion;
 };
 
-/** A pause of this length is spent waiting; for a longer one the run goes back to the queue. */
+/** The run waits in its slot for a pause up to this length; for a longer one it returns to the queue. */
 const LONGEST_WAIT_MS = 60_000;
-/** When a provider wants a longer pause, its fallback is asked first. */
+/** When a provider requests a longer pause, its fallback is called first. */
 const LONGEST_WAIT_BEFORE_FALLBACK_MS = 5_000;
-/** What an answer is taken to need before it is there. */
+/** Estimated tokens of an answer that has not arrived yet. */
 export const ANSWER_TOKENS = 1_000;
 
 interface Candidate {
   readonly name: string;
-  /** No other model is left to be asked. */
+  /** No other model is left to be called. */
   readonly isLast: boolean;
-  /** How often all models were asked in this step, from 1. */
+  /** The number of this round of all models in the step, from 1. */
   readonly round: number;
 }
 
@@ -93,13 +93,13 @@ interface Outage {
 }
 
 export interface CandidateListener {
-  /** Called with what an answer has used that is no part of the run: it broke off, or said nothing. What it throws ends the asking. */
+  /** Called with the usage of an answer that is no part of the run, because it broke off or was empty. An error that it throws ends the request. */
   readonly onDiscarded: (use: Spent) => void;
   /** Called with the names of tools that the model's provider does not accept. */
   readonly onToolsLeftOut?: (names: readonly string[]) => void;
 }
 
-/** Asks the models of a run one after the other, and waits while their providers are away or overloaded. */
+/** Calls the models of a run one after the other, and waits while their providers are unavailable or overloaded. */
 export class CandidateCaller {
   readonly #context: AskContext;
   readonly #listener: CandidateListener;
@@ -112,7 +112,7 @@ export class CandidateCaller {
 
   /**
    * The first usable answer. Rejects with ModelFailure or ModelUnusable when there is none, and with Suspended when the providers have been
-   * away for too long to keep the run here.
+   * unavailable for too long to keep the run in its slot.
    */
   async ask(
     started: StartedEntry,
@@ -147,7 +147,7 @@ export class CandidateCaller {
     return { ...said, model: name, costUsd, ...over };
   }
 
-  /** Asks one model until there is an answer or a failure that stands. */
+  /** Calls one model until there is an answer or a failure that no retry changes. */
   async #askOne(
     started: StartedEntry,
     candidate: Candidate,
@@ -158,7 +158,7 @@ export class CandidateCaller {
     const model = await this.#open(name, started);
     const scope = await models.scopeOf(name);
     const { isExact, price } = models.factsOf(name);
-    /** The first answer that said nothing, or that could not be read. */
+    /** The first answer that was empty or could not be read. */
     let unusable: { readonly answer: ModelAnswer | null; readonly problem: UnusableAnswer } | null =
       null;
     for (let attempt = 1; ; attempt += 1) {
@@ -176,9 +176,9 @@ export class CandidateCaller {
         question.onReset();
       } catch (error) {
         if (!(error instanceof ModelFailure)) throw error;
-        // The request with the hint is a courtesy; the text is there already.
+        // The request with the hint is optional, since there is a text already.
         const earlier = unusable?.answer ?? null;
-        // What it used was counted when it was unusable.
+        // Its usage was counted when it was unusable.
         if (earlier !== null && isAccepted(earlier, question))
           return { ...earlier, usage: { inputTokens: 0, outputTokens: 0 } };
         if (error.code === "malformed_call" && unusable === null) {
@@ -253,7 +253,7 @@ export class CandidateCaller {
     }
   }
 
-  /** Waits for the provider's limits, which all runners share; resolves with the tokens that were taken. */
+  /** Waits for the provider's limits, which all runners share; resolves with the tokens that were reserved. */
   async #permit(scope: ProviderScope, tokens: number): Promise<number> {
     const { limiter, waiting, random } = this.#context;
     for (;;) {
@@ -268,7 +268,7 @@ export class CandidateCaller {
           retryAfterMs: waitMs,
         });
       }
-      // A little later than said, and not all at once.
+      // Runners wait a little longer than the limiter requires, and not all equally long.
       await pause(waitMs + Math.round(random() * 250), waiting);
     }
   }
@@ -283,7 +283,7 @@ export class CandidateCaller {
     if (retryAfterMs !== null && isRetryable) await limiter.pause(scope, retryAfterMs);
   }
 
-  /** Waits before all models are asked again. Rejects with Suspended when that takes too long to keep the run in a slot. */
+  /** Waits before all models are retried. Rejects with Suspended when that takes too long to keep the run in a slot. */
   async #waitOut({ model, failure }: Outage, round: number): Promise<void> {
     const { models, modelOutageMs, now, random, waiting } = this.#context;
     const awayMs = models.learned.noteOutage(model, now());
@@ -314,13 +314,13 @@ export function windowOf(
   return smallest === Infinity ? undefined : smallest;
 }
 
-/** An answer that is unusable at first and ends the run when the model insists on it: its text is there, in it or beside the calls before. */
+/** True for an unusable answer that ends the run when the model repeats it, because there is a text in it or beside the calls before. */
 function isAccepted({ content, finishReason }: ModelAnswer, { mayBeEmpty }: Question): boolean {
   if (finishReason === "content-filter" || finishReason === "error") return false;
   return hasText(content) || mayBeEmpty;
 }
 
-/** The pause before the same model is asked again; null when another one is, or none. */
+/** The pause before the same model is retried; null when another model is called, or none. */
 function pauseBeforeRetry(
   failure: ModelFailure,
   {

@@ -128,7 +128,7 @@ test("leaves a model at once whose provider wants a longer pause than a run wait
   await redis.flushall();
 });
 
-test("waits while its only model is away, and rests in the queue when that takes too long", async () => {
+test("waits while its only model is unavailable, and returns to the queue when that takes too long", async () => {
   const away = { status: 529, message: "Overloaded" };
   const state = startOf(startedEntry({ model: "first/other" }));
   server.answer(away, away, away, away);

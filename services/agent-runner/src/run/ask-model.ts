@@ -44,7 +44,9 @@ export class ModelCaller {
   }
 
   /**
-   * The answer of one step. `isTooLongFinal`: a request that is larger than a model's window cannot be made smaller, so a fallback is asked. Rejects with ModelFailure or ModelUnusable when no model gives one. */
+   * The answer of one step. `isTooLongFinal`: a request that is larger than a model's window cannot be made smaller, so a fallback is called.
+   * Rejects with ModelFailure or ModelUnusable when no model gives one.
+   */
   async ask(
     state: RunState,
     step: number,

@@ -45,7 +45,7 @@ export class ModelTurn {
   readonly #budget: StepBudget;
   /** Tools of the last request that the model's provider does not accept. */
   #refused: readonly string[] = [];
-  /** The step whose request was last made smaller because it was refused: once is enough. */
+  /** The last step whose request was made smaller after a refusal, which happens once in a step. */
   #compactedAt: number | null = null;
 
   constructor(context: RunContext, parts: TurnParts) {

@@ -169,7 +169,7 @@ for (const [how, pieces] of Object.entries(REASONED))
     const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: how }, (told) =>
       said.push(told),
     );
-    // An answer of reasoning alone is asked for once more.
+    // The runner repeats the request after an answer of reasoning alone.
     const again = how === "unclosed" ? [{ chunks: textChunks("The answer") }] : [];
     server.answer({ chunks: textChunks(...pieces) }, ...again);
     await lab.command("odd", { runId: how, input: "x" });
@@ -286,7 +286,7 @@ const QUOTA = {
 const OK = { text: ["42"] };
 const SAID = "Here is the full answer: 42.";
 
-/** Quirks of providers, one whole run each: the model, its answers, and what becomes of the run. */
+/** Quirks of providers, one whole run each: the model, its answers, and the outcome of the run. */
 const QUIRKS: readonly {
   readonly what: string;
   readonly model: string;
@@ -345,7 +345,7 @@ const QUIRKS: readonly {
     requests: 3,
   },
   {
-    what: "reasoning that DeepSeek wants back with each answer, also with one that has none",
+    what: "reasoning that DeepSeek requires with each answer, also with one that has none",
     model: FAMILIES.deepseek,
     answers: [{ reasoning: "hm", calls: [WIPE] }, { calls: [WIPE] }, OK],
     ends: { output: "42" },

@@ -25,7 +25,7 @@ export interface HostsOptions {
   readonly directory: string;
   /** How long a CLI is kept that waits for results, in milliseconds; after it, it is resumed. */
   readonly lingerMs: number;
-  /** The runner's environment, of which a host gets only where programs are. */
+  /** The runner's environment; a host gets only its variables that locate programs. */
   readonly env: Environment;
 }
 

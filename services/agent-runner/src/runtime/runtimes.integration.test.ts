@@ -143,7 +143,7 @@ test("a host that dies in the middle is begun again, and its CLI goes on in its 
   await gate.reached;
   const [host = 0] = await childrenOf(runner.pid);
   const [cli = 0] = await childrenOf(host);
-  // The CLI ends by itself, before it stores in its session that its tools failed.
+  // The CLI ends before it stores in its session that its tools failed.
   runner.kill("SIGSTOP");
   process.kill(host, "SIGKILL");
   await until(async () => !(await isAlive(cli)));
