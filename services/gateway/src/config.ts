@@ -25,7 +25,7 @@ export const Config = z.object({
     .string()
     .default("")
     .transform((list) => commaSeparated(list.toLowerCase())),
-  /** Origins of pages elsewhere that may use MCP from a browser, with commas, such as https://app.example.com. */
+  /** Origins of other pages that may use MCP from a browser, with commas, such as https://app.example.com. */
   YARD_HTTP_ORIGINS: z
     .string()
     .default("")

@@ -113,7 +113,7 @@ export const gatewayService = defineService({
       },
     });
     kit.describe("http", http.url);
-    // Steps run in reverse: no new requests, readers are sent away, requests in work end.
+    // Steps run in reverse: new requests are refused, readers are disconnected, requests in progress end.
     kit.onStop("users", async () => desk.stop());
     kit.onStop("http", async () => {
       const closed = http.stop();
@@ -128,7 +128,7 @@ function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
   const { YARD_HTTP_TLS_CERT_FILE: cert, YARD_HTTP_TLS_KEY_FILE: key } = config;
   if (cert === undefined && key === undefined) return null;
   if (cert !== undefined && key !== undefined) return { cert, key };
-  throw new StartError("of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE one is missing", {
+  throw new StartError("one of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE is missing", {
     hint: "set both to answer over TLS, or neither",
   });
 }

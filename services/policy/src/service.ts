@@ -41,7 +41,7 @@ export const policyService = defineService({
     const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
     const news = announceBundles({ bus, log, metrics, path, now });
     const leases = createDecisionLeases({ now: () => performance.now(), wait: delay });
-    // A predecessor that was killed could not take back what it had given out.
+    // A predecessor that was killed could not withdraw the leases that it had issued.
     await delay(Math.max(0, kit.begunAtMs + LONGEST_LEASE_MS - performance.now()));
     const shared = await startSharedState(kit, path, now);
     const { keyRing, identify } = await startTokens(kit, {
@@ -86,7 +86,7 @@ export const policyService = defineService({
       onFault: ({ error, contract, correlationId }) =>
         log.error({ err: error, contract, correlationId }, "handler fault"),
     });
-    // What is still asked is recorded before the audit ends.
+    // Requests in progress are recorded before the audit ends.
     kit.onStop("service", () => service.drain());
     const approvals = startApprovals({
       bus,
@@ -111,7 +111,7 @@ export const policyService = defineService({
     serveHandlers(service, handlers);
     serveAuditQueries(service, { bus, admins, keyRing, now });
     await startUsers(kit, { service, keyRing, now });
-    // Without it they end by themselves: nothing passes that is stopped, whoever approved it.
+    // Without it they expire: a call that is stopped does not pass, even when a person approved it.
     const endStopped = (stop: Stop): Promise<void> =>
       approvals
         .end((one) => isStoppedBy(stop, one), stopReason(stop))

@@ -16,14 +16,14 @@ const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: server.url, name: "test", log });
 after(() => redis.disconnect());
 
-/** Far away, as Redis deletes by its own clock. */
+/** Times far in the future, since Redis deletes by its own clock. */
 const at = (second: number) => new Date(Date.UTC(2090, 0, 1, 0, 0, second)).toISOString();
 
 /** Fills a hash as a script, which takes milliseconds for thousands of fields. */
 const fill = (key: string, count: number) =>
   redis.eval('for n = 1, ARGV[1] do redis.call("HSET", KEYS[1], n, "{}") end', 1, key, count);
 
-test("no key of a user is made above the most that there may be", async () => {
+test("no user key is created above the limit", async () => {
   const keys = createUserKeyStore(redis);
   const about = { caller: "ann", roles: ["viewer" as const], note: null, createdBy: "admin" };
   const facts = { ...about, createdAt: at(0), expiresAt: null };
@@ -54,7 +54,7 @@ test("a caller has 50 sessions of browsers, and the one that ends first makes ro
   );
 });
 
-test("the newest versions of the policy are stored, and no more than there may be", async () => {
+test("the newest versions of the policy are stored up to the limit", async () => {
   const versions = createVersionStore(redis);
   for (let n = 1; n <= MAX_POLICY_VERSIONS + 2; n += 1)
     await versions.noteFiles({

@@ -18,7 +18,7 @@ import { openRoots } from "./source/allowed-roots.ts";
 import { CatalogueStore } from "./store/catalogue-store.ts";
 import { VersionStore } from "./store/version-store.ts";
 
-/** Names of agents that clients may bring in, in all: every list of agents is one reply. */
+/** The most names of agents that clients may import in all: every list of agents is one reply. */
 const MAX_AGENTS = 5_000;
 const VERSION = "0.1.0";
 const now = () => new Date();
@@ -59,7 +59,7 @@ export const importerService = defineService({
     const logImport = importLog(log);
     const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, logImport }) : null;
     if (watch !== null) kit.onStop("file watch", () => watch.close());
-    // Watched before they are read, so that no change falls between the two.
+    // Files are watched before they are read, so that no change in between is missed.
     watch?.begin(await importer.places());
     const first = await importer.importAll();
     logImport(first);

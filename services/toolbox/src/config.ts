@@ -29,7 +29,7 @@ export const toolboxEnv = z.object({
   YARD_TOOLBOX_CONCURRENCY: envInteger(1, 4_096).default(32),
   YARD_TOOLBOX_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
   YARD_SANDBOX: z.enum(["auto", "require", "off"]).default("auto"),
-  /** Where bubblewrap is looked for; commands have a PATH of their own. */
+  /** The PATH on which bubblewrap is searched; commands have another one. */
   PATH: z.string().default(""),
   YARD_BWRAP_BIN: z.string().min(1).optional(),
   YARD_SANDBOX_READABLE: z

@@ -9,7 +9,7 @@ const MAX_MESSAGES = 1_000;
 /** Its id and its idempotency key. */
 const MESSAGE_BYTES = 250;
 
-/** KEYS: the mailbox, its ids by key, its keys by id. ARGV: JSON with `@ID` and `@AT` as places, the key or "", lifetime, most messages. */
+/** KEYS: the mailbox, its ids by key, its keys by id. ARGV: JSON with `@ID` and `@AT` as placeholders, the key or "", lifetime, most messages. */
 const ADD = `
 if ARGV[2] ~= "" then
   local known = redis.call("HGET", KEYS[2], ARGV[2])

@@ -77,7 +77,7 @@ export interface ChannelAdapter {
    * - `timeout_unknown` when a request left and no answer can say what became of it. **Every** error that is not a
    *   ChannelError counts as this one.
    * - `invalid_target`, `not_found`, `not_allowed`, `unsupported`, `provider_error`: surely nothing was sent. A `provider_error` that is not
-   *   `isFinal` is tried again, and the messages behind it wait.
+   *   `isFinal` is retried, and the messages behind it wait.
    *
    * Switch off every repetition that the provider's library makes. `idempotencyKey` (32 hexadecimal digits, another one
    * for each piece of a text) is the same when the service tries the same message again, which it does without asking only

@@ -107,7 +107,7 @@ test("a message that the provider refuses for good ends at once, and the next on
   const message = { to: to("never", "once"), text: "no" };
   const { code } = await refused(send(message));
   assert.equal(code, "provider_error");
-  await send(message); // the account takes messages from its second one on, so the first was not tried again
+  await send(message); // the account takes messages from its second one on, so the first was not retried
 });
 
 test("a long text becomes pieces in their order, with all their ids [N2][N4]", async () => {

@@ -28,7 +28,7 @@ import { serveRoute, type RouteParts } from "./serve-route.ts";
 export interface AppParts extends SignInParts, ProtocolParts, EventParts, RouteParts {
   /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
   readonly isKnownHost: (host: string) => boolean;
-  /** Of pages elsewhere that may use MCP, such as https://app.example.com. */
+  /** Origins of other pages that may use MCP, such as https://app.example.com. */
   readonly origins: ReadonlySet<string>;
   /** Null where it was not built: then the gateway answers programs alone. */
   readonly console: ConsoleFiles | null;

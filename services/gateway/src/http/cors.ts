@@ -14,7 +14,7 @@ const EXPOSED = "Mcp-Session-Id, WWW-Authenticate, Retry-After, X-Request-Id";
 
 /**
  * Lets pages of the configured origins use MCP from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol). True when the request
- * is from one of them. Cookies are not allowed along: such a page has a credential of its own.
+ * is from one of them. Cookies are not permitted: such a page has its own credential.
  */
 export function allowOrigin(c: Context<GatewayEnv>, origins: ReadonlySet<string>): boolean {
   const { outgoing } = c.env;

@@ -76,7 +76,7 @@ test("requests are counted while Redis is above its maxmemory, and without Redis
   assert.ok(Number(problem?.headers?.["retry-after"]) >= 1);
 });
 
-test("of each caller as many recent records are stored as the limit says, and the oldest leave", async () => {
+test("the recent records of each caller are stored up to the limit, and the oldest are removed", async () => {
   await redis.flushall();
   const limits = { most: 3, ttlMs: 60_000 };
   const records = createRecentRecords(redis, "accepted", { limits, now: Date.now });

@@ -61,7 +61,7 @@ test("an event that is published again after a loss makes the same delivery, and
   assert.notEqual(other?.id, delivery?.id);
 });
 
-test("a number that is given again is behind the webhook's creation", async () => {
+test("a sequence number that is reused is behind the webhook's creation", async () => {
   const afterMs = event.time.getTime();
   const after = subscription({ after: 9, afterMs });
   assert.deepEqual(await made([after]), []);

@@ -53,7 +53,7 @@ export async function deliveriesOf(
     }));
 }
 
-/** The place behind which its events begin. */
+/** The position behind which its events begin. */
 function beginOf({ after, afterMs }: Subscription): EventPlace {
   return { sequence: after, storedAtMs: afterMs };
 }

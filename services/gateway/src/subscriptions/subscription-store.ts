@@ -11,7 +11,7 @@ export interface Subscription {
   readonly secret: string;
   /** Sequence of the stream behind which its events begin. */
   readonly after: number;
-  /** When the event of that sequence was stored, in milliseconds since 1970. */
+  /** The time at which the event of that sequence was stored, in milliseconds since 1970. */
   readonly afterMs: number;
   readonly webhook: KeptWebhook;
 }

@@ -70,7 +70,7 @@ function windowsOf(tz: string): (readonly [number, number])[] {
   return windows;
 }
 
-/** The due times by looking at the clock every minute, as a person with a list of the times that are done would. */
+/** The due times that a person would find who looks at the clock every minute and lists the times that are done. */
 function watched(from: number, walls: readonly number[], { minutes, hours }: Fields): number[] {
   const fits = (wall: number) => minutes.has(wall % 60) && hours.has(Math.floor(wall / 60) % 24);
   const found: number[] = [];

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 
 const HOUR_MS = 3_600_000;
-/** Further apart than the walls of any two zones, so no change of clocks lies between a time and this far from it twice. */
+/** More than the wall clocks of any two zones differ, so at most one change of clocks lies within this time. */
 const FAR_MS = 26 * HOUR_MS;
 
 /**
@@ -42,7 +42,7 @@ function firstBehind(
   return null;
 }
 
-/** As in Vixie cron: with a day of the month or of the week that begins with `*`, both have to fit; else one of them is enough. */
+/** Vixie cron's rule: with a day of the month or of the week that begins with `*`, both have to fit; else one of them is enough. */
 function mustBothFit(expr: string): boolean {
   const [dayOfWeek = "", , dayOfMonth = ""] = expr.trim().split(/\s+/).toReversed();
   return /^[*?]/.test(dayOfMonth) || /^[*?]/.test(dayOfWeek);
@@ -55,9 +55,9 @@ function isEveryHour(expr: string): boolean {
 
 /** The wall clock of a zone, as milliseconds that a clock of UTC with the same numbers would have. */
 interface Zone {
-  /** What its wall clock is ahead of UTC, in milliseconds. */
+  /** The offset of its wall clock from UTC, in milliseconds. */
   offset(instantMs: number): number;
-  /** When its clock shows this time first; of a time that it skips, the end of the gap. */
+  /** The first time at which its clock shows this time; for a skipped time, the end of the gap. */
   first(wallMs: number): number;
   last(wallMs: number): number;
 }

@@ -84,7 +84,7 @@ function timeOf(text: string): number {
   return time;
 }
 
-/** The parser of dates takes 30 February for 2 March. */
+/** The parser of dates reads 30 February as 2 March. */
 function isDate(date: string): boolean {
   const time = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);

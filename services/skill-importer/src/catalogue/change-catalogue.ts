@@ -17,7 +17,7 @@ export interface ChangeParts {
   readonly roots: readonly string[];
   readonly now: () => Date;
   readonly newId: () => string;
-  /** Where the programs and variables that skills need are looked for. */
+  /** The machine on which the programs and variables that skills need are looked up. */
   readonly machine: Machine;
   /** Publishes what was committed. */
   readonly announce: () => Promise<void>;

@@ -113,7 +113,7 @@ export function destinationsOf(indicators: Indicators): Destinations {
   };
 }
 
-/** The destinations of one text by what is written: files that name many repeat a few. */
+/** The destinations of one text, cached by their spelling: files that name many repeat a few. */
 type KnownPlaces = Map<string, Destination>;
 
 function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {

@@ -85,7 +85,7 @@ function isUnknown(name: string): boolean {
   if (builtinNamed(name) !== null || commandLimit(name) !== null || OTHER_OWN.test(name))
     return false;
   const pattern = parseToolPattern(name);
-  // Which servers there are, and what they have, is known when a run begins.
+  // The servers and their tools are known when a run begins.
   return pattern.kind === "bare" && !OWN_TOOLS.some((own) => matchesGlob(pattern.name, own));
 }
 

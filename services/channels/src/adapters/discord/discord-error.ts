@@ -50,7 +50,7 @@ function refused(error: DiscordAPIError): ChannelError {
   if (code === 10_014) return new ChannelError("unsupported", text);
   if (error.status === 403) return new ChannelError("not_allowed", text);
   if (error.status === 404) return new ChannelError("not_found", text);
-  // Such as 50035, an invalid form body, and 50006, an empty message.
+  // Any other 4xx is about the message itself, such as 50035, an invalid form body, and 50006, an empty message.
   return new ChannelError("provider_error", text, { isFinal: error.status < 500 });
 }
 

@@ -24,7 +24,7 @@ const Fault = z.enum([
 export const LoopbackConfig = z.strictObject({
   /** In place of what it can do by itself [N10]. */
   capabilities: Capabilities.partial().default({}),
-  /** Faults by the id of the target. `lost_answer` takes the message and says nothing, `final_error` refuses it for good. */
+  /** Faults by the id of the target. `lost_answer` accepts the message and does not reply, `final_error` refuses it for good. */
   faults: z.record(z.string(), Fault).default({}),
   retryAfterMs: z.int().min(1).max(600_000).default(1_000),
   /** How often a target is at fault before it takes messages; 0: always. For each replica. */

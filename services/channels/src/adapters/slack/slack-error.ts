@@ -71,7 +71,7 @@ const UNKNOWN = new Set([
   "request_timeout",
 ]);
 
-/** Refusals that are over by themselves, as the reference of `chat.postMessage` says. */
+/** Temporary refusals, according to the reference of `chat.postMessage`. */
 const PASSING = new Set(["ratelimited", "rate_limited", "accesslimited", "team_added_to_org"]);
 
 const CODES: Readonly<Record<string, ChannelErrorCode>> = {

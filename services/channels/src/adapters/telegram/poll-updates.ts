@@ -5,7 +5,7 @@ import type { InboundSink } from "../adapter.ts";
 import { albumMessage, albumOf, albumsOf } from "./telegram-message.ts";
 
 export const POLL_SECONDS = 30;
-/** How much later the last part of an album may come than the one before. */
+/** The longest time between the last part of an album and the one before. */
 const ALBUM_MS = 500;
 
 /**

@@ -27,7 +27,7 @@ export function telegramError(error: unknown): ChannelError {
   return new ChannelError("provider_error", `Telegram: ${description}`, { isFinal: true });
 }
 
-/** The id of the supergroup that a group became; null when the error says nothing of the kind. */
+/** The id of the supergroup that a group became; null when the error names none. */
 export function migratedTo(error: unknown): string | null {
   const id = isRefusal(error) ? error.parameters.migrate_to_chat_id : undefined;
   return id === undefined ? null : String(id);

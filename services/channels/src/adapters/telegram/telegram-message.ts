@@ -1,7 +1,7 @@
 import type { Chat, Message, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
 import type { IncomingMessage } from "../adapter.ts";
 
-/** The updates in their order, those of one album together: Telegram sends each of its files as a message of its own. */
+/** The updates in their order, those of one album together: Telegram sends each of its files as a separate message. */
 export function albumsOf(updates: readonly Update[]): Update[][] {
   const groups: Update[][] = [];
   for (const update of updates) {
@@ -13,7 +13,7 @@ export function albumsOf(updates: readonly Update[]): Update[][] {
   return groups;
 }
 
-/** Names the album that an update belongs to; null when it is none. */
+/** Names the album that an update belongs to; null when it belongs to none. */
 export function albumOf(update: Update): string | null {
   const message = update.message ?? update.channel_post;
   return message?.media_group_id === undefined
@@ -53,7 +53,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
   if (text === "" && attachments.length === 0) return null;
   const { chat, from } = message;
   if (from?.id === me.id) return null;
-  // For an anonymous admin, and a person who writes as a channel, Telegram names a bot of its own in `from`.
+  // For an anonymous admin, and a person who writes as a channel, Telegram names one of its own bots in `from`.
   const sender = message.sender_chat ?? from ?? chat;
   const replied = message.reply_to_message;
   const threadId = message.is_topic_message ? message.message_thread_id : undefined;

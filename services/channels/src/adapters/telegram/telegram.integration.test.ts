@@ -115,7 +115,7 @@ suite("telegram", () => {
     assert.deepEqual(admin?.sender, { id: "-1001", name: "Team", isBot: false });
   });
 
-  test("a group that became a supergroup is followed, and what is refused for good says so", async () => {
+  test("a group that became a supergroup is followed, and a final refusal is reported as one", async () => {
     const refusal = (description: string, parameters = {}) => ({
       kind: "answer" as const,
       status: 400,

@@ -18,7 +18,7 @@ const SOURCES: readonly {
       /\.env\b(?<=(?:@|\bcat |\bopen\(|[Rr]ead\w*\(|\bread |<\s?|-T |\bcp |file |Content |\bbase64 )["']?[\w.~$/{}-]{0,60}\.env)(?!\.(?:example|sample|template)|\w)/,
   },
   {
-    // Read from its beginning: looking back for it from each `.env` takes long.
+    // The pattern begins with the command: a lookbehind from each `.env` takes long.
     label: "token",
     pattern: /\btar [\w-]{1,8} [^\n]{0,100}\.env\b(?!\.(?:example|sample|template)|\w)/,
   },

@@ -80,7 +80,7 @@ export class Walk {
       for (const next of this.#mentioning(key)) this.#add(next);
   }
 
-  /** Follows a command, or repeats what an equal one has led to while nothing holds more than it did then. */
+  /** Follows a command, or reuses the arrivals of an equal one when no name has got a value or a connection since. */
   #followCommand(index: number, statement: Statement): void {
     const { file, scope, text, line } = statement;
     const key = `${file}\n${scope ?? ""}\n${text}`;
@@ -94,7 +94,7 @@ export class Walk {
     }
     this.#hasEntered = false;
     followShell(statement, this.#following);
-    // What a command does to the statements behind it depends on where it is.
+    // The effect of a command on the statements behind it depends on its position.
     if (isPlain && !this.#hasEntered && this.#known() === known)
       this.#followed.set(key, { known, arrivals: this.#arrivals.get(index) ?? [] });
   }

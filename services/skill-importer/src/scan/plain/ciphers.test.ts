@@ -23,7 +23,7 @@ test("base64 of a command is read in each encoding, packed, in reverse and by RO
   }
 });
 
-test("words that look like base64 and stand for no text are no text", () => {
+test("words that look like base64 and encode no text are not decoded", () => {
   for (const word of ["SomeClassNameInAProgram", "path/To/Some/Module/File", "XYZ-abc-DEF-ghi-JKL"])
     for (const read of [fromBase64, fromReversedBase64, fromRot13Base64])
       assert.equal(read(word), null, word);

@@ -27,8 +27,8 @@ BASE64["-".charCodeAt(0)] = 62;
 BASE64["_".charCodeAt(0)] = 63;
 
 /**
- * False when the first bytes that base64 stands for begin neither a text, in UTF-8 or UTF-16, nor gzip or zlib: nearly all words that
- * look like base64, and a fraction of the time of decoding them. `at` gives the character at an index, so that no text is turned first.
+ * False when the first bytes that base64 encodes begin neither a text, in UTF-8 or UTF-16, nor gzip or zlib: nearly all words that
+ * look like base64, and a fraction of the time of decoding them. `at` gives the character at an index, so that no text is reversed first.
  */
 export function mayBeBase64Text(length: number, at: (index: number) => number): boolean {
   if (length < 12) return true;
@@ -59,7 +59,7 @@ export function fromBase64(text: string): string | null {
   return textOf(Buffer.from(bare, "base64"));
 }
 
-/** Decodes base64 without blanks whose letters were turned round by `rev`. */
+/** Decodes base64 without blanks whose letters were reversed by `rev`. */
 export function fromReversedBase64(text: string): string | null {
   const last = text.length - 1;
   const mayBeText = mayBeBase64Text(text.length, (index) => text.charCodeAt(last - index));

@@ -127,7 +127,7 @@ function decodings(literal: string): string[] {
   const isHex = /^(?:[\da-f]{2})+$/i.test(literal);
   const { length } = literal;
   const mayBeText = mayBeBase64Text(length, (index) => literal.charCodeAt(index));
-  // `rev` turns the letters round before they are decoded.
+  // `rev` reverses the letters before they are decoded.
   const mayBeReversed = mayBeBase64Text(length, (index) => literal.charCodeAt(length - 1 - index));
   return [
     ...(mayBeText ? texts(Buffer.from(literal, "base64")) : []),
