@@ -3,7 +3,7 @@ import type { ServiceDefinition } from "@switchyard/service/define-service";
 import { commaSeparated } from "@switchyard/service/env";
 import { StartError } from "@switchyard/service/start-error";
 
-/** In the order of their start. A service that is not chosen is not even loaded. */
+/** The services in the order of their start. A service that is not chosen is not even loaded. */
 const SERVICES: Readonly<Record<ServiceName, () => Promise<ServiceDefinition>>> = {
   policy: async () => (await import("@switchyard/policy/service")).policyService,
   importer: async () => (await import("@switchyard/skill-importer/service")).importerService,

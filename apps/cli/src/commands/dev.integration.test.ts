@@ -208,7 +208,7 @@ test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t
   assert.equal((await yard(["runs", "events", runId, "--follow"], env)).code, 0);
 });
 
-test("the process of the services and a server that are killed come back, on the same port, a run in work ends, and runs work again", async () => {
+test("the process of the services and a server restart on the same port after a kill, a run in progress ends, and new runs work", async () => {
   const processes = instanceProcesses(stateDir);
   const inWork = yardStarted(["run", "demo", "hi"], env);
   await inWork.printed("▸ started");

@@ -12,7 +12,7 @@ export function personsPath(path: string): string {
   return [...own, dirname(process.execPath)].join(delimiter);
 }
 
-/** What every process needs. Services that start nothing and ask no model get no more: our environment holds API keys. */
+/** Variables that every process needs. Services that start no program and call no model get only these: our environment holds API keys. */
 export function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   // NODE_COMPILE_CACHE: see the file `yard`.
   const system = [
@@ -24,7 +24,7 @@ export function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     "LC_ALL",
     "NODE_EXTRA_CA_CERTS",
     "NODE_COMPILE_CACHE",
-    // A benchmark looks into the services.
+    // A benchmark preloads a script into the services.
     "NODE_OPTIONS",
   ];
   const forAll = Object.keys(env).filter((name) => /^(?:OTEL|YARD_AUDIT)(?:_|$)/.test(name));
@@ -36,7 +36,7 @@ export function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
       "YARD_REDIS_PASSWORD_FILE",
       "YARD_REDIS_SENTINEL_PASSWORD_FILE",
     ]),
-    // Never quieter than info: that a service is ready, and where, is such a line.
+    // The level is at least info: the lines that report a service as ready, with its address, have that level.
     YARD_LOG_LEVEL: isQuieter("info", level) ? level : "info",
   };
 }
@@ -50,14 +50,14 @@ export function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * Settings of the services that get only what we pick for them. In one process, whatever the person has for another installation would
- * reach them, too.
+ * Settings of services that receive only selected variables. In one process, variables that the person has set for another installation
+ * would reach them, too.
  */
 const PICKED =
   /^YARD_(?:APPROVALS?|APPROVE|APPROVERS|BWRAP|COMMAND|CONFIG|CONSOLE|HOOKS|HTTP|IMPORT|IMPORTED|ISSUERS|LAPTOP|OIDC|POLICY|RUN_TOKEN|SANDBOX|SCAN|SCHEDULES|SKILL|TOOLBOX|TOOLS|TRIGGERS|USER_SESSION|WEB|WEBHOOKS|WORKSPACES?)(?:_|$)/;
 
 /**
- * Set for each service by us, or left at its default: whatever the person has there is meant for the command
+ * `yard dev` sets these for each service, or leaves the default: the person's values are meant for the command
  * line, and replicas that share an address or a name could not be distinguished.
  */
 const OURS = new Set([

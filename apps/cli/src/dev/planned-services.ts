@@ -8,15 +8,15 @@ import type { Project } from "./project.ts";
 export interface PlannedOptions {
   readonly state: StateDirectory;
   readonly project: Project;
-  /** Where skills and agents come from, as the importer reads it. */
+  /** Sources of skills and agents, in the form that the importer reads. */
   readonly skillRoots: string;
   readonly workspace: string;
   readonly runTokenKeyFile: string;
-  /** Encrypts logins at MCP servers, where the environment has no key for that. */
+  /** Key that encrypts logins at MCP servers when the environment has none. */
   readonly loginKey: string;
-  /** Holds the token with which the person is `cli` over HTTP. */
+  /** File with the token that authenticates the person as `cli` over HTTP. */
   readonly laptopTokenFile: string;
-  /** What sandboxes are made with; null where there is none. */
+  /** The program that makes sandboxes; null when there is none. */
   readonly bubblewrap: string | null;
   /** The folder of the built console; null where it could not be built. */
   readonly console: string | null;
@@ -24,16 +24,16 @@ export interface PlannedOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** A service before it is decided which process it is in. */
+/** A service that is not assigned to a process yet. */
 export interface Planned {
-  /** In the log of `yard dev`. */
+  /** Name in the log of `yard dev`. */
   readonly name: string;
   readonly user: string;
-  /** Below `services`, and the name that the service logs under. */
+  /** Folder below `services`, and the name under which the service logs. */
   readonly directory: string;
-  /** The part of the person's environment that it gets as it is. */
+  /** Variables of the person's environment that it receives unchanged. */
   readonly passed: NodeJS.ProcessEnv;
-  /** The settings that are chosen for it. */
+  /** Settings that `yard dev` chooses for it. */
   readonly own: NodeJS.ProcessEnv;
 }
 
@@ -86,11 +86,11 @@ const SERVICES: readonly ServiceRow[] = [
       const { state, project, workspace, env } = options;
       return {
         ...isolationOf(options),
-        // The servers are those of the person: where nothing isolates them they run as in other MCP clients.
+        // The servers are the person's own: without a sandbox they run as in other MCP clients.
         YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
         YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
         YARD_MCP_SERVERS_FILE: project.mcpServersFile,
-        // Servers of a laptop are on the laptop.
+        // A laptop's HTTP servers are on the laptop.
         YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
         YARD_STATE_DIR: state.brokerState,
         YARD_HOME: HOME,
@@ -106,11 +106,11 @@ const SERVICES: readonly ServiceRow[] = [
       const { project, workspace, env } = options;
       return {
         YARD_WORKSPACE: workspace,
-        // For gateway_*, which the policy gives to owners alone.
+        // The gateway_* tools read it; the policy permits them to owners only.
         YARD_CONFIG_DIR: project.directory,
-        // Read when it is there.
+        // The file is optional.
         YARD_TOOLS_FILE: join(project.directory, "tools.json"),
-        // A sandbox shows the system's own directories, and need not show those of the person.
+        // A sandbox shows the system's own directories but not always those of the person.
         YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? "") + delimiter + COMMAND_PATH,
         ...pick(env, TOOLBOX_SETTINGS),
         ...isolationOf(options),
@@ -140,7 +140,7 @@ const SERVICES: readonly ServiceRow[] = [
     passes: true,
     own: ({ state, project }) => ({
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
-      // What `yard channels login` brings.
+      // `yard channels login` writes this file.
       YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),
       YARD_CHANNELS_LOOPBACK: "cli",
     }),
@@ -184,13 +184,13 @@ function isolationOf({ bubblewrap, state }: PlannedOptions): NodeJS.ProcessEnv {
   };
 }
 
-/** Which of its own calls the user of the machine may approve: on a laptop one person starts, calls and approves. */
+/** Lets the user of the machine approve calls of its own: on a laptop one person starts, calls and approves. */
 export function ownApprovals(env: NodeJS.ProcessEnv): string {
   return chosen(env, "YARD_APPROVE_OWN") ?? "all";
 }
 
 const COMMAND_PATH = "/usr/local/bin:/usr/bin:/bin";
-/** What a person may set for the toolbox of their own machine. */
+/** Toolbox settings that a person may set on their own machine. */
 const TOOLBOX_SETTINGS = [
   "YARD_COMMAND_PATH",
   "YARD_SANDBOX",
@@ -210,7 +210,7 @@ const GATEWAY_SETTINGS = [
   "YARD_WEBHOOKS_DISABLE_AFTER_MS",
 ];
 
-/** The file of webhooks, and of the person's environment what it names and no more. */
+/** The file of webhooks, and only those variables of the person's environment that it names. */
 function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (hooks === null) return {};
   return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
@@ -223,7 +223,7 @@ const SCHEDULER_SETTINGS = [
   "YARD_SCHEDULES_ALERT_AFTER",
 ];
 
-/** Files of the person's own for the scanner. The services have another working directory than the person. */
+/** The person's own files for the scanner. The services have another working directory than the person. */
 function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = ["YARD_SCAN_INDICATORS", "YARD_SCAN_SUPPRESSIONS"];
   return Object.fromEntries(

@@ -21,7 +21,7 @@ export interface ServicePlanOptions extends PlannedOptions {
 const DRAIN_MS = 10_000;
 /** Name of the process with all services. */
 export const TOGETHER = "switchyard";
-/** Stands for the user of each service: `forUser` of libs/service. */
+/** Placeholder for the user of each service: see `forUser` of libs/service. */
 const EACH_USER = "{user}";
 
 /**
@@ -88,7 +88,7 @@ function everyProcess(options: ServicePlanOptions, user: string): NodeJS.Process
     ...(redis.passwordFile === null ? {} : { YARD_REDIS_PASSWORD_FILE: redis.passwordFile }),
     YARD_HEALTH_PORT: "0",
     YARD_DRAIN_MS: String(DRAIN_MS),
-    // yard dev starts again every process that ends for it.
+    // yard dev restarts a process that ends in order to be restarted.
     YARD_RESTARTS: "1",
   };
 }

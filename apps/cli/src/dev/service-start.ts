@@ -23,7 +23,7 @@ export interface Beginning {
   readonly silentMs: number;
   /** The last answer of its readiness probe. */
   readonly answer: string | null;
-  /** `speaker` is the service of a process with several; null: the process itself. */
+  /** `speaker` is the service that wrote the line, in a process with several; null: the process itself. */
   heard(line: string, speaker: string | null): void;
   polled(answer: string): void;
   end(): void;
