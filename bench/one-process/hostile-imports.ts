@@ -10,15 +10,15 @@ import type { Figure, Report } from "../lib/figure.ts";
 import { loadOf } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 
-/** Calls a second; each asks the policy. */
+/** Calls per second; each one calls the policy. */
 const RATE = 200;
 const GOAL_MS = 50;
-/** Beside a script: it alone is no skill. */
+/** Accompanies a script, which alone is no skill. */
 const SKILL = "---\nname: hostile\ndescription: Is read for long.\n---\nx\n";
 
 /**
- * Whether a bad skill holds up the policy where both are in one process: 200 tool calls a second, each decided anew, while files that make a
- * scanner take long, 256 KB each, are imported one after the other.
+ * Measures whether a bad skill delays the policy when both are in one process: 200 tool calls a second, each decided anew, while files of
+ * 256 KB that take a scanner long are imported one after the other.
  */
 export async function benchHostileImports({ stage, windowMs, rounds }: Bench): Promise<Report> {
   const env = { YARD_MCP_DECISION_CACHE: "off" };
@@ -56,7 +56,7 @@ export async function benchHostileImports({ stage, windowMs, rounds }: Bench): P
   return { name: "hostile-imports", figures };
 }
 
-/** Latencies in microseconds of each operation, begun in turn at the given rate whatever became of those before. */
+/** Latencies in microseconds of each operation, started in turn at the given rate whether or not earlier ones have ended. */
 async function atRate(
   operations: readonly (() => Promise<unknown>)[],
   durationMs: number,

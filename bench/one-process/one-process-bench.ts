@@ -21,7 +21,7 @@ const COUNTED_RUNS = { whole: 300, quick: 50 };
 const IDLE_MS = 5_000;
 const COUNTING = fileURLToPath(new URL("count-calls.ts", import.meta.url));
 
-/** All services in one process beside each in a process of its own: their start, their memory, a run, and what a run makes them do. */
+/** Compares all services in one process with one process for each: their start, their memory, a run, and the work that a run causes. */
 export async function benchOneProcess(bench: Bench): Promise<Report> {
   const isQuick = bench.rounds === 1;
   const figures = [
@@ -32,7 +32,7 @@ export async function benchOneProcess(bench: Bench): Promise<Report> {
   return { name: "one-process", figures };
 }
 
-/** Both modes in turn, on empty state directories, with what Node.js compiled before. */
+/** Runs both modes in turn, on empty state directories, with the compile cache of Node.js filled. */
 async function startFigures(stage: Stage, times: number): Promise<Figure[]> {
   const cache = await stage.directory();
   const took: Record<"together" | "apart", number[]> = { together: [], apart: [] };

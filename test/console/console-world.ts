@@ -24,7 +24,7 @@ async function startWorld(executable: string, how: ConsoleOptions) {
 
 export type ConsoleWorld = Awaited<ReturnType<typeof startWorld>>;
 
-/** Starts the world of a file of tests, and returns what gives it to each of them. Without Chromium there is none. */
+/** Starts the world of a file of tests, and returns the function that gives it to each of them. Without Chromium there is none. */
 export async function consoleWorld(options: ConsoleOptions = {}) {
   const world = chromium === null ? null : await startWorld(chromium, options);
   return (): ConsoleWorld => world ?? assert.fail("no Chromium");

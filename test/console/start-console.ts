@@ -30,7 +30,7 @@ export interface Look {
 
 export interface ConsoleOptions {
   readonly project?: string;
-  /** True: each service is a process of its own, and there are two runners: the end of one is no end of runs. */
+  /** True: each service is a process of its own, and there are two runners, so runs survive the end of one. */
   readonly apart?: boolean;
 }
 

@@ -54,7 +54,7 @@ test("an owner reads and changes the project's configuration, over NATS and over
 
 test("a restart is a real one: both services have started again, a waiting run continues, and the session is notified [F30]", async () => {
   const { client } = await connectV2({ env: { ...owners[0], ...isOwner } });
-  /** How often the service was ready, in a process of its own or beside others. */
+  /** The number of times that the service became ready, in its own process or beside others. */
   const startsOf = (name: string): number =>
     dev.log.filter(({ service, msg }) => service === name && msg === "service ready").length;
   assert.deepEqual([startsOf("agent-runner"), startsOf("scheduler")], [1, 1]);

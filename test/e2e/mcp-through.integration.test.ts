@@ -261,7 +261,7 @@ test("a session without a GET stream gets the question on the stream of its call
   assert.match(read, /"id":2.*decline|decline.*"id":2/s);
 });
 
-test("a client that cannot ask is told at once what was asked and where, and the same call gets the result", async () => {
+test("a client that cannot ask gets the question and its address at once, and the same call gets the result", async () => {
   const client = await connectV1("/mcp");
   const call = { name: "mcp__rich__ask", arguments: { by: "who cannot ask" } };
   const textOf = (result: unknown) => JSON.stringify((result as Json)["content"]);
@@ -279,7 +279,7 @@ test("a client that cannot ask is told at once what was asked and where, and the
   assert.match(textOf(await client.callTool(call)), /blue/);
 });
 
-test("what many clients send is served: no Accept, null cursors, a second GET, and a bad initialize is told what is wrong", async () => {
+test("requests that many clients send are served: no Accept, null cursors, a second GET, and a bad initialize gets an error that names the member", async () => {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
   const bad = await post("/mcp", {
     id: 7,
@@ -305,7 +305,7 @@ test("what many clients send is served: no Accept, null cursors, a second GET, a
   await second.body?.cancel();
 });
 
-test("clients are notified when a server's tools come and go, once for what happens together [X41]", async () => {
+test("clients are notified when a server's tools come and go, once for changes that happen together [X41]", async () => {
   const client = await connectV1("/mcp");
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));

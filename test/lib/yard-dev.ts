@@ -62,7 +62,7 @@ export async function startYardDev(options: {
   env?: Record<string, string>;
 }): Promise<DevInstance> {
   const { project, stateDir, runners = 1, workspace = root, checkout = root, env = {} } = options;
-  // The code of another checkout may know of no such choice.
+  // The code of another checkout may not have this option.
   const isApart =
     (options.apart ?? process.env["YARD_TEST_PROCESSES"] === "1") && checkout === root;
   const child = spawn(
