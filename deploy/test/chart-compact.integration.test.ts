@@ -8,7 +8,7 @@ import { readManifests, type Manifest } from "./render-manifests.ts";
 const helm = (await kubernetesTool("helm")) ?? "";
 const skip = helm === "" && "there is no helm on this machine";
 const render = (...sets: string[]): Manifest[] => readManifests(renderChart(helm, { sets }));
-/** What services mount and read when each value that adds a file or a variable is set. */
+/** Values that each add a file or a variable to the services. */
 const everything = [
   "policy.issuers[0].issuer=https://login.example.com/",
   "policy.issuers[0].audience=switchyard",
@@ -38,7 +38,7 @@ interface Volume {
   };
 }
 
-/** Which ConfigMaps are in which folder of a deployment's last container. */
+/** The ConfigMaps by the folder of a deployment's last container that has them. */
 function foldersOf(deployment: Manifest): Map<string, string[]> {
   const volumes = dig(deployment, "spec.template.spec.volumes") as Volume[];
   const mounts = (containersOf(deployment).at(-1)?.volumeMounts ?? []) as Mount[];

@@ -14,7 +14,7 @@ const VALUES = [
   ["_UID", "1000"],
 ] as const;
 
-/** Every setting of the composition, with a value of its own. */
+/** Every setting of the composition, each with a different value. */
 const settings = Object.fromEntries(
   [...readFileSync(`${root}docker-compose.yml`, "utf8").matchAll(/\$\{(YARD_[A-Z_]+)[:}]/g)].map(
     ([, name = ""]) => [

@@ -1,4 +1,4 @@
-// What Compose makes of the compositions, for tests that start nothing.
+// Resolves the compositions with Compose, for tests that start no container.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,7 @@ export interface ComposeService {
   depends_on?: Record<string, { condition: string; restart?: boolean }>;
 }
 
-/** `docker compose` where Compose v2 is a plugin, `docker-compose` where it is a command of its own. */
+/** `docker compose` where Compose v2 is a plugin, `docker-compose` where it is a separate command. */
 function composeCommand(): string[] | null {
   const candidates = [["docker", "compose"], ["docker-compose"]];
   return (
@@ -54,12 +54,12 @@ export const LONG_RUNNING = [
   "scheduler",
   "gateway",
 ];
-/** Compose is found by these, and nothing else of this machine may count. */
+/** Compose is found by these variables; no other variable of this machine may affect it. */
 const { PATH, HOME, DOCKER_CONFIG } = process.env;
 const ofMachine = { PATH, HOME, ...(DOCKER_CONFIG !== undefined && { DOCKER_CONFIG }) };
 export const skip = command === null && "Docker Compose v2 is not installed";
 
-/** What Compose makes of the file with these variables, and of further files. */
+/** The configuration that Compose resolves from the file, these variables and further files. */
 export function resolvedConfig(
   env: Record<string, string> = {},
   files: readonly string[] = [],

@@ -67,7 +67,7 @@ test(
     const grown = [await look(), await look(), await look(), await look()];
     assert.deepEqual(grown, [1, 5, 8, 8]);
     // What an HPA without KEDA would read: all slots of all pods.
-    // A run that a busy service kept waiting is off the queue for a moment.
+    // A run that waited for a busy service is off the queue for a moment.
     await until(async () => (await fleet.runsInWork()) === 16 && (await lag()) === 16);
     held.release();
     await until(async () => (await lag()) === 0);

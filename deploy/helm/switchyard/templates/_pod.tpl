@@ -11,8 +11,8 @@ gateway: { values: gateway, user: gateway, keys: [webhooks.key] }
 {{- end }}
 
 {{/*
-The deployments: one for each service or, in compact mode, one for all of them. Each has the names of its services, its NATS user, which is
-`{user}` where each service fills in its own, their keys, and its values: in compact mode those of `compact` with what the services add.
+The deployments: one for each service or, in compact mode, one for all of them. Each has the names of its services, its NATS user (`{user}`
+when each service inserts its own), their keys, and its values: in compact mode those of `compact` with the additions of the services.
 */}}
 {{- define "switchyard.deployments" -}}
 {{- $services := include "switchyard.services" . | fromYaml }}
