@@ -4,6 +4,9 @@ import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { getAgent } from "@switchyard/contracts/agents";
 import { NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
+import { failuresOf } from "@switchyard/contracts/errors";
+import { listTools } from "@switchyard/contracts/mcp";
+import { listPrompts, listResources } from "@switchyard/contracts/mcp-features";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 
 const world = await startGatewayWorld();
@@ -33,7 +36,8 @@ const agent: AgentDefinition = {
 };
 agents.handle(getAgent, () => ({ agent }));
 await importer.flush();
-const { url, child } = await world.startGateway();
+const PAGE = "https://app.example";
+const { url, child } = await world.startGateway({ YARD_HTTP_ORIGINS: PAGE });
 
 const chat = { model: "demo", messages: [{ role: "user", content: "hello" }], stream: true };
 const run = { threadId: "t", runId: "r", messages: [{ id: "m", role: "user", content: "hello" }] };
@@ -82,6 +86,69 @@ test("no protocol answers without a credential, to a foreign origin, or starts a
     assert.equal((await send(path, body, { ...as(key), ...headers })).status, 403, path);
 });
 
+const initialize = rpc("initialize", {
+  protocolVersion: "2025-11-25",
+  capabilities: {},
+  clientInfo: { name: "t", version: "1" },
+});
+
+/** A request of an MCP session, answered as JSON. */
+async function inSession(key: string, session: string, method: string) {
+  const response = await send("/mcp", rpc(method, {}), { ...as(key), "mcp-session-id": session });
+  return (await response.json()) as {
+    result?: Record<string, unknown>;
+    error?: { data: { code: string } };
+  };
+}
+
+test("lists of MCP servers are refused while no broker answers, and name the servers that are missing from them", async () => {
+  const { key } = await world.keyOf("lister", ["operator"]);
+  const begun = await send("/mcp", initialize, as(key));
+  const session = begun.headers.get("mcp-session-id") ?? "";
+  for (const method of ["tools/list", "resources/list", "prompts/list"])
+    assert.equal((await inSession(key, session, method)).error?.data.code, "no_responders", method);
+  const bus = await world.connectAs("broker");
+  const broker = serve(bus, { name: "broker", version: "0.1.0", description: "", onFault });
+  const toolOf = (server: string) => ({
+    name: `mcp__${server}__look`,
+    server,
+    tool: "look",
+    description: "Looks.",
+    inputSchema: { type: "object" as const },
+  });
+  const away = { server: "away", status: "disconnected" as const, error: "it does not start" };
+  broker.handle(listTools, () => ({ tools: ["near", "far"].map(toolOf), failures: [away] }));
+  const resource = { uri: "test://one", name: "one" };
+  const down = failuresOf(listResources.errors).server_down("far is down", {
+    server: "far",
+    status: "disconnected",
+    lastError: null,
+  });
+  broker.handle(listResources, (_request, { tokens }) => {
+    if (tokens.server === "far") throw down;
+    return { resources: [resource], more: false };
+  });
+  broker.handle(listPrompts, (_request, { tokens }) => {
+    if (tokens.server === "far") throw down;
+    return { prompts: [{ name: "one" }], more: false };
+  });
+  await bus.flush();
+  const missingIn = (result: Record<string, unknown> = {}) => {
+    const { "switchyard/missing": missing } = (result["_meta"] ?? {}) as Record<string, unknown>;
+    return (missing as { server: string }[]).map(({ server }) => server);
+  };
+  const namesIn = (things: unknown) => (things as { name: string }[]).map(({ name }) => name);
+  const { result: tools } = await inSession(key, session, "tools/list");
+  assert.ok(namesIn(tools?.["tools"]).includes("mcp__near__look"));
+  assert.deepEqual(missingIn(tools), ["away"]);
+  const { result: resources } = await inSession(key, session, "resources/list");
+  assert.deepEqual(namesIn(resources?.["resources"]), ["near: one"]);
+  assert.deepEqual(missingIn(resources), ["far"]);
+  const { result: prompts } = await inSession(key, session, "prompts/list");
+  assert.deepEqual(namesIn(prompts?.["prompts"]), ["near__one"]);
+  assert.deepEqual(missingIn(prompts), ["far"]);
+});
+
 test("a gateway that stops says so on every stream, and ends", async () => {
   const { key } = await world.keyOf("team-a", ["operator"]);
   const streams = await Promise.all(
@@ -91,12 +158,7 @@ test("a gateway that stops says so on every stream, and ends", async () => {
       return { path, text: response.text() };
     }),
   );
-  const client = {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "t", version: "1" },
-  };
-  const begun = await send("/mcp", rpc("initialize", client), as(key));
+  const begun = await send("/mcp", initialize, as(key));
   const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
   const listening = await fetch(`${url}/mcp`, {
     headers: { ...as(key), ...session, accept: "text/event-stream" },

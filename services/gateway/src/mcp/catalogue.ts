@@ -18,16 +18,17 @@ import {
   type ResourceTemplateType,
   type Tool,
 } from "@modelcontextprotocol/server";
+import type { z } from "zod";
 import type { Requester } from "../identity/requester.ts";
 import { agentTool, runTools } from "./run-tools.ts";
 
 /** What a client sees: everything that the requester may use, or one server alone under its own names. */
 export interface Catalogue {
-  tools(requester: Requester): Promise<Tool[]>;
-  resources(requester: Requester): Promise<Resource[]>;
-  templates(requester: Requester): Promise<ResourceTemplateType[]>;
+  tools(requester: Requester): Promise<Listed<Tool>>;
+  resources(requester: Requester): Promise<Listed<Resource>>;
+  templates(requester: Requester): Promise<Listed<ResourceTemplateType>>;
   read(requester: Requester, uri: string): Promise<ReadResourceResult>;
-  prompts(requester: Requester): Promise<Prompt[]>;
+  prompts(requester: Requester): Promise<Listed<Prompt>>;
   prompt(
     requester: Requester,
     name: string,
@@ -37,6 +38,18 @@ export interface Catalogue {
     requester: Requester,
     request: Completion,
   ): Promise<{ values: string[]; hasMore: boolean }>;
+}
+
+/** A list that may lack what could not be read; the list as a whole is refused when the broker does not answer. */
+export interface Listed<T> {
+  readonly items: T[];
+  readonly missing: readonly Missing[];
+}
+
+/** An MCP server whose part of a list is missing, and why. */
+export interface Missing {
+  readonly server: string;
+  readonly reason: string;
 }
 
 export interface Completion {
@@ -53,23 +66,26 @@ export function serverCatalogue(server: string): Catalogue {
   const at = { tokens } as const;
   return {
     async tools(requester) {
-      if (!requester.may(callTool)) return [];
-      const { tools } = await requester.ask(listTools, { server });
-      return tools.map((tool) => clientTool(tool, tool.tool));
+      if (!requester.may(callTool)) return { items: [], missing: [] };
+      const { tools, failures } = await requester.ask(listTools, { server });
+      return {
+        items: tools.map((tool) => clientTool(tool, tool.tool)),
+        missing: missingIn(failures),
+      };
     },
     async resources(requester) {
       const { resources } = await orNone(requester.ask(features.listResources, {}, at), {
         resources: [],
         more: false,
       });
-      return resources; // as the server sent them; the contract checked what is used
+      return { items: resources, missing: [] }; // as the server sent them; the contract checked what is used
     },
     async templates(requester) {
       const { templates } = await orNone(requester.ask(features.listResourceTemplates, {}, at), {
         templates: [],
         more: false,
       });
-      return templates; // as above
+      return { items: templates, missing: [] }; // as above
     },
     async read(requester, uri) {
       const { decision: _, ...result } = await requester
@@ -82,7 +98,7 @@ export function serverCatalogue(server: string): Catalogue {
         prompts: [],
         more: false,
       });
-      return prompts; // as above
+      return { items: prompts, missing: [] }; // as above
     },
     async prompt(requester, name, args) {
       const {
@@ -109,18 +125,21 @@ export const wholeCatalogue: Catalogue = {
   async tools(requester) {
     const none = { tools: [], failures: [] };
     const [mcp, builtins, { agents }] = await Promise.all([
-      requester.may(callTool) ? orNone(requester.ask(listTools, {}), none) : none,
-      requester.may(callBuiltin) ? orNone(requester.ask(listBuiltins, {}), none) : none,
+      requester.may(callTool) ? mcpTools(requester) : none,
+      requester.may(callBuiltin)
+        ? orNone(requester.ask(listBuiltins, {}), { tools: [] }, NOT_RUNNING)
+        : none,
       requester.may(startRun)
         ? orNone<{ agents: { name: string; description: string }[] }>(
             requester.ask(listAgents, {}),
             {
               agents: [],
             },
+            NOT_RUNNING,
           )
         : { agents: [] },
     ]);
-    return [
+    const items = [
       ...mcp.tools.map((tool) => withAddressedUi(clientTool(tool, tool.name), tool.server)),
       ...builtins.tools.map(
         ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // a JSON Schema of an object
@@ -128,11 +147,12 @@ export const wholeCatalogue: Catalogue = {
       ...agents.map(agentTool),
       ...runTools.filter(({ contract }) => requester.may(contract)).map(({ tool }) => tool),
     ];
+    return { items, missing: missingIn(mcp.failures) };
   },
   async resources(requester) {
-    const lists = await ofServers(requester, async (server) => {
+    const { items, missing } = await ofServers(requester, async (server) => {
       const resources = await serverCatalogue(server).resources(requester);
-      return resources.map((resource) =>
+      return resources.items.map((resource) =>
         changed(resource, {
           uri: addressOf(server, resource.uri),
           title: resource.title ?? resource.name,
@@ -141,12 +161,12 @@ export const wholeCatalogue: Catalogue = {
       );
     });
     const skills = await skillsOf(requester);
-    return [...lists.flat(), ...skills.map(skillResource)];
+    return { items: [...items, ...skills.map(skillResource)], missing };
   },
   async templates(requester) {
-    const lists = await ofServers(requester, async (server) => {
+    return ofServers(requester, async (server) => {
       const templates = await serverCatalogue(server).templates(requester);
-      return templates.map((template) =>
+      return templates.items.map((template) =>
         changed(template, {
           // A template stays one: only what stands before it is ours.
           uriTemplate: addressOf(server, template.uriTemplate),
@@ -154,7 +174,6 @@ export const wholeCatalogue: Catalogue = {
         }),
       );
     });
-    return lists.flat();
   },
   async read(requester, uri) {
     if (uri.startsWith(SKILL_URI)) return readSkill(requester, uri);
@@ -164,15 +183,13 @@ export const wholeCatalogue: Catalogue = {
     return { ...rest, contents: addressed };
   },
   async prompts(requester) {
-    const lists = await ofServers(requester, async (server) => {
+    const { items, missing } = await ofServers(requester, async (server) => {
       const prompts = await serverCatalogue(server).prompts(requester);
-      return prompts.map((prompt) => changed(prompt, { name: `${server}__${prompt.name}` }));
+      return prompts.items.map((prompt) => changed(prompt, { name: `${server}__${prompt.name}` }));
     });
     const skills = await skillsOf(requester);
-    return [
-      ...lists.flat(),
-      ...skills.filter(({ userInvocable }) => userInvocable).map(skillPrompt),
-    ];
+    const ofSkills = skills.filter(({ userInvocable }) => userInvocable).map(skillPrompt);
+    return { items: [...items, ...ofSkills], missing };
   },
   async prompt(requester, name, args) {
     if (name.startsWith(SKILL_PROMPT)) {
@@ -253,31 +270,51 @@ function withAddressedUi(tool: Tool, server: string): Tool {
   };
 }
 
-/** What each server that the requester knows of has; one that does not answer has nothing. */
+/** The lists of all servers that the requester may see. A server whose list cannot be read is named, and never hides the others. */
 async function ofServers<T>(
   requester: Requester,
-  list: (server: string) => Promise<T>,
-): Promise<T[]> {
+  list: (server: string) => Promise<readonly T[]>,
+): Promise<Listed<T>> {
+  const missing: Missing[] = [];
   const lists = await Promise.all(
-    (await serversOf(requester)).map((server) => list(server).catch(() => null)),
+    (await serversOf(requester)).map((server) =>
+      list(server).catch((error: unknown) => {
+        if (!(error instanceof ServiceError)) throw error;
+        missing.push({ server, reason: `${error.code}: ${error.message}` });
+        return [];
+      }),
+    ),
   );
-  return lists.filter((one) => one !== null) as T[]; // without those that failed
+  return { items: lists.flat(), missing };
 }
 
-/** Servers whose tools are missing from the catalogue of all because they are not connected. */
+/** MCP servers whose tools are missing from the catalogue of all because they are not connected, for the start of a session. */
 export async function missingServers(requester: Requester): Promise<readonly string[]> {
   if (!requester.may(callTool)) return [];
   try {
     const { failures } = await requester.ask(listTools, {});
-    const away = failures.filter(({ status }) => status !== "connected");
-    return [...new Set(away.map(({ server }) => server))];
+    return [...new Set(missingIn(failures).map(({ server }) => server))];
   } catch (error) {
-    if (error instanceof ServiceError) return []; // a session does not depend on it
+    if (error instanceof ServiceError) return []; // a session does not depend on it, and tools/list reports it
     throw error;
   }
 }
 
-/** The list of servers is for administrators; anybody else knows those whose tools it may call. */
+type ListReply = z.output<typeof listTools.reply>;
+
+/** A connected server is there; one of its tools that cannot be used is a finding of the server. */
+function missingIn(failures: ListReply["failures"]): Missing[] {
+  return failures
+    .filter(({ status }) => status !== "connected")
+    .map(({ server, error }) => ({ server, reason: error }));
+}
+
+/** Rejects when the broker does not answer: a list without its tools would read as if there were none. */
+function mcpTools(requester: Requester): Promise<ListReply> {
+  return orNone<ListReply>(requester.ask(listTools, {}), { tools: [], failures: [] });
+}
+
+/** The list of servers is for administrators; others get the servers whose tools they may call. */
 async function serversOf(requester: Requester): Promise<string[]> {
   if (requester.may(listServers)) {
     const { servers } = await orNone<{ servers: { id: string; status: string }[] }>(
@@ -286,15 +323,17 @@ async function serversOf(requester: Requester): Promise<string[]> {
     );
     return servers.filter(({ status }) => status === "connected").map(({ id }) => id);
   }
-  const { tools } = await orNone(requester.ask(listTools, {}), { tools: [], failures: [] });
+  const { tools } = await mcpTools(requester);
   return [...new Set(tools.map(({ server }) => server))];
 }
 
 async function skillsOf(requester: Requester): Promise<readonly SkillSummary[]> {
   if (!requester.may(listSkills)) return [];
-  const { skills } = await orNone<{ skills: SkillSummary[] }>(requester.ask(listSkills, {}), {
-    skills: [],
-  });
+  const { skills } = await orNone<{ skills: SkillSummary[] }>(
+    requester.ask(listSkills, {}),
+    { skills: [] },
+    NOT_RUNNING,
+  );
   return skills;
 }
 
@@ -328,14 +367,17 @@ function notFound(uri: string): (error: unknown) => never {
   };
 }
 
-/** What a service or server does not offer, or that is not running, is nothing in a list. */
-const NOTHING = new Set(["not_supported", "no_responders", "forbidden", "scope_required"]);
+/** What a server does not offer, or the requester may not see, is nothing in a list. */
+const NOTHING = new Set(["not_supported", "forbidden", "scope_required"]);
+/** An installation may do without the toolbox and the importer. */
+const NOT_RUNNING = "no_responders";
 
-async function orNone<T>(asked: Promise<T>, none: T): Promise<T> {
+async function orNone<T>(asked: Promise<T>, none: T, also?: typeof NOT_RUNNING): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof ServiceError && NOTHING.has(error.code)) return none;
+    if (error instanceof ServiceError && (NOTHING.has(error.code) || error.code === also))
+      return none;
     throw error;
   }
 }

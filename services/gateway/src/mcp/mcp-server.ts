@@ -9,7 +9,7 @@ import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { z } from "zod";
 import { callAgent } from "./call-agent.ts";
 import { callProviderTool } from "./call-provider-tool.ts";
-import { serverCatalogue, wholeCatalogue } from "./catalogue.ts";
+import { serverCatalogue, wholeCatalogue, type Catalogue, type Missing } from "./catalogue.ts";
 import { abilitiesOf, requesterOfRequest, TASKS_EXTENSION } from "./mcp-request.ts";
 import { unknownTool, withErrors } from "./mcp-errors.ts";
 import { AGENT_TOOL, runTools } from "./run-tools.ts";
@@ -62,12 +62,7 @@ export function createMcpServer(
     },
   );
 
-  mcp.setRequestHandler("tools/list", (_request, context) =>
-    withErrors(faultOf(parts, context), async () => {
-      const tools = await catalogue.tools(requesterOfRequest(context));
-      return { tools: era === "legacy" ? tools.map(withObjectOutput) : tools };
-    }),
-  );
+  handleLists(mcp, parts, { catalogue, era });
   mcp.setRequestHandler("tools/call", ({ params }, context) =>
     withErrors(faultOf(parts, context), async () => {
       const call: ToolCall = {
@@ -82,23 +77,8 @@ export function createMcpServer(
       return (await callTool(server, params.name, call)) as CallToolResult;
     }),
   );
-  mcp.setRequestHandler("resources/list", (_request, context) =>
-    withErrors(faultOf(parts, context), async () => ({
-      resources: await catalogue.resources(requesterOfRequest(context)),
-    })),
-  );
-  mcp.setRequestHandler("resources/templates/list", (_request, context) =>
-    withErrors(faultOf(parts, context), async () => ({
-      resourceTemplates: await catalogue.templates(requesterOfRequest(context)),
-    })),
-  );
   mcp.setRequestHandler("resources/read", ({ params: { uri } }, context) =>
     withErrors(faultOf(parts, context), () => catalogue.read(requesterOfRequest(context), uri)),
-  );
-  mcp.setRequestHandler("prompts/list", (_request, context) =>
-    withErrors(faultOf(parts, context), async () => ({
-      prompts: await catalogue.prompts(requesterOfRequest(context)),
-    })),
   );
   mcp.setRequestHandler("prompts/get", ({ params }, context) =>
     withErrors(faultOf(parts, context), () =>
@@ -116,6 +96,40 @@ export function createMcpServer(
   return mcp;
 }
 
+function handleLists(
+  mcp: Server,
+  parts: McpParts,
+  { catalogue, era }: { readonly catalogue: Catalogue; readonly era: "legacy" | "modern" },
+): void {
+  mcp.setRequestHandler("tools/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => {
+      const { items, missing } = await catalogue.tools(requesterOfRequest(context));
+      return {
+        tools: era === "legacy" ? items.map(withObjectOutput) : items,
+        ...missingMeta(missing),
+      };
+    }),
+  );
+  mcp.setRequestHandler("resources/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => {
+      const { items, missing } = await catalogue.resources(requesterOfRequest(context));
+      return { resources: items, ...missingMeta(missing) };
+    }),
+  );
+  mcp.setRequestHandler("resources/templates/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => {
+      const { items, missing } = await catalogue.templates(requesterOfRequest(context));
+      return { resourceTemplates: items, ...missingMeta(missing) };
+    }),
+  );
+  mcp.setRequestHandler("prompts/list", (_request, context) =>
+    withErrors(faultOf(parts, context), async () => {
+      const { items, missing } = await catalogue.prompts(requesterOfRequest(context));
+      return { prompts: items, ...missingMeta(missing) };
+    }),
+  );
+}
+
 /** Tasks are an extension, which the SDK carries and does not know. */
 function handleTasks(mcp: Server, parts: McpParts): void {
   mcp.setRequestHandler("tasks/get", { params: TaskRef }, ({ taskId }, context) =>
@@ -129,6 +143,14 @@ function handleTasks(mcp: Server, parts: McpParts): void {
     throw new ProtocolError(-32_602, "no input of this task is awaited here");
   });
 }
+
+/** Names what a list lacks in its metadata, for programs; the same servers are in the instructions, for models. */
+function missingMeta(missing: readonly Missing[]): { _meta?: Record<string, unknown> } {
+  return missing.length === 0 ? {} : { _meta: { [MISSING]: missing } };
+}
+
+/** Key in the `_meta` of a list: the MCP servers that are missing from it, with the reasons. */
+const MISSING = "switchyard/missing";
 
 function faultOf(parts: McpParts, context: ServerContext): (error: unknown) => void {
   const { method } = context.mcpReq;
