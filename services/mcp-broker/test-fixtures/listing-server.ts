@@ -1,6 +1,6 @@
 // An MCP server over stdio, by hand, whose tools and results stand in a file that a test rewrites:
 // `listing-server.ts <file>` with {"pages": [{"tools": […]}], "results": {"<tool>": {…}}}.
-// The tool `notify` says that the list changed. Names of called tools are appended to `<file>.calls`.
+// The tool `notify` says that the list changed, and `echo` returns its arguments. Names of called tools are appended to `<file>.calls`.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -20,7 +20,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line) as {
     id?: number;
     method: string;
-    params?: { cursor?: string; name?: string };
+    params?: { cursor?: string; name?: string; arguments?: object };
   };
   if (id === undefined) return;
   switch (method) {
@@ -39,7 +39,8 @@ createInterface({ input: process.stdin }).on("line", (line) => {
       const name = params?.name ?? "";
       appendFileSync(`${file}.calls`, `${name}\n`);
       if (name === "notify") send({ method: "notifications/tools/list_changed" });
-      const fine = { content: [{ type: "text", text: "fine" }] };
+      const text = name === "echo" ? JSON.stringify(params?.arguments) : "fine";
+      const fine = { content: [{ type: "text", text }] };
       return send({ id, result: script().results?.[name] ?? fine });
     }
     default:

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { text as readText } from "node:stream/consumers";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { getAgent } from "@switchyard/contracts/agents";
 import { NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { listTools } from "@switchyard/contracts/mcp";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { listPrompts, listResources } from "@switchyard/contracts/mcp-features";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 
@@ -93,15 +95,16 @@ const initialize = rpc("initialize", {
 });
 
 /** A request of an MCP session, answered as JSON. */
-async function inSession(key: string, session: string, method: string) {
-  const response = await send("/mcp", rpc(method, {}), { ...as(key), "mcp-session-id": session });
+async function inSession(key: string, session: string, method: string, params: object = {}) {
+  const headers = { ...as(key), "mcp-session-id": session };
+  const response = await send("/mcp", rpc(method, params), headers);
   return (await response.json()) as {
     result?: Record<string, unknown>;
     error?: { data: { code: string } };
   };
 }
 
-test("lists of MCP servers are refused while no broker answers, and name the servers that are missing from them", async () => {
+test("lists of MCP servers are refused while no broker answers, and name servers that are missing; a result that does not fit keeps its content", async () => {
   const { key } = await world.keyOf("lister", ["operator"]);
   const begun = await send("/mcp", initialize, as(key));
   const session = begun.headers.get("mcp-session-id") ?? "";
@@ -128,6 +131,12 @@ test("lists of MCP servers are refused while no broker answers, and name the ser
     if (tokens.server === "far") throw down;
     return { resources: [resource], more: false };
   });
+  const text = "the text of it";
+  broker.handle(callTool, () => {
+    const content = [{ type: "text", text }];
+    const fail = failuresOf(callTool.errors);
+    throw fail.invalid_result("/n is no number", { problems: [], content, text });
+  });
   broker.handle(listPrompts, (_request, { tokens }) => {
     if (tokens.server === "far") throw down;
     return { prompts: [{ name: "one" }], more: false };
@@ -147,6 +156,81 @@ test("lists of MCP servers are refused while no broker answers, and name the ser
   const { result: prompts } = await inSession(key, session, "prompts/list");
   assert.deepEqual(namesIn(prompts?.["prompts"]), ["near__one"]);
   assert.deepEqual(missingIn(prompts), ["far"]);
+  // The tool has run, so that its content is passed on.
+  const look = { name: "mcp__near__look", arguments: {} };
+  const { result: called } = await inSession(key, session, "tools/call", look);
+  const [reason, own] = (called?.["content"] ?? []) as { text: string }[];
+  assert.match(reason?.text ?? "", /^invalid_result: /);
+  assert.deepEqual([called?.["isError"], own?.text], [true, text]);
+});
+
+test("a client that sends no Accept header is served", async () => {
+  const { key } = await world.keyOf("bare", ["operator"]);
+  const headers = { ...as(key), "content-type": "application/json" };
+  // Unlike fetch, it adds no header of its own.
+  const sent = request(`${url}/mcp`, { method: "POST", headers });
+  sent.end(JSON.stringify(initialize));
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  assert.equal(response.statusCode, 200);
+  assert.match(await readText(response), /"protocolVersion":"2025-11-25"/);
+});
+
+test("pages of YARD_HTTP_ORIGINS may use MCP from a browser, with a preflight and without cookies, and nothing else", async () => {
+  const { key } = await world.keyOf("browser", ["operator"]);
+  const preflight = (path: string, origin: string) =>
+    fetch(`${url}${path}`, {
+      method: "OPTIONS",
+      headers: {
+        origin,
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type,mcp-session-id",
+      },
+    });
+  for (const path of ["/mcp", "/mcp/servers/notes", "/.well-known/oauth-protected-resource/mcp"]) {
+    const { status, headers } = await preflight(path, PAGE);
+    assert.deepEqual([status, headers.get("access-control-allow-origin")], [204, PAGE], path);
+    assert.equal(headers.get("vary"), "Origin", path);
+    assert.match(headers.get("access-control-allow-methods") ?? "", /GET, POST, DELETE/);
+    for (const name of ["Authorization", "Content-Type", "Mcp-Session-Id", "MCP-Protocol-Version"])
+      assert.ok(headers.get("access-control-allow-headers")?.includes(name), name);
+    assert.equal(headers.get("access-control-allow-credentials"), null, path);
+  }
+  for (const [path, origin] of [
+    ["/mcp", "https://evil.example"],
+    ["/api/v1/me", PAGE],
+    ["/mcpx", PAGE],
+    ["/a2a/demo", PAGE],
+  ] as const) {
+    const { status, headers } = await preflight(path, origin);
+    assert.deepEqual([status, headers.get("access-control-allow-origin")], [403, null], path);
+  }
+  const begun = await send("/mcp", initialize, { ...as(key), origin: PAGE });
+  assert.equal(begun.status, 200);
+  assert.equal(begun.headers.get("access-control-allow-origin"), PAGE);
+  assert.match(begun.headers.get("access-control-expose-headers") ?? "", /Mcp-Session-Id/);
+  const refused = await send("/mcp", initialize, { origin: PAGE, cookie: `yard_session=${key}` });
+  assert.deepEqual(
+    [refused.status, refused.headers.get("access-control-allow-origin")],
+    [401, PAGE],
+  );
+});
+
+test("the longest idle of 100 sessions of a caller makes room for another one", async () => {
+  const { key } = await world.keyOf("many", ["operator"]);
+  const begin = async () => {
+    const response = await send("/mcp", initialize, as(key));
+    assert.equal(response.status, 200);
+    await response.text();
+    return response.headers.get("mcp-session-id") ?? "";
+  };
+  const first = await begin();
+  const second = await begin();
+  await Promise.all(Array.from({ length: 98 }, begin));
+  const pinged = async (session: string) =>
+    (await send("/mcp", rpc("ping", {}), { ...as(key), "mcp-session-id": session })).status;
+  assert.equal(await pinged(first), 200);
+  await begin();
+  assert.deepEqual([await pinged(second), await pinged(first)], [404, 200]);
 });
 
 test("a gateway that stops says so on every stream, and ends", async () => {

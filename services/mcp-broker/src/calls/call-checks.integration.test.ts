@@ -32,6 +32,7 @@ await writeFile(
               additionalProperties: false,
             },
           },
+          { name: "echo", inputSchema: number },
           { name: "right", inputSchema: { type: "object" }, outputSchema: number },
           { name: "wrong", inputSchema: { type: "object" }, outputSchema: number },
           { name: "missing", inputSchema: { type: "object" }, outputSchema: number },
@@ -54,7 +55,11 @@ await writeFile(
   }),
 );
 const broker = await world.startBroker({
-  servers: [fixtureServer("checked", ["listing-server.ts", file])],
+  servers: [
+    fixtureServer("checked", ["listing-server.ts", file]),
+    fixtureServer("coercing", ["listing-server.ts", file], { validateArguments: "coerce" }),
+    fixtureServer("unchecked", ["listing-server.ts", file], { validateArguments: "off" }),
+  ],
 });
 const ask = (tool: string, args: Record<string, unknown> = {}, callId?: string) =>
   broker.call("checked", { tool, args, ...(callId === undefined ? {} : { callId }) });
@@ -74,6 +79,15 @@ test("does not send arguments that do not fit the schema, and repeats no value",
     });
   assert.ok(!broker.logText().includes(canary));
   await assert.rejects(readFile(`${file}.calls`), /ENOENT/);
+});
+
+test("a server's entry decides whether arguments of a wrong type are refused, converted or sent as they are", async () => {
+  const echo = (server: string, n: unknown) => broker.call(server, { tool: "echo", args: { n } });
+  const isRefused = (error: unknown) => isError(error, callTool, "invalid_arguments");
+  await assert.rejects(echo("checked", "3"), isRefused);
+  assert.equal((await echo("coercing", "3")).text, '{"n":3}');
+  await assert.rejects(echo("coercing", "three"), isRefused);
+  assert.equal((await echo("unchecked", "three")).text, '{"n":"three"}');
 });
 
 test("frees the callId of a call whose arguments do not fit", async () => {
