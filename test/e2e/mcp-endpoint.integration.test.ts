@@ -265,6 +265,8 @@ test("without a credential a client is told where to look for one (RFC 9728)", a
   const metadata = (await (await fetch(where)).json()) as Record<string, unknown>;
   assert.equal(metadata["resource"], `${url}/mcp`);
   assert.deepEqual(metadata["bearer_methods_supported"], ["header"]);
+  // There is none here: the client needs a key in its own configuration.
+  assert.ok(!("authorization_servers" in metadata));
 });
 
 test("a client that knows tasks gets one for a run, and follows it from request to request", async () => {

@@ -263,8 +263,14 @@ test("over TLS the cookie is bound to the host and never sent without TLS", asyn
   assert.deepEqual(new Set(guessed.map(({ status }) => status)), new Set([401, 429]));
 });
 
-test("the provider away is said as such, and the gateway lives on", async () => {
-  const alone = await world.startGateway({ YARD_OIDC_ISSUER: "http://127.0.0.1:1" });
+test("the provider away is said as such, and the gateway lives on and names it to MCP clients (RFC 9728)", async () => {
+  const away = "http://127.0.0.1:1";
+  const alone = await world.startGateway({ YARD_OIDC_ISSUER: away });
+  const refused = await fetch(`${alone.url}/mcp`, { method: "POST" });
+  const [, where = ""] =
+    /resource_metadata="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "") ?? [];
+  const metadata = (await (await fetch(where)).json()) as Record<string, unknown>;
+  assert.deepEqual(metadata["authorization_servers"], [away]);
   const response = await fetch(`${alone.url}/auth/login`);
   assert.deepEqual([response.status, await codeOf(response)], [503, "sign_in_unavailable"]);
   assert.equal(gateway.child.exitCode, null);
