@@ -14,6 +14,7 @@ import {
   verdictOf,
   type CallFailure,
 } from "../limits/call-failure.ts";
+import { OldQuestionError } from "../limits/old-question.ts";
 import { notBegun, QueueFullError, QueueWaitError } from "../limits/call-queue.ts";
 import type { CallEnd } from "../limits/circuit-breaker.ts";
 import { within } from "../limits/within.ts";
@@ -60,6 +61,10 @@ export class RequestFailedError extends Error {
 
 /** What the reply needs to reach the caller before the caller gives up. */
 const REPLY_MARGIN_MS = 100;
+
+/** The server may have done something before its question, so that the broker does not repeat the request itself. */
+const ASKS_NEXT_TIME =
+  "The broker connects to this server with an earlier MCP revision from now on, in which it can ask: the same call works when it is made again (each broker of several finds out once). What the tool did before its question has happened.";
 
 const fail = failuresOf(contract.errors);
 
@@ -152,6 +157,15 @@ async function sendOnce<T>(
         if (questions.length > 0) throw new NotSentError(questionPending(id, questions));
       }
       const timeoutMs = clock.isOver ? config.callTimeoutMs : timeLeftMs;
+      if (error instanceof OldQuestionError) {
+        const reason = session.redact(error.message);
+        const isOlder = await connection.stepBack(session);
+        const next = isOlder ? ` ${ASKS_NEXT_TIME}` : "";
+        throw new RequestFailedError(
+          { kind: "answered", reason: `${reason}${next}` },
+          { timeoutMs, cause: error },
+        );
+      }
       throw failed(error, { connection, session, timeoutMs });
     }
   } finally {

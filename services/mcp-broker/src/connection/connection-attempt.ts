@@ -81,7 +81,7 @@ export class ConnectionAttempt {
       try {
         const opened = await this.#try(approach, { client, refresh, login });
         await this.#remember(approach, client, context);
-        return opened;
+        return { ...opened, rememberOlder: this.#olderOf(client, context) };
       } catch (error) {
         const isShaken = client.getServerCapabilities() !== undefined;
         const next = nextApproach(
@@ -144,7 +144,7 @@ export class ConnectionAttempt {
   async #try(
     { transport, prior }: Approach,
     parts: { client: Client; refresh: ToolRefresh; login: UpstreamLogin | null },
-  ): Promise<OpenedConnection> {
+  ): Promise<Omit<OpenedConnection, "rememberOlder">> {
     const { config, resolved, options } = this.#own;
     const program = await this.#program();
     if (this.#isOver) throw new Error("the attempt was given up");
@@ -211,6 +211,15 @@ export class ConnectionAttempt {
     const { config, resolved, options } = this.#own;
     const { launch } = resolved;
     return launch.transport === "stdio" ? options.children.isolate({ ...config, ...launch }) : null;
+  }
+
+  /** What has the next connection speak an earlier revision; null where this one does, or the entry names the revision. */
+  #olderOf(client: Client, context: string): OpenedConnection["rememberOlder"] {
+    const { config, options } = this.#own;
+    if (!isModern(client) || config.transport !== "http" || config.protocolVersion !== null)
+      return null;
+    const verdict = { era: "legacy", transport: "http", becauseOfQuestions: true } as const;
+    return () => options.verdicts.save(config.id, context, verdict);
   }
 
   /** Kept only where the next connection would have to ask otherwise. */

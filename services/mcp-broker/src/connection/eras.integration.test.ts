@@ -8,6 +8,7 @@ import {
   switchableServer,
 } from "../../test-fixtures/switchable-server.ts";
 import { fixture } from "../../test-fixtures/test-broker.ts";
+import { twoEraServer } from "../../test-fixtures/two-era-server.ts";
 
 const world = await sessionWorld();
 
@@ -74,6 +75,20 @@ test("a verdict that proves wrong is corrected in the same attempt, both ways", 
       ? refuseOld(request, response)
       : response.writeHead(400).end();
   assert.equal((await askedBy(server, { id: "stale" })).version, "2026-07-28");
+});
+
+test("a step back is remembered longer than a day, and is none where the entry names the revision", async () => {
+  const server = await twoEraServer();
+  const declaration = { id: "old-questions", url: server.url };
+  const first = await world.open(declaration);
+  assert.equal(first.protocolVersion, "2026-07-28");
+  await first.stepBack?.();
+  const later = () => Date.now() + 25 * 3_600_000;
+  const second = await askedBy(server, declaration, { now: later });
+  assert.equal(second.version, "2025-11-25");
+  assert.ok(!hasProbe(second));
+  const pinned = await world.open({ ...declaration, protocolVersion: "2026-07-28" });
+  assert.deepEqual([pinned.protocolVersion, pinned.stepBack], ["2026-07-28", null]);
 });
 
 test("other credentials and another address ask anew, and Redis keeps no credential", async () => {

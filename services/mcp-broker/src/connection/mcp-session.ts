@@ -14,6 +14,7 @@ import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools
 import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
 import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { unlessAsked } from "../limits/old-question.ts";
 import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
 import { watchHealth } from "./session-health.ts";
@@ -49,6 +50,8 @@ export interface McpSession {
   rootsChanged(): Promise<void>;
   /** Asks for the updates of these resources, in place of those before; they come to the hooks. */
   watchResources(uris: readonly string[]): Promise<void>;
+  /** Has the next connection speak a revision before 2026-07-28; null where there is none to step back to. */
+  readonly stepBack: (() => Promise<void>) | null;
   /** Reads the tool list again; rejects with what the server answers. */
   refreshTools(): Promise<void>;
   /** Takes what the configuration keeps secret out of a text, and cuts it. */
@@ -57,6 +60,8 @@ export interface McpSession {
   stderr(): string;
   /** Resolves when the connection is closed and its process group is gone; never rejects. */
   close(): Promise<void>;
+  /** As `close`, once the requests under way have ended or the signal is aborted. No further one may be sent. */
+  closeWhenIdle(signal: AbortSignal): Promise<void>;
 }
 
 export interface ToolCall extends RequestLimits {
@@ -118,6 +123,8 @@ export interface OpenedConnection {
   readonly changes: ChangeSubscription;
   readonly refresh: ToolRefresh;
   readonly read: ReadTools;
+  /** Remembers that the server's tools ask in the way of earlier revisions; null where that would change nothing. */
+  readonly rememberOlder: (() => Promise<void>) | null;
   /** Reads the tools again. */
   readonly readTools: () => Promise<ReadTools>;
   /** True when the connection ended before the session was put together. */
@@ -133,7 +140,7 @@ export function keepSession(
     show: (text: string) => string;
   },
 ): McpSession {
-  const { client, link, changes, refresh, read, readTools } = opened;
+  const { client, link, changes, refresh, read, readTools, rememberOlder } = opened;
   const { config, events, show } = context;
   let isOver = false;
   const finish = (): void => {
@@ -159,23 +166,44 @@ export function keepSession(
     events.onToolsChanged(listing);
     return ttlMs;
   }, read.ttlMs);
+  const inFlight = new Set<Promise<unknown>>();
+  const close = async (): Promise<void> => {
+    finish();
+    await link.close();
+  };
+  const sent = requests(client, link.lane, {
+    during(call) {
+      const running = health.during(call);
+      inFlight.add(running);
+      const forget = (): void => void inFlight.delete(running);
+      running.then(forget, forget);
+      return running;
+    },
+  });
+  const orOldQuestion =
+    rememberOlder === null ? <T>(send: () => Promise<T>) => send() : unlessAsked;
   return {
     ...read.listing,
+    stepBack: rememberOlder,
     refreshTools: () => refresh.now(),
     ...describeServer(client),
     isStateless: isStateless(client, config),
-    ...requests(client, link.lane, {
-      during: (call) => health.during(call),
-    }),
+    ...sent,
+    callTool: (call) => orOldQuestion(() => sent.callTool(call)),
+    request: (request) => orOldQuestion(() => sent.request(request)),
     watchResources: (uris) => changes.watchResources(uris),
     async rootsChanged() {
       if (!isModern(client)) await client.sendRootsListChanged();
     },
     redact: show,
     stderr: () => link.stderr(),
-    async close() {
+    close,
+    async closeWhenIdle(signal) {
       finish();
-      await link.close();
+      const aborted = Promise.withResolvers<void>();
+      signal.addEventListener("abort", () => aborted.resolve(), { once: true });
+      if (!signal.aborted) await Promise.race([Promise.allSettled(inFlight), aborted.promise]);
+      await close();
     },
   };
 }

@@ -65,6 +65,9 @@ export interface ServerConnectionOptions {
   readonly onChange: (change: ConnectionChange, connection: ServerConnection) => void;
 }
 
+const OLD_QUESTIONS =
+  "its tools ask questions in the way of revisions before 2026-07-28: connecting with one of these";
+
 /**
  * Keeps one server connected. Its status and its tools are true at every moment: a lost connection
  * takes the tools out of the catalogue before anything else happens.
@@ -90,6 +93,8 @@ export class ServerConnection {
   #cancelTimer: () => void = () => undefined;
   /** False from a renewal of the session until a request succeeds. */
   #mayRenew = true;
+  /** The session that was left for an earlier revision, until one speaks that: a server that refuses those is asked once. */
+  #steppedBackFrom: McpSession | null = null;
   /** The renewal under way. */
   #renewal: Promise<void> | null = null;
 
@@ -224,8 +229,34 @@ export class ServerConnection {
     if (config === null || this.#stopping.signal.aborted) return;
     if (this.#session === session && this.#mayRenew) {
       this.#mayRenew = false;
-      this.#lose(config, reason);
+      this.#lose(config, reason, (lost) => lost.close());
     }
+    await this.#reconnected(config);
+  }
+
+  /**
+   * Connects with a revision before 2026-07-28 from now on, since the server's tools ask in the way of these. Other requests under way end
+   * in their own session. Returns whether the next request is sent so; never rejects.
+   */
+  async stepBack(session: McpSession): Promise<boolean> {
+    const { config } = this.#entry;
+    if (config === null || session.stepBack === null || this.#stopping.signal.aborted) return false;
+    // Another request of the same session did it.
+    if (this.#steppedBackFrom === session) return true;
+    if (this.#session !== session) return this.#session?.stepBack === null;
+    if (this.#steppedBackFrom !== null) return false;
+    this.#steppedBackFrom = session;
+    await session.stepBack();
+    if (this.#session !== session) return true; // lost meanwhile, and the next one reads what was remembered
+    const { signal } = this.#stopping;
+    this.#lose(config, OLD_QUESTIONS, (left) => left.closeWhenIdle(signal));
+    // The next request waits for it, see `start`.
+    void this.#reconnected(config);
+    return true;
+  }
+
+  /** Resolves when the attempt that follows a session that ended from here is over. */
+  async #reconnected(config: ServerConfig): Promise<void> {
     if (this.#session === null && this.#status === "disconnected") {
       this.#cancelTimer();
       const renewal = this.#try(config).finally(() => {
@@ -289,7 +320,7 @@ export class ServerConnection {
 
   #sessionEvents(config: ServerConfig) {
     return {
-      onLost: (reason: string) => this.#lose(config, reason),
+      onLost: (reason: string) => this.#lose(config, reason, (lost) => lost.close()),
       onToolsChanged: (listing: InspectedListing) => {
         if (this.#session === null) return; // the answer came after the connection was lost
         this.#listing = listing;
@@ -316,6 +347,7 @@ export class ServerConnection {
 
   #enter(session: McpSession): void {
     this.#session = session;
+    if (session.stepBack === null) this.#steppedBackFrom = null;
     this.#listing = session;
     this.#catalogue = this.#buildCatalogue();
     this.#status = "connected";
@@ -325,10 +357,10 @@ export class ServerConnection {
     this.#report({ kind: "connected" });
   }
 
-  #lose(config: ServerConfig, reason: string): void {
+  #lose(config: ServerConfig, reason: string, close: (session: McpSession) => Promise<void>): void {
     const session = this.#session;
     this.#leave("disconnected", reason);
-    if (session !== null) this.#track(session.close());
+    if (session !== null) this.#track(close(session));
     this.#report({ kind: "lost", reason });
     this.#retryLater(config, { permanent: false });
   }

@@ -20,6 +20,7 @@ async function ownSession(config: ServerConfig, called: ToolCall[]): Promise<Mcp
     isStateless: false,
     capabilities: { tools: {} },
     instructions: null,
+    stepBack: null,
     callTool(call) {
       called.push(call);
       return Promise.resolve({ content: [{ type: "text", text: call.tool }] });
@@ -32,6 +33,7 @@ async function ownSession(config: ServerConfig, called: ToolCall[]): Promise<Mcp
     redact: (text) => text,
     stderr: () => "",
     close: () => Promise.resolve(),
+    closeWhenIdle: () => Promise.resolve(),
   };
 }
 

@@ -14,7 +14,12 @@ const Discovered = z.custom<DiscoverResult>(
 );
 
 const EraVerdict = z.discriminatedUnion("era", [
-  z.object({ era: z.literal("legacy"), transport: TransportKind }),
+  z.object({
+    era: z.literal("legacy"),
+    transport: TransportKind,
+    /** The server speaks 2026-07-28, too, but its tools ask questions in the way of earlier revisions. */
+    becauseOfQuestions: z.boolean().optional(),
+  }),
   z.object({ era: z.literal("modern"), discover: Discovered }),
 ]);
 /** What the first connection found out about a server, so that the next one need not ask. */
@@ -22,7 +27,7 @@ export type EraVerdict = z.infer<typeof EraVerdict>;
 
 const Stored = z.object({ context: z.string(), at: z.iso.datetime(), verdict: EraVerdict });
 
-/** An old verdict `legacy` fails silently: the server may have learned the new protocol. */
+/** An old verdict `legacy` fails silently: the server may have learned the new protocol. One because of questions is not about that. */
 const LEGACY_MAX_AGE_MS = 24 * 3_600_000;
 const KEEP_MS = 30 * 24 * 3_600_000;
 /** A server's description may be long; asking again costs less than keeping that. */
@@ -50,7 +55,9 @@ export function createVerdictStore(options: {
         if (stored?.success !== true || stored.data.context !== digest(context)) return null;
         const { at, verdict } = stored.data;
         const isOld = now() - Date.parse(at) > LEGACY_MAX_AGE_MS;
-        return verdict.era === "legacy" && isOld ? null : verdict;
+        return verdict.era === "legacy" && verdict.becauseOfQuestions !== true && isOld
+          ? null
+          : verdict;
       } catch (error) {
         onTrouble(error);
         return null;

@@ -19,11 +19,13 @@ import { completeModel } from "@switchyard/contracts/model-completion";
 import { until } from "@switchyard/local-servers/until";
 import { startProgram } from "../../test-fixtures/session-world.ts";
 import { fixture, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
+import { twoEraServer } from "../../test-fixtures/two-era-server.ts";
 import { ASKED_PER_MINUTE } from "./feature-hooks.ts";
 import { createQuestionStore } from "../server-requests/question-store.ts";
 
 const world = await testWorld();
 const asking = await startProgram([fixture("asking-server.ts")]);
+const two = await twoEraServer();
 const everything = packageFile("@modelcontextprotocol/server-everything/dist/index.js");
 const broker = await world.startBroker({
   servers: [
@@ -34,10 +36,11 @@ const broker = await world.startBroker({
       roots: ["/srv/own"],
     },
     { id: "asking", url: asking.url("/mcp"), sampling: { maxTokens: 100, perMinute: 3 } },
+    { id: "two", url: two.url },
   ],
   env: { YARD_WORKSPACE: "/srv/work space" },
 });
-for (const id of ["everything", "asking"])
+for (const id of ["everything", "asking", "two"])
   await broker.until(id, ({ status }) => status === "connected");
 
 const [team, runner] = await Promise.all(
@@ -73,6 +76,41 @@ const asked = async (bus: Bus = world.cli, count = 1): Promise<Question[]> =>
   );
 const callAs = (bus: Bus, tool: string, args = {}, timeoutMs = 30_000) =>
   call(bus, callTool, { tool, args }, { tokens: { server: "asking" }, timeoutMs });
+
+test("a server whose tools ask in the way of earlier revisions is connected with one, after one call of each broker that says so", async () => {
+  const other = await world.startBroker({
+    servers: [{ id: "two", url: two.url }],
+    ownership: { instance: "other" },
+  });
+  await other.until("two", ({ status }) => status === "connected");
+  assert.equal(broker.info("two").protocolVersion, "2026-07-28");
+  const callTwo = (tool: string) => broker.call("two", { tool, args: {} });
+  const waiting = Array.from({ length: 4 }, () => callTwo("wait"));
+  await until(() => two.begun.wait === waiting.length);
+  const colour = "blue";
+  const answered = asked().then(([question]) => {
+    const answer = { id: question?.id ?? "", action: "accept" as const, content: { colour } };
+    return call(world.cli, answerQuestion, answer);
+  });
+  const ask = (): Promise<string | null> =>
+    callTwo("ask").then(
+      ({ text }) => text,
+      (error: unknown) => {
+        assert.ok(isError(error, callTool, "tool_failed"), String(error));
+        assert.match(error.data.reason, /the same call works when it is made again/);
+        return null;
+      },
+    );
+  const ends = [await ask()];
+  while (ends.at(-1) === null && ends.length < 3) ends.push(await ask());
+  assert.ok(ends.length > 1, "the first call is not made again by itself");
+  assert.equal(ends.at(-1), colour);
+  await answered;
+  two.release();
+  // Requests of the sessions before are not cut.
+  for (const { text } of await Promise.all(waiting)) assert.equal(text, "waited");
+  assert.deepEqual(two.begun, { ask: ends.length, wait: waiting.length });
+});
 
 test("a question of a server over stdio waits for a fitting answer, once, and the server gets it", async () => {
   const calling = broker.call("everything", { tool: "trigger-elicitation-request", args: {} });

@@ -7,6 +7,7 @@ import {
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import type { Verdict } from "./circuit-breaker.ts";
+import { OldQuestionError } from "./old-question.ts";
 
 /**
  * What a failed request says about the tool: the one question is whether it may have run.
@@ -51,7 +52,8 @@ export function classifyCallFailure(error: unknown): CallFailure {
   if (error instanceof Error && AT_THE_LOGIN in error) return { kind: "not_sent", reason };
   if (error instanceof UnauthorizedError || error instanceof InsufficientScopeError)
     return { kind: "not_sent", reason };
-  if (error instanceof ProtocolError) return { kind: "answered", reason };
+  if (error instanceof ProtocolError || error instanceof OldQuestionError)
+    return { kind: "answered", reason };
   if (error instanceof SdkHttpError)
     return { kind: error.status < 500 ? "not_sent" : "lost", reason };
   if (error instanceof SdkError) return { kind: kindOfCode(error.code), reason };

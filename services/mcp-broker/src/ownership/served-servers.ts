@@ -133,13 +133,21 @@ export class ServedServers {
     return this.#options.pool.put(entry, { reason, heldBecause }).predecessorEnded;
   }
 
+  /** Requests that were taken here end first: they may be under way in the session before, which was stateless. */
+  async #leaveToOwner(connection: ServerConnection): Promise<void> {
+    const { endpoints, leases, pool } = this.#options;
+    const { id } = connection.entry;
+    await endpoints.leave(id);
+    if (leases.owns(id) || pool.find(id)?.connection !== connection) return;
+    await this.#replace(connection, "the server is bound to its owner's connection");
+  }
+
   /** A connection of a server that this broker does not own. */
   #follow(change: ConnectionChange, connection: ServerConnection): void {
     const { endpoints } = this.#options;
     const { id } = connection.entry;
     if (change.kind === "connected" && connection.isStateless) endpoints.serve(id);
-    else if (change.kind === "connected")
-      void this.#replace(connection, "the server is bound to its owner's connection");
+    else if (change.kind === "connected") void this.#leaveToOwner(connection);
     else if (
       change.kind !== "connecting" &&
       change.kind !== "tools_changed" &&

@@ -6,6 +6,7 @@ export type ServerEndpoints = ReturnType<typeof createServerEndpoints>;
 export function createServerEndpoints() {
   const routes: ((server: string) => readonly Endpoint[])[] = [];
   const served = new Map<string, readonly Endpoint[]>();
+  const leaving = new Map<string, Promise<unknown>>();
   return {
     /** Adds what is answered for every server; before the first one is served. */
     add: (open: (server: string) => readonly Endpoint[]) => void routes.push(open),
@@ -21,7 +22,10 @@ export function createServerEndpoints() {
     async leave(server: string): Promise<void> {
       const endpoints = served.get(server) ?? [];
       served.delete(server);
-      await Promise.all(endpoints.map((endpoint) => endpoint.stop()));
+      const before = leaving.get(server);
+      const ended = Promise.all([before, ...endpoints.map((endpoint) => endpoint.stop())]);
+      leaving.set(server, ended);
+      await ended.finally(() => leaving.get(server) === ended && leaving.delete(server));
     },
   };
 }
