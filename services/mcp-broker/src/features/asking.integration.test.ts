@@ -101,8 +101,9 @@ test("a server whose tools ask in the way of earlier revisions is connected with
         return null;
       },
     );
-  const ends = [await ask()];
-  while (ends.at(-1) === null && ends.length < 3) ends.push(await ask());
+  const ends: (string | null)[] = [];
+  // With two brokers, the first call at each may meet a session of 2026-07-28.
+  for (let n = 0; n < 3 && (n === 0 || ends.at(-1) === null); n += 1) ends.push(await ask());
   assert.ok(ends.length > 1, "the first call is not made again by itself");
   assert.equal(ends.at(-1), colour);
   await answered;
