@@ -75,7 +75,7 @@ test(
       );
       assert.match(
         text,
-        /NATS is connected and stores nothing in YARD_(?:AUDIT|EVENTS): make room/,
+        /NATS is connected and stores nothing in YARD_(?:AUDIT|EVENTS|COMMANDS): make room/,
       );
     }
 

@@ -227,7 +227,7 @@ test("logs an error that nobody caught, stops and exits 1", async () => {
     assert.equal((await service.exited).code, 1);
     const fatal = await service.logged("uncaught error");
     assert.equal(fatal["level"], "fatal");
-    assert.match(JSON.stringify(fatal["err"]), /a bug outside|nobody handles/);
+    assert.match(JSON.stringify(fatal["err"]), /a bug outside|an unhandled rejection/);
   }
 });
 
