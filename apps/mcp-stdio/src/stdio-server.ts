@@ -25,7 +25,7 @@ import type { ServerEnvironment } from "./environment.ts";
 import { isOffered } from "./offered-tools.ts";
 import { sideEffectsOf } from "./side-effect-of.ts";
 
-/** Whether the client speaks a revision before 2026-07-28. */
+/** True when the client speaks a revision before 2026-07-28. */
 type Era = "legacy" | "modern";
 
 export interface StdioServerOptions {
@@ -122,7 +122,7 @@ export function createStdioServer(options: StdioServerOptions): Server {
   return server;
 }
 
-/** How often the list is compared with the one that the client has, in milliseconds: a process of a client has no events of its own. */
+/** The list is compared with the one that the client has at this interval, in milliseconds: the process of a client has no events of its own. */
 const LIST_EVERY_MS = 5_000;
 
 /** Notifies the client when the tools are others than it listed [X41]. */

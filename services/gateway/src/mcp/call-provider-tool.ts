@@ -145,7 +145,7 @@ interface Asked {
   readonly questionId?: undefined;
 }
 
-/** What a client sends back is no proof of anything: approvals, questions and calls are bound to their caller and arguments. */
+/** A client's answer proves nothing: approvals, questions and calls are bound to their caller and arguments. */
 function stateOf(
   state: unknown,
 ): (ShownCall & Asked) | { readonly callId: string; readonly questionId: string } | null {

@@ -248,7 +248,7 @@ function serverOfPrompt(name: string): { server: string; own: string } {
   return { server, own };
 }
 
-/** Where a tool names the user interface that shows its results: MCP Apps (SEP-1865), its first draft, and OpenAI's Apps SDK. */
+/** The members in which a tool names the user interface that shows its results: MCP Apps (SEP-1865), its first draft, and OpenAI's Apps SDK. */
 const UI_KEYS = ["ui/resourceUri", "openai/outputTemplate"];
 
 /** The tool with the addresses of its user interface in the form of the catalogue of all. */
@@ -367,7 +367,7 @@ function notFound(uri: string): (error: unknown) => never {
   };
 }
 
-/** What a server does not offer, or the requester may not see, is nothing in a list. */
+/** A list leaves out features that a server does not offer or the requester may not see. */
 const NOTHING = new Set(["not_supported", "forbidden", "scope_required"]);
 /** An installation may do without the toolbox and the importer. */
 const NOT_RUNNING = "no_responders";

@@ -37,7 +37,7 @@ const Initialize = z.looseObject({
   clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
 });
 
-/** What is wrong with an `initialize` that the official SDK would take for another request, as a JSON-RPC error; null for anything else. */
+/** The problem of an `initialize` that the official SDK would take for another request, as a JSON-RPC error; null for anything else. */
 export function initializeError(body: unknown): object | null {
   if (!isObject(body) || body["method"] !== "initialize" || body["id"] === undefined) return null;
   const read = Initialize.safeParse(body["params"] ?? {});

@@ -72,7 +72,7 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
   };
 }
 
-/** The same for streams of `subscriptions/listen`; whoever lists then gets what it may use. */
+/** The same for streams of `subscriptions/listen`; each client then lists what it may use. */
 export function listChangesBus(changes: ListChanges): ServerEventBus {
   const bus = new InMemoryServerEventBus();
   return {

@@ -144,7 +144,7 @@ async function stepOf(
     if (step.kind === "question") return questionOf(step.question, { callId, request });
     return resultOf(step.reply, { server: isOfAll ? server : null, era });
   } finally {
-    // In a session the request goes on while its client is asked.
+    // In a session the request stays open while its client answers the question.
     if (era === "modern" || step?.kind !== "question") stop();
   }
 }

@@ -6,7 +6,7 @@ import type { EventHub } from "../events/event-hub.ts";
 
 type Reply = z.output<typeof callTool.reply>;
 
-/** What a call under way comes to next. */
+/** The next result of a call in progress. */
 export type Step =
   | { readonly kind: "reply"; readonly reply: Reply }
   | { readonly kind: "question"; readonly question: Question };

@@ -39,7 +39,7 @@ function propertiesOf(fields: QuestionForm["fields"]): Record<string, { type: "b
 }
 
 /**
- * Gives the client's answer to the server. Null when the question is over, whoever ended it; else one sentence about why
+ * Gives the client's answer to the server. Null when the question has ended, by this answer or another; else one sentence about why
  * the answer does not fit. Without an answer the question is cancelled.
  */
 export async function answerServer(

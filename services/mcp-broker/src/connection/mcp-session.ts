@@ -159,7 +159,7 @@ export function keepSession(
   const health = watchHealth(client, config.transport, lose);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
   client.onclose = () => lose(link.describeEnd() ?? "the server closed the connection");
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's client is not an EventTarget
   client.onerror = () => health.check();
   refresh.start(async () => {
     const { listing, ttlMs } = await readTools();

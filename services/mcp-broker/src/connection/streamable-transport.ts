@@ -65,7 +65,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     // The protocol layer keeps these two and calls them before its own.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
     this.onmessage = (message) => this.#hear(message);
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- as above
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is not an EventTarget
     this.onerror = (error) => this.#keep(error);
   }
 

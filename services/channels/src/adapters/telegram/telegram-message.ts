@@ -53,7 +53,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
   if (text === "" && attachments.length === 0) return null;
   const { chat, from } = message;
   if (from?.id === me.id) return null;
-  // For an anonymous admin, and a person who writes as a channel, Telegram names one of its own bots in `from`.
+  // Telegram names one of its own bots in `from` when an anonymous admin writes, or a person writes as a channel.
   const sender = message.sender_chat ?? from ?? chat;
   const replied = message.reply_to_message;
   const threadId = message.is_topic_message ? message.message_thread_id : undefined;
