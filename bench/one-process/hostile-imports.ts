@@ -3,7 +3,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { uploadSkills } from "@switchyard/contracts/skill-store";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { hostileInputs, LARGEST } from "../../services/skill-importer/test/hostile-inputs.ts";
+import { hostileInputs, LARGEST } from "../../libs/skills/test/hostile-inputs.ts";
 import { connectAsCli } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";

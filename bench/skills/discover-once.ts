@@ -1,6 +1,6 @@
 import { readDefinitions } from "@switchyard/skill-importer/imports/read-definitions";
-import { ThreadAnalyzer } from "@switchyard/skill-importer/analysis/thread-analyzer";
-import { scanDirectory } from "@switchyard/skill-importer/source/scan-directory";
+import { ThreadAnalyzer } from "@switchyard/skills/analysis/thread-analyzer";
+import { scanDirectory } from "@switchyard/skills/source/scan-directory";
 
 // Finds and reads the definitions of one directory in a process that did nothing before, and prints how long it took.
 

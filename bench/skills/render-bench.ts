@@ -1,7 +1,7 @@
 import type { SkillSummary } from "@switchyard/contracts/skills";
 import { indexSkills } from "@switchyard/skill-importer/views/match-skills";
 import { skillCatalogue } from "@switchyard/skill-importer/views/skill-budget";
-import { renderSkill } from "@switchyard/skill-importer/render/render";
+import { renderSkill } from "@switchyard/skills/render/render";
 import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";
 

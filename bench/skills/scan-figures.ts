@@ -1,6 +1,6 @@
-import { parseSkillFile } from "@switchyard/skill-importer/skill/skill-file";
-import { scanSkill } from "@switchyard/skill-importer/scan/scan-skill";
-import { hostileInputs, LARGEST } from "../../services/skill-importer/test/hostile-inputs.ts";
+import { parseSkillFile } from "@switchyard/skills/skill/skill-file";
+import { scanSkill } from "@switchyard/skills/scan/scan-skill";
+import { hostileInputs, LARGEST } from "../../libs/skills/test/hostile-inputs.ts";
 import type { Figure } from "../lib/figure.ts";
 
 /** Parsing and scanning the given files, and the longest that one hostile file takes; both on this thread. */

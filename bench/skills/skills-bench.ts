@@ -1,4 +1,4 @@
-import { parseSkillFile } from "@switchyard/skill-importer/skill/skill-file";
+import { parseSkillFile } from "@switchyard/skills/skill/skill-file";
 import { parse } from "yaml";
 import { compared, type Report } from "../lib/figure.ts";
 import type { Bench } from "../lib/bench.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommands } from "@switchyard/contracts/streams";
-import { parseBundle } from "@switchyard/policy/bundle/parse-bundle";
+import { parseBundle } from "@switchyard/rules/bundle/parse-bundle";
 import { readTriggers } from "@switchyard/scheduler/triggers/triggers-file";
 import { readIssuers } from "@switchyard/policy/users/issuers-file";
 import { parse } from "yaml";

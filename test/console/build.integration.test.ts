@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
-import { zipOf } from "../../services/skill-importer/test/zip-of.ts";
+import { zipOf } from "../../libs/skills/test/zip-of.ts";
 import { oauthWorld } from "../../services/mcp-broker/test-fixtures/oauth-world.ts";
 import { axeViolations } from "./chromium.ts";
 import { consoleWorld, skip } from "./console-world.ts";

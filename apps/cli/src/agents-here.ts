@@ -1,6 +1,6 @@
 import type { checkAgents } from "@switchyard/contracts/agents";
-import { ThreadAnalyzer } from "@switchyard/skill-importer/analysis/thread-analyzer";
-import { checkAgentFiles } from "@switchyard/skill-importer/imports/check-agents";
+import { ThreadAnalyzer } from "@switchyard/skills/analysis/thread-analyzer";
+import { checkAgentFiles } from "@switchyard/skills/imports/check-agents";
 import type { z } from "zod";
 
 /** As the importer has it. */

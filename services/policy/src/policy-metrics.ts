@@ -1,7 +1,7 @@
 import type { Decision } from "@switchyard/contracts/policy";
 import { durations } from "@switchyard/service/metrics";
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { CompiledBundle } from "./bundle/compile-bundle.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 
 export interface PolicyMetrics {
   decided(effect: Decision["effect"], seconds: number): void;

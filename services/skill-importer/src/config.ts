@@ -7,8 +7,8 @@ import {
   redisEnv,
 } from "@switchyard/service/env";
 import { z } from "zod";
-import { GrantedRoles } from "./agents/granted-roles.ts";
-import { MAX_PROMPT_BYTES } from "./render/render.ts";
+import { GrantedRoles } from "@switchyard/skills/agents/granted-roles";
+import { MAX_PROMPT_BYTES } from "@switchyard/skills/render/render";
 
 export const ImporterEnv = z.object({
   ...processEnv,

@@ -10,11 +10,11 @@ import { serveCatalogueViews } from "./handlers/view-handlers.ts";
 import { importLog } from "./imports/import-log.ts";
 import { Importer } from "./imports/importer.ts";
 import { watchImports } from "./imports/watch-imports.ts";
-import { ThreadAnalyzer } from "./analysis/thread-analyzer.ts";
-import { scannerOf } from "./analysis/scan-settings.ts";
-import { readIndicators } from "./scan/indicators.ts";
-import { readSuppressions } from "./scan/read-suppressions.ts";
-import { openRoots } from "./source/allowed-roots.ts";
+import { ThreadAnalyzer } from "@switchyard/skills/analysis/thread-analyzer";
+import { scannerOf } from "@switchyard/skills/analysis/scan-settings";
+import { readIndicators } from "@switchyard/skills/scan/indicators";
+import { readSuppressions } from "@switchyard/skills/scan/read-suppressions";
+import { openRoots } from "@switchyard/skills/source/allowed-roots";
 import { CatalogueStore } from "./store/catalogue-store.ts";
 import { VersionStore } from "./store/version-store.ts";
 

@@ -4,9 +4,9 @@ import {
   type PolicyTextFile,
   type validatePolicy,
 } from "@switchyard/contracts/policy-texts";
-import { isGood, splitTexts, validate } from "@switchyard/policy/versions/validate";
-import { explain } from "@switchyard/policy/engine/explain";
-import { rulesThatDecided } from "@switchyard/policy/engine/policy-tests";
+import { isGood, splitTexts, validate } from "@switchyard/rules/engine/validate";
+import { explain } from "@switchyard/rules/engine/explain";
+import { rulesThatDecided } from "@switchyard/rules/engine/policy-tests";
 import type { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { readPolicyFiles } from "./policy-files.ts";

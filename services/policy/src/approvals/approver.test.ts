@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { compileBundle } from "../bundle/compile-bundle.ts";
-import { BundleError, parseBundle } from "../bundle/parse-bundle.ts";
-import { mayApprove } from "../rights/may-approve.ts";
+import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
+import { BundleError, parseBundle } from "@switchyard/rules/bundle/parse-bundle";
+import { mayApprove } from "@switchyard/rules/rights/may-approve";
 import { decidesAll, maySee, refusedBy, settingsFor, type OwnApprovals } from "./approver.ts";
 
 const tool = mcpToolRef("files", "write_file");

@@ -1,6 +1,6 @@
 import type { Approval } from "@switchyard/contracts/approval-record";
 import { hasRole, type UserRole } from "@switchyard/contracts/user-roles";
-import type { Decidable } from "../rights/may-approve.ts";
+import type { Decidable } from "@switchyard/rules/rights/may-approve";
 
 /**
  * Which of its own calls an approver may approve: `none` (four eyes), those of `runs` that it started

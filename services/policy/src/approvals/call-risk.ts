@@ -1,6 +1,6 @@
 import type { AskedTier, Risk } from "@switchyard/contracts/approval-record";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { defaultTier } from "../layers/default-tier.ts";
+import { defaultTier } from "@switchyard/rules/layers/default-tier";
 
 /**
  * High where a shell runs or the rules want a person for each call, low for a built-in tool that only reads,

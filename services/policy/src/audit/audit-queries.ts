@@ -10,7 +10,7 @@ import { AUDITOR_USER } from "@switchyard/contracts/user-names";
 import { createSignatureCheck } from "@switchyard/service/audit/audit-keys";
 import { createAuditVerifier, readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import type { z } from "zod";
-import { checkAdmin } from "../rights/check-admin.ts";
+import { checkAdmin } from "../check-admin.ts";
 import type { KeyRing } from "../tokens/key-ring.ts";
 import { exportPart } from "./export-part.ts";
 

@@ -15,7 +15,7 @@ import type { SignedDecision } from "@switchyard/contracts/signed-texts";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import type { Judged } from "../calls/judge-call.ts";
-import type { ToolLayers } from "../layers/tool-layers.ts";
+import type { ToolLayers } from "@switchyard/rules/layers/tool-layers";
 import type { DecisionSigner } from "./decision-signer.ts";
 import { createRepeatedDenials } from "./repeated-denials.ts";
 import type { Identity, RefusedToken } from "../tokens/identify.ts";

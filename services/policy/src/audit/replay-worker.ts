@@ -1,5 +1,5 @@
 import { answerThreadJob } from "@switchyard/service/thread-job";
-import { validate } from "../versions/validate.ts";
+import { validate } from "@switchyard/rules/engine/validate";
 import { replay } from "./replay.ts";
 import type { ReplayJob, ReplayReply } from "./replayer.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RecordedDecision } from "@switchyard/contracts/policy-replay";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { compileBundle } from "../bundle/compile-bundle.ts";
-import { parseBundleFiles } from "../bundle/parse-bundle.ts";
+import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
+import { parseBundleFiles } from "@switchyard/rules/bundle/parse-bundle";
 import { replay } from "./replay.ts";
 
 const rules = `version: 1

@@ -1,8 +1,8 @@
 import type { RecordedDecision, ReplayedDecision } from "@switchyard/contracts/policy-replay";
-import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import { decideFeature } from "../engine/evaluate-feature.ts";
-import { decide, ignoresArguments, type Call } from "../engine/evaluate.ts";
-import { compileToolLayers } from "../layers/tool-layers.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
+import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
+import { decide, ignoresArguments, type Call } from "@switchyard/rules/engine/evaluate";
+import { compileToolLayers } from "@switchyard/rules/layers/tool-layers";
 
 /**
  * What a bundle says about a decision of the past, from what the audit has of it. Where only the

@@ -2,7 +2,7 @@ import type { Handler } from "@switchyard/bus/serve";
 import type { RecordedDecision, replayDecisions } from "@switchyard/contracts/policy-replay";
 import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";
-import { splitTexts, type PolicyTexts } from "../versions/validate.ts";
+import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate";
 
 export interface ReplayJob {
   readonly texts: PolicyTexts;

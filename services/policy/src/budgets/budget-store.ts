@@ -1,7 +1,7 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
-import type { FlowLabel, FlowTouches } from "./flow.ts";
+import type { FlowLabel, FlowTouches } from "@switchyard/rules/budgets/flow";
 
 /** One budget's count of one run, agent, user, or of all. */
 export interface BudgetCount {

@@ -1,9 +1,9 @@
 import type { Handler } from "@switchyard/bus/serve";
 import type { explainPolicy } from "@switchyard/contracts/policy-explain";
-import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import type { ServerFactsMemory } from "../layers/server-facts-memory.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
+import type { ServerFactsMemory } from "./server-facts-memory.ts";
 import { explainCall, type Circumstances } from "./judge-call.ts";
-import { compileToolLayers } from "../layers/tool-layers.ts";
+import { compileToolLayers } from "@switchyard/rules/layers/tool-layers";
 
 /** Tells how any call would be decided; nothing is counted and nobody is asked. */
 export function createExplain(

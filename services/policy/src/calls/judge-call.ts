@@ -1,14 +1,14 @@
 import type { Decision } from "@switchyard/contracts/policy";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
-import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import type { FeatureKind } from "../bundle/feature-patterns.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
+import type { FeatureKind } from "@switchyard/rules/bundle/feature-patterns";
 import type { BudgetStore } from "../budgets/budget-store.ts";
 import { considerCall, narrowCall, narrowFeature, type Consideration } from "./narrow-call.ts";
 import { stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
-import { decideFeature } from "../engine/evaluate-feature.ts";
-import { decide, type Call } from "../engine/evaluate.ts";
-import { explain, type Explanation } from "../engine/explain.ts";
-import { isKeepable } from "./keepable.ts";
+import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
+import { decide, type Call } from "@switchyard/rules/engine/evaluate";
+import { explain, type Explanation } from "@switchyard/rules/engine/explain";
+import { isKeepable } from "@switchyard/rules/engine/keepable";
 
 /** What a decision looks at beside the call: the rules in force, what is stopped, and what was called before. */
 export interface Circumstances {

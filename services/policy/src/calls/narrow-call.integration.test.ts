@@ -4,8 +4,8 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { compileBundle } from "../bundle/compile-bundle.ts";
-import { parseBundle } from "../bundle/parse-bundle.ts";
+import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
+import { parseBundle } from "@switchyard/rules/bundle/parse-bundle";
 import { explainCall, judgeCall } from "./judge-call.ts";
 import { createBudgetStore } from "../budgets/budget-store.ts";
 

@@ -3,14 +3,14 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Decision } from "@switchyard/contracts/policy";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import { StoreError } from "@switchyard/service/store-error";
-import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import type { Call } from "../engine/evaluate.ts";
-import { labelsOf } from "../layers/labels.ts";
-import { nameOf } from "../layers/narrowing.ts";
-import type { Budget } from "../schema/budget-schema.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
+import type { Call } from "@switchyard/rules/engine/evaluate";
+import { labelsOf } from "@switchyard/rules/layers/labels";
+import { nameOf } from "@switchyard/rules/layers/narrowing";
+import type { Budget } from "@switchyard/rules/schema/budget-schema";
 import { MOST_DIFFERENT, type BudgetCount, type BudgetStore } from "../budgets/budget-store.ts";
-import { budgetsOf, ownerOf } from "../budgets/compile-budgets.ts";
-import { hasFlowLabel, narrowByFlow, touchesOf } from "../budgets/flow.ts";
+import { budgetsOf, ownerOf } from "@switchyard/rules/budgets/compile-budgets";
+import { hasFlowLabel, narrowByFlow, touchesOf } from "@switchyard/rules/budgets/flow";
 
 export interface Narrowed {
   readonly decision: Decision;

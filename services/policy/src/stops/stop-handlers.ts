@@ -13,7 +13,7 @@ import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { serviceUsers } from "@switchyard/contracts/topology";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { RunRecords } from "../runs/run-records.ts";
-import { checkAdmin } from "../rights/check-admin.ts";
+import { checkAdmin } from "../check-admin.ts";
 import { type StopList } from "./stop-list.ts";
 
 export interface StopHandlers {

@@ -9,11 +9,11 @@ import {
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { z } from "zod";
 import { stopInForce, STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";
-import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import { inherit } from "../layers/inherit.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
+import { inherit } from "@switchyard/rules/layers/inherit";
 import type { RunRecords } from "../runs/run-records.ts";
-import { hasRight } from "../rights/has-right.ts";
-import { mayStart, unbelieved } from "../rights/may-start.ts";
+import { hasRight } from "@switchyard/rules/rights/has-right";
+import { mayStart, unbelieved } from "@switchyard/rules/rights/may-start";
 import { epochOfHeld } from "./held-run.ts";
 
 export interface GrantParts {

@@ -3,7 +3,7 @@ import type { Principal } from "@switchyard/contracts/policy";
 import type { RunTokenClaims } from "@switchyard/contracts/run-token";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { RunTokenError } from "@switchyard/service/run-token";
-import { compileToolLayers, type ToolLayers } from "../layers/tool-layers.ts";
+import { compileToolLayers, type ToolLayers } from "@switchyard/rules/layers/tool-layers";
 
 export interface Identity {
   readonly principal: Principal;

@@ -9,7 +9,7 @@ import {
   USER_SESSION_PREFIX,
   type UserSession,
 } from "@switchyard/contracts/user-sessions";
-import { checkAdmin } from "../rights/check-admin.ts";
+import { checkAdmin } from "../check-admin.ts";
 import type { IssuerTokens } from "./issuer-tokens.ts";
 import { BadCredential, checkCaller, digestText, LAPTOP, type SignIn } from "./sign-in.ts";
 import { orUnavailable } from "./user-handlers.ts";

@@ -17,7 +17,7 @@ import {
 import { RunTokenError } from "@switchyard/service/run-token";
 import { StoreError } from "@switchyard/service/store-error";
 import type { z } from "zod";
-import { checkAdmin } from "../rights/check-admin.ts";
+import { checkAdmin } from "../check-admin.ts";
 import { BadCredential, isReserved, type SignIn } from "./sign-in.ts";
 import { MAX_USER_KEYS, type UserKeyStore } from "./user-key-store.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide } from "../engine/evaluate.ts";
+import { decide } from "@switchyard/rules/engine/evaluate";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { checkTexts } from "./check-texts.ts";
-import type { PolicyTexts } from "./validate.ts";
+import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
 const rules = (lines: string) => ({
   files: [{ name: "p.yaml", text: `version: 1\nrules:\n${lines}` }],

@@ -1,7 +1,12 @@
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { doInThread } from "@switchyard/service/thread-job";
-import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
-import { isGood, validate, type PolicyTexts, type Validation } from "./validate.ts";
+import { compileBundle, type CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
+import {
+  isGood,
+  validate,
+  type PolicyTexts,
+  type Validation,
+} from "@switchyard/rules/engine/validate";
 import { problemLine } from "@switchyard/service/yaml-file";
 
 /** A policy that passed everything that it has to pass. */

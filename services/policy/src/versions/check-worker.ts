@@ -1,6 +1,6 @@
 import { answerThreadJob } from "@switchyard/service/thread-job";
 import type { CheckedApart } from "./check-texts.ts";
-import { validate, type PolicyTexts } from "./validate.ts";
+import { validate, type PolicyTexts } from "@switchyard/rules/engine/validate";
 
 // check-texts.ts starts this file.
 answerThreadJob((texts: PolicyTexts): CheckedApart => {

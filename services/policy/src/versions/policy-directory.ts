@@ -6,7 +6,7 @@ import {
   policyTestsPath,
 } from "@switchyard/contracts/policy-texts";
 import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
-import type { PolicyTexts } from "./validate.ts";
+import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
 /**
  * What stands on disk: one policy file with the tests beside it, or a directory of files whose

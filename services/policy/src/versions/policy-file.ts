@@ -2,7 +2,7 @@ import { watch, type FSWatcher } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { StartError } from "@switchyard/service/start-error";
-import type { CompiledBundle } from "../bundle/compile-bundle.ts";
+import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { checkTexts, type Outcome, type PolicyInForce } from "./check-texts.ts";
 import {
   isDirectory,
@@ -11,7 +11,7 @@ import {
   textsOf,
   type PolicyState,
 } from "./policy-directory.ts";
-import type { PolicyTexts } from "./validate.ts";
+import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
 export interface PolicyFileOptions {
   readonly path: string;

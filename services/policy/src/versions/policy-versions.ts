@@ -1,7 +1,7 @@
 import type { PolicyVersion } from "@switchyard/contracts/policy-bundles";
 import { checkTexts, type PolicyInForce } from "./check-texts.ts";
 import type { PolicyFile } from "./policy-file.ts";
-import { splitTexts, type PolicyTexts } from "./validate.ts";
+import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate";
 import { filesOf, VersionChanged, type StoredVersion, type VersionStore } from "./version-store.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { answerThreadJob } from "@switchyard/service/thread-job";
-import { isGood, validate, type PolicyTexts } from "./validate.ts";
+import { isGood, validate, type PolicyTexts } from "@switchyard/rules/engine/validate";
 import type { ValidationReply } from "./validator.ts";
 
 // validator.ts starts this file.

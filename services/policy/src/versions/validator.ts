@@ -1,7 +1,7 @@
 import type { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";
-import type { PolicyTexts } from "./validate.ts";
+import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
 export type ValidationReply = z.infer<(typeof validatePolicy)["reply"]>;
 

@@ -11,10 +11,10 @@ import {
   type PolicyVersion,
 } from "@switchyard/contracts/policy-bundles";
 import { storeFailureAs } from "@switchyard/service/store-error";
-import { checkAdmin } from "../rights/check-admin.ts";
+import { checkAdmin } from "../check-admin.ts";
 import type { PolicyFile } from "./policy-file.ts";
 import { publicOf, rollbackTarget, type PolicyVersions } from "./policy-versions.ts";
-import { splitTexts, type PolicyTexts } from "./validate.ts";
+import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate";
 import { MAX_CHANGES, type Validator } from "./validator.ts";
 import { filesOf, VersionChanged, type VersionStore } from "./version-store.ts";
 

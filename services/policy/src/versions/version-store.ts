@@ -3,7 +3,7 @@ import { MAX_POLICY_VERSIONS, PolicyVersion } from "@switchyard/contracts/policy
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
-import type { PolicyTexts } from "./validate.ts";
+import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
 /** A version with everything that is needed to bring it into force again. */
 export const StoredVersion = PolicyVersion.extend({

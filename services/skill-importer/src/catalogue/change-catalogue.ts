@@ -1,13 +1,19 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { SkillSummary } from "@switchyard/contracts/skills";
-import type { Machine } from "../skill/check-dependencies.ts";
-import { dependenciesOf } from "../skill/dependencies-of.ts";
-import type { Announcement, CatalogueChange } from "../store/catalogue-commit.ts";
-import type { Catalogue, CatalogueStore, SomeNames } from "../store/catalogue-store.ts";
-import { Kind, versionOfEntry, type Definition, type Entry } from "../store/definition.ts";
+import type { Machine } from "@switchyard/skills/skill/check-dependencies";
+import { dependenciesOf } from "@switchyard/skills/skill/dependencies-of";
+import type { Announcement } from "../store/catalogue-commit.ts";
+import type { CatalogueStore, SomeNames } from "../store/catalogue-store.ts";
+import {
+  Kind,
+  versionOfEntry,
+  type Definition,
+  type Entry,
+} from "@switchyard/skills/catalogue/definition";
 import type { VersionStore } from "../store/version-store.ts";
-import type { CataloguePlan } from "./plan-catalogue.ts";
+import type { Catalogue } from "@switchyard/skills/catalogue/catalogue";
+import type { PlannedChange } from "@switchyard/skills/catalogue/plan-catalogue";
 import { supersededBy } from "./superseded.ts";
 
 export interface ChangeParts {
@@ -21,11 +27,6 @@ export interface ChangeParts {
   readonly machine: Machine;
   /** Publishes what was committed. */
   readonly announce: () => Promise<void>;
-}
-
-/** What becomes of the catalogue. */
-export interface PlannedChange extends CatalogueChange {
-  readonly listed: Readonly<Partial<Record<Kind, CataloguePlan>>>;
 }
 
 export interface Decision<R> {

@@ -11,10 +11,10 @@ import {
   type Definition,
   type Entry,
   type Kind,
-} from "../store/definition.ts";
-import { builtInDefinitions } from "./built-in-agents.ts";
+} from "@switchyard/skills/catalogue/definition";
+import { builtInDefinitions } from "@switchyard/skills/catalogue/built-in-agents";
 import { changeCatalogue, type ChangeParts } from "./change-catalogue.ts";
-import { planCatalogue } from "./plan-catalogue.ts";
+import { planCatalogue } from "@switchyard/skills/catalogue/plan-catalogue";
 import { refusals } from "./refusals.ts";
 
 /**

@@ -1,9 +1,9 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
 import type { diffSkill, SkillVersion } from "@switchyard/contracts/skill-store";
 import type { z } from "zod";
-import { agentCapabilities, agentText } from "../agents/describe-agent.ts";
+import { agentCapabilities, agentText } from "@switchyard/skills/agents/describe-agent";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
-import type { Kind } from "../store/definition.ts";
+import type { Kind } from "@switchyard/skills/catalogue/definition";
 import type { VersionStore } from "../store/version-store.ts";
 import { lineDiff } from "./line-diff.ts";
 

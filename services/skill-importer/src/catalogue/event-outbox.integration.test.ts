@@ -7,7 +7,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { AgentSummary } from "@switchyard/contracts/agents";
-import { builtInAgents } from "./built-in-agents.ts";
+import { builtInAgents } from "@switchyard/skills/catalogue/built-in-agents";
 import { CatalogueStore } from "../store/catalogue-store.ts";
 import { VersionStore } from "../store/version-store.ts";
 import { createEventOutbox } from "./event-outbox.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { changedMessage } from "@switchyard/contracts/if-version";
-import type { Kind } from "../store/definition.ts";
+import type { Kind } from "@switchyard/skills/catalogue/definition";
 
 interface Named {
   readonly summary: { readonly name: string };

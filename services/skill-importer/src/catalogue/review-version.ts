@@ -1,9 +1,9 @@
 import type { VersionReview } from "@switchyard/contracts/skill-scan";
 import { visible } from "@switchyard/service/visible-text";
-import { agentText } from "../agents/describe-agent.ts";
-import { decodeLeniently } from "../frontmatter/decode-text.ts";
+import { agentText } from "@switchyard/skills/agents/describe-agent";
+import { decodeLeniently } from "@switchyard/skills/frontmatter/decode-text";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
-import { isCalled, type Kind } from "../store/definition.ts";
+import { isCalled, type Kind } from "@switchyard/skills/catalogue/definition";
 import type { VersionStore } from "../store/version-store.ts";
 
 interface Parts {

@@ -1,11 +1,10 @@
-import {
-  withheldField,
-  type CatalogueChange,
-  type EntryChange,
-  type Superseded,
-} from "../store/catalogue-commit.ts";
-import type { Catalogue } from "../store/catalogue-store.ts";
-import { Kind, versionOfEntry, type Entry } from "../store/definition.ts";
+import { withheldField, type Superseded } from "../store/catalogue-commit.ts";
+import type {
+  Catalogue,
+  CatalogueChange,
+  EntryChange,
+} from "@switchyard/skills/catalogue/catalogue";
+import { Kind, versionOfEntry, type Entry } from "@switchyard/skills/catalogue/definition";
 
 /**
  * The versions that nothing names any more once the change is made: not the list, not what clients sent, not

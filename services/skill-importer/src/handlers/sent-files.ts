@@ -7,8 +7,8 @@ import type {
 } from "@switchyard/contracts/definition-store";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
-import { ArchiveError, unpackArchive } from "../source/archive.ts";
-import type { Package } from "../source/package.ts";
+import { ArchiveError, unpackArchive } from "@switchyard/skills/source/archive";
+import type { Package } from "@switchyard/skills/source/package";
 
 /** What every import of a client goes through, whether it brings skills or agents. */
 

@@ -9,19 +9,19 @@ import {
   renderSkill,
   type Skill,
 } from "@switchyard/contracts/skills";
-import { withGrantedRoles, type GrantedRole } from "../agents/granted-roles.ts";
+import { withGrantedRoles, type GrantedRole } from "@switchyard/skills/agents/granted-roles";
 import { refusals } from "../catalogue/refusals.ts";
 import { reviewVersion } from "../catalogue/review-version.ts";
 import { checkSkills as check } from "../imports/check-skills.ts";
 import type { Importer } from "../imports/importer.ts";
-import type { Analyzer } from "../analysis/analyze.ts";
-import { extractVariables, renderSkill as render } from "../render/render.ts";
-import { allowedPatterns, forbiddenPatterns } from "../skill/client-tools.ts";
-import type { Machine } from "../skill/check-dependencies.ts";
-import { dependenciesOf } from "../skill/dependencies-of.ts";
-import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
-import { locate, type Located, type Root } from "../source/allowed-roots.ts";
-import { isSkillFile, SKILL_FILE_NAMES } from "../source/package.ts";
+import type { Analyzer } from "@switchyard/skills/analysis/analyze";
+import { extractVariables, renderSkill as render } from "@switchyard/skills/render/render";
+import { allowedPatterns, forbiddenPatterns } from "@switchyard/skills/skill/client-tools";
+import type { Machine } from "@switchyard/skills/skill/check-dependencies";
+import { dependenciesOf } from "@switchyard/skills/skill/dependencies-of";
+import { LEGACY_FILE, LEGACY_PROMPT } from "@switchyard/skills/skill/legacy-skill";
+import { locate, type Located, type Root } from "@switchyard/skills/source/allowed-roots";
+import { isSkillFile, SKILL_FILE_NAMES } from "@switchyard/skills/source/package";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 import type { VersionStore } from "../store/version-store.ts";
 import { checkAdmin } from "./check-admin.ts";

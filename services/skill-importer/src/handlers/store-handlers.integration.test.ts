@@ -31,7 +31,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { until } from "@switchyard/local-servers/until";
 import { importerWorld, type ImporterWorld } from "../../test/importer-world.ts";
-import { zipOf } from "../../test/zip-of.ts";
+import { zipOf } from "../../../../libs/skills/test/zip-of.ts";
 
 const sent = (directory: string, text: string, more: Record<string, string> = {}): SentSkill => ({
   directory,

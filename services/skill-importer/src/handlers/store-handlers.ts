@@ -6,9 +6,9 @@ import { removeImported, rollback, trust } from "../catalogue/change-version.ts"
 import { diffVersions } from "../catalogue/diff-versions.ts";
 import { refusals } from "../catalogue/refusals.ts";
 import { importAgents, importSkills, type SendParts } from "../imports/import-sent.ts";
-import { agentPackage, packagesIn, shownFile } from "../source/package.ts";
-import { bytesOfSent, sentPackage } from "../source/sent-package.ts";
-import { isCalled, versionOfEntry, type Kind } from "../store/definition.ts";
+import { agentPackage, packagesIn, shownFile } from "@switchyard/skills/source/package";
+import { bytesOfSent, sentPackage } from "@switchyard/skills/source/sent-package";
+import { isCalled, versionOfEntry, type Kind } from "@switchyard/skills/catalogue/definition";
 import { checkAdmin } from "./check-admin.ts";
 import { requireSize, unpackSent } from "./sent-files.ts";
 

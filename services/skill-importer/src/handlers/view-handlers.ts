@@ -3,13 +3,13 @@ import { checkAgents } from "@switchyard/contracts/agents";
 import { matchSkills, skillCatalogue, skillManifests } from "@switchyard/contracts/skill-catalogue";
 import type { SkillSummary } from "@switchyard/contracts/skills";
 import { refusals } from "../catalogue/refusals.ts";
-import { checkAgentFiles } from "../imports/check-agents.ts";
+import { checkAgentFiles } from "@switchyard/skills/imports/check-agents";
 import { createIndexCache } from "../views/match-skills.ts";
 import { budgetOf, skillCatalogue as catalogueOf } from "../views/skill-budget.ts";
-import type { Analyzer } from "../analysis/analyze.ts";
-import { registeredSkill } from "../manifest/skill-manifest.ts";
-import type { Machine } from "../skill/check-dependencies.ts";
-import { dependenciesOf } from "../skill/dependencies-of.ts";
+import type { Analyzer } from "@switchyard/skills/analysis/analyze";
+import { registeredSkill } from "@switchyard/skills/manifest/skill-manifest";
+import type { Machine } from "@switchyard/skills/skill/check-dependencies";
+import { dependenciesOf } from "@switchyard/skills/skill/dependencies-of";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 
 /** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */

@@ -1,9 +1,9 @@
 import type { CheckedSkill, checkSkills as contract } from "@switchyard/contracts/skills";
 import type { z } from "zod";
-import type { Analyzer } from "../analysis/analyze.ts";
-import { readCandidate } from "../source/read-candidate.ts";
-import { scanDirectory, type Candidate } from "../source/scan-directory.ts";
-import { readDefinition } from "./read-definition.ts";
+import type { Analyzer } from "@switchyard/skills/analysis/analyze";
+import { readCandidate } from "@switchyard/skills/source/read-candidate";
+import { scanDirectory, type Candidate } from "@switchyard/skills/source/scan-directory";
+import { readDefinition } from "@switchyard/skills/imports/read-definition";
 
 interface Page extends Omit<z.output<typeof contract.request>, "directory"> {
   readonly analyzer: Analyzer;

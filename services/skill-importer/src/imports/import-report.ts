@@ -1,16 +1,17 @@
 import type { Diagnostic, importSkills } from "@switchyard/contracts/skills";
 import type { z } from "zod";
-import { infoFinding, warningFinding, type Finding } from "../finding.ts";
-import { locatedAt } from "./located-at.ts";
+import { warningFinding } from "@switchyard/skills/finding";
+import { overridesBuiltIn } from "@switchyard/skills/imports/plan-sent";
+import { locatedAt } from "@switchyard/skills/imports/located-at";
 import type { Batch } from "../catalogue/change-catalogue.ts";
-import type { CataloguePlan } from "../catalogue/plan-catalogue.ts";
+import type { CataloguePlan } from "@switchyard/skills/catalogue/plan-catalogue";
 import {
   BUILT_IN_ROOT,
   isOfAFile,
   type Entry,
   type Kind,
   type WithheldEntry,
-} from "../store/definition.ts";
+} from "@switchyard/skills/catalogue/definition";
 import type { Definitions } from "./read-definitions.ts";
 
 type Reply = z.output<typeof importSkills.reply>;
@@ -110,9 +111,4 @@ function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic[] {
   const flags = kind === "agent" ? " --agent" : "";
   const message = `the ${kind} ${name} is not listed: ${why}; look at it, then: yard skills trust ${name}${flags}`;
   return locatedAt(entry.file, [warningFinding(`withheld_${reason}`, message)]);
-}
-
-/** Whichever source it comes from. */
-export function overridesBuiltIn(name: string): Finding {
-  return infoFinding("overrides_built_in", `takes the place of the built-in agent ${name}`);
 }

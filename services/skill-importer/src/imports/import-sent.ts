@@ -1,20 +1,19 @@
-import type { ImportedAgent, uploadAgents } from "@switchyard/contracts/agent-store";
+import type { uploadAgents } from "@switchyard/contracts/agent-store";
 import type { importOptions, Provenance } from "@switchyard/contracts/definition-store";
 import type { ImportedSkill, uploadSkills } from "@switchyard/contracts/skill-store";
-import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
 import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
-import type { Finding } from "../finding.ts";
-import { locatedAt } from "./located-at.ts";
-import type { Analyzer } from "../analysis/analyze.ts";
-import type { Machine } from "../skill/check-dependencies.ts";
-import { dependenciesOf } from "../skill/dependencies-of.ts";
-import type { Package } from "../source/package.ts";
-import { IMPORTED_ROOT, type Definition, type Kind } from "../store/definition.ts";
-import { countsOf, planSent, type SentOutcome } from "./plan-sent.ts";
+import type { Finding } from "@switchyard/skills/finding";
+import { locatedAt } from "@switchyard/skills/imports/located-at";
+import type { Analyzer } from "@switchyard/skills/analysis/analyze";
+import type { Package } from "@switchyard/skills/source/package";
+import type { Definition, Kind } from "@switchyard/skills/catalogue/definition";
+import { countsOf, planSent, type SentOutcome } from "@switchyard/skills/imports/plan-sent";
 import { versionBytes, versionThing } from "../store/version-store.ts";
-import { readDefinition, type ReadDefinition, type Reading } from "./read-definition.ts";
+import { readSent } from "@switchyard/skills/imports/read-definition";
+import { importedAgent, importedSkill } from "@switchyard/skills/imports/sent-reply";
 
 export interface SendParts extends ChangeParts {
   readonly analyzer: Analyzer;
@@ -32,9 +31,6 @@ interface Sent extends z.output<z.ZodObject<typeof importOptions>> {
   /** About the source as a whole. */
   readonly findings: readonly Finding[];
 }
-
-/** More of them in one file say nothing new, and a reply has to fit into a message. */
-const MAX_DIAGNOSTICS = 20;
 
 /** Imports skills that a client sent. */
 export async function importSkills(
@@ -55,7 +51,7 @@ export async function importAgents(
 ): Promise<z.output<typeof uploadAgents.reply>> {
   const outcomes = await importSent(parts, "agent", sent);
   const { repaired: _, ...counts } = countsOf(outcomes);
-  const agents = outcomes.map((outcome) => importedAgent(outcome, sent));
+  const agents = outcomes.map((outcome) => importedAgent(outcome, sent.withReports));
   return { counts, agents, diagnostics: locatedAt(sent.label, sent.findings) };
 }
 
@@ -108,73 +104,4 @@ async function withRoom<T>(
       // A count that could not be corrected is corrected by its look-up a day later.
     ).catch(() => undefined);
   }
-}
-
-/** Reads what a client sent, and scans it. */
-export function readSent(
-  packages: readonly Package[],
-  options: Omit<Reading, "scans"> & { readonly importId?: string | undefined },
-): Promise<ReadDefinition[]> {
-  const { analyzer, now, importId } = options;
-  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
-  const reading = { analyzer, now, scans: true };
-  // All are in memory already; the thread that analyzes them takes a few at a time.
-  return Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
-}
-
-/** What is said of one skill. */
-export async function importedSkill(
-  outcome: SentOutcome,
-  {
-    targets,
-    withReports,
-    machine,
-  }: {
-    readonly targets: readonly SkillTarget[];
-    readonly withReports: boolean;
-    readonly machine: Machine;
-  },
-): Promise<ImportedSkill> {
-  const { definition, read } = outcome;
-  const dependencies =
-    definition?.kind === "skill" ? await dependenciesOf(definition.stored.metadata, machine) : null;
-  const { conformance } = read;
-  return {
-    ...importedItem(outcome, withReports),
-    version: definition?.version ?? null,
-    outcome: outcome.outcome === "not_an_agent" ? "skipped" : outcome.outcome,
-    dependenciesMet: dependencies?.met ?? null,
-    dependencyWarnings: dependencies?.warnings ?? [],
-    ...(targets.length === 0
-      ? {}
-      : { conformance: conformance.filter(({ target }) => targets.includes(target)) }),
-  };
-}
-
-function importedAgent(outcome: SentOutcome, { withReports }: Sent): ImportedAgent {
-  return {
-    ...importedItem(outcome, withReports),
-    digest: outcome.definition?.version ?? null,
-    outcome: outcome.outcome === "repaired" ? "loaded" : outcome.outcome,
-  };
-}
-
-function importedItem(outcome: SentOutcome, withReports: boolean) {
-  const { definition, read, change, withheld, diagnostics } = outcome;
-  const report = definition?.report ?? null;
-  return {
-    file: read.file,
-    name: definition?.name ?? null,
-    description: definition?.entry.summary.description ?? "",
-    change,
-    withheld,
-    diagnostics: worstFirst(diagnostics).slice(0, MAX_DIAGNOSTICS),
-    ...(withReports && report !== null ? { scan: report } : {}),
-  };
-}
-
-/** So that what is cut off is never the reason why a file was skipped. */
-function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  const ranks = { error: 0, warning: 1, info: 2 };
-  return diagnostics.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);
 }

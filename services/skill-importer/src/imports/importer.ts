@@ -1,23 +1,19 @@
 import { readGitOrigin } from "@switchyard/service/git-origin";
-import { admitAll } from "../catalogue/admission.ts";
-import { builtInDefinitions } from "../catalogue/built-in-agents.ts";
-import {
-  changeCatalogue,
-  type ChangeParts,
-  type PlannedChange,
-} from "../catalogue/change-catalogue.ts";
-import { planCatalogue } from "../catalogue/plan-catalogue.ts";
-import type { Analyzer } from "../analysis/analyze.ts";
-import { presentRoots, type Root } from "../source/allowed-roots.ts";
-import { isWithin, scanDirectory } from "../source/scan-directory.ts";
-import type { Catalogue } from "../store/catalogue-store.ts";
+import { admitAll } from "@switchyard/skills/catalogue/admission";
+import { builtInDefinitions } from "@switchyard/skills/catalogue/built-in-agents";
+import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";
+import { planCatalogue, type PlannedChange } from "@switchyard/skills/catalogue/plan-catalogue";
+import type { Analyzer } from "@switchyard/skills/analysis/analyze";
+import { presentRoots, type Root } from "@switchyard/skills/source/allowed-roots";
+import { isWithin, scanDirectory } from "@switchyard/skills/source/scan-directory";
+import type { Catalogue } from "@switchyard/skills/catalogue/catalogue";
 import {
   IMPORTED_ROOT,
   isOfAFile,
   type Entry,
   type Kind,
   type WithheldEntry,
-} from "../store/definition.ts";
+} from "@switchyard/skills/catalogue/definition";
 import { reportOf, totalsOf, type ImportReport } from "./import-report.ts";
 import { readDefinitions, type Definitions } from "./read-definitions.ts";
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { writeFiles } from "../../test/importer-world.ts";
 import { readDefinitions } from "./read-definitions.ts";
-import { scanDirectory } from "../source/scan-directory.ts";
+import { scanDirectory } from "@switchyard/skills/source/scan-directory";
 
 test("a Markdown file among the agents without a frontmatter is named, and a README is not [CR12]", async () => {
   const root = await realpath(await testDirectory());

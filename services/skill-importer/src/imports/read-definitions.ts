@@ -1,18 +1,18 @@
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
-import { locatedAt } from "./located-at.ts";
-import { notAnAgent } from "../agents/agent-file.ts";
-import { analyzerHere, type Analyzer } from "../analysis/analyze.ts";
-import { readCandidate } from "../source/read-candidate.ts";
-import type { Candidate, Scan } from "../source/scan-directory.ts";
-import type { Definition, Kind } from "../store/definition.ts";
+import { locatedAt } from "@switchyard/skills/imports/located-at";
+import { notAnAgent } from "@switchyard/skills/agents/agent-file";
+import { analyzerHere, type Analyzer } from "@switchyard/skills/analysis/analyze";
+import { readCandidate } from "@switchyard/skills/source/read-candidate";
+import type { Candidate, Scan } from "@switchyard/skills/source/scan-directory";
+import type { Definition, Kind } from "@switchyard/skills/catalogue/definition";
 import type { VersionStore } from "../store/version-store.ts";
 import {
   readDefinition,
   type Origin,
   type ReadDefinition,
   type Reading,
-} from "./read-definition.ts";
+} from "@switchyard/skills/imports/read-definition";
 
 /** What a directory holds. */
 export interface Definitions {

@@ -1,7 +1,7 @@
 import type { Log } from "@switchyard/service/log";
 import type { Importer } from "./importer.ts";
 import type { ImportReport } from "./import-report.ts";
-import { watchDirectories, type DirectoryWatch } from "../source/watch-directories.ts";
+import { watchDirectories, type DirectoryWatch } from "@switchyard/skills/source/watch-directories";
 
 /** Imports every root again when something in one of the watched directories changes. */
 export function watchImports({

@@ -1,14 +1,9 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import { SkillSummary } from "@switchyard/contracts/skills";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
+import type { CatalogueChange } from "@switchyard/skills/catalogue/catalogue";
 import { z } from "zod";
-import {
-  IMPORTED_ROOT,
-  Kind,
-  type Entry,
-  type TrustRecord,
-  type WithheldEntry,
-} from "./definition.ts";
+import { IMPORTED_ROOT, Kind, type WithheldEntry } from "@switchyard/skills/catalogue/definition";
 
 /** A version that nothing names any more. No event reports it; its 45 days begin. */
 const Superseded = z.object({
@@ -59,24 +54,6 @@ export const Announcement = z.discriminatedUnion("kind", [
   }),
 ]);
 export type Announcement = z.infer<typeof Announcement>;
-
-/** Entries to write and names to take away. */
-export interface EntryChange {
-  readonly set: readonly Entry[];
-  readonly remove: readonly string[];
-}
-
-export interface CatalogueChange {
-  /** What is listed. */
-  readonly listed: Readonly<Partial<Record<Kind, EntryChange>>>;
-  /** Of what clients sent: versions that become current, and names that go. */
-  readonly imported?: Readonly<Partial<Record<Kind, EntryChange>>>;
-  readonly withheld?: {
-    readonly set: readonly WithheldEntry[];
-    readonly remove: readonly WithheldEntry[];
-  };
-  readonly trust?: TrustRecord;
-}
 
 // One hash tag: they change together.
 export const REVISION = "yard:{catalogue}:revision";

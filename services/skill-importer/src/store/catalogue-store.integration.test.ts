@@ -4,9 +4,9 @@ import { createLog } from "@switchyard/service/log";
 import type { Holding } from "@switchyard/service/owner-storage";
 import { connectRedis } from "@switchyard/service/redis";
 import { testRedis } from "@switchyard/local-servers/test-servers";
-import type { CatalogueChange } from "./catalogue-commit.ts";
+import type { CatalogueChange } from "@switchyard/skills/catalogue/catalogue";
 import { CatalogueStore } from "./catalogue-store.ts";
-import type { Definition, EntryOf, StoredSkill } from "./definition.ts";
+import type { Definition, EntryOf, StoredSkill } from "@switchyard/skills/catalogue/definition";
 import { VersionStore, versionBytes } from "./version-store.ts";
 
 const server = await testRedis();

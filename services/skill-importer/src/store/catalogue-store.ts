@@ -1,6 +1,11 @@
 import { dirname, join } from "node:path";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
+import type {
+  Catalogue,
+  CatalogueChange,
+  KindEntries,
+} from "@switchyard/skills/catalogue/catalogue";
 import { z } from "zod";
 import {
   Announcement,
@@ -11,7 +16,6 @@ import {
   REVISION,
   TRUST,
   WITHHELD,
-  type CatalogueChange,
 } from "./catalogue-commit.ts";
 import {
   IMPORTED_ROOT,
@@ -25,28 +29,10 @@ import {
   type EntryOf,
   type StoredOf,
   type StoredSkill,
-} from "./definition.ts";
+} from "@switchyard/skills/catalogue/definition";
 import { KeepPromises } from "./keep-promises.ts";
 import { jsonOf, StoredValues } from "./stored-values.ts";
 import { textKey } from "./version-store.ts";
-
-/** What there is of one kind. */
-export interface KindEntries {
-  readonly listed: readonly Entry[];
-  /** The current version of each definition that a client sent, listed or hidden behind a file. */
-  readonly imported: readonly Entry[];
-  /** Names that clients sent in all, with those that wait for trust. */
-  readonly size: number;
-}
-
-/** What is listed, what clients sent, what waits for trust, and what is trusted. */
-export interface Catalogue {
-  readonly revision: string;
-  readonly skill: KindEntries;
-  readonly agent: KindEntries;
-  readonly withheld: readonly WithheldEntry[];
-  readonly trust: readonly TrustRecord[];
-}
 
 /** Some names of one kind; an upload must not cost as much as the catalogue is large. */
 export interface SomeNames {

@@ -6,7 +6,7 @@ import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { Superseded } from "./catalogue-commit.ts";
-import { Kind, type Definition } from "./definition.ts";
+import { Kind, type Definition } from "@switchyard/skills/catalogue/definition";
 import { jsonOf } from "./stored-values.ts";
 
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */

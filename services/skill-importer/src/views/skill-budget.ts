@@ -1,6 +1,6 @@
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillSummary } from "@switchyard/contracts/skills";
-import { escapeXml } from "../render/escape-xml.ts";
+import { escapeXml } from "@switchyard/skills/render/escape-xml";
 
 /** For a model whose context window is not known: 18,000 characters, as other clients allow. */
 export const DEFAULT_BUDGET_TOKENS = 4_500;

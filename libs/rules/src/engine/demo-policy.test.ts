@@ -5,7 +5,7 @@ import type { Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { hasRight } from "../rights/has-right.ts";
-import { decide } from "../engine/evaluate.ts";
+import { decide } from "./evaluate.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { validate } from "./validate.ts";
 

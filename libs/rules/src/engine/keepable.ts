@@ -3,7 +3,7 @@ import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { budgetsOf } from "../budgets/compile-budgets.ts";
 import { hasFlowLabel } from "../budgets/flow.ts";
 import { labelsOf } from "../layers/labels.ts";
-import { ignoresArguments, type Call } from "../engine/evaluate.ts";
+import { ignoresArguments, type Call } from "./evaluate.ts";
 import { ignoreArguments } from "../layers/tool-layers.ts";
 
 /**

@@ -5,7 +5,7 @@ import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { decide, mayEverAllow } from "./evaluate.ts";
-import { isKeepable } from "../calls/keepable.ts";
+import { isKeepable } from "./keepable.ts";
 import { lint } from "./lint.ts";
 import { whoCan } from "./who-can.ts";
 

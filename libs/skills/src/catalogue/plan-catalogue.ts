@@ -1,4 +1,11 @@
-import { BUILT_IN_ROOT, IMPORTED_ROOT, versionOfEntry, type Entry } from "../store/definition.ts";
+import type { CatalogueChange } from "./catalogue.ts";
+import {
+  BUILT_IN_ROOT,
+  IMPORTED_ROOT,
+  versionOfEntry,
+  type Entry,
+  type Kind,
+} from "./definition.ts";
 
 export interface CataloguePlan {
   /** Entries to write: new, changed or moved. */
@@ -9,6 +16,11 @@ export interface CataloguePlan {
   readonly announce: readonly Entry[];
   /** What was found but is not listed, because another entry has the name. */
   readonly hidden: readonly { readonly entry: Entry; readonly by: Entry }[];
+}
+
+/** A change with the plan that it follows. */
+export interface PlannedChange extends CatalogueChange {
+  readonly listed: Readonly<Partial<Record<Kind, CataloguePlan>>>;
 }
 
 export interface CatalogueInput {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { planCatalogue } from "./plan-catalogue.ts";
-import { BUILT_IN_ROOT, type Entry } from "../store/definition.ts";
+import { BUILT_IN_ROOT, type Entry } from "./definition.ts";
 
 function entry(file: string, name: string, digest = "1", root = "/a"): Entry {
   return { root, file, summary: { name, digest, description: "" } };

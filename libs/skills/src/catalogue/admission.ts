@@ -6,7 +6,7 @@ import {
   type Kind,
   type TrustRecord,
   type WithheldEntry,
-} from "../store/definition.ts";
+} from "./definition.ts";
 
 /** Why an entry must not be listed, or null when it may be. */
 export function admit(

@@ -10,7 +10,7 @@ import { MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import type { Analysis, Analyzer } from "../analysis/analyze.ts";
 import { parseSkill } from "../skill/parse-skill.ts";
 import { fileFacts, shownFile, versionOf, type Package } from "../source/package.ts";
-import type { Definition } from "../store/definition.ts";
+import { IMPORTED_ROOT, type Definition } from "../catalogue/definition.ts";
 
 /** A package after everything that can be said of it without looking at any other. */
 export interface ReadDefinition {
@@ -116,4 +116,16 @@ function contentOf(
   const directory = pkg.realDirectory ?? `skill://${skill.name}`;
   const stored = { skill, directory, metadata, conformance: [...conformance] };
   return { kind: "skill" as const, stored, summary: SkillSummary.parse(skill) };
+}
+
+/** Reads what a client sent, and scans it. */
+export function readSent(
+  packages: readonly Package[],
+  options: Omit<Reading, "scans"> & { readonly importId?: string | undefined },
+): Promise<ReadDefinition[]> {
+  const { analyzer, now, importId } = options;
+  const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
+  const reading = { analyzer, now, scans: true };
+  // All are in memory already; the thread that analyzes them takes a few at a time.
+  return Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
 }

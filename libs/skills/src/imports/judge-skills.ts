@@ -3,9 +3,9 @@ import type { SkillTarget } from "@switchyard/contracts/skills";
 import type { z } from "zod";
 import type { Machine } from "../skill/check-dependencies.ts";
 import type { Package } from "../source/package.ts";
-import { importedSkill, readSent } from "./import-sent.ts";
 import { countsOf, planSent } from "./plan-sent.ts";
-import type { Reading } from "./read-definition.ts";
+import { readSent, type Reading } from "./read-definition.ts";
+import { importedSkill } from "./sent-reply.ts";
 
 /**
  * What a dry run would say of these skills, worked out without a store. What is listed is not known, so nothing is new,

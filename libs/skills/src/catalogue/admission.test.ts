@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { admit, admitAll } from "./admission.ts";
-import { IMPORTED_ROOT, type TrustRecord } from "../store/definition.ts";
+import { IMPORTED_ROOT, type TrustRecord } from "./definition.ts";
 
 const found = {
   root: "/project",

@@ -2,11 +2,10 @@ import type { WithheldReason } from "@switchyard/contracts/definition-store";
 import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
 import type { Diagnostic } from "@switchyard/contracts/skills";
 import { admit, admitAll } from "../catalogue/admission.ts";
-import type { PlannedChange } from "../catalogue/change-catalogue.ts";
-import { planCatalogue } from "../catalogue/plan-catalogue.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import { planCatalogue, type PlannedChange } from "../catalogue/plan-catalogue.ts";
 import { errorFinding, infoFinding, type Finding } from "../finding.ts";
 import { locatedAt } from "./located-at.ts";
-import type { Catalogue } from "../store/catalogue-store.ts";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,
@@ -15,8 +14,7 @@ import {
   type Definition,
   type Entry,
   type Kind,
-} from "../store/definition.ts";
-import { overridesBuiltIn } from "./import-report.ts";
+} from "../catalogue/definition.ts";
 import type { ReadDefinition } from "./read-definition.ts";
 
 export interface SentLimits {
@@ -184,4 +182,9 @@ function remarksOn({ name }: Definition, listed: Entry | undefined): Finding[] {
 
 function isSent({ root }: Entry): boolean {
   return root === IMPORTED_ROOT;
+}
+
+/** Whichever source it comes from. */
+export function overridesBuiltIn(name: string): Finding {
+  return infoFinding("overrides_built_in", `takes the place of the built-in agent ${name}`);
 }

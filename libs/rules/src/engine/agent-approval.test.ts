@@ -13,7 +13,7 @@ import { compileBundle } from "../bundle/compile-bundle.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { inherit } from "../layers/inherit.ts";
 import { decide } from "./evaluate.ts";
-import { isKeepable } from "../calls/keepable.ts";
+import { isKeepable } from "./keepable.ts";
 
 const bundle = compileBundle(
   parseBundle({

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { ImportCounts } from "@switchyard/contracts/skill-store";
 import { analyzerHere } from "../analysis/analyze.ts";
 import { agentPackage, fileFacts, packageOf, versionOf } from "../source/package.ts";
-import { IMPORTED_ROOT } from "../store/definition.ts";
+import { IMPORTED_ROOT } from "../catalogue/definition.ts";
 import { countsOf, planSent } from "./plan-sent.ts";
 import { readDefinition } from "./read-definition.ts";
 

@@ -1,6 +1,6 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { AgentSummary, NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
-import { BUILT_IN_ROOT, type Definition } from "../store/definition.ts";
+import { BUILT_IN_ROOT, type Definition } from "./definition.ts";
 
 const DEFAULTS = {
   source: "built-in",

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { writeFiles } from "../../test/importer-world.ts";
-import { readDefinitions } from "../imports/read-definitions.ts";
-import { scanDirectory } from "./scan-directory.ts";
+import { readDefinitions } from "./read-definitions.ts";
+import { scanDirectory } from "@switchyard/skills/source/scan-directory";
 
 async function rootWith(files: Readonly<Record<string, string>>): Promise<string> {
   const root = await realpath(await testDirectory());

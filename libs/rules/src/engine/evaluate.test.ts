@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { builtinToolRef, mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { decide, mayEverAllow, type Call } from "./evaluate.ts";
-import { isKeepable } from "../calls/keepable.ts";
+import { isKeepable } from "./keepable.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { compileToolLayers } from "../layers/tool-layers.ts";
 

@@ -9,9 +9,9 @@ import {
 } from "@switchyard/contracts/policy-texts";
 import type { Bundle } from "../schema/bundle.ts";
 import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
-import { lint } from "../engine/lint.ts";
+import { lint } from "./lint.ts";
 import { BundleError, parseBundleFiles } from "../bundle/parse-bundle.ts";
-import { runPolicyTests } from "../engine/policy-tests.ts";
+import { runPolicyTests } from "./policy-tests.ts";
 
 /** A policy and its tests as they were written, each in one file or several. */
 export interface PolicyTexts {
