@@ -7,7 +7,7 @@ import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runCommands } from "@switchyard/contracts/streams";
 import { parseBundle } from "@switchyard/rules/bundle/parse-bundle";
-import { readTriggers } from "@switchyard/scheduler/triggers/triggers-file";
+import { readTriggers } from "@switchyard/project/triggers/triggers-file";
 import { readIssuers } from "@switchyard/policy/users/issuers-file";
 import { parse } from "yaml";
 import { assertWellKept, typeErrors } from "./check-manifests.ts";

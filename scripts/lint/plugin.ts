@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { textCutProblem, type Expression } from "./text-cuts.ts";
+import { forbiddenImport } from "./layers.ts";
 import { declaredFloors, floorName, upwardImport } from "./layout.ts";
 
 // Rules of this repository for oxlint. The types are the part of its plugin interface that is used here.
@@ -14,17 +15,21 @@ interface Context {
   report(problem: { readonly node: Node; readonly message: string }): void;
 }
 
+const ROOT = join(import.meta.dirname, "../..");
+
 const floorsOf = new Map<string, ReadonlyMap<string, number> | undefined>();
 
-/** Imports of a service go down in the order of folders that its README declares under "Layout". */
+/** Imports of a service, or of a library that has a Layout, go down in the order of folders that its README declares under "Layout". */
 const layout = {
   create(context: Context) {
-    const [, service, path] =
-      /^(.*\/services\/[^/]+)\/src\/(.+)$/.exec(context.filename.replaceAll("\\", "/")) ?? [];
-    if (service === undefined || path === undefined) return {};
-    if (!floorsOf.has(service))
-      floorsOf.set(service, declaredFloors(readFileSync(join(service, "README.md"), "utf8")));
-    const floors = floorsOf.get(service);
+    const [, folder, kind, path] =
+      /^(.*\/(libs|services)\/[^/]+)\/src\/(.+)$/.exec(context.filename.replaceAll("\\", "/")) ??
+      [];
+    if (folder === undefined || path === undefined) return {};
+    const isFirst = !floorsOf.has(folder);
+    if (isFirst) floorsOf.set(folder, readFloors(join(folder, "README.md")));
+    const floors = floorsOf.get(folder);
+    if (floors === undefined && kind === "libs") return {};
     const check = (node: Node): void => {
       const specifier = node.source?.value;
       if (floors === undefined || typeof specifier !== "string") return;
@@ -41,14 +46,37 @@ const layout = {
         const own = floorName(path);
         if (!floors.has(own))
           context.report({ node, message: `${own} is not in the Layout of the service's README.` });
-        if (path !== "main.ts") return;
+        if (!isFirst) return;
         for (const name of floors.keys())
-          if (!existsSync(join(service, "src", name)))
+          if (!existsSync(join(folder, "src", name)))
             context.report({
               node,
               message: `The README's Layout names ${name}, which is not there.`,
             });
       },
+      ImportDeclaration: check,
+      ExportNamedDeclaration: check,
+      ExportAllDeclaration: check,
+      ImportExpression: check,
+    };
+  },
+};
+
+function readFloors(readme: string): ReadonlyMap<string, number> | undefined {
+  return existsSync(readme) ? declaredFloors(readFileSync(readme, "utf8")) : undefined;
+}
+
+/** A package imports what the table of layers allows. */
+const layers = {
+  create(context: Context) {
+    const file = relative(ROOT, context.filename).replaceAll("\\", "/");
+    const check = (node: Node): void => {
+      const specifier = node.source?.value;
+      if (typeof specifier !== "string") return;
+      const message = forbiddenImport(file, specifier);
+      if (message !== null) context.report({ node, message });
+    };
+    return {
       ImportDeclaration: check,
       ExportNamedDeclaration: check,
       ExportAllDeclaration: check,
@@ -69,4 +97,4 @@ const textCuts = {
   },
 };
 
-export default { meta: { name: "switchyard" }, rules: { layout, "text-cuts": textCuts } };
+export default { meta: { name: "switchyard" }, rules: { layers, layout, "text-cuts": textCuts } };

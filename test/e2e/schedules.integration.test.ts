@@ -19,7 +19,7 @@ import { sessionHistory } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
-import { nextHeartbeat } from "../../services/scheduler/src/domain/next-time.ts";
+import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
 import { redisWords } from "../lib/redis-words.ts";
 
 const HEARTBEAT_MS = 4_000;

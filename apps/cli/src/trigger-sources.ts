@@ -5,7 +5,7 @@ import {
   readTriggers,
   TriggersFileError,
   type Triggers,
-} from "@switchyard/scheduler/triggers/triggers-file";
+} from "@switchyard/project/triggers/triggers-file";
 import { CliError } from "./cli-error.ts";
 
 /** What the triggers of a file hear, for the server's permissions. Throws a CliError that has a line for each problem of the file. */

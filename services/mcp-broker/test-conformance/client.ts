@@ -21,7 +21,7 @@ import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/networ
 import { createServerIsolation } from "../src/process/isolate-server.ts";
 import { openChildRecords } from "../src/process/child-records.ts";
 import { resolveServer } from "../src/declaration/env-references.ts";
-import { readDeclaration } from "../src/declaration/read-declaration.ts";
+import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 
 const REDIRECT = "http://127.0.0.1:33418/callback";
 /** A person gives up too. */

@@ -16,7 +16,7 @@ import { createVerdictStore } from "../src/connection/verdict-store.ts";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { createServerIsolation } from "../src/process/isolate-server.ts";
 import { openChildRecords } from "../src/process/child-records.ts";
-import { readDeclaration } from "../src/declaration/read-declaration.ts";
+import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 
 export interface SessionWorld {
   readonly redis: Redis;

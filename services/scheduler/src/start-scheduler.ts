@@ -18,7 +18,7 @@ import {
   readTriggers,
   TriggersFileError,
   type Triggers,
-} from "./triggers/triggers-file.ts";
+} from "@switchyard/project/triggers/triggers-file";
 import { startSweeper } from "./work/sweeper.ts";
 
 export interface Scheduler {

@@ -1,4 +1,4 @@
-import { parseServerFile, ServerFileError } from "@switchyard/mcp-broker/declaration/server-file";
+import { parseServerFile, ServerFileError } from "@switchyard/project/mcp-servers/server-file";
 import { printableLine } from "../printable.ts";
 import { readOptional } from "../read-optional.ts";
 import { checked, failed, ok, warning, type Check } from "./check.ts";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { readTriggers, TriggersFileError } from "@switchyard/scheduler/triggers/triggers-file";
+import { readTriggers, TriggersFileError } from "@switchyard/project/triggers/triggers-file";
 import { printableLine } from "../printable.ts";
 import { checked, failed, ok, skipped, type Check } from "./check.ts";
 

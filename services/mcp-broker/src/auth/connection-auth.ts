@@ -9,7 +9,7 @@ import {
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { bodyBound, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
-import type { HttpConfig } from "../declaration/server-config.ts";
+import type { HttpConfig } from "@switchyard/project/mcp-servers/server-config";
 import { LoginNeededError } from "./login-needed.ts";
 import { readingLogin } from "./login-documents.ts";
 import { Login, type LoginStore } from "./login-store.ts";

@@ -1,6 +1,7 @@
 import { discoverAuthorizationServerMetadata, type FetchLike } from "@modelcontextprotocol/client";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { isRecord, parseJson, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
+import { parseJson } from "../json/json-value.ts";
 import {
   flag,
   listOf,

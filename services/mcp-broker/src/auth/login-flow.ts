@@ -9,11 +9,11 @@ import {
 import type { beginLogin, finishLogin } from "@switchyard/contracts/mcp-auth";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { z } from "zod";
-import type { HttpConfig, OAuthConfig } from "../declaration/server-config.ts";
+import type { HttpConfig, OAuthConfig } from "@switchyard/project/mcp-servers/server-config";
 import { Login, PENDING_MS, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
 import { withGuardedFetch } from "./connection-auth.ts";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import { LoginDocumentError, readingLogin, withoutSlash } from "./login-documents.ts";
 
 /** A server to log in to, with its references resolved. */

@@ -5,7 +5,7 @@ import {
   type StoredOAuthClientInformation,
   type StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
-import type { OAuthConfig } from "../declaration/server-config.ts";
+import type { OAuthConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { Login } from "./login-store.ts";
 
 export interface ProviderOptions {

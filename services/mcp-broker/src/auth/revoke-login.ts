@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { LoginRevocation } from "@switchyard/contracts/mcp-auth";
 import { z } from "zod";
-import type { OAuthConfig } from "../declaration/server-config.ts";
+import type { OAuthConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { Login } from "./login-store.ts";
 
 /** What the authorization server said of itself when the login was made, as far as it is needed here. */

@@ -1,5 +1,5 @@
 import type { ResolvedServer } from "../declaration/env-references.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import {
   createConnectionAuth,
   type ConnectionAuthOptions,

@@ -4,7 +4,7 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
 import type { CatalogueTool, ToolCatalogue } from "../catalogue/tool-catalogue.ts";
-import type { JsonRecord } from "../json/json-record.ts";
+import type { JsonRecord } from "@switchyard/contracts/json-record";
 import {
   hasLongInteger,
   roundedIntegers,

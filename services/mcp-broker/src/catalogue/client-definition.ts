@@ -1,5 +1,5 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { clientSchema } from "../validation/client-schema.ts";
 import type { SchemaNote } from "../validation/prepare-schema.ts";
 import type { ListedTool } from "./listed-tool.ts";

@@ -8,7 +8,7 @@ import {
   mcpToolRef,
   type ToolRef,
 } from "@switchyard/contracts/tool-names";
-import type { JsonRecord } from "../json/json-record.ts";
+import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { textFindings } from "../findings/text-findings.ts";
 import {
   byForeignLetters,
@@ -21,7 +21,7 @@ import { clientDefinition } from "./client-definition.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import type { ToolListing } from "./read-tool-list.ts";
 import { schemaFindings } from "../findings/schema-findings.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { SchemaNote } from "../validation/prepare-schema.ts";
 import { visible } from "@switchyard/service/visible-text";
 import { serverIdentity } from "./server-identity.ts";

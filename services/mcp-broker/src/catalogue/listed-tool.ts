@@ -1,5 +1,5 @@
 import { visible } from "@switchyard/service/visible-text";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { jsonSize } from "../json/json-size.ts";
 import { Unusable, type Note } from "../normalise/forms.ts";
 import { toolForm } from "../normalise/result-forms.ts";

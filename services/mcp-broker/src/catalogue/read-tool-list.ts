@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { ProtocolError } from "@modelcontextprotocol/client";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import { readListedTool, type ListedTool } from "./listed-tool.ts";
 
 /** The tool list of a server, of all its pages. */

@@ -1,4 +1,4 @@
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
 /**
  * What a server is for its pins: the program that runs or the address that answers, with references

@@ -1,5 +1,5 @@
 import { ProtocolError, SdkError, type ServerCapabilities } from "@modelcontextprotocol/client";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { InspectedListing } from "./inspect-tools.ts";
 import { readToolList, type ToolListing } from "./read-tool-list.ts";
 

@@ -1,5 +1,6 @@
 import type { Received, MessageReader } from "../normalise/message-reader.ts";
-import { isRecord, parseJson } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
+import { parseJson } from "../json/json-value.ts";
 import { speaksOfSession } from "../limits/call-failure.ts";
 import { carried } from "./carried-result.ts";
 import type { PostedRequest } from "./posted-request.ts";

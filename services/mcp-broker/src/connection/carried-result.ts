@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, StandardSchemaV1 } from "@modelcontextprotocol/client";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import type { Received } from "../normalise/message-reader.ts";
 
 const CARRIED = "switchyard/result";

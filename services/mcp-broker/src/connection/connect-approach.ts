@@ -10,7 +10,7 @@ import {
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "@switchyard/contracts/mcp-servers";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { EraVerdict } from "./verdict-store.ts";
 
 /** One way to connect to a server. */

@@ -5,7 +5,7 @@ import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { ResolvedServer } from "../declaration/env-references.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { errorText } from "../limits/call-failure.ts";
 import type { Program } from "../process/child-program.ts";
 import type { ChildRecords } from "../process/child-records.ts";

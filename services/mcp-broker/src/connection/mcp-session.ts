@@ -9,11 +9,11 @@ import {
 } from "@modelcontextprotocol/client";
 import { inSpan, type SpanFacts } from "@switchyard/bus/tracing";
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
 import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { unlessAsked } from "../limits/old-question.ts";
 import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";

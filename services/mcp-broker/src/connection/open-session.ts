@@ -4,7 +4,7 @@ import {
   UnsetVariableError,
   type ResolvedServer,
 } from "../declaration/env-references.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
 import { ConnectionAttempt, type AttemptParts } from "./connection-attempt.ts";
 import { firstWords } from "./last-words.ts";

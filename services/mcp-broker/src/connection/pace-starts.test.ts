@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { ConnectError, type McpSession, type SessionEvents } from "./mcp-session.ts";
 import { paceStarts } from "./pace-starts.ts";
 

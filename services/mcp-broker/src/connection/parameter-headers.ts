@@ -1,5 +1,5 @@
 import type { ToolListing } from "../catalogue/read-tool-list.ts";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 
 /** The listing without the tools whose parameter headers cannot be sent; each is named as a problem. */
 export function withoutUnsendable(listing: ToolListing): ToolListing {

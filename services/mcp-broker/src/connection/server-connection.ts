@@ -6,7 +6,7 @@ import type { InspectedListing } from "../catalogue/inspect-tools.ts";
 import { nextReconnect } from "./reconnect-policy.ts";
 import { takeLiveFields } from "../declaration/live-fields.ts";
 import { enabledTools } from "../declaration/enabled-tools.ts";
-import type { ServerConfig, ServerEntry } from "../declaration/server-config.ts";
+import type { ServerConfig, ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import {
   buildCatalogue,
   isSameCatalogue,

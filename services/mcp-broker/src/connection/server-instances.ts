@@ -4,7 +4,7 @@ import type { Principal } from "@switchyard/contracts/policy";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import { Endings } from "./endings.ts";
 import type { PoolMember } from "./pool-member.ts";
-import type { ServerEntry } from "../declaration/server-config.ts";
+import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 
 export type ServerInstances = ReturnType<typeof createServerInstances>;
 

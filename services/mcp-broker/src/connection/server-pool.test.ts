@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { readToolList } from "../catalogue/read-tool-list.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
-import { parseServerFile } from "../declaration/server-file.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import { parseServerFile } from "@switchyard/project/mcp-servers/server-file";
 import type { McpSession, OpenSession, ToolCall } from "./mcp-session.ts";
 import { createServerPool } from "./server-pool.ts";
 

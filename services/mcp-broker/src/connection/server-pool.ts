@@ -2,7 +2,7 @@ import { createServerInstances } from "./server-instances.ts";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
 import { getServer } from "@switchyard/contracts/mcp-servers";
 import type { Principal } from "@switchyard/contracts/policy";
-import type { ServerEntry } from "../declaration/server-config.ts";
+import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import { createPoolMember, type PoolMember } from "./pool-member.ts";
 import { Endings } from "./endings.ts";
 import type { ServerConnection, ServerConnectionOptions } from "./server-connection.ts";

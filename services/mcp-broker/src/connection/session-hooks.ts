@@ -1,5 +1,5 @@
 import type { ClientCapabilities, Result } from "@modelcontextprotocol/client";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
 /** What a server may ask of its client. */
 export type ServerRequestMethod = "sampling/createMessage" | "elicitation/create" | "roots/list";

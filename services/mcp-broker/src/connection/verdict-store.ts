@@ -4,7 +4,7 @@ import { TransportKind } from "@switchyard/contracts/mcp-servers";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import type { KeyedDigest } from "../auth/keyed-digest.ts";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import type { ResolvedServer } from "../declaration/env-references.ts";
 
 /** Only what tells it from something else: the protocol layer checks the whole when it takes it up. */

@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ServerConfig } from "./server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
 /**
  * The tools of a server that its declaration leaves in: those of `enabledTools`, or all, without

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { resolveServer, UnsetVariableError } from "./env-references.ts";
-import type { ServerConfig } from "./server-config.ts";
-import { parseServerFile } from "./server-file.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import { parseServerFile } from "@switchyard/project/mcp-servers/server-file";
 
 function config(entry: object): ServerConfig {
   const text = JSON.stringify({ servers: [{ id: "x", ...entry }] });

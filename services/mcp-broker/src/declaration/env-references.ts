@@ -1,4 +1,9 @@
-import type { HttpConfig, OAuthConfig, ServerConfig, StdioConfig } from "./server-config.ts";
+import type {
+  HttpConfig,
+  OAuthConfig,
+  ServerConfig,
+  StdioConfig,
+} from "@switchyard/project/mcp-servers/server-config";
 
 /**
  * `${VAR}` and `${VAR:-default}` references. The values exist only while a connection is made: the

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serverFacts } from "./server-facts.ts";
 import { makeSameConnection, takeLiveFields } from "./live-fields.ts";
-import { readDeclaration } from "./read-declaration.ts";
+import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 
 const read = (more: object) => readDeclaration("a", { id: "a", command: "x", ...more }, "file");
 

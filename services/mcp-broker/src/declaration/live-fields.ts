@@ -1,5 +1,5 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { ServerConfig, ServerEntry } from "./server-config.ts";
+import type { ServerConfig, ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 
 /**
  * Fields that no connection is made of: a connected server takes them over as it is, and its calls

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 /** Fields whose keys are changed one by one: nobody can send them whole without knowing the secrets in them. */
 const BY_KEY = new Set(["env", "headers"]);

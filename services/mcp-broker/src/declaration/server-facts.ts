@@ -1,5 +1,5 @@
 import { MAX_LABELS, ServerFacts } from "@switchyard/contracts/policy";
-import type { ServerConfig } from "./server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
 type Source = Pick<ServerConfig, "tags" | "allowedAgentRoles" | "enabledTools">;
 

@@ -1,5 +1,5 @@
 import { redactText } from "@switchyard/service/redact";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 export const REDACTED = "[redacted]";
 

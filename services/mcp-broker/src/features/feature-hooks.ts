@@ -7,7 +7,7 @@ import {
   type Result,
 } from "@modelcontextprotocol/client";
 import type { SessionHooks } from "../connection/session-hooks.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { FeatureNotifications } from "./feature-notifications.ts";
 import { askPerson, type AskPersonDeps } from "../server-requests/ask-person.ts";
 import type { RateLimit } from "../server-requests/rate-limit.ts";

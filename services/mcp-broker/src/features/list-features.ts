@@ -10,7 +10,7 @@ import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work"
 import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
 import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import type { z } from "zod";
-import type { JsonRecord } from "../json/json-record.ts";
+import type { JsonRecord } from "@switchyard/contracts/json-record";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { Feature, FeatureDeps } from "./perform-feature.ts";
 import { requestFeature, type FeatureName } from "./request-feature.ts";

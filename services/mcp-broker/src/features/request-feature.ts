@@ -15,7 +15,7 @@ import {
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
-import { jsonBytes } from "../json/json-record.ts";
+import { jsonBytes } from "../json/json-value.ts";
 
 export type FeatureName = "resources" | "subscriptions" | "prompts" | "completions" | "logging";
 

@@ -12,7 +12,7 @@ import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import {
   ASKED_PER_MINUTE,
   featureHooks,

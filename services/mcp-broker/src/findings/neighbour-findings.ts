@@ -1,5 +1,5 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
-import type { JsonRecord } from "../json/json-record.ts";
+import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { nearNames, type NearNames } from "./near-names.ts";
 import { textsOf } from "./text-findings.ts";
 import { visible } from "@switchyard/service/visible-text";

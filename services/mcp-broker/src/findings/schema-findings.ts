@@ -1,5 +1,5 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { visible } from "@switchyard/service/visible-text";
 import { prepareSchema } from "../validation/prepare-schema.ts";
 

@@ -1,6 +1,6 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
-import type { JsonRecord } from "../json/json-record.ts";
+import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { visible } from "@switchyard/service/visible-text";
 
 /** What a text must have before it is looked at closely: most have none of it. */

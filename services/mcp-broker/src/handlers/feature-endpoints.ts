@@ -5,7 +5,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import * as contracts from "@switchyard/contracts/mcp-features";
 import type { z } from "zod";
 import { requesterOf, type Requester } from "@switchyard/service/tool-provider/policy-gate";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { Features } from "../features/start-features.ts";
 import type { PoolMember } from "../connection/pool-member.ts";

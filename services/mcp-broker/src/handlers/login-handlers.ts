@@ -19,7 +19,7 @@ import {
   UnsetVariableError,
   type ResolvedServer,
 } from "../declaration/env-references.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/login-flow.ts";
 import { type LoginStore } from "../auth/login-store.ts";

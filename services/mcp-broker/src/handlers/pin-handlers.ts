@@ -4,7 +4,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { approvePins, blockPins, diffPin, listPins } from "@switchyard/contracts/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { storeFailureAs } from "@switchyard/service/store-error";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import { findRecord, type Refusal } from "../pins/decide-pins.ts";
 import { approving, blocking, type PinBook, type PinChange } from "../pins/pin-book.ts";
 import { checkAdmin } from "./check-admin.ts";

@@ -1,5 +1,5 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 
 /**
  * Sentences with which servers report that a tool asked its client in the way of revisions before 2026-07-28, in which the server sends a

@@ -1,4 +1,4 @@
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 
 /** Reports a member that was dropped or replaced; `pointer` is a JSON pointer into the value. */
 export type Note = (pointer: string, problem: string) => void;

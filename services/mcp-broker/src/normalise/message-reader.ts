@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { Unusable, withoutNulls, type Note } from "./forms.ts";
 import { readMessageText } from "./message-text.ts";
 import { askedBack, notificationForm, resultForm, type AskedFor } from "./result-forms.ts";

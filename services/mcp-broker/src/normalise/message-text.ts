@@ -1,4 +1,5 @@
-import { isRecord, parseJson } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
+import { parseJson } from "../json/json-value.ts";
 
 /** More than a server has to send at once is not a batch but an attack. */
 const MAX_BATCH = 1_000;

@@ -1,5 +1,5 @@
 import { cleanContent } from "@switchyard/contracts/content-blocks";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import {
   anyMembers,
   flag,

@@ -3,7 +3,7 @@ import {
   type CleanContent,
   type ContentFinding,
 } from "@switchyard/contracts/content-blocks";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 /** What a tool answered, in the form that MCP prescribes. */
 export interface ToolResult {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "@switchyard/service/log";
 import { StoreError } from "@switchyard/service/store-error";
-import { parseJson } from "../json/json-record.ts";
+import { parseJson } from "../json/json-value.ts";
 import { serversToClaim, shouldGiveOne, type BrokerShare } from "./fair-share.ts";
 import type { KnownLeases } from "./known-leases.ts";
 import type { LeaseStore, PresentBroker, SeenLease } from "./lease-store.ts";

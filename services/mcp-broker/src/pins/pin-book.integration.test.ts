@@ -6,7 +6,7 @@ import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { StoreError } from "@switchyard/service/store-error";
-import type { TrustSetting } from "../declaration/server-config.ts";
+import type { TrustSetting } from "@switchyard/project/mcp-servers/server-config";
 import { approving, blocking, PinBook, type PinsWritten, type Sighting } from "./pin-book.ts";
 import { createPinStore } from "./pin-store.ts";
 import { watchPins } from "./pin-watch.ts";

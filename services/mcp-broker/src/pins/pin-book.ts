@@ -1,8 +1,8 @@
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { PinState } from "@switchyard/contracts/mcp-pins";
 import { StoreError } from "@switchyard/service/store-error";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
-import type { TrustSetting } from "../declaration/server-config.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
+import type { TrustSetting } from "@switchyard/project/mcp-servers/server-config";
 import {
   approveTools,
   blockTools,

@@ -1,7 +1,7 @@
 import { MAX_PIN_DIFFERENCES, type PinDifference } from "@switchyard/contracts/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import { visible } from "@switchyard/service/visible-text";
 
 const MAX_TEXT = 2_000;

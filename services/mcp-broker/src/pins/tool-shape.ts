@@ -1,5 +1,5 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 
 /** What only a reader takes notice of, where it is a text: a schema below `properties` may have such a name. */
 const TEXTS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { endGroup, isDetachedGroupAlive } from "@switchyard/service/process/process-group";
 import { readProcessStats } from "@switchyard/service/process/process-stat";
-import { parseJson } from "../json/json-record.ts";
+import { parseJson } from "../json/json-value.ts";
 import { processIdentity, processScope } from "./process-identity.ts";
 
 /**

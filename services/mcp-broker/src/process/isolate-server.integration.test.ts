@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { SandboxError } from "@switchyard/service/process/sandbox";
-import { readDeclaration } from "../declaration/read-declaration.ts";
+import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 import { createServerIsolation, type SandboxSetting } from "./isolate-server.ts";
 import { fixtureServer, testWorld, type TestBroker } from "../../test-fixtures/test-broker.ts";
 

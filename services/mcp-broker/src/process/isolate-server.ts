@@ -10,8 +10,8 @@ import {
   type Sandbox,
 } from "@switchyard/service/process/sandbox";
 import { seccompFilter } from "@switchyard/service/process/seccomp-filter";
-import type { ServerSandbox } from "../declaration/sandbox-config.ts";
-import type { ServerConfig, StdioConfig } from "../declaration/server-config.ts";
+import type { ServerSandbox } from "@switchyard/project/mcp-servers/sandbox-config";
+import type { ServerConfig, StdioConfig } from "@switchyard/project/mcp-servers/server-config";
 import { childEnvironment } from "./child-environment.ts";
 import type { Program } from "./child-program.ts";
 import { ownUser, privateDirectory } from "./server-users.ts";

@@ -1,8 +1,8 @@
 import { basename } from "node:path";
 import type { Log } from "@switchyard/service/log";
 import type { RegistryReporter } from "./registry-reporter.ts";
-import type { ServerEntry } from "../declaration/server-config.ts";
-import { parseServerFile, ServerFileError } from "../declaration/server-file.ts";
+import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
+import { parseServerFile, ServerFileError } from "@switchyard/project/mcp-servers/server-file";
 import type { ServerRegistry } from "./server-registry.ts";
 import { tellServerFile } from "./tell-server-file.ts";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";

@@ -4,7 +4,7 @@ import { StartError } from "@switchyard/service/start-error";
 import { watchChildren } from "../process/child-memory.ts";
 import { openChildRecords } from "../process/child-records.ts";
 import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
-import { readServerFile } from "../declaration/server-file.ts";
+import { readServerFile } from "@switchyard/project/mcp-servers/server-file";
 import { tellServerFile } from "./tell-server-file.ts";
 import { mergedEntries } from "./server-entries.ts";
 

@@ -1,8 +1,8 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { addServer, updateServer, type ServerDeclaration } from "@switchyard/contracts/mcp-servers";
-import { readDeclaration } from "../declaration/read-declaration.ts";
-import type { ServerEntry } from "../declaration/server-config.ts";
+import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
+import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
 import type { RegistryRecord } from "./registry-store.ts";
 

@@ -10,12 +10,12 @@ import {
   type ServerInfo,
 } from "@switchyard/contracts/mcp-servers";
 import { storeFailureAs } from "@switchyard/service/store-error";
-import { adoptClientKeys } from "../declaration/client-keys.ts";
+import { adoptClientKeys } from "@switchyard/project/mcp-servers/client-keys";
 import { makeSameConnection } from "../declaration/live-fields.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import { mergeDeclaration } from "../declaration/merge-declaration.ts";
 import type { RegistryRecord, RegistryStore } from "./registry-store.ts";
-import type { ServerEntry } from "../declaration/server-config.ts";
+import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { byId, checked, invalid, isSameEntry, mergedEntries, warned } from "./server-entries.ts";

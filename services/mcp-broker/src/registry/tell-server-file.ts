@@ -1,5 +1,5 @@
 import type { Log } from "@switchyard/service/log";
-import type { ServerFile } from "../declaration/server-file.ts";
+import type { ServerFile } from "@switchyard/project/mcp-servers/server-file";
 
 /** Logs what of the server file cannot be used, and what counts for nothing. */
 export function tellServerFile({ entries, warnings }: ServerFile, log: Log): void {

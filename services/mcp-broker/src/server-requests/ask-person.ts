@@ -5,7 +5,7 @@ import type { Principal } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import type { ServerRequest } from "../connection/session-hooks.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
 import {

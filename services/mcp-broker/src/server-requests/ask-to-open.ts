@@ -2,7 +2,7 @@ import { ProtocolError } from "@modelcontextprotocol/client";
 import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
-import { isRecord } from "../json/json-record.ts";
+import { isRecord } from "@switchyard/contracts/json-record";
 import {
   askedPrincipals,
   newQuestion,

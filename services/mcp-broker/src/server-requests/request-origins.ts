@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Roster } from "@switchyard/bus/roster";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { CallClock } from "../limits/call-clock.ts";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { PolicyGate, Requester } from "@switchyard/service/tool-provider/policy-gate";

@@ -6,7 +6,7 @@ import { completeModel } from "@switchyard/contracts/model-completion";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { ServerRequest } from "../connection/session-hooks.ts";
-import type { ServerConfig } from "../declaration/server-config.ts";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { RateLimit } from "./rate-limit.ts";
 import { allowedPrincipals, distinctRequesters, type RequestOrigins } from "./request-origins.ts";
 import { readSampling, type SamplingRequest } from "./sampling-request.ts";

@@ -1,5 +1,5 @@
 import { pointerToken } from "@switchyard/contracts/json-pointer";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import type { SchemaNote } from "./prepare-schema.ts";
 import { resolveReference } from "./schema-document.ts";
 

@@ -1,4 +1,5 @@
-import { isRecord, parseJson, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
+import { parseJson } from "../json/json-value.ts";
 
 /** Deeper arguments stay as they are. */
 const MAX_DEPTH = 20;

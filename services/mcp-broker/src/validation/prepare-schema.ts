@@ -1,6 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { dialectOf, resolveReference, type Dialect } from "./schema-document.ts";
 import { readAssertion } from "./schema-keywords.ts";

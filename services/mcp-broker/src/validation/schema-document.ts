@@ -1,5 +1,5 @@
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 /** Which rules a schema is written by. What has no `$schema` is 2020-12, as MCP says. */
 export interface Dialect {

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
 
 /** What an assertion becomes in the schema that is compiled, or why it is not checked. */

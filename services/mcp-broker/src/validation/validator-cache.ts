@@ -1,4 +1,4 @@
-import type { JsonRecord } from "../json/json-record.ts";
+import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { compileSchema, type Validate } from "./compile-schema.ts";
 
 /** A compiled schema takes 10 to 100 KB. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isRecord } from "@switchyard/contracts/json-record";
 
 /**
  * A text for the person who decides about it. Only what has the exact shape of a credential is masked, and its length and
@@ -98,10 +99,6 @@ function jsonOf(encoded: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** DER that says how long it is, and is that long; or the format of OpenSSH. */

@@ -8,7 +8,7 @@ import {
   type JobEvent,
   type JobRecord,
   type RunEnd,
-} from "./job-record.ts";
+} from "@switchyard/project/jobs/job-record";
 
 export interface DeliveryResult {
   readonly status: z.output<typeof DeliveryStatus>;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ScheduleJobInput } from "@switchyard/contracts/schedules";
 import { ALREADY_WAITS, heartbeatTurn, isHeartbeat, waitOn } from "./heartbeat.ts";
-import type { ActiveRun, JobRecord } from "./job-record.ts";
-import { makeJob } from "./make-job.ts";
+import type { ActiveRun, JobRecord } from "@switchyard/project/jobs/job-record";
+import { makeJob } from "@switchyard/project/jobs/make-job";
 import { takeDue } from "./take-due.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");

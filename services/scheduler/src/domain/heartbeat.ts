@@ -4,9 +4,9 @@
 // B2  What it says is written down once, by whoever begins it first. What comes later waits for the next one.
 
 import { createHash } from "node:crypto";
-import type { ActiveRun, Change, JobRecord } from "./job-record.ts";
-import { nextHeartbeat } from "./next-time.ts";
-import { skip } from "./skip.ts";
+import type { ActiveRun, Change, JobRecord } from "@switchyard/project/jobs/job-record";
+import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
+import { skip } from "@switchyard/project/jobs/skip";
 
 /** What a heartbeat says, and the jobs that it says it for. */
 export interface HeartbeatTurn {

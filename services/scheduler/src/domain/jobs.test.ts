@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ScheduleJobInput } from "@switchyard/contracts/schedules";
 import { closeRun, endRun } from "./end-run.ts";
-import type { Change, JobRecord } from "./job-record.ts";
-import { makeJob, patchJob } from "./make-job.ts";
-import { missedTimes, nextTime } from "./next-time.ts";
+import type { Change, JobRecord } from "@switchyard/project/jobs/job-record";
+import { makeJob, patchJob } from "@switchyard/project/jobs/make-job";
+import { missedTimes, nextTime } from "@switchyard/project/jobs/next-time";
 import { startForced, takeDue } from "./take-due.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");

@@ -7,9 +7,9 @@ import {
   type Change,
   type JobEvent,
   type JobRecord,
-} from "./job-record.ts";
-import { missedTimes, nextTime } from "./next-time.ts";
-import { skip } from "./skip.ts";
+} from "@switchyard/project/jobs/job-record";
+import { missedTimes, nextTime } from "@switchyard/project/jobs/next-time";
+import { skip } from "@switchyard/project/jobs/skip";
 
 export interface DueSettings {
   readonly heartbeatMs: number;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Change, JobRecord } from "./job-record.ts";
+import type { Change, JobRecord } from "@switchyard/project/jobs/job-record";
 import { beginMessage, type DueSettings } from "./take-due.ts";
 
 export interface TakenMessage {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JobSource } from "@switchyard/contracts/schedules";
-import { declareJob, type Declaration } from "./declare-job.ts";
-import type { JobRecord } from "./job-record.ts";
-import { fits, type MessageCondition } from "./message-filter.ts";
-import { checkTemplate, documentOf, fill } from "./message-template.ts";
+import { declareJob, type Declaration } from "@switchyard/project/jobs/declare-job";
+import type { JobRecord } from "@switchyard/project/jobs/job-record";
+import { fits, type MessageCondition } from "@switchyard/project/jobs/message-filter";
+import { checkTemplate, documentOf, fill } from "@switchyard/project/jobs/message-template";
 import { isOfTriggeredRun, jobOfRun, takeMessage } from "./take-message.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");

@@ -12,8 +12,8 @@ import {
 } from "@switchyard/contracts/schedules";
 import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
-import type { Change, JobEvent, JobRecord } from "../domain/job-record.ts";
-import { JobProblem, makeJob, patchJob } from "../domain/make-job.ts";
+import type { Change, JobEvent, JobRecord } from "@switchyard/project/jobs/job-record";
+import { JobProblem, makeJob, patchJob } from "@switchyard/project/jobs/make-job";
 import { isBusy, removalEntries, startForced, type DueSettings } from "../domain/take-due.ts";
 import type { AddNote, JobStore } from "../store/job-store.ts";
 import { findJob } from "./find-job.ts";

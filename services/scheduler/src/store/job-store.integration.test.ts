@@ -5,8 +5,8 @@ import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import type { Holding } from "@switchyard/service/owner-storage";
 import { connectRedis } from "@switchyard/service/redis";
-import { makeJob } from "../domain/make-job.ts";
-import { skip } from "../domain/skip.ts";
+import { makeJob } from "@switchyard/project/jobs/make-job";
+import { skip } from "@switchyard/project/jobs/skip";
 import { jobHolding, openJobStore } from "./job-store.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00.000Z");

@@ -5,7 +5,12 @@ import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { HeartbeatTurn } from "../domain/heartbeat.ts";
-import { wakeTime, type Change, type JobEvent, type JobRecord } from "../domain/job-record.ts";
+import {
+  wakeTime,
+  type Change,
+  type JobEvent,
+  type JobRecord,
+} from "@switchyard/project/jobs/job-record";
 import { GIVE_BACK, TAKE, WEIGH, WRITE } from "./store-scripts.ts";
 
 /** A record, and which of its versions it is. */

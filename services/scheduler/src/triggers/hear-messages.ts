@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { hearSubject, readStream, type ForeignMessage } from "@switchyard/bus/foreign-messages";
 import type { Log } from "@switchyard/service/log";
 import { receiveMessage, skipMessages, type ReceiveParts } from "./receive-message.ts";
-import type { MessageTrigger } from "./triggers-file.ts";
+import type { MessageTrigger } from "@switchyard/project/triggers/triggers-file";
 
 export interface HearParts extends ReceiveParts {
   readonly bus: Bus;

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { ForeignMessage } from "@switchyard/bus/foreign-messages";
-import { fits } from "../domain/message-filter.ts";
-import { documentOf, fill } from "../domain/message-template.ts";
-import { skip } from "../domain/skip.ts";
+import { fits } from "@switchyard/project/jobs/message-filter";
+import { documentOf, fill } from "@switchyard/project/jobs/message-template";
+import { skip } from "@switchyard/project/jobs/skip";
 import type { DueSettings } from "../domain/take-due.ts";
 import { isOfTriggeredRun, takeMessage } from "../domain/take-message.ts";
 import type { JobStore } from "../store/job-store.ts";
-import type { MessageTrigger } from "./triggers-file.ts";
+import type { MessageTrigger } from "@switchyard/project/triggers/triggers-file";
 
 export interface ReceiveParts extends DueSettings {
   readonly store: JobStore;

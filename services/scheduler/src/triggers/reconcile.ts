@@ -1,5 +1,5 @@
-import { BY, declaredId, declareJob, type Declaration } from "../domain/declare-job.ts";
-import type { Change } from "../domain/job-record.ts";
+import { BY, declaredId, declareJob, type Declaration } from "@switchyard/project/jobs/declare-job";
+import type { Change } from "@switchyard/project/jobs/job-record";
 import { removalEntries } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
 

@@ -9,7 +9,7 @@ import { lastAddress, sendChannelMessage } from "@switchyard/contracts/channels"
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";
-import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
+import type { ActiveRun, RunEnd } from "@switchyard/project/jobs/job-record";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 
 /** Shorter than a replica has the delivery for. */

@@ -11,8 +11,8 @@ import {
   type ActiveRun,
   type Change,
   type RunEnd,
-} from "../domain/job-record.ts";
-import { LAST_CHANNEL } from "../domain/make-job.ts";
+} from "@switchyard/project/jobs/job-record";
+import { LAST_CHANNEL } from "@switchyard/project/jobs/make-job";
 import { FIRST_LOOK_MS, takeDue, type DueSettings } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
 import { announce, findLastAddress } from "./announce.ts";

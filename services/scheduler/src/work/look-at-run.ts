@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { getRun, type RunDetail } from "@switchyard/contracts/runs";
-import type { RunEnd } from "../domain/job-record.ts";
+import type { RunEnd } from "@switchyard/project/jobs/job-record";
 
 /** How a run ended; `unknown`: no runner has it. Rejects with a ServiceError when nobody can say. */
 export async function lookAtRun(

@@ -1,7 +1,7 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { EgressError } from "@switchyard/service/network/egress-guard";
 import { Agent, fetch } from "undici";
-import type { ActiveRun, RunEnd } from "../domain/job-record.ts";
+import type { ActiveRun, RunEnd } from "@switchyard/project/jobs/job-record";
 import { isHeartbeat } from "../domain/heartbeat.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";

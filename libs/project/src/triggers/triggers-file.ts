@@ -13,10 +13,10 @@ import {
   type ShapeProblem,
 } from "@switchyard/service/yaml-file";
 import { z } from "zod";
-import { declareJob, declaredId, type Declaration } from "../domain/declare-job.ts";
-import { JobProblem } from "../domain/make-job.ts";
-import { MessageCondition } from "../domain/message-filter.ts";
-import { checkTemplate } from "../domain/message-template.ts";
+import { declareJob, declaredId, type Declaration } from "../jobs/declare-job.ts";
+import { JobProblem } from "../jobs/make-job.ts";
+import { MessageCondition } from "../jobs/message-filter.ts";
+import { checkTemplate } from "../jobs/message-template.ts";
 import { subjectProblem } from "./source-subject.ts";
 
 /** What a trigger of messages hears, and what it makes of it. */

@@ -5,7 +5,7 @@ import { serverIdOf } from "@switchyard/contracts/ids";
 import { JsonTextError, parseLenientJson } from "@switchyard/service/lenient-json";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { readDeclaration } from "./read-declaration.ts";
 import type { ServerEntry } from "./server-config.ts";
 

@@ -1,9 +1,3 @@
-export type JsonRecord = Readonly<Record<string, unknown>>;
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Null for what is not JSON. */
 export function parseJson(text: string): unknown {
   try {

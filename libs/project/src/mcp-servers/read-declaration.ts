@@ -1,7 +1,7 @@
 import { serverIdOf } from "@switchyard/contracts/ids";
 import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-servers";
 import type { z } from "zod";
-import { isRecord, type JsonRecord } from "../json/json-record.ts";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { adoptClientKeys, type Adopted } from "./client-keys.ts";
 import { Declaration, problemOf, transportOf } from "./declaration.ts";
 import type { OAuthConfig, ServerConfig, ServerEntry } from "./server-config.ts";
