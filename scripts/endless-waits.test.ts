@@ -7,11 +7,11 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** A loop, with its body when that is indented below it. */
 const LOOP = /^( *)(?:while \(|do \{|for \(;;\)).*(?:\n(?:\1 +.*|\1\} while.*)?$)*/gm;
-/** What ends a loop whose condition never comes; one over the state of its own object is ended by who owns that. */
+/** Matches what ends a loop whose condition never comes true; the owner of an object ends a loop over its own state. */
 const LIMIT =
   /performance\.now|Date\.now|\bsignal\b|\.aborted|throw |assert|this\.#|\bon(?:ce|Line)\(/;
 
-test("no test waits for ever: it asks with until(), which has a deadline and says what it waited for", () => {
+test("no test waits for ever: it polls with until(), which has a deadline and reports what it waited for", () => {
   const files = globSync(
     [
       "{libs,services,apps,test,bench,deploy}/**/*.test.ts",

@@ -16,7 +16,7 @@ import { subjectsDocument } from "./generate/subjects-document.ts";
 import { valuesTable } from "./generate/values-table.ts";
 
 /**
- * Writes every file that is derived from the contracts, the commands, the chart or the decisions, or with `--check` says which of them differ
+ * Writes every file that is derived from the contracts, the commands, the chart or the decisions, or with `--check` lists which of them differ
  * from what would be written and exits 1.
  */
 const root = new URL("../", import.meta.url);

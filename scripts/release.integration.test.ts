@@ -68,7 +68,7 @@ test("the same lock file gives the same bill, whatever the folder is called and 
 
 const digests = ["1", "2"].map((digit) => `sha256:${digit.repeat(64)}`);
 
-/** Stands for Docker, which has neither an engine nor a registry here: writes down what it is asked, and tells digests as buildx does. */
+/** Replaces Docker, which has neither an engine nor a registry here: it records its arguments, and prints digests as buildx does. */
 async function standIn(said: readonly string[]): Promise<string> {
   const bin = await mkdtemp(join(folder, "bin-"));
   const text = `#!${process.execPath}
@@ -146,7 +146,7 @@ test("both images stand on a base that is named by digest, and the chart's pods 
   }
 });
 
-test("what Docker refuses, a digest that it does not tell and a name with a tag end the release", async () => {
+test("what Docker refuses, a digest that it does not print and a name with a tag end the release", async () => {
   const end = (args: readonly string[], said: readonly string[]) =>
     standIn(said).then((bin) => release(bin, ["--dir", join(folder, "none"), ...args]));
   const image = ["registry.example.com/switchyard", "1.2.0"];

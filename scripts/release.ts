@@ -9,7 +9,7 @@ import { pushImages } from "./release/push-images.ts";
 
 /**
  * Builds and pushes the images, and writes what an installation needs of them into a folder: `values.yaml` of the chart with their digests,
- * `sbom.cdx.json` (CycloneDX), and `images.json`, which says what they were built from. With `--sbom` only the bill of materials, on standard output;
+ * `sbom.cdx.json` (CycloneDX), and `images.json`, which lists what they were built from. With `--sbom` only the bill of materials, on standard output;
  * with `--client` only the package of `libs/client`, in the folder `client`, for `npm publish`.
  *
  *   node scripts/release.ts REPOSITORY VERSION [--platforms linux/amd64,linux/arm64] [--dir FOLDER]

@@ -65,7 +65,7 @@ test("the report has the size of the tree, the bill of materials, images and tim
     assert.ok((starts.readyMs[service] ?? 0) > 0, `${service}: ${JSON.stringify(starts)}`);
 });
 
-test("without a container engine the images are unknown, and the rest is told", async () => {
+test("without a container engine the images are unknown, and the rest is reported", async () => {
   await writeFile(join(folder, "docker"), "#!/bin/sh\necho 'no engine here' >&2; exit 1\n");
   const withDocker = `${folder}${delimiter}${process.env["PATH"]}`;
   const { images, starts } = await report(["--starts", "0", "--image", "known:1"], withDocker);

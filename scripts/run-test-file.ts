@@ -70,7 +70,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
   clearTimeout(timer);
   signal.removeEventListener("abort", kill);
   kill(); // whatever it left behind in its group
-  // Somebody outside of the group may hold the pipes.
+  // A process outside of the group may hold the pipes.
   await Promise.race([closed, delay(PIPES_MS, null, { ref: false })]);
   child.stdout.destroy();
   child.stderr.destroy();

@@ -24,7 +24,7 @@ async function run(files: Record<string, string>, env: Record<string, string> = 
   );
   const child = spawn(process.execPath, [runner, "integration"], {
     cwd: root,
-    // The list that holds for these very tests says nothing of the ones they run.
+    // The list of allowed skips is for these tests, not for the ones that they run.
     env: { ...process.env, YARD_ALLOWED_SKIPS: undefined, YARD_TEST_ROOT: root, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -91,7 +91,7 @@ test("a file that passes by itself is named as flaky, and one that does not has 
   assert.match(output, /Flaky, to be fixed: test\/flaky\S+ failed first and passed by itself/);
 });
 
-test("a skip is told with its reason, and one that is not on the list fails", async () => {
+test("a skip is printed with its reason, and one that is not on the list fails", async () => {
   const files = {
     skips: `test("needs docker", { skip: "no container engine answers" }, () => {});
       test("needs a moon", { skip: "the moon is new" }, () => {});

@@ -10,7 +10,7 @@ import { runTestFile, type FileResult, type TestOutcome } from "./run-test-file.
 /**
  * Runs the unit tests (`*.test.ts`) or the integration tests (`*.integration.test.ts`) of the whole
  * repository, or only those whose path contains one of the further arguments. A file that takes longer
- * than YARD_TEST_LIMIT_SECONDS is killed with its process group, and the others go on.
+ * than YARD_TEST_LIMIT_SECONDS is killed with its process group, and the others continue.
  *
  *   node scripts/run-tests.ts unit|integration [path part …] [-- node options …]
  */

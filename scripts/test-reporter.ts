@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 
-/** What happened in the process of one test file, as `run-test-file.ts` reads it. */
+/** An event in the process of one test file, as `run-test-file.ts` reads it. */
 export type TestNote =
   | { readonly at: "begun"; readonly test: string }
   | { readonly at: "ended"; readonly test: string }

@@ -35,7 +35,7 @@ export class Film {
     this.#size = size;
   }
 
-  /** What is to be seen now, for so long. */
+  /** Adds a picture of the page as it is now, to be shown for `ms` milliseconds. */
   async take(ms: number): Promise<void> {
     const png = (await this.#page.screenshot()).toString("base64");
     const last = this.#shots.at(-1);

@@ -12,7 +12,7 @@ const parts = {
   },
 } as const;
 
-/** What the kustomize folders have of the chart. Where no helm runs, the file stays as it is. */
+/** Renders the part of the chart that a kustomize folder contains. Without helm the file stays as it is. */
 export async function kustomizeFile(part: keyof typeof parts, current: string): Promise<string> {
   const helm = await kubernetesTool("helm");
   if (helm === null) {

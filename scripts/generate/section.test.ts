@@ -9,6 +9,6 @@ test("replaces what stands between the markers and nothing else", () => {
   assert.equal(replaceSection(after, { t: "new" }), after);
 });
 
-test("says which marker is missing", () => {
+test("names the marker that is missing", () => {
   assert.throws(() => replaceSection("no markers", { t: "new" }), /<!-- generated: t -->/);
 });

@@ -87,7 +87,7 @@ export function resolveSchema(schema: Json, schemas: Readonly<Record<string, Jso
   return resolveSchema(found, schemas);
 }
 
-/** A copy with every direct sub-schema replaced. `label` says which it is, or is empty where only its own parts tell. */
+/** A copy with every direct sub-schema replaced. `label` names the sub-schema, and is empty where its own parts identify it. */
 function mapParts(schema: Json, change: (part: Json, label: string) => Json): Json {
   const changed = (part: unknown, label: string): unknown =>
     isSchema(part) ? change(part, label) : part;
@@ -103,7 +103,7 @@ function mapParts(schema: Json, change: (part: Json, label: string) => Json): Js
   return Object.fromEntries(entries);
 }
 
-/** The alternatives of a reply are told apart by their codes. */
+/** The alternatives of a reply are distinguished by their codes. */
 function alternativeOf(part: unknown): string {
   if (!isSchema(part) || !isSchema(part["properties"])) return "";
   const { code, ok } = part["properties"];

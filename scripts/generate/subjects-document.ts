@@ -129,7 +129,7 @@ function streamTable(): string {
   );
 }
 
-/** What a stream has from others as a whole; the queue's sources are the same subjects again, or timers. */
+/** Lists the streams that a stream copies as a whole; the queue's sources repeat the same subjects, or are timers. */
 function takenOver({ sources = [] }: StreamDefinition): string[] {
   return sources
     .filter(({ from }) => from === ">")

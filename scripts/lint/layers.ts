@@ -17,7 +17,7 @@ interface Layer {
   readonly folder: string;
   /** Packages of this repository, without their scope, that its source may import. */
   readonly imports: readonly string[];
-  /** Of a package that it imports, the files that it may import; without an entry all. */
+  /** The files that it may import of a package; without an entry all. */
   readonly only?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -66,7 +66,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 };
 
 /**
- * What is wrong with an import of another package of this repository, by its name or by a path; null when it is allowed.
+ * Returns what is wrong with an import of another package of this repository, by its name or by a path; null when it is allowed.
  * `file` is the importing file's path from the root.
  */
 export function forbiddenImport(file: string, specifier: string): string | null {

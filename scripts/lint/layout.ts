@@ -15,7 +15,7 @@ export function declaredFloors(readme: string): ReadonlyMap<string, number> | un
   return floors;
 }
 
-/** What is wrong with an import in a file at a path below `src/`; null when it goes down, or to another package. */
+/** Returns what is wrong with an import in a file at a path below `src/`; null when it goes down, or to another package. */
 export function upwardImport(
   floors: ReadonlyMap<string, number>,
   path: string,

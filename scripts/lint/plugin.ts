@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { commentProblems, wordingProblems } from "./plain-words.ts";
 import { textCutProblem, type Expression } from "./text-cuts.ts";
 import { forbiddenImport } from "./layers.ts";
 import { declaredFloors, floorName, upwardImport } from "./layout.ts";
@@ -10,8 +11,18 @@ interface Node {
   readonly source?: { readonly value?: unknown } | null;
 }
 
+interface Comment extends Node {
+  readonly type: string;
+  readonly value: string;
+  readonly loc: {
+    readonly start: { readonly line: number };
+    readonly end: { readonly line: number };
+  };
+}
+
 interface Context {
   readonly filename: string;
+  readonly sourceCode: { getAllComments(): readonly Comment[] };
   report(problem: { readonly node: Node; readonly message: string }): void;
 }
 
@@ -97,4 +108,43 @@ const textCuts = {
   },
 };
 
-export default { meta: { name: "switchyard" }, rules: { layers, layout, "text-cuts": textCuts } };
+/** Comments and titles of tests are written in the words of the field. */
+const plainWords = {
+  create(context: Context) {
+    return {
+      Program() {
+        for (const { node, text } of wholeComments(context.sourceCode.getAllComments()))
+          for (const message of commentProblems(text)) context.report({ node, message });
+      },
+      CallExpression(node: Expression & Node) {
+        if (node.callee?.name !== "test") return;
+        const title = node.arguments?.[0]?.value;
+        if (typeof title !== "string") return;
+        for (const message of wordingProblems(title)) context.report({ node, message });
+      },
+    };
+  },
+};
+
+/** The text of each comment; line comments on adjacent lines are one. */
+function wholeComments(comments: readonly Comment[]): { node: Comment; text: string }[] {
+  const whole: { node: Comment; text: string; endLine: number }[] = [];
+  for (const node of comments) {
+    const text = node.value.replaceAll(/^\s*\*+ ?/gm, "").trim();
+    const last = whole.at(-1);
+    const isNext =
+      last?.node.type === "Line" &&
+      node.type === "Line" &&
+      last.endLine + 1 === node.loc.start.line;
+    if (last !== undefined && isNext) {
+      last.text += ` ${text}`;
+      last.endLine = node.loc.end.line;
+    } else whole.push({ node, text, endLine: node.loc.end.line });
+  }
+  return whole;
+}
+
+export default {
+  meta: { name: "switchyard" },
+  rules: { layers, layout, "plain-words": plainWords, "text-cuts": textCuts },
+};

@@ -25,7 +25,7 @@ new RuleTester().run("texts are cut in one place, by whole characters", rule, {
     "text.slice(0, -SUFFIX.length)",
     "text.slice(at)",
     "word.slice(0, 1)",
-    // What programs make of ASCII.
+    // Programs make these, of ASCII.
     "createHash('sha256').update(text).digest('hex').slice(0, 32)",
     "policyDigest.slice(0, 18)",
     "digestOf(text).slice(0, 16)",

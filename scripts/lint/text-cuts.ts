@@ -21,7 +21,7 @@ const CUT =
   "What is no text of people, models or tools keeps its slice, with the reason beside it.";
 
 /**
- * What is wrong with a call; null when it cuts no text. A plugin of the linter knows no types, so names decide: a cut at a limit (`slice(0, MAX)`,
+ * Returns what is wrong with a call; null when it cuts no text. A plugin of the linter knows no types, so names decide: a cut at a limit (`slice(0, MAX)`,
  * `slice(-60)`, `substring`) of what is neither a list nor a digest by its name. A cut at a position that was found, such as that of a
  * separator, is none. Left out in the configuration: libs/local-servers, whose texts are of programs and which depends on nothing of ours, and the
  * scanner's rules, which look at parts of files; what they show goes through `evidence.ts`.
@@ -85,7 +85,7 @@ const ASCII_CALL = /^(?:digest|canonicalDigest|digestOf|randomUUID|randomHex|toI
 const ASCII_NAME = /(?:[Dd]igest|[Hh]ash|[Uu]uid|[Vv]ersion|[a-z]Id|sha|hex|traceparent)$/;
 /** Methods of a text that leave ASCII as ASCII. */
 const SAME = /^(?:replace|replaceAll|slice|trim|toLowerCase)$/;
-/** What a text that has only such characters was cleared of. */
+/** Matches the characters that were removed from a text of ASCII. */
 const OTHERS = /^\[\^(?:[a-zA-Z]-[a-zA-Z]|0-9|\\w|[_.-])+\]/;
 
 /** Digests, times and ids that the programs make, and names that were cleared of everything else. */

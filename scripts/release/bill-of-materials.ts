@@ -29,7 +29,7 @@ interface LockFile {
 }
 
 /**
- * What of npm is in the image: `npm sbom` of the lock file, without what the lock file has for development alone. The same lock file gives the
+ * Lists the packages of npm in the image: `npm sbom` of the lock file, without what the lock file has for development alone. The same lock file gives the
  * same text: the serial number comes from the content in place of a random one, no time is in it, and the name of the folder is not either.
  */
 export async function billOfMaterials(root: string): Promise<BillOfMaterials> {
@@ -43,7 +43,7 @@ export async function billOfMaterials(root: string): Promise<BillOfMaterials> {
   const digest = createHash("sha256")
     .update(JSON.stringify([lasting, bill]))
     .digest("hex");
-  // A UUID of version 8, whose bits are up to whoever makes it.
+  // A UUID of version 8 has bits of its maker's choice.
   const id = `${digest.slice(0, 8)}-${digest.slice(8, 12)}-8${digest.slice(13, 16)}-a${digest.slice(17, 20)}-${digest.slice(20, 32)}`;
   return { ...bill, serialNumber: `urn:uuid:${id}`, metadata: lasting };
 }

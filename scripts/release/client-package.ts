@@ -3,7 +3,7 @@ import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 
-/** What browsers and Node.js both have. */
+/** The platform that browsers and Node.js share. */
 const PLATFORM = ["--target", "es2022", "--lib", "es2024,dom,dom.asynciterable", "--types", ""];
 
 /**

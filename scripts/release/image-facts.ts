@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** An image of this machine, or why nothing is known of it. */
+/** An image of this machine, or why it cannot be inspected. */
 export type ImageFacts =
   | {
       readonly image: string;

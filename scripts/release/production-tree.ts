@@ -6,9 +6,9 @@ interface Size {
   readonly bytes: number;
 }
 
-/** What the image has of this repository, without Node.js and the system below. */
+/** The size of the image's parts, without Node.js and the system below. */
 export interface ProductionTree {
-  /** Of npm; `packages` is their number. */
+  /** The packages of npm, and their number. */
   readonly dependencies: Size & { readonly packages: number };
   /** Our own code and examples. */
   readonly own: Size;
