@@ -226,16 +226,58 @@ test("a response whose run no runner has taken is queued, can be cancelled, and 
   const shown = await client.responses.retrieve(waiting);
   assert.deepEqual([shown.id, shown.status, shown.model], [waiting, "queued", model]);
   assert.equal((await client.responses.cancel(waiting)).status, "cancelled");
-  const text = { format: { type: "json_schema" as const, name: "x", schema: { $ref: "#" } } };
-  const refused = await client.responses.create({ model, input: "x", background: true, text });
+  const refused = await client.responses.create({
+    model: "unplugged",
+    input: "x",
+    background: true,
+  });
   const failed = await until(
     () => client.responses.retrieve(refused.id),
     ({ status }) => status !== "queued",
   );
   assert.equal(failed.status, "failed");
-  assert.match(failed.error?.message ?? "", /\$ref is not supported/);
+  assert.match(failed.error?.message ?? "", /nowhere\/m is of no configured provider/);
   for (const id of [`resp_${randomUUID()}`, `resp_${randomUUID()}_q${now - 90_000}_${model}`])
     await assert.rejects(client.responses.retrieve(id), { status: 404 });
+});
+
+test("a JSON object is an answer, and a schema that cannot be checked is refused with its parameter", async () => {
+  const object = { type: "json_object" as const };
+  const messages = user("hello");
+  const chat = await client.chat.completions.create({
+    model: "solver",
+    messages,
+    response_format: object,
+  });
+  assert.equal(JSON.parse(chat.choices[0]?.message.content ?? "").final_answer, "42");
+  const response = await client.responses.create({
+    model: "solver",
+    input: "hello",
+    text: { format: object },
+  });
+  assert.equal(JSON.parse(response.output_text).final_answer, "42");
+  const schema = { properties: { a: { type: "string", pattern: "^(?=a)" } } };
+  const format = { name: "x", schema };
+  const refusals = [
+    client.chat.completions.create({
+      model: "solver",
+      messages,
+      response_format: { type: "json_schema", json_schema: format },
+    }),
+    client.responses.create({
+      model: "solver",
+      input: "x",
+      background: true,
+      text: { format: { type: "json_schema", ...format } },
+    }),
+  ];
+  for (const [index, refused] of refusals.entries())
+    await assert.rejects(refused, (error) => {
+      assert.ok(error instanceof OpenAI.BadRequestError);
+      assert.match(error.message, /\/properties\/a\/pattern/);
+      const param = ["response_format.json_schema.schema", "text.format.schema"][index];
+      return error.param === param;
+    });
 });
 
 test("every example of docs/protocols.md for a shell works as it is written", async () => {

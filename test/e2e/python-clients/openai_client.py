@@ -1,7 +1,11 @@
 """The OpenAI API of the gateway (BASE, TOKEN) by the official client, at once and as streams."""
 
+from __future__ import annotations
+
 import asyncio
 import os
+from datetime import datetime
+from typing import Optional
 
 import openai
 from pydantic import BaseModel
@@ -19,6 +23,12 @@ class Step(BaseModel):
 class Solution(BaseModel):
     steps: list[Step]
     final_answer: str
+
+
+class Node(BaseModel):
+    name: str
+    children: list[Node]
+    born: Optional[datetime] = None
 
 
 def text_of(chunks):
@@ -43,6 +53,12 @@ assert ANSWER in text_of(streamed)
 assert ANSWER in asyncio.run(asynchronous())
 parsed = client.chat.completions.parse(model="solver", messages=HELLO, response_format=Solution)
 assert parsed.choices[0].message.parsed.final_answer == "42", parsed
+parsed = client.responses.parse(model="solver", input="hello", text_format=Solution)
+assert parsed.output_parsed.steps[0].output == "42", parsed
+parsed = client.chat.completions.parse(model="tree", messages=HELLO, response_format=Node)
+assert parsed.choices[0].message.parsed.children[0].name == "leaf", parsed
+parsed = client.responses.parse(model="tree", input="hello", text_format=Node)
+assert parsed.output_parsed.children[0].born.year == 2026, parsed
 
 first = client.responses.create(model="helper", input="hello")
 assert ANSWER in first.output_text, first

@@ -1,5 +1,6 @@
 import type { RunState, Turn } from "./run-state.ts";
-import { problemsOfAnswer } from "./output-schema.ts";
+import { resolveReference } from "@switchyard/service/json-schema/schema-document";
+import { problemsOfAnswer } from "@switchyard/service/json-schema/answer-schema";
 import { answered, failure, type CallOutcome } from "./call-outcome.ts";
 import type { OfferedTool } from "./tool-catalogue.ts";
 
@@ -16,14 +17,29 @@ export function finalAnswerTool(schema: Schema): OfferedTool {
     name: FINAL_ANSWER,
     description:
       "Gives the final answer in the required form and ends the work. Call it once, alone, when everything is done.",
-    inputSchema: isObjectSchema(schema)
-      ? schema
-      : {
-          type: "object",
-          properties: { [VALUE]: schema },
-          required: [VALUE],
-          additionalProperties: false,
-        },
+    inputSchema: isObjectSchema(schema) ? schema : wrapped(schema),
+  };
+}
+
+/** The schema as that of a property. Definitions stay at the top, where providers look for them, and references follow the rest. */
+function wrapped({ $defs, definitions, ...schema }: Schema): Schema {
+  const moved = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(moved);
+    if (!isSchema(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => {
+        if (key !== "$ref" || typeof inner !== "string") return [key, moved(inner)];
+        return [key, inner.replace(/^#(?!\/(?:\$defs|definitions)\/)/, `#/properties/${VALUE}`)];
+      }),
+    );
+  };
+  return {
+    type: "object",
+    properties: { [VALUE]: moved(schema) },
+    required: [VALUE],
+    additionalProperties: false,
+    ...($defs === undefined ? {} : { $defs: moved($defs) }),
+    ...(definitions === undefined ? {} : { definitions: moved(definitions) }),
   };
 }
 
@@ -80,6 +96,13 @@ function answerIn(schema: Schema, input: unknown): unknown {
   return isWrapped ? (input as Record<string, unknown>)[VALUE] : undefined; // it has this property
 }
 
+/** True also for a reference to an object at the top, as generators write a model that contains itself. */
 function isObjectSchema(schema: Schema): boolean {
-  return schema["type"] === "object";
+  if (schema["$ref"] === undefined) return schema["type"] === "object";
+  const resolved = resolveReference(schema, schema["$ref"]);
+  return "target" in resolved && isSchema(resolved.target) && resolved.target["type"] === "object";
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

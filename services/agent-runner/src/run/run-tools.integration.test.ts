@@ -42,7 +42,7 @@ test("gives a structured answer: prose is asked for again, a wrong form is told,
   assert.equal(events.at(-1)?.payload["output"], '{"total":3}');
   assert.equal(events.at(-1)?.payload["costUsd"], 0.00036);
   const failed = events.find(({ name }) => name === "tool-failed");
-  assert.match(String(failed?.payload["message"]), /\/total: must be integer/);
+  assert.match(String(failed?.payload["message"]), /\/total: integer, not string/);
   const bodies = server.requests.map(({ body }) => JSON.stringify(body));
   assert.match(bodies.at(-2) ?? "", /Your answer was not taken/);
 });
@@ -63,10 +63,11 @@ test("fails a run whose model never gives the form, and refuses a schema that it
   await lab.command("counter", {
     runId: "bad-form",
     input: "count",
-    output: { type: "string", pattern: "(a+)+$" },
+    output: { type: "string", pattern: "^(?=a)" },
   });
-  const rejected = await lab.eventsUntil("bad-form", "rejected");
-  assert.equal(rejected.at(-1)?.payload["code"], "invalid_output_schema");
+  const rejected = (await lab.eventsUntil("bad-form", "rejected")).at(-1)?.payload;
+  assert.equal(rejected?.["code"], "invalid_output_schema");
+  assert.match(JSON.stringify(rejected?.["problems"]), /output: \/pattern: /);
 });
 
 test("takes a fitting answer in a text, too", async () => {

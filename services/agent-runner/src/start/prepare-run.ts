@@ -16,7 +16,7 @@ import { grantToken, type RunToken } from "../context/grant-token.ts";
 import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/group-message";
 import { Suspended } from "../signals/interruption.ts";
 import { PROVENANCE_RULE } from "../core/observation.ts";
-import { problemOfSchema } from "../core/output-schema.ts";
+import { problemOfSchema } from "@switchyard/service/json-schema/answer-schema";
 import { narrowedLayers } from "../core/tool-narrowing.ts";
 import { contextOf } from "../sessions/session-context.ts";
 import { systemPrompt } from "../core/system-prompt.ts";

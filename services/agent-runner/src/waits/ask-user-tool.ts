@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import type { Wait } from "../core/wait.ts";
-import { readSchema } from "./check-answer.ts";
+import { problemOfQuestion } from "./check-answer.ts";
 
 const HOUR = 3_600_000;
 const DEFAULT_WAIT_MS = 24 * HOUR;
@@ -58,6 +58,6 @@ export function readQuestion(args: unknown, now: number): Wait | string {
     until: new Date(now + waitMs).toISOString(),
   };
   if (schema === undefined) return wait;
-  const usable = readSchema(schema);
-  return typeof usable === "string" ? `schema: ${usable}` : { ...wait, schema };
+  const problem = problemOfQuestion(schema);
+  return problem === null ? { ...wait, schema } : `schema: ${problem}`;
 }

@@ -11,8 +11,8 @@ import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import type { Body } from "../routes/read-body.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
-import { inlineRefs } from "./inline-refs.ts";
 import { invalid, problemOfEnd, streamErrorOf } from "./openai-errors.ts";
+import { outputSchemaOf } from "./output-format.ts";
 
 /** What an agent decides itself (`temperature`, `max_tokens`, …) is left unread. */
 const ChatRequest = z.looseObject({
@@ -205,10 +205,17 @@ function readRequest(c: Context<GatewayEnv>, body: Body) {
     model: request.model,
     input: inputOf(messages, session !== undefined),
     session,
-    output: inlineRefs(request.response_format?.json_schema?.schema),
+    output: formOf(request),
     isStream: request.stream === true,
     withUsage: request.stream_options?.include_usage === true,
   };
+}
+
+function formOf({ response_format: format }: ChatRequest) {
+  return outputSchemaOf(format && { type: format.type, schema: format.json_schema?.schema }, {
+    at: "response_format",
+    schemaAt: "response_format.json_schema.schema",
+  });
 }
 
 /** A conversation that its client names. `user` alone names nobody's conversation: clients send it with all of them, and the whole history. */

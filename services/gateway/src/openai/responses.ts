@@ -19,8 +19,8 @@ import { Problem } from "../problems/problem.ts";
 import type { Body } from "../routes/read-body.ts";
 import type { Served } from "./chat-completions.ts";
 import { ChatMessage, inputOf } from "./conversation.ts";
-import { inlineRefs } from "./inline-refs.ts";
 import { invalid } from "./openai-errors.ts";
+import { outputSchemaOf } from "./output-format.ts";
 import { queuedResponse, responseOf, type ResponseFacts } from "./response-shape.ts";
 import { ResponseTeller } from "./response-teller.ts";
 
@@ -163,11 +163,19 @@ async function begin(
     agent,
     input: inputOf([...system, ...messages], earlier !== undefined && system.length === 0),
     session,
-    output: inlineRefs(text?.format?.schema),
+    output: formOf(text),
     repeatKey,
     via: "openai",
   };
   return { follow: await startAgentRun(parts, requester, run), from: 0 };
+}
+
+function formOf(text: ResponsesRequest["text"]) {
+  const format = text?.format;
+  return outputSchemaOf(format && { type: format.type, schema: format.schema }, {
+    at: "text.format",
+    schemaAt: "text.format.schema",
+  });
 }
 
 function isMessage(item: object): item is ChatMessage {

@@ -11,7 +11,7 @@ import {
   withLongIntegers,
   withRoundedIntegers,
 } from "../json/long-integers.ts";
-import { createValidatorCache } from "../validation/validator-cache.ts";
+import { createValidatorCache } from "@switchyard/service/json-schema/validator-cache";
 
 const fail = failuresOf(contract.errors);
 

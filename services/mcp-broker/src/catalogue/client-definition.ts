@@ -1,7 +1,7 @@
 import type { ToolInfo } from "@switchyard/contracts/mcp";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { clientSchema } from "../validation/client-schema.ts";
-import type { SchemaNote } from "../validation/prepare-schema.ts";
+import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";
 import type { ListedTool } from "./listed-tool.ts";
 
 /** A tool's definition as clients get it; the pin covers the one that the server sent. */

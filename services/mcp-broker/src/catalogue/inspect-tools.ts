@@ -22,7 +22,7 @@ import type { ListedTool } from "./listed-tool.ts";
 import type { ToolListing } from "./read-tool-list.ts";
 import { schemaFindings } from "../findings/schema-findings.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
-import type { SchemaNote } from "../validation/prepare-schema.ts";
+import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";
 import { visible } from "@switchyard/service/visible-text";
 import { serverIdentity } from "./server-identity.ts";
 

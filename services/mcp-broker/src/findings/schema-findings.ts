@@ -1,7 +1,7 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { visible } from "@switchyard/service/visible-text";
-import { prepareSchema } from "../validation/prepare-schema.ts";
+import { prepareSchema } from "@switchyard/service/json-schema/prepare-schema";
 
 const MAX_PROPERTIES = 100;
 const MAX_DEPTH = 5;

@@ -1,7 +1,7 @@
 import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
-import type { SchemaNote } from "./prepare-schema.ts";
-import { resolveReference } from "./schema-document.ts";
+import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";
+import { resolveReference } from "@switchyard/service/json-schema/schema-document";
 
 /** A schema that MCP clients accept, and where it differs from the one that the server sent. */
 export interface ClientSchema {

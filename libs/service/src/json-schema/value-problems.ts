@@ -1,7 +1,7 @@
 import type { ErrorObject } from "ajv";
 import { locate, parsePointer, pointerToken } from "@switchyard/contracts/json-pointer";
 import type { ValueProblem } from "@switchyard/contracts/mcp";
-import { visible } from "@switchyard/service/visible-text";
+import { visible } from "../visible-text.ts";
 
 const MAX_PROBLEMS = 5;
 const MAX_TEXT = 300;
@@ -44,6 +44,8 @@ function problemOf(
       return here("a multiple of the number that the schema names");
     case "yardLength":
       return here("text of another length");
+    case "yardFormat":
+      return here("text of the format that the schema names");
     case "anyOf":
     case "oneOf":
       return here(message ?? keyword);

@@ -35,7 +35,7 @@ export function compileLinearRegex(
   } catch (error) {
     // The engine's own words repeat the pattern, and it may be anything.
     return {
-      problem: `the pattern needs more than a linear-time engine offers (${error instanceof Error ? error.name : "error"})`,
+      problem: `the pattern needs more than a linear-time engine offers, such as look-around or a back reference (${error instanceof Error ? error.name : "error"})`,
       weight: 1 + Math.floor(pattern.length / REFUSED_PER_SUBSCHEMA),
     };
   }

@@ -3,7 +3,7 @@ import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { dialectOf, resolveReference, type Dialect } from "./schema-document.ts";
-import { readAssertion } from "./schema-keywords.ts";
+import { isKnownKeyword, readAssertion } from "./schema-keywords.ts";
 
 /** Something in a schema that is not checked, and where. */
 export interface SchemaNote {
@@ -35,13 +35,19 @@ const FOR_EACH = [
 class TooComplexError extends Error {}
 
 /**
- * Builds a schema anew out of what is understood, so that nothing of a server's text reaches the
+ * Builds a schema anew out of what is understood, so that nothing of a stranger's text reaches the
  * compiler that was not looked at: known keywords with values of the right type, patterns that the
  * linear engine takes, references within the document. What is not understood is left out, that is,
  * not checked, and noted. The work is bounded whatever the schema is.
+ *
+ * With `isStrict`, formats are assertions, and a keyword that no revision of JSON Schema has is noted, too. Without it both are
+ * annotations: https://json-schema.org/draft/2020-12/json-schema-core#section-6.5
  */
-export function prepareSchema(root: JsonRecord): PreparedSchema {
-  const job = new Preparation(root);
+export function prepareSchema(
+  root: JsonRecord,
+  { isStrict = false }: { readonly isStrict?: boolean } = {},
+): PreparedSchema {
+  const job = new Preparation(root, isStrict);
   try {
     return { kind: "ready", schema: job.prepare(), notes: job.notes };
   } catch (error) {
@@ -69,10 +75,12 @@ class Preparation {
   /** Targets of references: each is built once, whoever names it. */
   readonly #names = new Map<JsonRecord, string>();
   readonly #waiting: { name: string; target: JsonRecord; where: string }[] = [];
+  readonly #isStrict: boolean;
   #count = 0;
 
-  constructor(root: JsonRecord) {
+  constructor(root: JsonRecord, isStrict: boolean) {
     this.#root = root;
+    this.#isStrict = isStrict;
     this.#dialect = dialectOf(root);
     if (!this.#dialect.isKnown) this.#note("", "$schema is unknown; read as 2020-12");
   }
@@ -144,7 +152,9 @@ class Preparation {
     const clean: Record<string, unknown> = {};
     const stated = schema["nullable"] === true ? withNull(schema) : schema;
     for (const [keyword, value] of Object.entries(stated)) {
-      const read = readAssertion(keyword, value);
+      if (this.#isStrict && !isKnownKeyword(keyword))
+        this.#note(`${where}/${shortToken(keyword)}`, "the keyword is not known");
+      const read = readAssertion(keyword, value, this.#isStrict);
       if (read === null) continue;
       if ("problem" in read) {
         this.#note(`${where}/${keyword}`, read.problem);

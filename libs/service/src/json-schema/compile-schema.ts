@@ -5,6 +5,7 @@ import type { ValueProblem } from "@switchyard/contracts/mcp";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { prepareSchema } from "./prepare-schema.ts";
+import { FORMATS } from "./text-formats.ts";
 import { valueProblems } from "./value-problems.ts";
 import { spend, withBudget, WorkExceededError } from "./work-budget.ts";
 
@@ -19,14 +20,19 @@ const TOO_MUCH: readonly ValueProblem[] = [
 ];
 
 /**
- * Compiles a schema of a server. One that is too complex, or that the compiler refuses, checks
+ * Compiles a schema of an MCP server. One that is too complex, or that the compiler refuses, checks
  * nothing: the server checks its own arguments too, and a finding on the tool says so.
  */
 export function compileSchema(raw: JsonRecord): Validate {
   const prepared = prepareSchema(raw);
-  if (prepared.kind !== "ready") return () => [];
-  const check = compiled(prepared.schema);
-  if (check === null) return () => [];
+  const validate = prepared.kind === "ready" ? compilePrepared(prepared.schema) : null;
+  return validate ?? (() => []);
+}
+
+/** Compiles what `prepareSchema` has made; null when the compiler refuses it. */
+export function compilePrepared(schema: object): Validate | null {
+  const check = compiled(schema);
+  if (check === null) return null;
   return (value) => {
     try {
       return withBudget(MAX_STEPS, () => check(value));
@@ -90,7 +96,18 @@ function createAjv(): Ajv2020 {
     type: "string",
     compile: (limits: LengthLimits) => (text: string) => hasLength(text, limits),
   });
+  ajv.addKeyword({
+    keyword: "yardFormat",
+    schemaType: "string",
+    type: "string",
+    compile: (name: string) => (text: string) => hasFormat(text, name),
+  });
   return ajv;
+}
+
+function hasFormat(text: string, name: string): boolean {
+  spend(1 + text.length / 64);
+  return FORMATS.get(name)?.(text) ?? true;
 }
 
 interface LengthLimits {

@@ -1,5 +1,6 @@
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
+import { FORMATS } from "./text-formats.ts";
 
 /** What an assertion becomes in the schema that is compiled, or why it is not checked. */
 export type ReadAssertion =
@@ -18,8 +19,84 @@ const COUNTS = new Set([
 ]);
 const MAX_VALUE_NODES = 2_000;
 
+/** Keywords that say nothing about which values fit: of JSON Schema, OpenAPI, and the generators of both. */
+const ANNOTATIONS = new Set([
+  "$schema",
+  "$id",
+  "id",
+  "$anchor",
+  "$dynamicAnchor",
+  "$comment",
+  "$defs",
+  "definitions",
+  "title",
+  "description",
+  "default",
+  "example",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "contentEncoding",
+  "contentMediaType",
+  "contentSchema",
+  "discriminator",
+  "externalDocs",
+  "xml",
+  "propertyOrdering",
+]);
+/** Keywords that are read elsewhere: those that hold schemas, refer to them, or have a meaning only beside others. */
+const OTHERS = new Set([
+  "$ref",
+  "$dynamicRef",
+  "$recursiveRef",
+  "nullable",
+  "not",
+  "if",
+  "then",
+  "else",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "properties",
+  "patternProperties",
+  "additionalProperties",
+  "propertyNames",
+  "dependentSchemas",
+  "dependencies",
+  "items",
+  "prefixItems",
+  "additionalItems",
+  "contains",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
+const OF_VALUES = new Set([
+  "type",
+  "enum",
+  "const",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "pattern",
+  "format",
+  "uniqueItems",
+  "required",
+  "dependentRequired",
+]);
+
+/** True for a keyword that is checked, and for one that means nothing for a check. */
+export function isKnownKeyword(keyword: string): boolean {
+  const isChecked = NUMBERS.has(keyword) || COUNTS.has(keyword) || OF_VALUES.has(keyword);
+  return isChecked || OTHERS.has(keyword) || ANNOTATIONS.has(keyword) || keyword.startsWith("x-");
+}
+
 /** Reads one keyword that says something about a value itself. Null when it is not one of those. */
-export function readAssertion(keyword: string, value: unknown): ReadAssertion | null {
+export function readAssertion(
+  keyword: string,
+  value: unknown,
+  hasFormats = false,
+): ReadAssertion | null {
   if (NUMBERS.has(keyword))
     return typeof value === "number" ? kept({ [keyword]: value }) : wrong("is not a number");
   if (COUNTS.has(keyword))
@@ -41,6 +118,8 @@ export function readAssertion(keyword: string, value: unknown): ReadAssertion | 
       return isCount(value) ? kept({ yardLength: { max: value } }) : wrong("is not a whole number");
     case "pattern":
       return readPattern(value);
+    case "format":
+      return hasFormats ? readFormat(value) : null;
     case "uniqueItems":
       return value === true ? kept({ yardUnique: true }) : null;
     case "required":
@@ -87,6 +166,11 @@ function readPattern(value: unknown): ReadAssertion {
   const compiled = compileLinearRegex(value);
   if ("problem" in compiled) return compiled;
   return { keywords: { pattern: value }, weight: compiled.weight };
+}
+
+function readFormat(value: unknown): ReadAssertion {
+  if (typeof value === "string" && FORMATS.has(value)) return kept({ yardFormat: value });
+  return wrong(`is none of the formats ${[...FORMATS.keys()].join(", ")}`);
 }
 
 function readDependencies(value: unknown): ReadAssertion | null {
