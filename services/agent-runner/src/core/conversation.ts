@@ -129,7 +129,7 @@ function messagesOf(turn: Turn, form: Form): ModelMessage[] {
 }
 
 /** The most of each result of an answer that the model is shown, in bytes. */
-export function shownBytesOf({ calls }: Turn, windowTokens: number | undefined): number {
+function shownBytesOf({ calls }: Turn, windowTokens: number | undefined): number {
   if (windowTokens === undefined) return observationBytes([], windowTokens);
   const sizes = calls.map(({ result }) => Buffer.byteLength(result?.text ?? ""));
   return observationBytes(sizes, windowTokens);

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { shownBytesOf } from "./conversation.ts";
-import type { CallState, RunState, Turn } from "./run-state.ts";
+import type { CallState, RunState } from "./run-state.ts";
 import { FINAL_ANSWER, finalAnswerTool, takeFinalAnswer } from "./final-answer.ts";
 import { fittingTools } from "./rank-tools.ts";
 import { answered, failure, type CallOutcome } from "./call-outcome.ts";
@@ -50,16 +49,16 @@ const findToolsTool: OfferedTool = {
   },
 };
 
-/** Those of the tools that the run has use for at this step. `isCut`: there are tools that are not shown. */
+/** Those of the tools that the run may have use for, the same at each step. `isCut`: there are tools that are not shown. */
 export function runToolsOf(
-  { started, turns }: RunState,
+  { started }: Pick<RunState, "started">,
   { isCut }: { readonly isCut: boolean },
 ): OfferedTool[] {
-  const { output } = started;
-  const isLong = turns.some((turn) => isCutIn(turn, started.contextWindow));
+  const { output, toolLayers } = started;
+  const hasTools = toolLayers.every((layer) => layer.length > 0);
   return [
     ...(output === undefined ? [] : [finalAnswerTool(output)]),
-    ...(isLong ? [readResultTool] : []),
+    ...(hasTools ? [readResultTool] : []),
     ...(isCut ? [findToolsTool] : []),
   ];
 }
@@ -127,16 +126,3 @@ function badArguments(callId: string, tool: string, error: z.ZodError): CallOutc
   const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   return failure(callId, "invalid_arguments", `${tool}: ${problems.join("; ")}`);
 }
-
-/** True when a model is not shown all of an answer's results. */
-function isCutIn(turn: Turn, windowTokens: number | undefined): boolean {
-  const known = cutTurns.get(turn);
-  if (known !== undefined) return known;
-  const maxBytes = shownBytesOf(turn, windowTokens);
-  const isCut = turn.calls.some(({ result }) => Buffer.byteLength(result?.text ?? "") > maxBytes);
-  cutTurns.set(turn, isCut);
-  return isCut;
-}
-
-/** Turns never change, and every step asks about all of them. */
-const cutTurns = new WeakMap<Turn, boolean>();

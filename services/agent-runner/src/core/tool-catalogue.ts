@@ -42,9 +42,13 @@ export const MAX_TOOLS = 50;
 /** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`. */
 const RESERVED = 3;
 
+/** Places for tools that a model searches for, where it is not shown all: at most so many, and a quarter of all. */
+const FOUND_PLACES = 10;
+
 /**
- * The tools of a run: the runner's own first, then built-in tools, then those of MCP servers. When there
- * are more than a model is shown, it is those that it searched for and those that fit what the run is about. A tool must match a
+ * The tools of a run: the runner's own first, then those that the model was shown before, in the same order, then others. When there
+ * are more than a model is shown, it is built-in tools and those that fit what the run is about, and after them those that it searched for.
+ * Providers cache the beginning of a request, which the tools are, so the list only grows at its end. A tool must match a
  * pattern in every layer; the broker and the policy check the same layers again at each call.
  */
 export function selectTools(request: {
@@ -58,8 +62,10 @@ export function selectTools(request: {
   unusable?: readonly string[];
   /** What the run is about: the agent's role and the input. */
   about?: string;
-  /** Tools that the model searched for. */
+  /** Tools that the model searched for, the latest last. */
   found?: readonly string[];
+  /** Tools that the model was shown before, in the order in which it was shown them. */
+  shown?: readonly string[];
   /** How many tools a model is shown. */
   maxTools?: number;
 }): ToolCatalogue {
@@ -73,11 +79,14 @@ export function selectTools(request: {
   const usable = own.filter(({ name }) => request.unusable?.includes(name) !== true);
   const builtIn = [...(request.skills.length === 0 ? [] : [skillTool(request.skills)]), ...usable];
   const room = Math.max(0, (request.maxTools ?? MAX_TOOLS) - RESERVED - builtIn.length);
-  const isCut = allowed.length > room;
-  const ordered = isCut ? byUse(allowed, request) : allowed;
-  const hidden = ordered.slice(room);
+  // Providers of tools list them in the order in which they started, or in any other.
+  const listed = allowed.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const { chosen, hidden } =
+    listed.length > room
+      ? chooseTools(listed, { ...request, room })
+      : { chosen: listed, hidden: [] };
   return {
-    offered: [...builtIn, ...ordered.slice(0, room)],
+    offered: [...builtIn, ...inOrderOf(request.shown ?? [], chosen)],
     leftOut: hidden.map((tool) => tool.name),
     hidden,
     servers: new Map(allowed.map((tool) => [tool.name, tool.server])),
@@ -86,17 +95,45 @@ export function selectTools(request: {
   };
 }
 
-/** Built-in tools, then those that were searched for, then by relevance. */
-function byUse(
+/** Which tools a model is shown that is not shown all. */
+function chooseTools(
   tools: readonly ListedTool[],
-  { about = "", found = [] }: { about?: string; found?: readonly string[] },
-): ListedTool[] {
-  const wanted = new Set(found);
-  const place = ({ name, server }: ListedTool): number => {
-    if (server === null) return 0;
-    return wanted.has(name) ? 1 : 2;
-  };
-  return rankTools(tools, about).toSorted((one, other) => place(one) - place(other));
+  {
+    about = "",
+    found = [],
+    shown = [],
+    room,
+  }: {
+    readonly about?: string;
+    readonly found?: readonly string[];
+    readonly shown?: readonly string[];
+    readonly room: number;
+  },
+): { readonly chosen: readonly ListedTool[]; readonly hidden: readonly ListedTool[] } {
+  const places = Math.min(FOUND_PLACES, Math.floor(room / 4));
+  const isFound = new Set(found);
+  const ranked = rankTools(tools, about).toSorted(
+    (one, other) => Number(one.server !== null) - Number(other.server !== null),
+  );
+  const first = inOrderOf(
+    shown,
+    ranked.filter(({ name }) => !isFound.has(name)),
+  ).slice(0, room - places);
+  const rest = Math.max(0, room - first.length);
+  const wanted = found.flatMap((name) => tools.find((tool) => tool.name === name) ?? []);
+  const chosen = [...first, ...wanted.slice(Math.max(0, wanted.length - rest))];
+  const isChosen = new Set(chosen);
+  return { chosen, hidden: ranked.filter((tool) => !isChosen.has(tool)) };
+}
+
+/** The tools with these names in the order of the names, then the others in their own. */
+function inOrderOf<T extends { readonly name: string }>(
+  names: readonly string[],
+  tools: readonly T[],
+): T[] {
+  const places = new Map(names.map((name, index) => [name, index]));
+  const placeOf = ({ name }: T): number => places.get(name) ?? names.length;
+  return tools.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** Where a call goes. */

@@ -77,7 +77,7 @@ export class ToolLister {
 
   async #list(): Promise<Listed> {
     const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#context;
-    const { started, found, toolLayers } = run.state;
+    const { started, found, shownTools, toolLayers } = run.state;
     const { catalogue, runId } = started;
     // An agent without tools needs no broker, and gets no skill either.
     if (toolLayers.some((layer) => layer.length === 0)) {
@@ -99,7 +99,8 @@ export class ToolLister {
       const own = ownToolsOf(started);
       const unusable = unusableTools(run.state, denied);
       const about = aboutOf(started);
-      const wanted = { skills, own, unusable, about, found, maxTools };
+      const shown = Object.keys(shownTools);
+      const wanted = { skills, own, unusable, about, found, shown, maxTools };
       return { tools: selectTools({ tools, layers: toolLayers, ...wanted }), unavailable };
     } catch (error) {
       if (isError(error, listTools, "run_stopped"))
@@ -121,7 +122,8 @@ async function abortOf(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-/** What decides which tools are shown when there are too many. */
-function aboutOf({ agent, roles = [], instructions, prompt }: StartedEntry): string {
-  return [agent, ...roles, cutText(prompt, 2_000), cutText(instructions, 1_000)].join("\n");
+/** What decides which tools are shown when there are too many: the same for the runs of a session, as long as it remembers its beginning. */
+function aboutOf({ agent, roles = [], instructions, prompt, before = [] }: StartedEntry): string {
+  const task = before[0]?.text ?? prompt;
+  return [agent, ...roles, cutText(task, 2_000), cutText(instructions, 1_000)].join("\n");
 }
