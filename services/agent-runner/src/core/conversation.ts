@@ -23,7 +23,10 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
   const { compaction } = state;
   const summary: ModelMessage[] =
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
-  const first: ModelMessage = { role: "user", content: sayable(state.started.prompt) };
+  const { prompt, recalled } = state.started;
+  const task = sayable(prompt);
+  const content = recalled === undefined ? task : `${recalled}\n\n${task}`;
+  const first: ModelMessage = { role: "user", content };
   const before = saidBefore(state).map(messageBefore);
   return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0, { reader })];
 }

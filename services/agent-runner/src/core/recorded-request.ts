@@ -5,13 +5,17 @@ import { conversationOf } from "./conversation.ts";
 
 /** Digests of the next question to the model. Another run of the same agent has the same ones. */
 export function recordedRequest(state: RunState): RecordedRequest {
-  const { runId, instructions } = state.started;
+  const { runId, instructions, session } = state.started;
   const messages = conversationOf(state);
   const answered = messages.findLastIndex(({ role }) => role === "assistant") + 1;
-  // Calls are named after their run, also in what the model reads of them.
+  // Calls are named after their run, also in what the model reads of them, and skills may name their session.
   const digest = (value: unknown): string =>
     createHash("sha256")
-      .update(JSON.stringify(value, withoutProviderOptions).replaceAll(runId, RUN))
+      .update(
+        JSON.stringify(value, withoutProviderOptions)
+          .replaceAll(runId, RUN)
+          .replaceAll(session?.sessionId ?? runId, RUN),
+      )
       .digest("hex")
       .slice(0, 16);
   return {

@@ -41,10 +41,12 @@ export const StartedEntry = z.object({
   temperature: z.number().nullable(),
   /** Missing: the provider's own. */
   thinking: ThinkingLevel.optional(),
-  /** The system prompt, with preloaded skills, the skill catalogue and what the agent kept. */
+  /** The system prompt, with preloaded skills, the skill catalogue and rules. */
   instructions: z.string(),
-  /** The first user message. */
+  /** The task, in the first user message. */
   prompt: z.string(),
+  /** What the agent kept, before the task in the same message; missing: nothing, and in older journals it is in \`instructions\`. */
+  recalled: z.string().optional(),
   limits: z.object({
     maxSteps: z.int().positive(),
     maxToolCalls: z.int().nonnegative().nullable(),

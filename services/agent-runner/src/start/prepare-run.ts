@@ -15,6 +15,7 @@ import { DEFAULT_DEPTH } from "../children/child-run.ts";
 import { grantToken, type RunToken } from "../context/grant-token.ts";
 import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/group-message";
 import { Suspended } from "../signals/interruption.ts";
+import { MEMORY_RULE } from "../core/memory-prompt.ts";
 import { PROVENANCE_RULE } from "../core/observation.ts";
 import { problemOfSchema } from "@switchyard/service/json-schema/answer-schema";
 import { narrowedLayers } from "../core/tool-narrowing.ts";
@@ -133,10 +134,10 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
       agent.systemPrompt,
       ...preloaded.map(({ text }) => text),
       catalogue.text,
-      ...rulesFor(command, toolLayers),
-      recalled.text,
+      ...rulesFor(command, agent, toolLayers),
     ]),
     prompt: firstMessage(command.payload.input, invoked),
+    ...(recalled.text === "" ? {} : { recalled: recalled.text }),
     limits: limitsOf(command, agent, options),
     toolLayers,
     skills: inPrompt.map(({ name, digest }) => ({ name, digest })),
@@ -163,11 +164,16 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
 }
 
 /** How to read what others wrote. */
-function rulesFor({ payload }: RunCommand, toolLayers: StartedEntry["toolLayers"]): string[] {
+function rulesFor(
+  { payload }: RunCommand,
+  { memoryBytes }: AgentDefinition,
+  toolLayers: StartedEntry["toolLayers"],
+): string[] {
   const hasTools = toolLayers.every((layer) => layer.length > 0);
   return [
     ...(hasTools ? [PROVENANCE_RULE] : []),
     ...(payload.origin?.group === undefined ? [] : [GROUP_MESSAGE_RULE]),
+    ...(memoryBytes === null ? [] : [MEMORY_RULE]),
   ];
 }
 
@@ -218,10 +224,13 @@ function dutiesOf({
   };
 }
 
-/** What the run is about decides which skills are left out first when there are too many. */
-function catalogueRequest({ payload, skillsOff = [] }: RunCommand, agent: AgentDefinition) {
-  const { input } = payload;
-  const about = cutText(typeof input === "string" ? input : JSON.stringify(input), MAX_ABOUT);
+/** What the run, or its session, is about decides which skills are left out first when there are too many. */
+function catalogueRequest(
+  { payload, before = [], skillsOff = [] }: RunCommand,
+  agent: AgentDefinition,
+) {
+  const task = before[0]?.text ?? payload.input;
+  const about = cutText(typeof task === "string" ? task : JSON.stringify(task), MAX_ABOUT);
   const { contextWindow } = agent;
   return {
     about,

@@ -2,12 +2,12 @@ import { recallMemory } from "@switchyard/contracts/agent-memory";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import type { MemoryInPrompt } from "@switchyard/contracts/runs";
-import { memoryPrompt } from "../core/memory-prompt.ts";
+import { memoryText } from "../core/memory-prompt.ts";
 import type { Peers } from "../peers/peers.ts";
 import { Suspended } from "../signals/interruption.ts";
 
 export interface Recalled {
-  /** For the system prompt. */
+  /** For the first message. */
   readonly text: string;
   /** Null when the agent asks for none. */
   readonly memory: MemoryInPrompt | null;
@@ -35,7 +35,7 @@ export async function recallForRun(
     const { memories, kept, refused } = reply;
     const given = memories.filter(({ text }) => text !== null).length;
     const memory = { kept, given, named: memories.length - given };
-    if (refused === null) return { text: memoryPrompt(memories, kept), memory };
+    if (refused === null) return { text: memoryText(memories, kept), memory };
     return { text: "", memory: { ...memory, refused } };
   } catch (error) {
     // There need not be a toolbox, and then no agent has kept anything.

@@ -52,7 +52,7 @@ export async function renderPreloaded(
   const rendered = await Promise.all(
     skillsOn(agent, command).map(async (name) => {
       try {
-        return await peers.renderSkill({ name, sessionId: command.runId }, call);
+        return await peers.renderSkill({ name, sessionId: sessionOf(command) }, call);
       } catch (error) {
         if (!isError(error, renderSkill, "unknown_skill")) throw error;
         log.warn(
@@ -89,9 +89,10 @@ export class SkillForModels extends Error {
  * model has started by it, may have every skill. Throws SkillOff.
  */
 export async function renderInvoked(
-  { payload, runId, parent, skillsOff = [] }: RunCommand,
+  command: RunCommand,
   { peers, signal }: Omit<Rendering, "log">,
 ): Promise<Rendered | null> {
+  const { payload, runId, parent, skillsOff = [] } = command;
   if (payload.skill === undefined) return null;
   if (skillsOff.includes(payload.skill)) throw new SkillOff(payload.skill);
   const line = typeof payload.input === "string" ? payload.input : "";
@@ -99,7 +100,7 @@ export async function renderInvoked(
   const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };
   const call = { signal, correlationId: runId };
   const [rendered, { skill }] = await Promise.all([
-    peers.renderSkill({ ...named, arguments: line, sessionId: runId }, call),
+    peers.renderSkill({ ...named, arguments: line, sessionId: sessionOf(command) }, call),
     peers.getSkill(named, call),
   ]);
   if (!skill.userInvocable && parent === undefined) throw new SkillForModels(skill.name);
@@ -107,6 +108,11 @@ export async function renderInvoked(
   // OpenClaw's own names, for tools that were written for it.
   const input = { command: line, commandName: skill.name, skillName: skill.name };
   return { ...rendered, dispatch: { tool: skill.dispatch.tool, input } };
+}
+
+/** The session that a skill's text may name; a run without one is its own. */
+function sessionOf({ session, runId }: RunCommand): string {
+  return session?.sessionId ?? runId;
 }
 
 /** What the agent may use, less what each skill in the prompt leaves out. A skill only narrows. */

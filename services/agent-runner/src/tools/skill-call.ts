@@ -13,7 +13,7 @@ export async function callSkillTool(
   { run, peers, signal, now }: CallContext,
 ): Promise<CallOutcome> {
   const { started, narrowings } = run.state;
-  const { catalogue, toolLayers, runId } = started;
+  const { catalogue, toolLayers, runId, session } = started;
   const input = SkillToolInput.safeParse(args);
   if (!input.success) {
     const problems = input.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
@@ -34,7 +34,7 @@ export async function callSkillTool(
         name: pinned.name,
         digest: pinned.digest,
         arguments: input.data.arguments,
-        sessionId: runId,
+        sessionId: session?.sessionId ?? runId,
       },
       { signal, correlationId: runId },
     );
