@@ -19,7 +19,7 @@ export function refusalOf(
     return "The request body is not valid JSON: no low surrogate in string";
   switch (protocol) {
     case "messages":
-      return anthropicRefusal(messagesIn(body));
+      return marksRefusal(body) ?? anthropicRefusal(messagesIn(body));
     case "responses":
       return responsesRefusal(body);
     case "chat":
@@ -27,6 +27,19 @@ export function refusalOf(
     default:
       return null;
   }
+}
+
+/**
+ * "A maximum of 4 blocks with cache_control may be provided. Found 5." and "cache_control cannot be set for empty text blocks" (Anthropic's guide of
+ * prompt caching, and its errors as users report them).
+ */
+function marksRefusal(body: Readonly<Record<string, unknown>>): string | null {
+  const json = JSON.stringify(body);
+  const found = json.split('"cache_control":').length - 1;
+  if (found > 4) return `A maximum of 4 blocks with cache_control may be provided. Found ${found}.`;
+  return json.includes('"text":"","cache_control"')
+    ? "cache_control cannot be set for empty text blocks"
+    : null;
 }
 
 /** "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" (Anthropic's API reference of `tool_use`). */

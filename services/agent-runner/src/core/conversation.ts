@@ -1,5 +1,6 @@
 import type { ModelMessage } from "ai";
 import { observationBytes, observationOf } from "./observation.ts";
+import { withCacheMarks } from "./cache-marks.ts";
 import { summaryMessage } from "./summary-message.ts";
 import type { SaidBefore } from "./started-entry.ts";
 import { REMINDER } from "./final-answer.ts";
@@ -13,11 +14,14 @@ export interface Reader {
   readonly windowTokens?: number | undefined;
   /** The earlier answers whose reasoning its provider accepts as a field: all answers have it, those that have one, or none. */
   readonly reasoningField?: "always" | "own" | "never" | undefined;
+  /** True when its provider caches what is marked, and nothing else. Missing: false. */
+  readonly hasCacheMarks?: boolean;
 }
 
 /**
  * The messages for the next model call. Every call of every answer must have its result. Without a reader they are as the journal has them: with
- * the providers' own ids of calls, and with everything that any provider requires to be sent back.
+ * the providers' own ids of calls, and with everything that any provider requires to be sent back. Each request begins with the messages of
+ * the one before, as long as nothing is summarised, because providers cache the beginning of requests.
  */
 export function conversationOf(state: RunState, reader?: Reader): ModelMessage[] {
   const { compaction } = state;
@@ -28,7 +32,9 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
   const content = recalled === undefined ? task : `${recalled}\n\n${task}`;
   const first: ModelMessage = { role: "user", content };
   const before = saidBefore(state).map(messageBefore);
-  return [...before, first, ...summary, ...messagesFrom(state, compaction?.upTo ?? 0, { reader })];
+  const since = messagesFrom(state, compaction?.upTo ?? 0, { reader });
+  const messages = [...before, first, ...summary, ...since];
+  return reader?.hasCacheMarks === true ? withCacheMarks(messages, before.length) : messages;
 }
 
 /** Earlier messages of the run's session that no summary replaces. */

@@ -8,6 +8,7 @@ import {
   type JSONSchema7,
   type ToolSet,
 } from "ai";
+import { markedInstructions } from "../core/cache-marks.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import { linkSignals } from "../signals/linked-signal.ts";
 import { answerAttributes, modelSpan } from "../telemetry/gen-ai-spans.ts";
@@ -78,7 +79,9 @@ async function askOnce(
 ): Promise<ModelAnswer> {
   const idle = idleSignal(request);
   const { signal } = idle;
-  const instructions = request.instructions === "" ? {} : { instructions: request.instructions };
+  const { instructions: text, hasCacheMarks = false } = request;
+  const instructions =
+    text === "" ? {} : { instructions: hasCacheMarks ? markedInstructions(text) : text };
   const answer = new AnswerCollector(request, restore);
   try {
     signal.throwIfAborted();

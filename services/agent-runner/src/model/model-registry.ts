@@ -20,6 +20,7 @@ import {
   type RuntimeConfig,
 } from "./models-file.ts";
 import { providerFetch } from "./provider-fetch.ts";
+import { withMarksInParts } from "./marks-in-parts.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
 
@@ -75,6 +76,11 @@ export interface ModelFacts {
   readonly learnedWindow: number | null;
   /** The earlier answers whose reasoning the provider accepts, as learned from its refusals. */
   readonly reasoningField: LearnedFacts["reasoningField"];
+  /**
+   * How the provider's cache of the beginning of requests is used: `marks`, it caches what is marked; `key`, requests with the same key reach the
+   * same cache; `own`, it caches without being asked to, or not at all.
+   */
+  readonly promptCache: "marks" | "key" | "own";
 }
 
 export function createModelRegistry(
@@ -138,6 +144,7 @@ export function createModelRegistry(
         isExact: isRuntime || isBuiltIn(name),
         learnedWindow: windowTokens,
         reasoningField,
+        promptCache: promptCacheOf(name, config),
       };
     },
     noteAnswer(name, { startedInReasoning }) {
@@ -168,6 +175,26 @@ const FREE: ModelPrice = { input: 0, output: 0 };
 /** A plan or a recording: nobody is asked and nothing is paid. */
 function isBuiltIn(name: string): boolean {
   return name.startsWith("scripted/") || name === REPLAY_MODEL;
+}
+
+/**
+ * Anthropic's models cache what is marked, also over OpenRouter: https://openrouter.ai/docs/features/prompt-caching. OpenAI routes requests by
+ * their beginning and `prompt_cache_key`: https://platform.openai.com/docs/guides/prompt-caching
+ */
+function promptCacheOf(
+  name: string,
+  { providers, models }: ModelsConfig,
+): ModelFacts["promptCache"] {
+  const [provider = "", maker] = name.split("/");
+  const settings = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  const isClaude =
+    settings?.type === "anthropic" ||
+    (settings?.type === "openai-compatible" &&
+      maker === "anthropic" &&
+      new URL(settings.baseURL).hostname === "openrouter.ai");
+  const { cacheMarks = isClaude } = (Object.hasOwn(models, name) ? models[name] : undefined) ?? {};
+  if (cacheMarks) return "marks";
+  return settings?.type === "openai" ? "key" : "own";
 }
 
 function providerOf(
@@ -305,6 +332,7 @@ async function openModel(
         ...options,
         baseURL: settings.baseURL,
         includeUsage: true,
+        transformRequestBody: withMarksInParts,
       });
       return provider.languageModel(modelId);
     }

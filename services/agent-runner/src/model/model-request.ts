@@ -29,6 +29,8 @@ export interface ModelRequest {
   readonly onBrokenOff?: (usage: Usage) => void;
   /** Called with the names of tools that the provider does not accept, before the request without them is sent. */
   readonly onToolsLeftOut?: (names: readonly string[]) => void;
+  /** True when the provider caches what is marked, and nothing else: the messages have their marks, and the system prompt gets one. Missing: false. */
+  readonly hasCacheMarks?: boolean;
   /** What a provider is told beside the prompt, by the provider's name. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }

@@ -72,6 +72,8 @@ export const ModelSettings = z.strictObject({
   price: ModelPrice.optional(),
   /** True when its chat template writes the opening tag of its reasoning, so that its text has the closing tag alone. */
   startsInReasoning: z.boolean().optional(),
+  /** Whether requests mark what its provider is to cache, in Anthropic's form; missing: for Anthropic, and for Claude over OpenRouter. */
+  cacheMarks: z.boolean().optional(),
   /** Models to ask in its place, in this order, while it cannot be reached. */
   fallbacks: z.array(ModelName).max(8).default([]),
 });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Usage } from "@switchyard/contracts/runs";
@@ -60,6 +61,7 @@ export type Question = Omit<
   | "onToolsLeftOut"
   | "providerOptions"
   | "startsInReasoning"
+  | "hasCacheMarks"
   | "onTextVoid"
 > & {
   readonly messagesFor: (reader: Reader | undefined) => ModelMessage[];
@@ -208,11 +210,12 @@ export class CandidateCaller {
     const { name, model, scope, hint } = to;
     const { models, limiter, signal, modelIdleTimeoutMs } = this.#context;
     const facts = models.factsOf(name);
-    const { price, startsInReasoning, isExact, isRuntime, reasoningField } = facts;
+    const { price, startsInReasoning, isExact, isRuntime, reasoningField, promptCache } = facts;
     const windowTokens = windowOf(started, facts);
     const provider = name.slice(0, name.indexOf("/"));
     // A CLI knows its calls by its own ids.
-    const reader = isExact ? undefined : { provider, windowTokens, reasoningField };
+    const hasCacheMarks = promptCache === "marks";
+    const reader = isExact ? undefined : { provider, windowTokens, reasoningField, hasCacheMarks };
     const messages = [
       ...question.messagesFor(reader),
       ...(hint === null
@@ -233,10 +236,11 @@ export class CandidateCaller {
         onBrokenOff: (usage) => (broken = usage),
         onToolsLeftOut: (names) => this.#listener.onToolsLeftOut?.(names),
         startsInReasoning,
+        hasCacheMarks,
         onTextVoid: question.onReset,
         ...(isRuntime
           ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }
-          : providerOptionsFor(name, question)),
+          : providerOptionsFor(name, question, promptCache === "key" ? started : null)),
       });
       models.noteAnswer(name, answer);
       const { inputTokens, outputTokens } = answer.usage;
@@ -357,10 +361,19 @@ function isReplaceable(
   return error.code !== "plan_error" && error.code !== "replay_mismatch";
 }
 
+/** The same for all requests of a run, and for the runs of a session, in a form that says nothing about either. */
+function promptCacheKeyOf({ runId, session }: StartedEntry): string {
+  const name = session?.sessionId ?? runId;
+  return createHash("sha256").update(name).digest("base64url").slice(0, 32);
+}
+
 function providerOptionsFor(
   name: string,
   { scripted, replayed }: Question,
+  keyed: StartedEntry | null,
 ): Pick<ModelRequest, "providerOptions"> {
+  if (keyed !== null)
+    return { providerOptions: { openai: { promptCacheKey: promptCacheKeyOf(keyed) } } };
   if (name === REPLAY_MODEL) return { providerOptions: { [REPLAY_OPTIONS]: replayed() } };
   return name.startsWith("scripted/") ? { providerOptions: { [SCRIPTED_OPTIONS]: scripted } } : {};
 }

@@ -7,6 +7,7 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { applyEntry, startOf } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
 import { openProviderLimiter } from "../limits/provider-limiter.ts";
 import { Suspended } from "../signals/interruption.ts";
 import { ModelFailure } from "../model/model-failure.ts";
@@ -34,10 +35,12 @@ const models = createModelRegistry(
       providers: {
         first: { type: "anthropic", baseURL: `${server.url}/v1`, apiKeyEnv: "FIRST" },
         second: { type: "openai-compatible", baseURL: `${server.url}/v1`, apiKeyEnv: "SECOND" },
+        third: { type: "openai", baseURL: `${server.url}/v1`, apiKeyEnv: "SECOND" },
         keyless: { type: "openai", apiKeyEnv: "NOBODY_HAS_IT" },
       },
       models: {
         "first/large": { fallbacks: ["keyless/x", "second/small"] },
+        "second/marked": { cacheMarks: true },
         "second/small": { price: { input: 1, output: 10 } },
       },
     }),
@@ -68,6 +71,41 @@ test("falls back to the next model that can answer, and stays with it", async ()
   const next = await asker.ask({ ...state, model }, 2, []);
   assert.equal(next.model, "second/small");
   assert.equal(server.requests.at(-1)?.protocol, "chat");
+});
+
+test("marks what Anthropic and OpenRouter are to cache, and gives OpenAI a key of the session", async () => {
+  const secondRequest = async (model: string, more: Partial<StartedEntry> = {}) => {
+    const before = [
+      { role: "user" as const, text: "hi" },
+      { role: "assistant" as const, text: "hello" },
+    ];
+    const fields = { model, instructions: "You help.", before, ...more };
+    const first = startOf(startedEntry(fields));
+    const { runId } = first.started;
+    const call = { id: "c", name: "mcp__files__read", args: "{}" };
+    server.answer({ calls: [call] }, { text: ["done"] });
+    const tools = [{ name: call.name, description: "", inputSchema: { type: "object" } }];
+    const asked = answered(first, await askerWith().ask(first, 1, tools));
+    const { at } = asked.started;
+    const gone = { kind: "tool-failed" as const, at, code: "gone", message: "gone" };
+    await askerWith().ask(applyEntry(asked, { ...gone, callId: `${runId}:1:0` }), 2, tools);
+    return server.requests.at(-1)?.body ?? {};
+  };
+  const anthropic = marksIn(await secondRequest("first/other"));
+  assert.deepEqual(anthropic.slice(0, 3), ["You help.", "hi", "do it"]);
+  assert.match(String(anthropic[3]), /gone/);
+  const chat = marksIn(await secondRequest("second/marked"));
+  assert.deepEqual(chat.slice(0, 3), anthropic.slice(0, 3));
+  assert.match(String(chat[3]), /gone/);
+  assert.deepEqual(marksIn(await secondRequest("second/small")), []);
+
+  const session = { sessionId: `ses-${"0".repeat(26)}-1`, key: "chat" };
+  const keys: unknown[] = [];
+  for (const more of [{ session }, { session, runId: "r2" }, {}])
+    keys.push((await secondRequest("third/gpt", more))["prompt_cache_key"]);
+  assert.equal(keys[0], keys[1]);
+  assert.notEqual(keys[0], keys[2]);
+  assert.match(String(keys[0]), /^[\w-]{32}$/);
 });
 
 test("makes a call again that broke off, and says that the text so far is void", async () => {
@@ -177,4 +215,15 @@ function askerWith({
 function answered(state: RunState, answer: Awaited<ReturnType<ModelCaller["ask"]>>): RunState {
   const { at } = state.started;
   return applyEntry(state, { kind: "model-responded", at, step: 1, durationMs: 1, ...answer });
+}
+
+/** The text or content of each part of a request that has a mark, in the order of the provider's cache: tools, system prompt, messages. */
+function marksIn({ tools, system, messages }: Readonly<Record<string, unknown>>): unknown[] {
+  const marks: unknown[] = [];
+  JSON.stringify([tools, system, messages], (_key, value: unknown) => {
+    if (typeof value === "object" && value !== null && "cache_control" in value)
+      marks.push("text" in value ? value.text : "content" in value ? value.content : value);
+    return value;
+  });
+  return marks;
 }
