@@ -83,3 +83,11 @@ test("says of which servers a run was not given the tools", () => {
   ]);
   assert.deepEqual(textsOf("tools missing", run), []);
 });
+
+test("shows how many tokens of the input the provider had in its cache", () => {
+  const usage = { inputTokens: 1_000, outputTokens: 20 };
+  assert.deepEqual(textsOf("tokens", { ...run, usage }), ["1000 in, 20 out"]);
+  assert.deepEqual(textsOf("tokens", { ...run, usage: { ...usage, cacheReadTokens: 970 } }), [
+    "1000 in (970 from the cache), 20 out",
+  ]);
+});

@@ -58,8 +58,10 @@ function memoryText(memory: RunDetail["memory"]): string {
   return `${kept} kept, ${given} in the prompt, ${named} there by name alone`;
 }
 
-function tokensText({ inputTokens, outputTokens, estimatedTokens }: RunDetail["usage"]): string {
-  const counted = `${inputTokens} in, ${outputTokens} out`;
+function tokensText(usage: RunDetail["usage"]): string {
+  const { inputTokens, outputTokens, cacheReadTokens, estimatedTokens } = usage;
+  const cached = cacheReadTokens === undefined ? "" : ` (${cacheReadTokens} from the cache)`;
+  const counted = `${inputTokens} in${cached}, ${outputTokens} out`;
   if (estimatedTokens === undefined) return counted;
   return `${counted}; about ${estimatedTokens} of them in answers that broke off`;
 }

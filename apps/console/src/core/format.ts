@@ -1,4 +1,4 @@
-import type { StopScope } from "@switchyard/client/operations";
+import type { RunDetail, StopScope } from "@switchyard/client/operations";
 
 /** `850 ms`, `3.2 s`, `4 min 5 s`, `3 h 20 min`. */
 export function durationText(ms: number): string {
@@ -36,6 +36,14 @@ export function absoluteText(at: string): string {
 export function count(n: number, one: string, many = `${one}s`): string {
   return `${numberText(n)} ${n === 1 ? one : many}`;
 }
+
+/** `1,000 in (970 from the cache), 20 out`. */
+export function tokensText({ inputTokens, outputTokens, cacheReadTokens = 0 }: Usage): string {
+  const cached = cacheReadTokens === 0 ? "" : ` (${numberText(cacheReadTokens)} from the cache)`;
+  return `${numberText(inputTokens)} in${cached}, ${numberText(outputTokens)} out`;
+}
+
+type Usage = Pick<RunDetail["usage"], "inputTokens" | "outputTokens" | "cacheReadTokens">;
 
 export function numberText(n: number): string {
   return n.toLocaleString("en");

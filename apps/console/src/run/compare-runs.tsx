@@ -5,6 +5,7 @@ import {
   count,
   durationText,
   numberText,
+  tokensText,
   prettyJson,
   shortRunId,
   usdText,
@@ -94,7 +95,7 @@ const FACTS: readonly {
   { name: "Tool calls", of: ({ toolCalls }) => numberText(toolCalls) },
   {
     name: "Tokens",
-    of: ({ usage }) => `${numberText(usage.inputTokens)} in, ${numberText(usage.outputTokens)} out`,
+    of: ({ usage }) => tokensText(usage),
   },
   {
     name: "Cost",

@@ -1,7 +1,7 @@
 import type { RunDetail } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
 import { nowMs } from "../core/clock.ts";
-import { durationText, numberText, shortRunId, usdText } from "../core/format.ts";
+import { durationText, shortRunId, tokensText, usdText } from "../core/format.ts";
 import { Time } from "../ui/time.tsx";
 import type { StorySoFar } from "./run-story.ts";
 
@@ -10,8 +10,9 @@ export function RunFacts({ run, story }: { run: RunDetail; story: StorySoFar }) 
   const startMs = story.startMs ?? Date.parse(run.createdAt);
   const endMs = story.endMs ?? (isOver(run.status) ? Date.parse(run.updatedAt) : nowMs.value);
   const cost = story.messages.length > 0 ? story.costUsd : (run.costUsd ?? null);
-  const input = Math.max(story.inputTokens, run.usage.inputTokens);
-  const output = Math.max(story.outputTokens, run.usage.outputTokens);
+  const inputTokens = Math.max(story.inputTokens, run.usage.inputTokens);
+  const outputTokens = Math.max(story.outputTokens, run.usage.outputTokens);
+  const cacheReadTokens = Math.max(story.cacheReadTokens, run.usage.cacheReadTokens ?? 0);
   return (
     <dl class="facts" data-testid="facts">
       <Fact name="Started">
@@ -21,9 +22,7 @@ export function RunFacts({ run, story }: { run: RunDetail; story: StorySoFar }) 
       <Fact name="Model">{run.model}</Fact>
       <Fact name="Steps">{Math.max(story.steps, run.steps)}</Fact>
       <Fact name="Tool calls">{Math.max(story.toolCalls, run.toolCalls)}</Fact>
-      <Fact name="Tokens">
-        {numberText(input)} in, {numberText(output)} out
-      </Fact>
+      <Fact name="Tokens">{tokensText({ inputTokens, outputTokens, cacheReadTokens })}</Fact>
       <Fact name="Cost">{cost === null ? "price not known" : usdText(cost)}</Fact>
       <Fact name="By">{run.requester}</Fact>
       {run.attempts > 1 && <Fact name="Runners that had it">{run.attempts}</Fact>}

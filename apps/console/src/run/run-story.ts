@@ -66,6 +66,7 @@ export class RunStory {
   toolCalls = 0;
   inputTokens = 0;
   outputTokens = 0;
+  cacheReadTokens = 0;
   /** Null when a price is not known. */
   costUsd: number | null = 0;
   output: string | null = null;
@@ -120,6 +121,7 @@ export class RunStory {
     this.steps = Math.max(this.steps, step);
     this.inputTokens += usage.inputTokens;
     this.outputTokens += usage.outputTokens;
+    this.cacheReadTokens += usage.cacheReadTokens ?? 0;
     this.costUsd = this.costUsd === null || costUsd === null ? null : this.costUsd + (costUsd ?? 0);
     this.#push({
       kind: "model",

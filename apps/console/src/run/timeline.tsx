@@ -1,7 +1,7 @@
 import type { Approval } from "@switchyard/client/operations";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
-import { bytesText, durationText, numberText, prettyJson, usdText } from "../core/format.ts";
+import { bytesText, durationText, prettyJson, tokensText, usdText } from "../core/format.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Loading } from "../ui/resource-view.tsx";
@@ -158,11 +158,7 @@ function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose
         </Fact>
         {span.step !== null && <Fact name="Step">{span.step}</Fact>}
         {span.endMs !== null && <Fact name="Took">{tookText(span, span.endMs)}</Fact>}
-        {usage !== undefined && (
-          <Fact name="Tokens">
-            {numberText(usage.inputTokens)} in, {numberText(usage.outputTokens)} out
-          </Fact>
-        )}
+        {usage !== undefined && <Fact name="Tokens">{tokensText(usage)}</Fact>}
         {costUsd !== undefined && (
           <Fact name="Cost">{costUsd === null ? "price not known" : usdText(costUsd)}</Fact>
         )}

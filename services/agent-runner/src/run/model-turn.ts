@@ -181,6 +181,8 @@ export class ModelTurn {
     const { metrics } = this.#context;
     metrics.tokens.inc({ direction: "input" }, usage.inputTokens);
     metrics.tokens.inc({ direction: "output" }, usage.outputTokens);
+    metrics.cachedTokens.inc({ use: "read" }, usage.cacheReadTokens ?? 0);
+    metrics.cachedTokens.inc({ use: "write" }, usage.cacheWriteTokens ?? 0);
     metrics.costUsd.inc(costUsd ?? 0);
   }
 }

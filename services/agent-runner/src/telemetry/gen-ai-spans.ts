@@ -53,6 +53,8 @@ export function answerAttributes({
     "gen_ai.response.finish_reasons": [finishReason],
     "gen_ai.usage.input_tokens": usage.inputTokens,
     "gen_ai.usage.output_tokens": usage.outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": usage.cacheReadTokens ?? 0,
+    "gen_ai.usage.cache_creation.input_tokens": usage.cacheWriteTokens ?? 0,
   };
 }
 

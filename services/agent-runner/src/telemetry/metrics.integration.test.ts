@@ -62,6 +62,8 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
     runs.reduce((sum, { run }) => sum + run.usage[direction], 0);
   assert.equal(at('yard_model_tokens_total{direction="input"}'), used("inputTokens"));
   assert.equal(at('yard_model_tokens_total{direction="output"}'), used("outputTokens"));
+  for (const use of ["read", "write"])
+    assert.equal(metrics.get(`yard_model_cached_tokens_total{use="${use}"}`), 0);
   assert.equal(at('yard_run_tool_calls_total{outcome="completed"}'), 3 + 12);
   assert.equal(at('yard_run_commands_rejected_total{code="unknown_agent"}'), 1);
   assert.ok(at("yard_run_command_lag_seconds_count") >= 5);

@@ -8,6 +8,7 @@ export interface RunnerMetrics {
   readonly slotsBusy: Gauge;
   readonly steps: Counter;
   readonly tokens: Counter<"direction">;
+  readonly cachedTokens: Counter<"use">;
   readonly costUsd: Counter;
   readonly retries: Counter;
   readonly lagSeconds: Durations;
@@ -67,6 +68,12 @@ export function createRunnerMetrics(registry: Registry, slots: number): RunnerMe
       name: "yard_model_tokens_total",
       help: "Tokens of model calls that ended, by direction: input or output.",
       labelNames: ["direction"],
+      registers,
+    }),
+    cachedTokens: new Counter({
+      name: "yard_model_cached_tokens_total",
+      help: "Input tokens that the provider read from its cache, or wrote to it.",
+      labelNames: ["use"],
       registers,
     }),
     costUsd: new Counter({

@@ -179,15 +179,20 @@ function waitOf(runId: string, item: RunItem): { text: string; endsTurn: boolean
 
 interface ChatUsage {
   readonly prompt_tokens: number;
+  readonly prompt_tokens_details: { readonly cached_tokens: number };
   readonly completion_tokens: number;
   readonly total_tokens: number;
 }
 
 function usageOf({ usage }: RunEnd): ChatUsage | null {
   if (usage === null) return null;
-  const { inputTokens, outputTokens } = usage;
-  const total = inputTokens + outputTokens;
-  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: total };
+  const { inputTokens, outputTokens, cacheReadTokens = 0 } = usage;
+  return {
+    prompt_tokens: inputTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens },
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+  };
 }
 
 function readRequest(c: Context<GatewayEnv>, body: Body) {
