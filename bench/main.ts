@@ -5,7 +5,7 @@ import { Stage } from "./lib/stage.ts";
 
 // Measures one part of Switchyard beside a baseline of the same run.
 //
-//   npm run bench -- bus|events|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|one-process|hostile-imports|restate|agents|cli|channels|gateway|console [--quick]
+//   npm run bench -- bus|events|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|cache|one-process|hostile-imports|restate|agents|cli|channels|gateway|console [--quick]
 
 const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
   bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
@@ -36,6 +36,7 @@ const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>
   "one-process": async () => (await import("./one-process/one-process-bench.ts")).benchOneProcess,
   "hostile-imports": async () =>
     (await import("./one-process/hostile-imports.ts")).benchHostileImports,
+  cache: async () => (await import("./cache/cache-bench.ts")).benchCache,
   "long-run": async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
 };
 

@@ -22,9 +22,11 @@ export const AnswerPart = z.discriminatedUnion("type", [
     callId: CallId,
     /** The id by which the conversation joins call and result. */
     toolCallId: z.string(),
-    /** The name that the model wrote. */
+    /** The name that the model wrote, also where it wrote it as an argument of \`via\`. */
     tool: z.string(),
     input: z.unknown(),
+    /** The tool through which the model called this one; missing: none. */
+    via: z.literal("call_tool").optional(),
     providerOptions: ProviderOptions.optional(),
   }),
 ]);

@@ -32,6 +32,8 @@ export function answered(
     narrowing?: ToolNarrowing;
     /** Tools that the call found. */
     found?: string[];
+    /** Their digests, as the model is told about them. */
+    shown?: Readonly<Record<string, string>>;
   },
 ): CallOutcome {
   return {
@@ -46,6 +48,7 @@ export function answered(
     skill: reply.skill ?? null,
     ...(reply.narrowing === undefined ? {} : { narrowing: reply.narrowing }),
     ...(reply.found === undefined ? {} : { found: reply.found }),
+    ...(reply.shown === undefined ? {} : { shown: { ...reply.shown } }),
   };
 }
 

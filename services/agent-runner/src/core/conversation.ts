@@ -1,5 +1,6 @@
 import type { ModelMessage } from "ai";
 import { observationBytes, observationOf } from "./observation.ts";
+import { asWritten } from "./call-tool.ts";
 import { withCacheMarks } from "./cache-marks.ts";
 import { summaryMessage } from "./summary-message.ts";
 import type { SaidBefore } from "./started-entry.ts";
@@ -160,7 +161,7 @@ function makeMessages(turn: Turn, form: Form): ModelMessage[] {
       content: turn.calls.map(({ part, result }) => ({
         type: "tool-result" as const,
         toolCallId: callIdFor(part, turn, provider),
-        toolName: sayableName(part.tool),
+        toolName: sayableName(asWritten(part).tool),
         output: {
           type: result?.isError === true ? ("error-text" as const) : ("text" as const),
           value: observationOf({
@@ -208,7 +209,7 @@ function assistantPart(
       : // The journal gives back what the provider sent, which was JSON.
         { providerOptions: part.providerOptions as ProviderOptions };
   if (part.type !== "tool-call") return { type: part.type, text: part.text, ...provider };
-  const { tool, input } = part;
+  const { tool, input } = asWritten(part);
   return {
     type: "tool-call",
     toolCallId: callIdFor(part, how.turn, how.provider),

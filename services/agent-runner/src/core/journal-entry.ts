@@ -173,8 +173,9 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     skill: SkillRef.nullable(),
     /** What the run may call from then on, when that skill takes tools away. */
     narrowing: ToolNarrowing.optional(),
-    /** Set when the call found tools: they are offered from the next step on. */
+    /** Set when the call found tools, which can be called from then on, with their digests as the model is told about them. */
     found: z.array(z.string()).optional(),
+    shown: z.record(z.string(), z.string()).optional(),
   }),
   z.object({ kind: z.literal("tool-denied"), at, callId, decision: Decision }),
   z.object({ kind: z.literal("tool-failed"), at, callId, code: z.string(), message: z.string() }),

@@ -1,5 +1,6 @@
 import type { RecordedAnswer, RecordedPart, Recording } from "@switchyard/contracts/recording";
 import type { AnswerPart } from "./answer-part.ts";
+import { asWritten } from "./call-tool.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import { applyEntry, startOf } from "./replay.ts";
 import type { RunState } from "./run-state.ts";
@@ -50,7 +51,8 @@ function usageOf({ inputTokens, outputTokens }: { inputTokens: number; outputTok
 
 function recordedPart(part: AnswerPart, runId: string): RecordedPart {
   if (part.type !== "tool-call") return { type: part.type, text: part.text };
-  const { toolCallId, tool, input } = part;
+  const { toolCallId } = part;
+  const { tool, input } = asWritten(part);
   // The runner's own id, where the provider gave none.
   return { type: "tool-call", toolCallId: toolCallId.replace(runId, RUN), tool, input };
 }

@@ -159,6 +159,8 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
         turns,
         skills,
         found,
+        shownTools:
+          entry.shown === undefined ? state.shownTools : { ...state.shownTools, ...entry.shown },
         ...narrowed(state, entry),
         ...earlyEnd(state, entry.callId, entry.at),
       };

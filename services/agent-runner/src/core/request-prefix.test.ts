@@ -112,8 +112,7 @@ function requestsOf(journal: readonly JournalEntry[], drawn: Circumstances, hasC
     const shown = newPrints(state.shownTools, tools, catalogue);
     state = applyEntry(state, { ...entry, shown, heard: state.messages.length });
     const [hidden] = catalogue.leftOut;
-    if (drawn.finds.includes(step) && hidden !== undefined)
-      state = { ...state, found: [...state.found, hidden] };
+    if (drawn.finds.includes(step) && hidden !== undefined) state = withFound(state, hidden);
   }
   return requests;
 }
@@ -138,6 +137,12 @@ const SUMMARY = {
   usage: { inputTokens: 1, outputTokens: 1 },
   costUsd: null,
 };
+
+/** As the result of a search changes it. */
+function withFound(state: RunState, name: string): RunState {
+  const found = [...state.found, name];
+  return { ...state, found, shownTools: { ...state.shownTools, [name]: "digest" } };
+}
 
 /** A message without marks; a text and a single part of text are the same to providers. */
 function plainOf({ role, content }: ModelMessage): object {

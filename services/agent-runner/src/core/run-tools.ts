@@ -4,7 +4,9 @@ import type { CallState, RunState } from "./run-state.ts";
 import { FINAL_ANSWER, finalAnswerTool, takeFinalAnswer } from "./final-answer.ts";
 import { fittingTools } from "./rank-tools.ts";
 import { answered, failure, type CallOutcome } from "./call-outcome.ts";
-import type { OfferedTool } from "./tool-catalogue.ts";
+import { CALL_TOOL, callToolTool } from "./call-tool.ts";
+import type { ListedTool, OfferedTool } from "./tool-catalogue.ts";
+import { printsOf } from "./tool-print.ts";
 import { partOf, resultRef } from "./observation.ts";
 
 /** Tools of the runner that look into the run itself; nothing outside is touched. */
@@ -14,6 +16,8 @@ const FIND_TOOLS = "find_tools";
 
 /** As many tools are found at a time. */
 const MAX_FOUND = 5;
+/** What is longer is cut: the provider of the tool checks the arguments and says what is missing. */
+const MAX_SCHEMA_CHARS = 8_000;
 
 const ReadResultInput = z.strictObject({
   result: z.string().max(64),
@@ -38,7 +42,7 @@ const readResultTool: OfferedTool = {
 const findToolsTool: OfferedTool = {
   name: FIND_TOOLS,
   description:
-    "Searches the tools that are not shown. What it finds can be called from the next step on.",
+    "Searches the tools that are not shown, and describes those that it finds. They can be called by call_tool.",
   inputSchema: {
     type: "object",
     properties: {
@@ -59,7 +63,7 @@ export function runToolsOf(
   return [
     ...(output === undefined ? [] : [finalAnswerTool(output)]),
     ...(hasTools ? [readResultTool] : []),
-    ...(isCut ? [findToolsTool] : []),
+    ...(isCut ? [findToolsTool, callToolTool] : []),
   ];
 }
 
@@ -67,11 +71,13 @@ export function runToolsOf(
 export function answerRunTool(
   { part: { callId, tool, input } }: CallState,
   state: RunState,
-  hidden: readonly OfferedTool[],
+  hidden: readonly ListedTool[],
 ): CallOutcome | null {
   const { output } = state.started;
   if (tool === FINAL_ANSWER && output !== undefined) return takeFinalAnswer(callId, input, output);
   if (tool === READ_RESULT) return readResult(callId, input, state);
+  if (tool === CALL_TOOL)
+    return failure(callId, "invalid_arguments", `${CALL_TOOL}: wants a tool and its arguments`);
   if (tool === FIND_TOOLS) return findTools(callId, input, { hidden, away: state.unavailable });
   return null;
 }
@@ -102,20 +108,24 @@ function findTools(
   {
     hidden,
     away,
-  }: { readonly hidden: readonly OfferedTool[]; readonly away: RunState["unavailable"] },
+  }: { readonly hidden: readonly ListedTool[]; readonly away: RunState["unavailable"] },
 ): CallOutcome {
   const read = FindToolsInput.safeParse(input);
   if (!read.success) return badArguments(callId, FIND_TOOLS, read.error);
   const found = fittingTools(hidden, read.data.query).slice(0, MAX_FOUND);
-  const lines = found.map(({ name, description }) => `${name}: ${cutText(description, 500)}`);
-  if (found.length === 0) lines.push("no tool fits; use other words");
+  const lines = found.map(
+    ({ name, description, inputSchema }) =>
+      `${name}: ${cutText(description, 500)}\n  input schema: ${cutText(JSON.stringify(inputSchema), MAX_SCHEMA_CHARS)}`,
+  );
+  lines.push(found.length === 0 ? "no tool fits; use other words" : `call them by ${CALL_TOOL}`);
   // Their tools cannot be searched, whatever the words are.
   if (away.length > 0)
     lines.push(
       `Not searched, because these servers are unavailable now: ${away.map(awayText).join("; ")}`,
     );
   const text = lines.join("\n");
-  return answered(callId, { text, isError: false, found: found.map(({ name }) => name) });
+  const names = found.map(({ name }) => name);
+  return answered(callId, { text, isError: false, found: names, shown: printsOf(found) });
 }
 
 function awayText({ server, reason }: RunState["unavailable"][number]): string {

@@ -30,10 +30,10 @@ test("shows a model at most fifty tools and names the others", () => {
     layers: [],
     skills: ["summarise"],
   });
-  // Three places are for the tools of the run itself, and ten for those that the model searches for.
-  assert.equal(offered.length, MAX_TOOLS - 13);
-  assert.equal(leftOut.length, 24);
-  assert.equal(leftOut[0], "mcp__big__tool-41");
+  // Four places are for the tools of the run itself.
+  assert.equal(offered.length, MAX_TOOLS - 4);
+  assert.equal(leftOut.length, 15);
+  assert.equal(leftOut[0], "mcp__big__tool-5");
   assert.deepEqual(routeOf("mcp__big__tool-59", { offered, leftOut, servers }), {
     to: "server",
     server: "big",
@@ -44,7 +44,7 @@ test("shows a model at most fifty tools and names the others", () => {
 test("shows as many tools as it is told to [A25]", () => {
   const many = Array.from({ length: 60 }, (_, index) => toolOf("big", `tool-${index}`));
   const listed = { tools: many, layers: [], skills: ["summarise"] };
-  assert.equal(selectTools({ ...listed, maxTools: 20 }).offered.length, 20 - 3 - 4);
+  assert.equal(selectTools({ ...listed, maxTools: 20 }).offered.length, 20 - 4);
   assert.deepEqual(selectTools({ ...listed, maxTools: 100 }).leftOut, []);
 });
 
@@ -111,20 +111,22 @@ test("built-in tools have their own place in the layers and go to the toolbox", 
     assert.deepEqual(routeOf(name, all), { to: "server", server: null, isListed: false });
 });
 
-test("of too many tools, built-in ones come first, then those that fit, and last those that were searched for [A25]", () => {
+test("of too many tools, built-in ones come first, then those that fit, and a search changes nothing [A25]", () => {
   const many = Array.from({ length: 60 }, (_, index) => toolOf("big", `tool-${index}`));
   const builtIn = { ...toolOf("toolbox", "read_file"), name: "read_file", server: null };
-  const { offered, leftOut } = selectTools({
+  const request = {
     tools: [...many, toolOf("shop", "refund_order"), builtIn],
     layers: [],
     skills: [],
     about: "Refund the order of Ann",
-    found: ["mcp__big__tool-59"],
-  });
+  };
+  const { offered, leftOut } = selectTools(request);
   const names = offered.map(({ name }) => name);
   assert.deepEqual(names.slice(0, 2), ["read_file", "mcp__shop__refund_order"]);
-  assert.equal(names.at(-1), "mcp__big__tool-59");
   assert.equal(offered.length + leftOut.length, 62);
+  const found = leftOut.slice(0, 3);
+  for (const shown of [[], [...names, ...found]])
+    assert.deepEqual(selectTools({ ...request, found, shown }), { ...selectTools(request) });
 });
 
 test("the list of tools only grows at its end, however providers order and extend theirs", () => {
@@ -135,29 +137,9 @@ test("the list of tools only grows at its end, however providers order and exten
       selectTools({ tools: listOf(count), layers: [], skills: [], ...more }).offered.map(
         ({ name }) => name,
       );
-    const first = select({});
-    assert.deepEqual(select({ tools: listOf(count).toReversed() }), first);
-    const shown = [...first];
+    const shown = select({});
+    assert.deepEqual(select({ tools: listOf(count).toReversed() }), shown);
     const later = select({ tools: [...listOf(count).toReversed(), toolOf("0", "new")], shown });
-    assert.deepEqual(later.slice(0, first.length), first);
-    const found = Array.from({ length: 10 }, (_, index) => `mcp__b__t-${181 + index * 2}`).filter(
-      (name) => !first.includes(name),
-    );
-    for (let n = 1; count === 200 && n <= found.length; n += 1) {
-      const next = select({ found: found.slice(0, n), shown });
-      assert.deepEqual(next, [...shown, found[n - 1]]);
-      shown.push(...next.slice(shown.length));
-    }
+    assert.deepEqual(later.slice(0, shown.length), shown);
   }
-});
-
-test("a search beyond the places for it takes the place of the earliest find", () => {
-  const many = Array.from({ length: 100 }, (_, index) => toolOf("big", `tool-${index}`));
-  const hidden = selectTools({ tools: many, layers: [], skills: [] }).leftOut.slice(0, 12);
-  const { offered } = selectTools({ tools: many, layers: [], skills: [], found: hidden });
-  assert.equal(offered.length, MAX_TOOLS - 3);
-  assert.deepEqual(
-    offered.slice(-10).map(({ name }) => name),
-    hidden.slice(-10),
-  );
 });

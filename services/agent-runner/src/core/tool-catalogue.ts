@@ -33,22 +33,19 @@ export interface ToolCatalogue {
   /** Names of the runner's own tools beside `skill`. */
   readonly own?: ReadonlySet<string>;
   /** The tools of `leftOut`, for the search. */
-  readonly hidden?: readonly OfferedTool[];
+  readonly hidden?: readonly ListedTool[];
 }
 
 /** How many tools a model is shown where nobody says otherwise. */
 export const MAX_TOOLS = 50;
 
-/** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`. */
-const RESERVED = 3;
-
-/** Places for tools that a model searches for, where it is not shown all: at most so many, and a quarter of all. */
-const FOUND_PLACES = 10;
+/** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`, `call_tool`. */
+const RESERVED = 4;
 
 /**
  * The tools of a run: the runner's own first, then those that the model was shown before, in the same order, then others. When there
- * are more than a model is shown, it is built-in tools and those that fit what the run is about, and after them those that it searched for.
- * Providers cache the beginning of a request, which the tools are, so the list only grows at its end. A tool must match a
+ * are more than a model is shown, it is built-in tools and those that fit what the run is about; the model calls those that it searches for by
+ * \`call_tool\`. Providers cache the beginning of a request, which the tools are, so the list only grows, at its end. A tool must match a
  * pattern in every layer; the broker and the policy check the same layers again at each call.
  */
 export function selectTools(request: {
@@ -62,7 +59,7 @@ export function selectTools(request: {
   unusable?: readonly string[];
   /** What the run is about: the agent's role and the input. */
   about?: string;
-  /** Tools that the model searched for, the latest last. */
+  /** Tools that the model searched for: they are not shown then, either. */
   found?: readonly string[];
   /** Tools that the model was shown before, in the order in which it was shown them. */
   shown?: readonly string[];
@@ -110,18 +107,14 @@ function chooseTools(
     readonly room: number;
   },
 ): { readonly chosen: readonly ListedTool[]; readonly hidden: readonly ListedTool[] } {
-  const places = Math.min(FOUND_PLACES, Math.floor(room / 4));
   const isFound = new Set(found);
   const ranked = rankTools(tools, about).toSorted(
     (one, other) => Number(one.server !== null) - Number(other.server !== null),
   );
-  const first = inOrderOf(
+  const chosen = inOrderOf(
     shown,
     ranked.filter(({ name }) => !isFound.has(name)),
-  ).slice(0, room - places);
-  const rest = Math.max(0, room - first.length);
-  const wanted = found.flatMap((name) => tools.find((tool) => tool.name === name) ?? []);
-  const chosen = [...first, ...wanted.slice(Math.max(0, wanted.length - rest))];
+  ).slice(0, room);
   const isChosen = new Set(chosen);
   return { chosen, hidden: ranked.filter((tool) => !isChosen.has(tool)) };
 }

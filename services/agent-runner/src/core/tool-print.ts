@@ -19,6 +19,11 @@ export function newPrints(
   return Object.fromEntries(prints);
 }
 
+/** Those of tools that the result of a search describes. */
+export function printsOf(tools: readonly ListedTool[]): ToolPrints {
+  return Object.fromEntries(tools.map((tool) => [tool.name, printOf(tool)]));
+}
+
 /** True when a tool is another one now than the model was told when it last answered. */
 export function hasChanged(
   name: string,

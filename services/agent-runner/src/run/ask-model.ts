@@ -11,6 +11,7 @@ import {
 } from "../core/compaction.ts";
 import { OBSERVATION_BYTES } from "../core/observation.ts";
 import { cutWithNote } from "../core/cut-with-note.ts";
+import { withNamedTools } from "../core/call-tool.ts";
 import { conversationOf } from "../core/conversation.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { costOf } from "../core/model-price.ts";
@@ -70,7 +71,7 @@ export class ModelCaller {
       replayed: () => ({ answer: state.turns.length, request: recordedRequest(state) }),
     });
     this.#listener.onAnswered(step);
-    return answer;
+    return { ...answer, content: withNamedTools(answer.content) };
   }
 
   /** A summary of the first `upTo` answers. Rejects as `ask` does. */

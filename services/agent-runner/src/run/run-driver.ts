@@ -241,8 +241,6 @@ class Driver {
   }
 
   #noteOutcome(step: CallOutcome): void {
-    // What was found is shown from the next step on.
-    if (step.kind === "tool-completed" && step.found !== undefined) this.#tools.forget();
     // A stop ended it. Before the model is called, the list of tools says whether the run itself is stopped.
     if (step.kind === "tool-failed" && step.code === "stopped") this.#tools.forget();
     this.#context.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });

@@ -82,14 +82,17 @@ test("shows at most 50 tools, those that fit first, and find_tools reaches the o
   lab.peers.tools.set("weather_report", () => "sunny");
   lab.peers.tools.set("invoice_archive", () => "archived");
   lab.peers.agents.set("many", agent("many", { model: null }));
+  const named = { tool: labTool("invoice_archive"), arguments: { n: 1 } };
   server.answer(
     { calls: [{ id: "a", name: "find_tools", args: '{"query":"archive an invoice"}' }] },
-    { calls: [{ id: "b", name: labTool("invoice_archive"), args: "{}" }] },
+    { calls: [{ id: "b", name: "call_tool", args: JSON.stringify(named) }] },
+    { calls: [{ id: "c", name: labTool("invoice_archive"), args: '{"n":2}' }] },
+    { calls: [{ id: "d", name: "call_tool", args: '{"tool":3}' }] },
     { text: ["done"] },
   );
   const before = server.requests.length;
   await lab.command("many", { runId: "many-tools", input: "What does the weather report say?" });
-  await lab.eventsUntil("many-tools", "finished");
+  const events = await lab.eventsUntil("many-tools", "finished");
   const shown = server.requests.slice(before).map(({ body }) =>
     // The request is the SDK's, in the protocol's own form.
     (body["tools"] as { function: { name: string } }[]).map((tool) => tool.function.name),
@@ -98,8 +101,19 @@ test("shows at most 50 tools, those that fit first, and find_tools reaches the o
   assert.ok(shown[0]?.includes(labTool("weather_report")));
   assert.ok(shown[0]?.includes("find_tools"));
   assert.ok(!shown[0]?.includes(labTool("invoice_archive")));
-  assert.ok(shown[1]?.includes(labTool("invoice_archive")));
-  assert.equal(lab.peers.executed.get("cli~many-tools:2:0"), 1);
+  for (const names of shown) assert.deepEqual(names, shown[0], "no search changes the list");
+  const requests = server.requests
+    .slice(before)
+    .map(({ body }) => JSON.stringify(body["messages"]));
+  assert.ok(requests[1]?.includes("input schema"));
+  assert.ok(requests[2]?.includes(JSON.stringify(JSON.stringify(named))), "as the model wrote it");
+  for (const step of [2, 3]) assert.equal(lab.peers.executed.get(`cli~many-tools:${step}:0`), 1);
+  const asked = events.filter(({ name }) => name === "tool-requested");
+  assert.deepEqual(
+    asked.map(({ payload }) => payload["tool"]),
+    ["find_tools", named.tool, named.tool, "call_tool"],
+  );
+  assert.match(requests.at(-1) ?? "", /call_tool: wants a tool and its arguments/);
 });
 
 test("shows the beginning of a long result and lets the model read on in the rest", async () => {
