@@ -8,12 +8,15 @@ export interface LearnedFacts {
   readonly windowTokens: number | null;
   /** `always` when its provider demands the reasoning of earlier answers, `never` when it refuses it. */
   readonly reasoningField: "always" | "own" | "never";
+  /** False when its provider has refused to keep the model to a form of answers. */
+  readonly takesForms: boolean;
 }
 
 const NOTHING: LearnedFacts = {
   startsInReasoning: false,
   windowTokens: null,
   reasoningField: "own",
+  takesForms: true,
 };
 
 /** An agent may name any model of a provider. */
@@ -38,7 +41,11 @@ export class LearnedModels {
   }
 
   /** True when the refusal states how the next request has to differ, and this was not known. */
-  noteRefusal(name: string, { reasoningField }: ModelFailure): boolean {
+  noteRefusal(name: string, { reasoningField, isAboutForm }: ModelFailure): boolean {
+    if (isAboutForm && this.of(name).takesForms) {
+      this.note(name, { takesForms: false });
+      return true;
+    }
     if (reasoningField === null || this.of(name).reasoningField === reasoningField) return false;
     this.note(name, { reasoningField });
     return true;

@@ -5,6 +5,7 @@ import {
   dynamicTool,
   experimental_streamLanguageModelCall as streamLanguageModelCall,
   jsonSchema,
+  Output,
   type JSONSchema7,
   type ToolSet,
 } from "ai";
@@ -97,6 +98,7 @@ async function askOnce(
         : { providerOptions: request.providerOptions }),
       ...(request.temperature === null ? {} : { temperature: request.temperature }),
       ...reasoningOf(request.thinking),
+      ...formOf(request.form),
     });
     for await (const part of stream) {
       // The SDK hands the signal to the provider and does not look at it itself.
@@ -122,6 +124,11 @@ function reasoningOf(
   level: ThinkingLevel | undefined,
 ): Pick<LanguageModelV4CallOptions, "reasoning"> {
   return level === undefined ? {} : { reasoning: level === "off" ? "none" : level };
+}
+
+function formOf(form: ModelRequest["form"]) {
+  if (form === undefined) return {};
+  return { output: Output.object({ schema: jsonSchema(form as JSONSchema7), name: "answer" }) }; // the SDK sends it as it is
 }
 
 /** Tools without `execute`: the SDK reports the calls and the runner makes them. */

@@ -28,6 +28,8 @@ interface FailureFacts {
   readonly windowTokens?: number | null;
   /** Set when the refusal is about the reasoning of earlier answers. */
   readonly reasoningField?: "always" | "never" | null;
+  /** True when the refusal is about the form of the answer. */
+  readonly isAboutForm?: boolean;
 }
 
 /** A model call that gave no usable answer, and what may be done about it. */
@@ -39,6 +41,7 @@ export class ModelFailure extends Error {
   readonly retryAfterMs: number | null;
   readonly windowTokens: number | null;
   readonly reasoningField: "always" | "never" | null;
+  readonly isAboutForm: boolean;
 
   constructor(message: string, facts: FailureFacts, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -48,6 +51,7 @@ export class ModelFailure extends Error {
     this.retryAfterMs = facts.retryAfterMs ?? null;
     this.windowTokens = facts.windowTokens ?? null;
     this.reasoningField = facts.reasoningField ?? null;
+    this.isAboutForm = facts.isAboutForm ?? false;
   }
 }
 
@@ -94,7 +98,22 @@ function failureOfRequest(error: APICallError, now: number): ModelFailure {
     isOutage: error.isRetryable && !isBroken && !isUnknownHost,
     retryAfterMs: retryAfterOf({ status, headers, body }, now),
     reasoningField: reasoningFieldIn(refusal, responseBody),
+    isAboutForm: isAboutForm(refusal, responseBody),
   });
+}
+
+/**
+ * OpenAI refuses with "Invalid schema for response_format 'answer'" and "'response_format' of type 'json_schema' is not supported with this model", with
+ * \`text.format\` as the parameter in Responses, and compatible servers with texts of the same names.
+ */
+function isAboutForm(
+  { status, text }: { readonly status: number | undefined; readonly text: string },
+  responseBody: string,
+): boolean {
+  if (status !== 400 && status !== 422) return false;
+  return /response_format|text\.format|json_schema|structured output/i.test(
+    `${text} ${responseBody}`,
+  );
 }
 
 /**

@@ -81,6 +81,8 @@ export interface ModelFacts {
    * same cache; `own`, it caches without being asked to, or not at all.
    */
   readonly promptCache: "marks" | "key" | "own";
+  /** True when the provider can keep the model to a form of answers, and has not refused it. */
+  readonly hasNativeForms: boolean;
 }
 
 export function createModelRegistry(
@@ -133,8 +135,9 @@ export function createModelRegistry(
     },
     factsOf(name) {
       const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
-      const isRuntime = config.providers[name.slice(0, name.indexOf("/"))]?.type === "runtime";
-      const { startsInReasoning, windowTokens, reasoningField } = learned.of(name);
+      const isRuntime = typeOf(name, config) === "runtime";
+      const { startsInReasoning, windowTokens, reasoningField, takesForms } = learned.of(name);
+      const isOpenAi = typeOf(name, config) === "openai";
       return {
         contextWindow: settings?.contextWindow ?? null,
         price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
@@ -145,6 +148,7 @@ export function createModelRegistry(
         learnedWindow: windowTokens,
         reasoningField,
         promptCache: promptCacheOf(name, config),
+        hasNativeForms: takesForms && (settings?.structuredOutputs ?? isOpenAi),
       };
     },
     noteAnswer(name, { startedInReasoning }) {
@@ -195,6 +199,11 @@ function promptCacheOf(
   const { cacheMarks = isClaude } = (Object.hasOwn(models, name) ? models[name] : undefined) ?? {};
   if (cacheMarks) return "marks";
   return settings?.type === "openai" ? "key" : "own";
+}
+
+function typeOf(name: string, { providers }: ModelsConfig): ProviderConfig["type"] | undefined {
+  const provider = name.slice(0, name.indexOf("/"));
+  return Object.hasOwn(providers, provider) ? providers[provider]?.type : undefined;
 }
 
 function providerOf(
@@ -332,6 +341,7 @@ async function openModel(
         ...options,
         baseURL: settings.baseURL,
         includeUsage: true,
+        supportsStructuredOutputs: true,
         transformRequestBody: withMarksInParts,
       });
       return provider.languageModel(modelId);

@@ -31,6 +31,8 @@ export interface ModelRequest {
   readonly onToolsLeftOut?: (names: readonly string[]) => void;
   /** True when the provider caches what is marked, and nothing else: the messages have their marks, and the system prompt gets one. Missing: false. */
   readonly hasCacheMarks?: boolean;
+  /** JSON Schema of the answer's text, which the provider itself keeps the model to; missing: none. */
+  readonly form?: Readonly<Record<string, unknown>>;
   /** What a provider is told beside the prompt, by the provider's name. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }

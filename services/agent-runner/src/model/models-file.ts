@@ -74,6 +74,8 @@ export const ModelSettings = z.strictObject({
   startsInReasoning: z.boolean().optional(),
   /** Whether requests mark what its provider is to cache, in Anthropic's form; missing: for Anthropic, and for Claude over OpenRouter. */
   cacheMarks: z.boolean().optional(),
+  /** Whether its provider can keep the model to a form of answers (JSON Schema); missing: for `openai` alone. */
+  structuredOutputs: z.boolean().optional(),
   /** Models to ask in its place, in this order, while it cannot be reached. */
   fallbacks: z.array(ModelName).max(8).default([]),
 });

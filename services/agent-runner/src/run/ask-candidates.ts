@@ -17,6 +17,7 @@ import type { ProviderScope } from "../limits/provider-limiter.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
 import { backoffOf, MAX_RETRIES, ModelFailure, retryDelay } from "../model/model-failure.ts";
+import { isNativeForm } from "../model/native-form.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import type { ModelAnswer, ModelRequest } from "../model/model-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
@@ -62,6 +63,7 @@ export type Question = Omit<
   | "providerOptions"
   | "startsInReasoning"
   | "hasCacheMarks"
+  | "form"
   | "onTextVoid"
 > & {
   readonly messagesFor: (reader: Reader | undefined) => ModelMessage[];
@@ -70,6 +72,8 @@ export type Question = Omit<
   readonly mayBeEmpty: boolean;
   /** False when a request that is larger than the model's window can be made smaller, so that no fallback is needed. */
   readonly isTooLongFinal: boolean;
+  /** JSON Schema of the run's answer; undefined: any text. */
+  readonly output: StartedEntry["output"];
   readonly scripted: SharedV4ProviderOptions[string];
   readonly replayed: () => ReplayQuestion;
 };
@@ -222,7 +226,8 @@ export class CandidateCaller {
         ? []
         : [{ role: "user" as const, content: `Notice from the runner: ${hint}` }]),
     ];
-    const { instructions, tools } = question;
+    const { instructions, tools, output } = question;
+    const hasForm = facts.hasNativeForms && output !== undefined && isNativeForm(output);
     const requestTokens = tokensOf({ instructions, messages, tools });
     const taken = scope === null ? 0 : await this.#permit(scope, requestTokens + ANSWER_TOKENS);
     let broken: Usage | null = null;
@@ -237,6 +242,7 @@ export class CandidateCaller {
         onToolsLeftOut: (names) => this.#listener.onToolsLeftOut?.(names),
         startsInReasoning,
         hasCacheMarks,
+        ...(hasForm ? { form: output } : {}),
         onTextVoid: question.onReset,
         ...(isRuntime
           ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }

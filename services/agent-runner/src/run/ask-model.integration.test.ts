@@ -40,7 +40,7 @@ const models = createModelRegistry(
       },
       models: {
         "first/large": { fallbacks: ["keyless/x", "second/small"] },
-        "second/marked": { cacheMarks: true },
+        "second/marked": { cacheMarks: true, structuredOutputs: true },
         "second/small": { price: { input: 1, output: 10 } },
       },
     }),
@@ -106,6 +106,33 @@ test("marks what Anthropic and OpenRouter are to cache, and gives OpenAI a key o
   assert.equal(keys[0], keys[1]);
   assert.notEqual(keys[0], keys[2]);
   assert.match(String(keys[0]), /^[\w-]{32}$/);
+});
+
+test("has a provider keep its model to the form of the answer, unless it cannot or refuses", async () => {
+  const output = {
+    type: "object",
+    properties: { next: { anyOf: [{ $ref: "#" }, { type: "null" }] } },
+    required: ["next"],
+    additionalProperties: false,
+  };
+  const formOf = async (model: string, form: Record<string, unknown> = output) => {
+    server.answer({ text: ['{"next":null}'] });
+    await askerWith().ask(startOf(startedEntry({ model, output: form })), 1, []);
+    const { text, response_format: format } = server.requests.at(-1)?.body ?? {};
+    return JSON.stringify(text ?? format);
+  };
+  const sent = /"type":"json_schema","strict":true,"name":"answer","schema":.*"#"/;
+  assert.match(await formOf("third/gpt"), sent);
+  assert.match(await formOf("second/marked"), /"json_schema".*"strict":true/);
+  for (const [model, form] of [
+    ["second/small", output],
+    ["first/other", output],
+    ["third/gpt", { ...output, additionalProperties: true }],
+  ] as const)
+    assert.equal(await formOf(model, form), undefined, model);
+  server.answer({ status: 400, message: "Invalid schema for response_format 'answer'" });
+  assert.equal(await formOf("third/gpt-old"), undefined);
+  assert.equal(await formOf("third/gpt-old"), undefined);
 });
 
 test("makes a call again that broke off, and says that the text so far is void", async () => {
