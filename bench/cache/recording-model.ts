@@ -10,13 +10,13 @@ export interface RecordedBody {
 }
 
 /** What the model does in a step: it calls a tool, or answers with a text; or its provider fails. */
-export type Reply =
+type Reply =
   | { readonly tool: string; readonly args: object }
   | { readonly text: string }
   | { readonly status: number };
 
 /** Replies to the requests of one job, the first with number 1. A repeated request has the same number. */
-export type Play = (step: number, body: RecordedBody) => Reply | Promise<Reply>;
+type Play = (step: number, body: RecordedBody) => Reply | Promise<Reply>;
 
 export interface RecordingModel {
   readonly url: string;

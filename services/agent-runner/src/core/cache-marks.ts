@@ -14,7 +14,6 @@ const MARK = {
  * https://docs.claude.com/en/docs/build-with-claude/prompt-caching
  */
 export function withCacheMarks(messages: readonly ModelMessage[], before: number): ModelMessage[] {
-  const isEnd = ({ role }: ModelMessage): boolean => role !== "assistant";
   const answer = messages.findLastIndex(({ role }) => role === "assistant");
   const ends = new Set([
     messages.slice(0, before).findLastIndex(isEnd),
@@ -22,6 +21,11 @@ export function withCacheMarks(messages: readonly ModelMessage[], before: number
     messages.findLastIndex(isEnd),
   ]);
   return messages.map((message, index) => (ends.has(index) ? marked(message) : message));
+}
+
+/** Answers are of many kinds of parts, some of which take no mark. */
+function isEnd({ role }: ModelMessage): boolean {
+  return role !== "assistant";
 }
 
 /** The system prompt, which tools come before, as a message with a mark at its end. */

@@ -154,13 +154,11 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       const result = resultOf(callOf(state, entry.callId), entry);
       const skills = entry.skill === null ? state.skills : withSkill(state.skills, entry.skill);
       const turns = withCall(state, entry.callId, { result });
-      const found = [...new Set([...state.found, ...(entry.found ?? [])])];
       return {
         turns,
         skills,
-        found,
-        shownTools:
-          entry.shown === undefined ? state.shownTools : { ...state.shownTools, ...entry.shown },
+        found: [...new Set([...state.found, ...(entry.found ?? [])])],
+        shownTools: { ...state.shownTools, ...entry.shown },
         ...narrowed(state, entry),
         ...earlyEnd(state, entry.callId, entry.at),
       };

@@ -147,7 +147,10 @@ function withFound(state: RunState, name: string): RunState {
 /** A message without marks; a text and a single part of text are the same to providers. */
 function plainOf({ role, content }: ModelMessage): object {
   const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  return { role, parts: parts.map((part) => ({ ...part, providerOptions: undefined })) };
+  return {
+    role,
+    parts: parts.map((part) => Object.assign({}, part, { providerOptions: undefined })),
+  };
 }
 
 function isMarked({ content }: ModelMessage): boolean {

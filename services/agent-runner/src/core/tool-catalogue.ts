@@ -114,7 +114,7 @@ function chooseTools(
   const chosen = inOrderOf(
     shown,
     ranked.filter(({ name }) => !isFound.has(name)),
-  ).slice(0, room);
+  ).filter((_tool, place) => place < room);
   const isChosen = new Set(chosen);
   return { chosen, hidden: ranked.filter((tool) => !isChosen.has(tool)) };
 }

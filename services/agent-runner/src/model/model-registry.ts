@@ -133,24 +133,7 @@ export function createModelRegistry(
       if (hosts !== undefined) return openRuntime(settings, choice, { hosts, config, env });
       throw unknownModel(name, config);
     },
-    factsOf(name) {
-      const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
-      const isRuntime = typeOf(name, config) === "runtime";
-      const { startsInReasoning, windowTokens, reasoningField, takesForms } = learned.of(name);
-      const isOpenAi = typeOf(name, config) === "openai";
-      return {
-        contextWindow: settings?.contextWindow ?? null,
-        price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
-        fallbacks: settings?.fallbacks ?? [],
-        startsInReasoning: settings?.startsInReasoning ?? startsInReasoning,
-        isRuntime,
-        isExact: isRuntime || isBuiltIn(name),
-        learnedWindow: windowTokens,
-        reasoningField,
-        promptCache: promptCacheOf(name, config),
-        hasNativeForms: takesForms && (settings?.structuredOutputs ?? isOpenAi),
-      };
-    },
+    factsOf: (name) => factsOf(name, config, learned),
     noteAnswer(name, { startedInReasoning }) {
       learned.noteAnswered(name);
       // Plans and recordings of all agents have the same name.
@@ -171,6 +154,26 @@ export function createModelRegistry(
         tokensPerMinute: settings.limits?.tokensPerMinute ?? null,
       };
     },
+  };
+}
+
+/** What the file says of a model, and what this runner has learned about it. */
+function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): ModelFacts {
+  const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
+  const isRuntime = typeOf(name, config) === "runtime";
+  const { startsInReasoning, windowTokens, reasoningField, takesForms } = learned.of(name);
+  return {
+    contextWindow: settings?.contextWindow ?? null,
+    price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
+    fallbacks: settings?.fallbacks ?? [],
+    startsInReasoning: settings?.startsInReasoning ?? startsInReasoning,
+    isRuntime,
+    isExact: isRuntime || isBuiltIn(name),
+    learnedWindow: windowTokens,
+    reasoningField,
+    promptCache: promptCacheOf(name, config),
+    hasNativeForms:
+      takesForms && (settings?.structuredOutputs ?? typeOf(name, config) === "openai"),
   };
 }
 
