@@ -36,7 +36,7 @@ test("the model gets the text of preloaded skills with its instructions, and tha
   const names = offered.map((tool) => tool.function.name);
   assert.deepEqual(
     names.filter((name) => name !== "skill"),
-    [labTool("echo")],
+    ["read_result", labTool("echo")],
   );
 });
 
