@@ -79,7 +79,9 @@ async function readMetrics(): Promise<Map<string, number>> {
     text.split("\n").flatMap((line): [string, number][] => {
       const [, name, labels = "", value] = /^(\w+)(?:\{([^}]*)\})? (\S+)$/.exec(line) ?? [];
       if (name === undefined) return [];
-      const own = labels.split(",").filter((label) => /^(?:outcome|direction|code|use)=/.test(label));
+      const own = labels
+        .split(",")
+        .filter((label) => /^(?:outcome|direction|code|use)=/.test(label));
       return [[own.length === 0 ? name : `${name}{${own.join()}}`, Number(value)]];
     }),
   );
