@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
-import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
+import {
+  inputFiles,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
 import { allStreams } from "@switchyard/contracts/streams";
 import { assertWellKept, typeErrors } from "./check-manifests.ts";
 import { dig, keysOf, ofKind, variable } from "./read-manifests.ts";
@@ -78,7 +83,12 @@ test("overlays/dev: NATS' disk holds what the streams may grow to", { skip }, ()
   const nats = sets.find(({ metadata }) => metadata.name === "nats");
   const request = dig(nats, "spec.volumeClaimTemplates.0.spec.resources.requests.storage");
   const bytes = Number(/^(\d+)Gi$/.exec(String(request))?.[1]) * 1024 ** 3;
-  const buckets = [sharedPayloads, servicePayloads, ...["cli", "auditor", "me"].map(payloadsOf)];
+  const buckets = [
+    sharedPayloads,
+    servicePayloads,
+    inputFiles,
+    ...["cli", "auditor", "me"].map(payloadsOf),
+  ];
   const needed = [...allStreams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0);
   assert.ok(bytes > needed, `${String(request)} for ${needed} bytes`);
 });

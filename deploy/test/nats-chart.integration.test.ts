@@ -11,7 +11,12 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { ensureKeys } from "@switchyard/cli/key-directory";
 
-import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
+import {
+  inputFiles,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
 import { untilHealthy } from "@switchyard/local-servers/test-cluster";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
@@ -49,7 +54,12 @@ test("the values of NATS' chart are three servers with room for what the streams
   const bytes = (path: string): number =>
     Number(/^(\d+)Gi$/.exec(String(dig(values, path)))?.[1]) * 1024 ** 3;
   const room = bytes("config.jetstream.fileStore.maxSize");
-  const buckets = [sharedPayloads, servicePayloads, ...["cli", "auditor", "me"].map(payloadsOf)];
+  const buckets = [
+    sharedPayloads,
+    servicePayloads,
+    inputFiles,
+    ...["cli", "auditor", "me"].map(payloadsOf),
+  ];
   const needed = [...allStreams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0);
   assert.ok(room > needed, `${room} for ${needed} bytes`);
   assert.ok(bytes("config.jetstream.fileStore.pvc.size") > room);

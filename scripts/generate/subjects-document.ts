@@ -1,6 +1,11 @@
 import type { Command, Contract, Event, Live, Rpc } from "@switchyard/contracts/define";
 import { commandsOf } from "@switchyard/contracts/command-streams";
-import { payloadsOf, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
+import {
+  inputFiles,
+  payloadsOf,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/contracts/payload-stores";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
 import { contractsByOwner } from "@switchyard/contracts/registry";
 import { allConsumers, allStreams, type StreamDefinition } from "@switchyard/contracts/streams";
@@ -105,6 +110,7 @@ function rightsOf(user: BusUser): string[] {
     ...user.schedules.map(({ name }) => `set timers for ${code(name)}`),
     ...(user.looksUpEvents ? ["look up stored events"] : []),
     ...(user.readsQueues ? ["see how long streams and queues are"] : []),
+    ...(user.storesFiles ? [`store files in ${code(inputFiles.bucket)}`] : []),
     ...(user.readsAudit ? ["read the audit"] : []),
     ...(user.administersStreams ? ["create streams, consumers and buckets"] : []),
     ...(user.retainsAudit ? ["change how long the audit is kept"] : []),
@@ -137,12 +143,19 @@ function takenOver({ sources = [] }: StreamDefinition): string[] {
 }
 
 function bucketTable(): string {
-  const rows = [sharedPayloads, servicePayloads, payloadsOf(teamUser.name)].map((store) => [
-    code(store.bucket),
-    store.description,
-    `${store.ttlMs / DAY_MS} day, ${bytes(store.maxBytes)}`,
-  ]);
+  const rows = [sharedPayloads, servicePayloads, inputFiles, payloadsOf(teamUser.name)].map(
+    (store) => [
+      code(store.bucket),
+      store.description,
+      `${days(store.ttlMs)}, ${bytes(store.maxBytes)}`,
+    ],
+  );
   return table(["bucket", "what is in it", "keeps"], rows);
+}
+
+function days(ms: number): string {
+  const count = ms / DAY_MS;
+  return `${count} day${count === 1 ? "" : "s"}`;
 }
 
 function redisTable(): string {

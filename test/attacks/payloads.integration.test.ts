@@ -12,6 +12,7 @@ import { HEADERS } from "@switchyard/contracts/headers";
 import {
   bucketStream,
   payloadsOf,
+  inputFiles,
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/contracts/payload-stores";
@@ -50,7 +51,7 @@ test("no team reads the payloads of another one, by number, by subject or by wil
     { last_by_subj: `$O.${ofA.bucket}.C.${name}.0` },
     { seq: 1, next_by_subj: ">" },
   ];
-  for (const store of [ofA, servicePayloads])
+  for (const store of [ofA, servicePayloads, inputFiles])
     for (const want of wants)
       await assert.rejects(
         ask(teamB, `$JS.API.STREAM.MSG.GET.${bucketStream(store)}`, JSON.stringify(want)),
@@ -60,7 +61,7 @@ test("no team reads the payloads of another one, by number, by subject or by wil
 });
 
 test("no team writes into another one's bucket, that of the services or the shared one", async () => {
-  for (const { bucket } of [ofA, servicePayloads, sharedPayloads])
+  for (const { bucket } of [ofA, servicePayloads, sharedPayloads, inputFiles])
     await assert.rejects(ask(teamB, `$O.${bucket}.C.forged.0`, "x"), { code: "forbidden" });
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
+import { inputFiles, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
 import { allStreams } from "@switchyard/contracts/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
@@ -11,6 +11,7 @@ const SETTING = /\bYARD_[A-Z_]*[A-Z]\b/g;
 const NO_SETTINGS = new Set<string>([
   sharedPayloads.bucket,
   servicePayloads.bucket,
+  inputFiles.bucket,
   ...allStreams.map(({ name }) => name),
 ]);
 

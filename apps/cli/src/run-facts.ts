@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { RunDetail } from "@switchyard/contracts/runs";
 import { modelLabel } from "./model-label.ts";
 import { count, formatUsd } from "./quantities.ts";
@@ -47,7 +48,7 @@ export function factsOf(run: RunDetail): [string, string][] {
         .map(([name, value]) => `${name}=${value}`)
         .join(", "),
     ],
-    ["input", typeof run.input === "string" ? run.input : JSON.stringify(run.input)],
+    ["input", inputText(run.input)],
   ];
 }
 

@@ -47,6 +47,8 @@ interface Payload {
   readonly isBrief?: boolean;
   /** Where less than the largest payload is accepted. */
   readonly maxBytes?: number;
+  /** Left out: the owner's payload bucket. */
+  readonly bucket?: string;
 }
 
 /** Larger payloads leave their message, in bytes. */
@@ -103,9 +105,18 @@ export class ClaimCheck {
   /** As {@link put}, for bytes that may still be arriving. They are stored as they come, a part at a time. */
   async putBytes(
     source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-    { subject, owner, isBrief = false, maxBytes = MAX_PAYLOAD_BYTES }: Payload,
+    payload: Payload,
   ): Promise<string> {
-    const { bucket } = owner === null ? sharedPayloads : payloadsOf(owner);
+    return JSON.stringify(await this.putObject(source, payload));
+  }
+
+  /** As {@link putBytes}; returns the reference itself. */
+  async putObject(
+    source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+    { subject, owner, isBrief = false, maxBytes = MAX_PAYLOAD_BYTES, ...where }: Payload,
+  ): Promise<ClaimReference> {
+    const own = owner === null ? sharedPayloads : payloadsOf(owner);
+    const { bucket = own.bucket } = where;
     const name = randomHex(NAME_DIGITS);
     const digest = createHash("sha256");
     let size = 0;
@@ -117,13 +128,7 @@ export class ClaimCheck {
       await this.#putChunk({ bucket, name }, index, { chunk, isBrief });
       index += 1;
     }
-    const reference: ClaimReference = {
-      bucket,
-      name,
-      size,
-      digest: `sha256:${digest.digest("hex")}`,
-    };
-    return JSON.stringify(reference);
+    return { bucket, name, size, digest: `sha256:${digest.digest("hex")}` };
   }
 
   /**
@@ -138,7 +143,11 @@ export class ClaimCheck {
 
   /** As {@link get}, for a payload that is no text. */
   async getBytes(header: string, sender: string | null, refuse?: Refuse): Promise<Buffer> {
-    const reference = parseReference(header, sender);
+    return this.getObject(parseReference(header, sender), refuse);
+  }
+
+  /** As {@link getBytes}, for a reference that did not come with a message. */
+  async getObject(reference: ClaimReference, refuse?: Refuse): Promise<Buffer> {
     const bytes = Buffer.allocUnsafe(reference.size);
     const digest = createHash("sha256");
     let size = 0;

@@ -31,6 +31,7 @@ import { OWN_PERMISSIONS } from "@switchyard/contracts/nats-permissions";
 import {
   bucketStream,
   hasOwnPayloads,
+  inputFiles,
   ownerOfPayloads,
   payloadsOf,
   servicePayloads,
@@ -122,7 +123,7 @@ export function streamsFor(clients: Clients, auditBytes?: number): WantedStream[
     ...allStreams
       .filter(({ name }) => name !== queue.name)
       .map((stream) => streamConfig(roomy(stream, auditBytes))),
-    ...[sharedPayloads, servicePayloads].map(bucketConfig),
+    ...[sharedPayloads, servicePayloads, inputFiles].map(bucketConfig),
     ...clients.withPayloads.map((client) => bucketConfig(payloadsOf(client))),
     ...clients.withCommands.map((client) => streamConfig(commandsOf(client))),
     queue,

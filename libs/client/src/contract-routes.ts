@@ -41,6 +41,10 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "runs.answer": [{ method: "POST", path: "/runs/{runId}/answers" }],
 
+  "files.put": [{ method: "POST", path: "/files" }],
+
+  "files.get": [{ method: "GET", path: "/files/{ref}" }],
+
   "sessions.list": [{ method: "GET", path: "/sessions" }],
 
   "sessions.get": [{ method: "GET", path: "/sessions/{session}" }],

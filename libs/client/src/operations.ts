@@ -237,6 +237,10 @@ export type ConsideredRule = {
 
 export type ContentBlock = { type: string; [name: string]: unknown };
 
+export type ContentPart = { type: "text"; text: string } | FilePart;
+
+export type ContentParts = ContentPart[];
+
 export type CredentialName = string;
 
 export type DeadLetter = {
@@ -295,6 +299,19 @@ export type Diagnostic = {
 export type Digest = string;
 
 export type Execution = "executed" | "unknown";
+
+export type FileName = string;
+
+export type FilePart = {
+  type: "file";
+  ref: FileRef;
+  name: FileName;
+  mediaType: MediaType;
+  sizeBytes: number;
+  sha256: string;
+};
+
+export type FileRef = string;
 
 export type GrantId = string;
 
@@ -430,13 +447,15 @@ export type LoginRevocation = "revoked" | "not_offered" | "failed";
 
 export type MediaKind = "image" | "audio" | "video" | "file";
 
+export type MediaType = string;
+
 export type MemoryInPrompt = { kept: number; given: number; named: number; refused?: string };
 
 export type ModelName = string;
 
 export type ModelProvider = { name: string; type: string; hasKey: boolean };
 
-export type NewRunInput = string | { [name: string]: unknown };
+export type NewRunInput = string | ContentParts | { [name: string]: unknown };
 
 export type NextCursor = string | null;
 
@@ -866,7 +885,7 @@ export type RunFollowUp =
 
 export type RunId = string;
 
-export type RunInput = string | { [name: string]: unknown };
+export type RunInput = string | ContentParts | { [name: string]: unknown };
 
 export type RunLimits = {
   maxSteps?: number;
@@ -1608,6 +1627,24 @@ export interface Operations {
   "POST /runs/{runId}/answers": {
     request: { path: { runId: string }; body: { callId: CredentialName; answer: Answer } };
     reply: { outcome: "accepted" | "answered_before" };
+  };
+
+  "POST /files": {
+    request:
+      | { body: { name: FileName; mediaType?: string; owner?: string; base64?: string } }
+      | {
+          query: Omit<
+            { name: FileName; mediaType?: string; owner?: string; base64?: string },
+            "base64"
+          >;
+          attachment: Blob;
+        };
+    reply: { file: FilePart; endsAt: Timestamp };
+  };
+
+  "GET /files/{ref}": {
+    request: { path: { ref: string } };
+    reply: { file: FilePart; endsAt: Timestamp };
   };
 
   "GET /sessions": {

@@ -6,6 +6,7 @@ import { laneFilters } from "./lanes.ts";
 import {
   bucketStream,
   hasOwnPayloads,
+  inputFiles,
   payloadsOf,
   servicePayloads,
   sharedPayloads,
@@ -195,7 +196,7 @@ function addQueueReading(publish: Set<string>): void {
 }
 
 function addAdministration(everyone: readonly BusUser[], publish: Set<string>): void {
-  const buckets = [sharedPayloads, servicePayloads, ...clientPayloads(everyone)];
+  const buckets = [sharedPayloads, servicePayloads, inputFiles, ...clientPayloads(everyone)];
   const streams = [
     ...allStreams.map((stream) => stream.name),
     ...buckets.map(bucketStream),
@@ -254,7 +255,10 @@ function addJetStream(
  */
 function addPayloads(user: BusUser, everyone: readonly BusUser[], publish: Set<string>): void {
   const isClient = hasOwnPayloads(user);
-  const own = isClient ? [payloadsOf(user.name)] : [servicePayloads, ...clientPayloads(everyone)];
+  const files = user.storesFiles ? [inputFiles] : [];
+  const own = isClient
+    ? [payloadsOf(user.name)]
+    : [servicePayloads, ...files, ...clientPayloads(everyone)];
   const written = isClient ? own : [...own, sharedPayloads];
   for (const { bucket } of written) publish.add(`$O.${bucket}.C.>`);
   for (const store of [...own, sharedPayloads]) {

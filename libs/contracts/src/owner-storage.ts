@@ -12,3 +12,6 @@ export const STORAGE_SERVICES = [
   "importer",
 ] as const;
 export type StorageService = (typeof STORAGE_SERVICES)[number];
+
+/** The ledger of the bytes of files, which are in an object store and have a limit of their own. The runner has it. */
+export const FILES_LEDGER = "files";

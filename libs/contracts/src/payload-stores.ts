@@ -30,6 +30,17 @@ export const servicePayloads: ObjectStoreDefinition = {
   maxBytes: 1024 * MIB,
 };
 
+/**
+ * The files that runs get with their input, of all owners. Runners alone read and write it: they know whose file is whose, and count the
+ * bytes of each owner. A run may be retried for 30 days after its end, so files are kept for as long.
+ */
+export const inputFiles: ObjectStoreDefinition = {
+  bucket: "YARD_FILES",
+  description: "Files that are parts of inputs of runs",
+  ttlMs: 30 * TTL_MS,
+  maxBytes: 2 * 1024 * MIB,
+};
+
 /** Where requests of a user, the answers to them and events about what it owns are kept. */
 export function payloadsOf(user: string): ObjectStoreDefinition {
   if (isService(user)) return servicePayloads;

@@ -1,5 +1,5 @@
 import { AUDIT_SERVICES } from "./audit-ref.ts";
-import { STORAGE_SERVICES } from "./owner-storage.ts";
+import { FILES_LEDGER, STORAGE_SERVICES } from "./owner-storage.ts";
 
 /**
  * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
@@ -132,6 +132,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:state",
       "yard:session:{*}:history",
       "yard:session:{*}:commands",
+      "yard:file:*",
+      storageKeys(FILES_LEDGER),
       ...auditKeys("runner"),
     ],
     // `wait` where an installation wants its journals copied.

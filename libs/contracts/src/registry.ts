@@ -17,6 +17,7 @@ import {
   type Live,
   type Rpc,
 } from "./define.ts";
+import * as files from "./files.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpServers from "./mcp-servers.ts";
 import * as mcpAuth from "./mcp-auth.ts";
@@ -93,6 +94,7 @@ export const contractsByOwner = {
   "agent-runner": [
     ...contractsOf(runs),
     ...contractsOf(runCommandContracts),
+    ...contractsOf(files),
     ...contractsOf(runRecordings),
     ...contractsOf(runWaits),
     ...contractsOf(callContext),

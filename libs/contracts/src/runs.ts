@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApprovalTier } from "./approval-tier.ts";
+import { ContentParts, filesOf, MAX_INPUT_FILE_BYTES, MAX_INPUT_FILES } from "./content-parts.ts";
 import { command, rpc } from "./define.ts";
 import {
   AgentName,
@@ -20,10 +21,14 @@ import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts"
 import { storeUnavailable } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
 
-/** The text or the JSON object that a run works on. */
-export const RunInput = z.union([z.string().min(1), z.record(z.string(), z.unknown())], {
-  error: "must be a text or a JSON object",
-});
+/** What a run works on: a text, texts and files, or a JSON object. */
+export const RunInput = z.union(
+  [z.string().min(1), ContentParts, z.record(z.string(), z.unknown())],
+  {
+    error:
+      "must be a text, a JSON object, or 1-64 parts: texts, and files as POST /files returns them",
+  },
+);
 export type RunInput = z.infer<typeof RunInput>;
 
 /** The most that the input of a new run may have, in characters of JSON. Runs of older versions may have more, so only commands are checked. */
@@ -34,7 +39,16 @@ export const NewRunInput = RunInput.refine(
   (input) =>
     (typeof input === "string" ? input : JSON.stringify(input)).length <= MAX_INPUT_CHARACTERS,
   { error: "must have at most 4 MiB; put larger data where a tool of the agent can read it" },
-).meta({ description: "At most 4 MiB as JSON." });
+)
+  .refine((input) => filesOf(input).length <= MAX_INPUT_FILES, {
+    error: `must have at most ${MAX_INPUT_FILES} files`,
+  })
+  .refine(
+    (input) =>
+      filesOf(input).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) <= MAX_INPUT_FILE_BYTES,
+    { error: `must have at most ${MAX_INPUT_FILE_BYTES} bytes of files` },
+  )
+  .meta({ description: "At most 4 MiB as JSON, 16 files and 20 MiB of files." });
 
 export const OnLimit = z.enum(["pause", "fail"]);
 export type OnLimit = z.infer<typeof OnLimit>;

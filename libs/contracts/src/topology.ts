@@ -9,6 +9,7 @@ import * as channels from "./channels.ts";
 import { readCallContext } from "./call-context.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
+import { putFile } from "./files.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
 import { callProgress, cancelCall, cancelCallAt } from "./mcp-calls.ts";
@@ -77,6 +78,8 @@ export interface BusUser {
   readonly looksUpEvents: boolean;
   /** True when it may ask how long streams and work queues are. */
   readonly readsQueues: boolean;
+  /** True when it stores and reads the files of inputs. */
+  readonly storesFiles: boolean;
   /** True when it may read the audit. */
   readonly readsAudit: boolean;
   /** True when it creates streams, consumers and buckets. */
@@ -235,6 +238,7 @@ export const serviceUsers: readonly BusUser[] = [
     consumes: [runCommands],
     // To store each event of a run once, whoever has the run.
     looksUpEvents: true,
+    storesFiles: true,
   }),
   service(TOOLBOX_USER, "Built-in tools", {
     serves: contractsByOwner.toolbox.filter(isRpc),
@@ -254,7 +258,7 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   service("channels", "Channels", {
     serves: contractsByOwner.channels.filter(isRpc),
-    calls: [deliverToSession, noteInSession, sessionOutcome, userTokens.verifyUserToken],
+    calls: [deliverToSession, noteInSession, sessionOutcome, putFile, userTokens.verifyUserToken],
     publishes: contractsByOwner.channels.filter(isEvent),
     // Hints that an answer is there; the truth is asked for.
     follows: [...runEnds],
@@ -367,6 +371,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     readsOwnLive: false,
     looksUpEvents: false,
     readsQueues: false,
+    storesFiles: false,
     readsAudit: false,
     administersStreams: false,
     retainsAudit: false,

@@ -1,4 +1,3 @@
-import { STORAGE_SERVICES } from "@switchyard/contracts/owner-storage";
 import { LEDGER, STORAGE_TOTAL, storageKey } from "./owner-storage-script.ts";
 import type { Redis } from "./redis.ts";
 import { fromRedis } from "./store-error.ts";
@@ -16,6 +15,8 @@ export interface AccountParts {
   readonly redis: Redis;
   /** The NATS user of this service. */
   readonly service: string;
+  /** The services whose sums count against the same limit. */
+  readonly services: readonly string[];
   /** Bytes that one owner may keep. */
   readonly limit: () => number;
   readonly now: () => number;
@@ -153,9 +154,9 @@ export class OwnerAccount {
   }
 
   async #readOthers(): Promise<void> {
-    const { redis, service, now } = this.#parts;
+    const { redis, service, services, now } = this.#parts;
     if (now() - this.#othersKnownAt < OTHERS_KNOWN_FOR_MS) return;
-    const others = STORAGE_SERVICES.filter((name) => name !== service);
+    const others = services.filter((name) => name !== service);
     const reading = others.map((name) => redis.hget(storageKey(this.owner, name), STORAGE_TOTAL));
     const totals = await fromRedis(Promise.all(reading));
     this.#others = totals.reduce((sum, total) => sum + Number(total ?? 0), 0);
@@ -163,9 +164,9 @@ export class OwnerAccount {
   }
 
   async #write(changes: Changes): Promise<void> {
-    const { redis, service } = this.#parts;
+    const { redis, service, services } = this.#parts;
     // A service that counts nothing reads what the others count.
-    if (!STORAGE_SERVICES.some((name) => name === service)) return;
+    if (!services.includes(service)) return;
     const key = storageKey(this.owner, service);
     const answer = await fromRedis(redis.eval(LEDGER, 1, key, ...this.#argumentsOf(changes)));
     const [total, cursor, refused, due] = answer as [string, string, number[], string[]]; // what the script returns

@@ -1,4 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
+import { STORAGE_SERVICES } from "@switchyard/contracts/owner-storage";
 import type { StorageFull } from "@switchyard/contracts/store-errors";
 import { OwnerAccount, type Holding, type LookUp } from "./owner-account.ts";
 import type { Redis } from "./redis.ts";
@@ -41,6 +42,8 @@ export interface OwnerStorageOptions {
   readonly room: Pick<RedisRoom, "fill" | "limitBytes" | "usedBytes">;
   /** The NATS user of this service. */
   readonly service: string;
+  /** The services whose sums count against the same limit; left out: all that store in Redis. */
+  readonly services?: readonly string[];
   /** The most that one owner may store, in bytes; null: half of Redis' maxmemory, or 1 GiB where it has none. */
   readonly limitBytes: number | null;
   /** Milliseconds since the Unix epoch. */
@@ -58,7 +61,8 @@ export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
   const accounts = new Map<string, OwnerAccount>();
   let lookUp = knowsNothing;
   const limit = (): number => options.limitBytes ?? shareOf(room);
-  const parts = { ...options, limit, lookUp: (...about: Parameters<LookUp>) => lookUp(...about) };
+  const { services = STORAGE_SERVICES } = options;
+  const parts = { ...options, services, limit, lookUp: (...about: Parameters<LookUp>) => lookUp(...about) };
 
   const accountOf = (owner: string): OwnerAccount => {
     const known = accounts.get(owner);

@@ -5,12 +5,14 @@ import { EventRelay } from "@switchyard/bus/event-relay";
 import { FairTurns } from "@switchyard/bus/fair-turns";
 import { retryOverloaded } from "@switchyard/bus/retry-overloaded";
 import { serve } from "@switchyard/bus/serve";
+import { FILES_LEDGER } from "@switchyard/contracts/owner-storage";
 import { restartRunner } from "@switchyard/contracts/restarts";
 import { runCommands } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { startAudit, type Audit } from "@switchyard/service/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/define-service";
+import { createOwnerStorage } from "@switchyard/service/owner-storage";
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { policyAnswers } from "@switchyard/service/policy-answers";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
@@ -20,6 +22,8 @@ import { PublishBehind } from "./run/publish-behind.ts";
 import { sessionSettings, type RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
 import { reportFaultTo } from "./fault-report.ts";
+import { handleFiles } from "./files/file-handlers.ts";
+import { openFileStore, type FileStore } from "./files/file-store.ts";
 import { handleModelQueries, handleRuns } from "./handlers.ts";
 import type { RunEventRelay } from "./events/event-publisher.ts";
 import { createRunnerMetrics } from "./telemetry/metrics.ts";
@@ -83,6 +87,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
   const service = serve(bus, { ...about, onFault, interceptors: [answersFromStore] });
   handleRuns(service, { ...parts, recordRedrive: createRedriveAudit(audit) });
+  handleFiles(service, parts);
   handleModelQueries(service, parts.models);
   handleCompletions(service, {
     models: parts.models,
@@ -167,6 +172,7 @@ async function openParts(
     parked,
     letters: openDeadLetters(redis),
     storage,
+    files: openFiles(kit),
     kept: openKeptCommands(redis, { storage }),
     active: new ActiveRuns(),
     index,
@@ -192,6 +198,22 @@ async function openParts(
     now,
     random: Math.random,
   };
+}
+
+/** The bytes of files have a limit of their own, since they are not in Redis. */
+function openFiles(kit: ServiceKit<RunnerConfig>): FileStore {
+  const { bus, redis, config, log } = kit;
+  const storage = createOwnerStorage({
+    redis,
+    room: { fill: 0, limitBytes: null, usedBytes: 0 },
+    service: FILES_LEDGER,
+    services: [FILES_LEDGER],
+    limitBytes: config.YARD_FILES_MIB * 1024 ** 2,
+    now: Date.now,
+    onTrouble: (err) => log.warn({ err }, "bytes of files cannot be counted"),
+  });
+  kit.onStop("files", () => storage.stop());
+  return openFileStore({ bus, redis }, { storage, now: Date.now });
 }
 
 async function openCopies(kit: ServiceKit<RunnerConfig>): Promise<ReplicaCopies | undefined> {

@@ -1,3 +1,4 @@
+import { noFiles } from "./no-files.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // Runners in the test's process that die at drawn points: before or after any request to Redis or to a service.
@@ -165,6 +166,7 @@ function newWorker(
     letters: openDeadLetters(redis),
     // A reservation that is lost is looked up later, so it is no boundary at which a runner may die.
     storage: endlessStorage,
+    files: noFiles,
     kept: dying(openKeptCommands(redis), pass),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),

@@ -2,6 +2,7 @@ import { commandsOf } from "@switchyard/contracts/command-streams";
 import { filterOf, queueOf, type Contract } from "@switchyard/contracts/define";
 import {
   bucketStream,
+  inputFiles,
   payloadsOf,
   servicePayloads,
   sharedPayloads,
@@ -60,7 +61,13 @@ function concrete(subject: string): string {
   return subject.replaceAll("*", "x");
 }
 
-const foreignBuckets = [payloadsOf(TEAM_A), payloadsOf("cli"), servicePayloads, sharedPayloads];
+const foreignBuckets = [
+  payloadsOf(TEAM_A),
+  payloadsOf("cli"),
+  servicePayloads,
+  sharedPayloads,
+  inputFiles,
+];
 const STREAM_CHANGES = [
   ["CREATE", "UPDATE"],
   ["DELETE", "PURGE", "MSG.DELETE"],

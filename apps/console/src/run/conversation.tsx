@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { RunDetail } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { count, prettyJson } from "../core/format.ts";
@@ -20,7 +21,7 @@ export function Conversation({ run, story }: { run: RunDetail | null; story: Sto
       {run !== null && (
         <article class="turn person">
           <h3>{run.requester}</h3>
-          <p class="text">{typeof run.input === "string" ? run.input : prettyJson(run.input)}</p>
+          <p class="text">{inputText(run.input, 2)}</p>
         </article>
       )}
       {hidden > 0 && (

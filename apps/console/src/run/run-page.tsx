@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { RunDetail } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { cutForReader } from "@switchyard/contracts/cut-text";
@@ -194,7 +195,7 @@ function Raw({ story }: { story: StorySoFar }) {
 }
 
 function titleOf({ input }: RunDetail): string {
-  const text = typeof input === "string" ? input : JSON.stringify(input);
+  const text = inputText(input);
   const line = text.split("\n", 1)[0] ?? "";
   return cutForReader(line, 90);
 }

@@ -9,6 +9,7 @@ import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import type { Peers } from "../peers/peers.ts";
+import type { FileStore } from "../files/file-store.ts";
 import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import type { RunTokenKeeper } from "./run-token-keeper.ts";
 
@@ -23,6 +24,8 @@ export interface DriverParts {
   readonly parked: ParkedRuns;
   /** Counts the bytes of owners in Redis, and refuses new work without room. */
   readonly storage: OwnerStorage;
+  /** The files of inputs and of tool results. */
+  readonly files: FileStore;
   /** Records the starts of child runs. */
   readonly executions: ExecutionAudit;
   readonly metrics: RunnerMetrics;

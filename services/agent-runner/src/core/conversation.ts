@@ -1,4 +1,6 @@
 import type { ModelMessage } from "ai";
+import { filesOf } from "@switchyard/contracts/content-parts";
+import { userContent } from "./file-content.ts";
 import { observationBytes, observationOf } from "./observation.ts";
 import { asWritten } from "./call-tool.ts";
 import { withCacheMarks } from "./cache-marks.ts";
@@ -28,10 +30,12 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
   const { compaction } = state;
   const summary: ModelMessage[] =
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
-  const { prompt, recalled } = state.started;
+  const { prompt, recalled, input } = state.started;
   const task = sayable(prompt);
-  const content = recalled === undefined ? task : `${recalled}\n\n${task}`;
-  const first: ModelMessage = { role: "user", content };
+  const text = recalled === undefined ? task : `${recalled}
+
+${task}`;
+  const first: ModelMessage = { role: "user", content: userContent(text, filesOf(input)) };
   const before = saidBefore(state).map(messageBefore);
   const since = messagesFrom(state, compaction?.upTo ?? 0, { reader });
   const messages = [...before, first, ...summary, ...since];

@@ -1,4 +1,8 @@
-import { APICallError, InvalidResponseDataError } from "@ai-sdk/provider";
+import {
+  APICallError,
+  InvalidResponseDataError,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { RuntimeFailure } from "../runtime/runtime-failure.ts";
@@ -30,6 +34,8 @@ interface FailureFacts {
   readonly reasoningField?: "always" | "never" | null;
   /** True when the refusal is about the form of the answer. */
   readonly isAboutForm?: boolean;
+  /** True when the refusal is about a file of the request. */
+  readonly refusesFiles?: boolean;
 }
 
 /** A model call that gave no usable answer, and what may be done about it. */
@@ -42,6 +48,7 @@ export class ModelFailure extends Error {
   readonly windowTokens: number | null;
   readonly reasoningField: "always" | "never" | null;
   readonly isAboutForm: boolean;
+  readonly refusesFiles: boolean;
 
   constructor(message: string, facts: FailureFacts, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -52,6 +59,7 @@ export class ModelFailure extends Error {
     this.windowTokens = facts.windowTokens ?? null;
     this.reasoningField = facts.reasoningField ?? null;
     this.isAboutForm = facts.isAboutForm ?? false;
+    this.refusesFiles = facts.refusesFiles ?? false;
   }
 }
 
@@ -72,6 +80,11 @@ export function modelFailureOf(error: unknown, now: number): ModelFailure {
     return new ModelFailure(error.message, { code: "plan_error", isRetryable: false });
   }
   if (APICallError.isInstance(error)) return failureOfRequest(error, now);
+  // The SDK has no form for a file at this provider.
+  if (UnsupportedFunctionalityError.isInstance(error)) {
+    const message = `the request cannot be sent to this provider: ${shortMessage(error)}`;
+    return new ModelFailure(message, { isRetryable: false, refusesFiles: true });
+  }
   // A tool call without a name or an id.
   if (InvalidResponseDataError.isInstance(error)) {
     const message = `the provider's answer cannot be read: ${shortMessage(error)}`;
@@ -99,6 +112,7 @@ function failureOfRequest(error: APICallError, now: number): ModelFailure {
     retryAfterMs: retryAfterOf({ status, headers, body }, now),
     reasoningField: reasoningFieldIn(refusal, responseBody),
     isAboutForm: isAboutForm(refusal, responseBody),
+    refusesFiles: isAboutFiles(refusal, responseBody),
   });
 }
 
@@ -128,6 +142,20 @@ function reasoningFieldIn(
   const said = `${text} ${responseBody}`;
   if (!said.includes("reasoning_content")) return null;
   return /missing|must|require|passed back/i.test(said) ? "always" : "never";
+}
+
+/**
+ * OpenRouter refuses with "No endpoints found that support image input" (404), vLLM with "… is not a multimodal model", DeepSeek with "unknown
+ * variant `image_url`", Ollama with "this model is missing data required for image input", Anthropic with "Could not process image".
+ */
+function isAboutFiles(
+  { status, text }: { readonly status: number | undefined; readonly text: string },
+  responseBody: string,
+): boolean {
+  if (status === undefined || ![400, 404, 415, 422, 500].includes(status)) return false;
+  return /\b(?:image|audio|pdf|document|file|vision|multi-?modal|modalit(?:y|ies))\b|image_url|input_audio/i.test(
+    `${text} ${responseBody}`,
+  );
 }
 
 /** An error that a provider sent in place of an answer's next part, or a connection that broke. */

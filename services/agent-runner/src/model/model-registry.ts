@@ -15,6 +15,7 @@ import { runtimeHosts, secretPaths } from "./runtime-reach.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import {
   USUAL_KEY_VARIABLES,
+  USUALLY_ACCEPTED,
   type ModelsConfig,
   type ProviderConfig,
   type RuntimeConfig,
@@ -74,6 +75,8 @@ export interface ModelFacts {
   readonly isExact: boolean;
   /** Tokens of a window that a request did not fit into; null: all did. */
   readonly learnedWindow: number | null;
+  /** Media types of files that the model accepts, such as `image/*`. */
+  readonly accepts: readonly string[];
   /** The earlier answers whose reasoning the provider accepts, as learned from its refusals. */
   readonly reasoningField: LearnedFacts["reasoningField"];
   /**
@@ -160,7 +163,8 @@ export function createModelRegistry(
 /** What the file says of a model, and what this runner has learned about it. */
 function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): ModelFacts {
   const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
-  const isRuntime = typeOf(name, config) === "runtime";
+  const type = typeOf(name, config);
+  const isRuntime = type === "runtime";
   const { startsInReasoning, windowTokens, reasoningField, takesForms } = learned.of(name);
   return {
     contextWindow: settings?.contextWindow ?? null,
@@ -170,10 +174,11 @@ function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): Mo
     isRuntime,
     isExact: isRuntime || isBuiltIn(name),
     learnedWindow: windowTokens,
+    accepts: settings?.accepts ?? (type === undefined ? [] : USUALLY_ACCEPTED[type]),
     reasoningField,
     promptCache: promptCacheOf(name, config),
     hasNativeForms:
-      takesForms && (settings?.structuredOutputs ?? typeOf(name, config) === "openai"),
+      takesForms && (settings?.structuredOutputs ?? type === "openai"),
   };
 }
 

@@ -65,6 +65,13 @@ const ProviderName = z
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "must be 1-32 characters of a-z 0-9 -")
   .refine((name) => !["scripted", "replay"].includes(name), "scripted and replay are built in");
 
+const MediaRange = z
+  .string()
+  .regex(
+    /^(?:image|audio|application)\/(?:\*|[a-z0-9.+-]{1,100})$/,
+    "must look like image/* or application/pdf",
+  );
+
 /** What is known of one model; each field may be left out. */
 export const ModelSettings = z.strictObject({
   /** Tokens that its window holds. */
@@ -76,6 +83,8 @@ export const ModelSettings = z.strictObject({
   cacheMarks: z.boolean().optional(),
   /** Whether its provider can keep the model to a form of answers (JSON Schema); missing: for `openai` alone. */
   structuredOutputs: z.boolean().optional(),
+  /** Media types of files that it accepts, such as `image/*`; left out: those of its provider's usual models. */
+  accepts: z.array(MediaRange).max(32).optional(),
   /** Models to ask in its place, in this order, while it cannot be reached. */
   fallbacks: z.array(ModelName).max(8).default([]),
 });
@@ -99,6 +108,19 @@ export const USUAL_KEY_VARIABLES = {
   "openai-compatible": null,
   runtime: null,
 } as const satisfies Record<ProviderConfig["type"], string | null>;
+
+/**
+ * The files that models of a provider accept where the models file does not say it, as far as the SDK has a form for them: OpenAI's
+ * Responses have none for audio. A model of another
+ * provider may accept none; a request that it refuses is repeated without its files.
+ */
+export const USUALLY_ACCEPTED = {
+  anthropic: ["image/*", "application/pdf"],
+  openai: ["image/*", "application/pdf"],
+  google: ["image/*", "audio/*", "application/pdf"],
+  "openai-compatible": ["image/*", "audio/wav", "audio/mpeg", "application/pdf"],
+  runtime: [],
+} as const satisfies Record<ProviderConfig["type"], readonly string[]>;
 
 /** The configuration of a runner without a file: each provider whose usual key is there, and the scripted model as the default. */
 export function modelsWithoutFile(env: NodeJS.ProcessEnv): ModelsConfig {

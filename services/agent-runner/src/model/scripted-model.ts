@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -78,7 +79,8 @@ function playStep(
   options: LanguageModelV4CallOptions,
 ): PlayedTurnAnswer {
   const turns = turnsOf(options);
-  const { step, number, document } = positionIn(plan, input, turns);
+  const said = Array.isArray(input) ? inputText(input) : input;
+  const { step, number, document } = positionIn(plan, said, turns);
   const where = `plan step ${number}`;
   const content: LanguageModelV4Content[] = [];
   if (step === null) {

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { cutText } from "@switchyard/contracts/cut-text";
+import { ServiceError } from "@switchyard/contracts/errors";
 import type { Usage } from "@switchyard/contracts/runs";
 import type { ModelMessage } from "ai";
 import type { RunContext } from "../context/run-context.ts";
 import type { Reader } from "../core/conversation.ts";
+import { filesIn } from "../core/file-content.ts";
 import { costOf, type Spent } from "../core/model-price.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import {
@@ -14,6 +16,7 @@ import {
   type UnusableAnswer,
 } from "../core/unusable-answer.ts";
 import type { ProviderScope } from "../limits/provider-limiter.ts";
+import { fillFiles } from "../files/fill-files.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
 import { backoffOf, MAX_RETRIES, ModelFailure, retryDelay } from "../model/model-failure.ts";
@@ -29,6 +32,7 @@ export type AskContext = Pick<
   RunContext,
   | "models"
   | "limiter"
+  | "files"
   | "modelIdleTimeoutMs"
   | "modelOutageMs"
   | "signal"
@@ -110,6 +114,8 @@ export class CandidateCaller {
   readonly #context: AskContext;
   readonly #listener: CandidateListener;
   readonly #opened = new Map<string, LanguageModelV4>();
+  /** Models whose providers refused a file of this run. */
+  readonly #withoutFiles = new Set<string>();
 
   constructor(context: AskContext, listener: CandidateListener) {
     this.#context = context;
@@ -193,12 +199,20 @@ export class CandidateCaller {
           continue;
         }
         if (models.learned.noteRefusal(name, error)) continue;
+        if (error.refusesFiles && this.#leaveFilesOut(name, question)) continue;
         const delayMs = pauseBeforeRetry(error, { ...candidate, attempt, random: random() });
         if (delayMs === null) throw error;
         question.onReset();
         await pause(delayMs, waiting);
       }
     }
+  }
+
+  /** True when the request had files, and the next one has texts in their place. It is not noted beyond the run: one damaged image says nothing about others. */
+  #leaveFilesOut(name: string, { messagesFor }: Question): boolean {
+    if (this.#withoutFiles.has(name) || filesIn(messagesFor(undefined)).length === 0) return false;
+    this.#withoutFiles.add(name);
+    return true;
   }
 
   async #askOnce(
@@ -212,9 +226,10 @@ export class CandidateCaller {
     question: Question,
   ): Promise<ModelAnswer> {
     const { name, model, scope, hint } = to;
-    const { models, limiter, signal, modelIdleTimeoutMs } = this.#context;
+    const { models, limiter, files, signal, modelIdleTimeoutMs } = this.#context;
     const facts = models.factsOf(name);
     const { price, startsInReasoning, isExact, isRuntime, reasoningField, promptCache } = facts;
+    const accepts = this.#withoutFiles.has(name) ? [] : facts.accepts;
     const windowTokens = windowOf(started, facts);
     const provider = name.slice(0, name.indexOf("/"));
     // A CLI knows its calls by its own ids.
@@ -234,7 +249,7 @@ export class CandidateCaller {
     try {
       const answer = await callModel({
         ...question,
-        messages,
+        messages: await fillFiles(messages, { accepts, files }).catch(suspendOnOutage),
         model,
         idleTimeoutMs: modelIdleTimeoutMs,
         signal,
@@ -312,6 +327,12 @@ export class CandidateCaller {
     this.#opened.set(name, model);
     return model;
   }
+}
+
+/** The run waits in the queue until the files of its request can be read. */
+function suspendOnOutage(error: unknown): never {
+  if (!(error instanceof ServiceError)) throw error;
+  throw new Suspended(`the files of the input cannot be read: ${error.message}`, { cause: error });
 }
 
 /** The smallest of the windows that the run's start, the models file and earlier refusals name; undefined: none does. */

@@ -1,3 +1,4 @@
+import { noFiles } from "../../test-fixtures/no-files.ts";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { testRedis } from "@switchyard/local-servers/test-servers";
@@ -228,6 +229,7 @@ function askerWith({
   const context: AskContext = {
     models,
     limiter,
+    files: noFiles,
     modelIdleTimeoutMs: 10_000,
     modelOutageMs,
     signal,

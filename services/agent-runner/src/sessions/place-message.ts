@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
@@ -169,7 +170,7 @@ async function hears(
   { into, caller, command }: { into: string; caller: string; command: SessionCommand },
 ): Promise<boolean> {
   const { input } = command.payload;
-  const message = typeof input === "string" ? input : JSON.stringify(input);
+  const message = inputText(input);
   const at = new Date(now()).toISOString();
   const outcome = await controls.tell({
     runId: into,

@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
 import type { RunState } from "../core/run-state.ts";
@@ -97,6 +98,6 @@ function endOf({ end, cancellation }: RunState): string {
 
 /** A skill that was asked for is told as it is typed. */
 function askedOf({ input, invoked }: RunState["started"]): string {
-  const text = typeof input === "string" ? input : JSON.stringify(input);
+  const text = inputText(input);
   return invoked === undefined ? text : `/${invoked} ${text}`.trimEnd();
 }

@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Provenance } from "@switchyard/contracts/definition-store";
@@ -8,6 +9,7 @@ import type { Log } from "@switchyard/service/log";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import { REPLAY_MODEL } from "../model/replay-model.ts";
+import type { FileStore } from "../files/file-store.ts";
 import type { Peers } from "../peers/peers.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunStore } from "../journal/run-store.ts";
@@ -30,12 +32,14 @@ import {
 } from "./rendered-skills.ts";
 import { recallForRun } from "./recall-for-run.ts";
 import { limitsOf, type RunDefaults } from "./run-limits.ts";
+import { requireFiles } from "./required-files.ts";
 import { rejectionOf } from "./start-rejection.ts";
 
 export interface PrepareOptions extends RunDefaults {
   readonly peers: Peers;
   readonly models: ModelRegistry;
   readonly store: Pick<RunStore, "load" | "reserve">;
+  readonly files: Pick<FileStore, "find">;
   readonly log: Log;
   readonly signal: AbortSignal;
   readonly now: () => number;
@@ -86,6 +90,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     peers.getAgent({ name: command.agent }, call),
     renderInvoked(command, options),
     options.store.reserve(command),
+    requireFiles(command, options.files),
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);
@@ -229,8 +234,7 @@ function catalogueRequest(
   { payload, before = [], skillsOff = [] }: RunCommand,
   agent: AgentDefinition,
 ) {
-  const task = before[0]?.text ?? payload.input;
-  const about = cutText(typeof task === "string" ? task : JSON.stringify(task), MAX_ABOUT);
+  const about = cutText(before[0]?.text ?? inputText(payload.input), MAX_ABOUT);
   const { contextWindow } = agent;
   return {
     about,

@@ -1,6 +1,7 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { isError } from "@switchyard/contracts/errors";
 import type { Plan } from "@switchyard/contracts/plan";
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { RunInput } from "@switchyard/contracts/runs";
 import { renderSkill } from "@switchyard/contracts/skills";
 import type { RunCommand } from "../commands/run-command.ts";
@@ -95,7 +96,7 @@ export async function renderInvoked(
   const { payload, runId, parent, skillsOff = [] } = command;
   if (payload.skill === undefined) return null;
   if (skillsOff.includes(payload.skill)) throw new SkillOff(payload.skill);
-  const line = typeof payload.input === "string" ? payload.input : "";
+  const line = isSaid(payload.input) ? inputText(payload.input) : "";
   const digest = parent?.skillDigest;
   const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };
   const call = { signal, correlationId: runId };
@@ -135,9 +136,14 @@ export function firstPlan(
   return own ?? invoked?.plan ?? preloaded.find((skill) => skill.plan !== null)?.plan ?? null;
 }
 
+/** True for what a person says, with or without files; an object is data. */
+function isSaid(input: RunInput): boolean {
+  return typeof input === "string" || Array.isArray(input);
+}
+
 /** A skill's text holds a text input already, as its arguments; an object follows it. */
 export function firstMessage(input: RunInput, invoked: Rendered | null): string {
-  if (typeof input === "string") return invoked?.text ?? input;
-  const json = JSON.stringify(input, null, 2);
-  return invoked === null ? json : `${invoked.text}\n\n${json}`;
+  const text = inputText(input, 2);
+  if (invoked === null) return text;
+  return isSaid(input) ? invoked.text : `${invoked.text}\n\n${text}`;
 }

@@ -5,12 +5,15 @@ import { renderSkill } from "@switchyard/contracts/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { isOutage } from "../peers/peers.ts";
+import { UnknownFiles } from "./required-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";
 
 /** What the sender must change; null for outages and faults. */
 export function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
   if (error instanceof ModelUnusable)
     return { code: error.code, message: error.message, problems: [] };
+  if (error instanceof UnknownFiles)
+    return { code: "unknown_file", message: error.message, problems: error.problems };
   if (error instanceof SkillForModels)
     return {
       code: "skill_not_invocable",

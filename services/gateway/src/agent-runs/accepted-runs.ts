@@ -1,3 +1,4 @@
+import { inputText } from "@switchyard/contracts/content-parts";
 import type { Bus } from "@switchyard/bus/connect";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";
@@ -59,7 +60,7 @@ export function createAcceptedRuns({
 }
 
 function shown(input: RunInput): RunInput {
-  const text = typeof input === "string" ? input : JSON.stringify(input);
+  const text = inputText(input);
   return text.length > SHOWN_LENGTH ? `${cutText(text, SHOWN_LENGTH)}…` : input;
 }
 

@@ -5,6 +5,7 @@ import * as approvals from "@switchyard/contracts/approvals";
 import * as channels from "@switchyard/contracts/channels";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { REQUEST_LIMITS } from "@switchyard/contracts/json-limits";
+import * as files from "@switchyard/contracts/files";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import * as mcpAuth from "@switchyard/contracts/mcp-auth";
 import * as mcpFeatures from "@switchyard/contracts/mcp-features";
@@ -109,6 +110,9 @@ export const routes: readonly Route[] = [
   post("/runs/{runId}/steer", steerRun, { status: 202 }),
   post("/runs/{runId}/fork", forkRun, { status: 202, idempotent: "newRunId" }),
   post("/runs/{runId}/answers", waits.answerQuestion),
+
+  post("/files", files.putFile, CREATED),
+  get("/files/{ref}", files.getFile),
 
   get("/sessions", sessions.listSessions),
   get("/sessions/{session}", sessions.getSession, SESSION),

@@ -3,6 +3,7 @@
 // B1  The run's name says agent, session and moment, so whoever waits for the same heartbeat has the same run.
 // B2  What it says is written down once, by whoever begins it first. What comes later waits for the next one.
 
+import { inputText } from "@switchyard/contracts/content-parts";
 import { createHash } from "node:crypto";
 import type { ActiveRun, Change, JobRecord } from "@switchyard/project/jobs/job-record";
 import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
@@ -76,7 +77,7 @@ export function heartbeatTurn(runId: string, records: readonly JobRecord[]): Hea
 }
 
 function textOf({ start: { input } }: ActiveRun): string {
-  return typeof input === "string" ? input : JSON.stringify(input);
+  return inputText(input);
 }
 
 /** The run came too late for its heartbeat, and waits for the next one. */

@@ -1,0 +1,48 @@
+import type { Bus } from "./connect.ts";
+import { ClaimError } from "./claim-check.ts";
+import { connectionOf } from "./connection.ts";
+
+/** Bytes in an object store. */
+export interface StoredObject {
+  readonly bucket: string;
+  /** 32 hexadecimal digits. */
+  readonly name: string;
+  readonly sizeBytes: number;
+  /** Of the bytes, as 64 hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/**
+ * Stores bytes under a new name in a bucket that the bus's user may write. They leave it with the bucket's lifetime, and nothing replaces them. Rejects with
+ * `payload_too_large` when the bucket is full or missing.
+ */
+export async function putObject(
+  bus: Bus,
+  bucket: string,
+  source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<StoredObject> {
+  const { claims } = connectionOf(bus);
+  const stored = await claims.putObject(source, { subject: `$O.${bucket}`, owner: null, bucket });
+  const { name, size: sizeBytes, digest } = stored;
+  return { bucket, name, sizeBytes, sha256: digest.slice(DIGEST_PREFIX.length) };
+}
+
+/**
+ * Reads the bytes of an object. Resolves with null when it is no longer stored or is another one than the reference says; rejects with a
+ * ServiceError while the store cannot be read.
+ */
+export async function getObject(
+  bus: Bus,
+  { bucket, name, sizeBytes, sha256 }: StoredObject,
+): Promise<Buffer | null> {
+  const { claims } = connectionOf(bus);
+  const reference = { bucket, name, size: sizeBytes, digest: `${DIGEST_PREFIX}${sha256}` };
+  try {
+    return await claims.getObject(reference);
+  } catch (error) {
+    if (error instanceof ClaimError) return null;
+    throw error;
+  }
+}
+
+const DIGEST_PREFIX = "sha256:";

@@ -1,0 +1,84 @@
+import { z } from "zod";
+
+/** The largest file, in bytes. */
+export const MAX_FILE_BYTES = 10 * 1024 ** 2;
+/** The most that the files of one input may have together, in bytes: with base64 less than the 32 MB of Anthropic's requests. */
+export const MAX_INPUT_FILE_BYTES = 20 * 1024 ** 2;
+export const MAX_INPUT_FILES = 16;
+const MAX_PARTS = 64;
+
+/** Names a stored file. */
+export const FileRef = z.string().regex(/^file-[0-9a-f]{32}$/, "must look like file-…");
+export type FileRef = z.infer<typeof FileRef>;
+
+/** What people call a file. It is a label and never used as a path. */
+export const FileName = z
+  .string()
+  .min(1)
+  .max(255)
+  // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
+  .regex(/^[^\u0000-\u001f\u007f/\\]+$/, "must have no slash and no control character");
+
+export const MediaType = z
+  .string()
+  .max(127)
+  .regex(
+    /^[a-z0-9][a-z0-9!#$&^_.+-]*\/[a-z0-9][a-z0-9!#$&^_.+-]*$/,
+    "must be a media type in lower case, like image/png",
+  );
+
+/** A stored file as a part of an input, with the facts that `files.put` found out. */
+export const FilePart = z.strictObject({
+  type: z.literal("file"),
+  ref: FileRef,
+  name: FileName,
+  /** As the bytes show it, whatever the sender declared. */
+  mediaType: MediaType,
+  sizeBytes: z.int().positive().max(MAX_FILE_BYTES),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits"),
+});
+export type FilePart = z.infer<typeof FilePart>;
+
+export const ContentPart = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text"), text: z.string() }),
+  FilePart,
+]);
+export type ContentPart = z.infer<typeof ContentPart>;
+
+/** An input of texts and files, in the order in which they belong together. */
+export const ContentParts = z.array(ContentPart).min(1).max(MAX_PARTS);
+
+/** The files of an input. */
+export function filesOf(input: unknown): FilePart[] {
+  // An object is an input of its own form, and only a list has parts.
+  if (!Array.isArray(input)) return [];
+  return (input as readonly ContentPart[]).filter((part) => part.type === "file");
+}
+
+/** An input as one text: an object as JSON, and in place of each file its label. */
+export function inputText(
+  input: string | readonly ContentPart[] | Readonly<Record<string, unknown>>,
+  indent?: number,
+): string {
+  if (typeof input === "string") return input;
+  // `isArray` does not narrow read-only lists.
+  if (!Array.isArray(input)) return JSON.stringify(input, null, indent);
+  return (input as readonly ContentPart[])
+    .map((part) => (part.type === "text" ? part.text : fileLabel(part)))
+    .join("\n");
+}
+
+/** The text that stands for a file where only text can be shown, such as `[file chart.png, image/png, 12 KiB]`. */
+export function fileLabel({
+  name,
+  mediaType,
+  sizeBytes,
+}: Pick<FilePart, "name" | "mediaType" | "sizeBytes">): string {
+  return `[file ${name}, ${mediaType}, ${sizeOf(sizeBytes)}]`;
+}
+
+function sizeOf(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} bytes`;
+  const kib = bytes / 1_024;
+  return kib < 1_024 ? `${Math.round(kib)} KiB` : `${(kib / 1_024).toFixed(1)} MiB`;
+}

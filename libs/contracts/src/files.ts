@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { FileName, FilePart, FileRef, MAX_FILE_BYTES } from "./content-parts.ts";
+import { rpc } from "./define.ts";
+import { CallerName, Timestamp } from "./ids.ts";
+import { storeUnavailable } from "./store-errors.ts";
+
+const StoredFile = z.object({
+  /** A part of the input of a run, as it is. */
+  file: FilePart,
+  /** When the bytes are deleted. A run that reads the file later continues with a text that says so. */
+  endsAt: Timestamp,
+});
+
+export const putFile = rpc({
+  subject: "yard.rpc.{caller}.files.put",
+  summary: "Stores a file, as a part of the inputs of its owner's runs.",
+  role: "operator",
+  request: z.strictObject({
+    name: FileName,
+    /** As the sender declares it: where the bytes show another one, that one counts. */
+    mediaType: z.string().max(255).optional(),
+    /** The owner, where a service stores a file for a user; refused from everybody else. */
+    owner: CallerName.optional(),
+    /** In place of an attachment, for senders that cannot attach one: at most 600 KB. */
+    base64: z.base64().max(800_000).optional(),
+  }),
+  reply: StoredFile,
+  errors: {
+    /** The bytes are of no type that models accept, are not of the type that they claim, or decode to an image that is too large. */
+    unsupported_file: { data: z.object({ name: z.string(), declared: z.string().nullable() }) },
+    file_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
+    /** The owner, or the whole installation, stores as many bytes as it may. Files leave by themselves. */
+    files_full: { data: z.object({ usedBytes: z.int(), limitBytes: z.int() }) },
+    not_allowed: { data: z.object({ owner: z.string() }) },
+    store_unavailable: storeUnavailable,
+  },
+  timeoutMs: 60_000,
+  attachment: { maxBytes: MAX_FILE_BYTES, field: "base64" },
+});
+
+export const getFile = rpc({
+  subject: "yard.rpc.{caller}.files.get",
+  summary: "Returns the facts about a stored file of the caller.",
+  role: "viewer",
+  request: z.strictObject({ ref: FileRef }),
+  reply: StoredFile,
+  errors: {
+    unknown_file: { data: z.object({ ref: z.string() }) },
+    store_unavailable: storeUnavailable,
+  },
+});

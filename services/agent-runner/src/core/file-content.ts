@@ -1,0 +1,41 @@
+import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { ModelMessage, UserContent } from "ai";
+
+/** The name under which a part of a message carries the file that it stands for. */
+const FILE_OPTIONS = "switchyard";
+
+type UserPart = Exclude<UserContent, string>[number];
+type FileMessagePart = Extract<UserPart, { type: "file" }>;
+
+/** What a user says with files. Their bytes are added when the request is sent, in the form of its provider. */
+export function userContent(text: string, files: readonly FilePart[]): UserContent {
+  return files.length === 0 ? text : [{ type: "text", text }, ...files.map(placeholderOf)];
+}
+
+/** The digest stands for the bytes, so that a recorded request and a repeated one have the same digest. */
+function placeholderOf(file: FilePart): FileMessagePart {
+  return {
+    type: "file",
+    data: `sha256:${file.sha256}`,
+    filename: file.name,
+    mediaType: file.mediaType,
+    providerOptions: { [FILE_OPTIONS]: { file } },
+  };
+}
+
+/** The file that a part stands for; null for any other part. */
+export function fileIn(part: UserPart): FilePart | null {
+  if (part.type !== "file") return null;
+  const file = part.providerOptions?.[FILE_OPTIONS]?.["file"];
+  // Placed there by `placeholderOf` alone.
+  return file === undefined ? null : (file as unknown as FilePart);
+}
+
+/** The files of a conversation, in order. */
+export function filesIn(messages: readonly ModelMessage[]): FilePart[] {
+  return messages.flatMap(({ role, content }) =>
+    role !== "user" || typeof content === "string"
+      ? []
+      : content.flatMap((part) => fileIn(part) ?? []),
+  );
+}

@@ -1,0 +1,122 @@
+import { randomUUID } from "node:crypto";
+import type { Bus } from "@switchyard/bus/connect";
+import { getObject, putObject } from "@switchyard/bus/objects";
+import { FilePart } from "@switchyard/contracts/content-parts";
+import { CallerName } from "@switchyard/contracts/ids";
+import { inputFiles } from "@switchyard/contracts/payload-stores";
+import type { OwnerStorage } from "@switchyard/service/owner-storage";
+import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
+import { z } from "zod";
+import { fileTypeOf } from "./file-type.ts";
+
+/** What is stored of a file beside its bytes. */
+const StoredFile = z.object({ owner: CallerName, file: FilePart, endsAt: z.string() });
+export type StoredFile = z.infer<typeof StoredFile>;
+
+/** Why a file is not stored. */
+export class FileRefused extends Error {
+  override readonly name = "FileRefused";
+}
+
+/** The files of inputs: bytes in an object store, facts and counts of bytes in Redis. */
+export interface FileStore {
+  /** Rejects with FileRefused for a type that is not accepted, with `storage_full` when the owner has no room, and with StoreError. */
+  put(
+    owner: string,
+    given: { readonly name: string; readonly mediaType: string | undefined; bytes: Uint8Array },
+  ): Promise<StoredFile>;
+  /** The facts about stored files, in the order of their references; null for those that do not exist. Rejects with StoreError. */
+  find(refs: readonly string[]): Promise<(StoredFile | null)[]>;
+  /** The bytes; null when they are no longer stored. Rejects with a ServiceError while the store cannot be read. */
+  read(file: FilePart): Promise<Buffer | null>;
+}
+
+/** However small it is, a file counts as much, since its facts take room, too. */
+const LEAST_BYTES = 16 * 1_024;
+/** Bytes of files that this process has in memory, since each step of a run sends them again. */
+const CACHED_BYTES = 64 * 1024 ** 2;
+
+export function openFileStore(
+  { bus, redis }: { readonly bus: Bus; readonly redis: Redis },
+  {
+    storage,
+    now,
+  }: { readonly storage: Pick<OwnerStorage, "reserve" | "set">; readonly now: () => number },
+): FileStore {
+  const { bucket, ttlMs } = inputFiles;
+  const cache = new RecentBytes(CACHED_BYTES);
+  return {
+    async put(owner, { name, mediaType: declared, bytes }) {
+      const type = fileTypeOf(bytes, declared);
+      if ("problem" in type) throw new FileRefused(`${name}: ${type.problem}`);
+      const thing = `file:${randomUUID()}`;
+      const counted = Math.max(bytes.length, LEAST_BYTES);
+      await storage.reserve(owner, { thing, bytes: counted });
+      try {
+        const { name: id, sizeBytes, sha256 } = await putObject(bus, bucket, [bytes]);
+        const ref = `file-${id}`;
+        const { mediaType } = type;
+        const file: FilePart = { type: "file", ref, name, mediaType, sizeBytes, sha256 };
+        const ends = now() + ttlMs;
+        const stored = { owner, file, endsAt: new Date(ends).toISOString() };
+        await fromRedis(redis.set(keyOf(ref), JSON.stringify(stored), "PX", ttlMs));
+        storage.set(owner, thing, { bytes: counted, ends });
+        return stored;
+      } catch (error) {
+        storage.set(owner, thing, { bytes: 0, ends: now() });
+        throw error;
+      }
+    },
+
+    async find(refs) {
+      // One by one: with Redis Cluster they are in many slots.
+      const texts = await fromRedis(Promise.all(refs.map((ref) => redis.get(keyOf(ref)))));
+      return texts.map((text) => (text === null ? null : StoredFile.parse(JSON.parse(text))));
+    },
+
+    async read({ ref, sizeBytes, sha256 }) {
+      const known = cache.get(ref);
+      if (known !== undefined) return known;
+      const name = ref.slice("file-".length);
+      const bytes = await getObject(bus, { bucket, name, sizeBytes, sha256 });
+      if (bytes !== null) cache.add(ref, bytes);
+      return bytes;
+    },
+  };
+}
+
+/** The bytes that were read last, up to a size. */
+class RecentBytes {
+  readonly #most: number;
+  readonly #known = new Map<string, Buffer>();
+  #size = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(name: string): Buffer | undefined {
+    const bytes = this.#known.get(name);
+    if (bytes === undefined) return undefined;
+    // The one that was used last is the last to leave.
+    this.#known.delete(name);
+    this.#known.set(name, bytes);
+    return bytes;
+  }
+
+  add(name: string, bytes: Buffer): void {
+    if (this.#known.has(name)) return;
+    this.#known.set(name, bytes);
+    this.#size += bytes.length;
+    for (const [oldest, { length }] of this.#known) {
+      if (this.#size <= this.#most) return;
+      this.#known.delete(oldest);
+      this.#size -= length;
+    }
+  }
+}
+
+function keyOf(ref: string): string {
+  return `yard:file:${ref}`;
+}

@@ -1,0 +1,68 @@
+import { cutText } from "@switchyard/contracts/cut-text";
+import { imagePixels } from "./image-size.ts";
+
+/** The type of a file, or why it is not accepted. */
+export type FileType = { readonly mediaType: string } | { readonly problem: string };
+
+/** An image of more pixels takes hundreds of megabytes where it is decoded, however few bytes it has. */
+export const MAX_PIXELS = 64 * 1024 ** 2;
+
+const ACCEPTED = "PNG, JPEG, GIF, WebP, PDF, WAV, MP3, Ogg, FLAC, and text in UTF-8";
+
+/**
+ * The type that the bytes show. It counts, whatever was declared: clients declare `application/octet-stream` for anything, and a wrong type
+ * must not carry a file past a condition on it. Only text may be of the type that was declared, since its bytes do not show one.
+ */
+export function fileTypeOf(bytes: Uint8Array, declared: string | undefined): FileType {
+  if (bytes.length === 0) return { problem: "it is empty" };
+  const shown = binaryTypeOf(bytes);
+  if (shown === null) return textTypeOf(bytes, declared);
+  if (!shown.startsWith("image/")) return { mediaType: shown };
+  const pixels = imagePixels(shown, bytes);
+  if (pixels === null || pixels === 0) return { problem: `its header as ${shown} is damaged` };
+  if (pixels <= MAX_PIXELS) return { mediaType: shown };
+  return { problem: `it has ${pixels} pixels, and an image may have ${MAX_PIXELS}` };
+}
+
+/** By the first bytes alone, so that a file is of one type only. https://mimesniff.spec.whatwg.org/ */
+function binaryTypeOf(bytes: Uint8Array): string | null {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16));
+  const text = head.toString("latin1");
+  if (text.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (text.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (/^GIF8[79]a/.test(text)) return "image/gif";
+  if (text.startsWith("%PDF-")) return "application/pdf";
+  if (text.startsWith("RIFF") && text.startsWith("WEBP", 8)) return "image/webp";
+  if (text.startsWith("RIFF") && text.startsWith("WAVE", 8)) return "audio/wav";
+  if (text.startsWith("OggS")) return "audio/ogg";
+  if (text.startsWith("fLaC")) return "audio/flac";
+  // A tag, or the frame header of MPEG layer III (ISO/IEC 11172-3, 2.4.1.3).
+  if (text.startsWith("ID3") || /^\xff[\xf2\xf3\xfa\xfb]/.test(text)) return "audio/mpeg";
+  return null;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+/** Types of text beside `text/…`. */
+const TEXT_TYPE =
+  /^(?:text\/[a-z0-9.+-]+|application\/(?:[a-z0-9.-]+\+)?(?:json|xml|yaml|x-yaml|toml|javascript|sql|x-sh|x-ndjson))$/;
+const BINARY_TYPE = /^(?:image|audio|video)\/|^application\/(?:pdf|zip|gzip)$/;
+
+function textTypeOf(bytes: Uint8Array, declared: string | undefined): FileType {
+  const type = (declared ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  if (BINARY_TYPE.test(type))
+    return {
+      problem: `its bytes are not those of ${cutText(type, 100)}; accepted are ${ACCEPTED}`,
+    };
+  try {
+    const text = utf8.decode(bytes);
+    if (!text.includes("\0")) return { mediaType: TEXT_TYPE.test(type) ? type : "text/plain" };
+  } catch {
+    // It is not text in UTF-8, as the sentence below says.
+  }
+  return { problem: `its bytes are of no accepted type; accepted are ${ACCEPTED}` };
+}
+
+/** True for what a model reads as text. */
+export function isText(mediaType: string): boolean {
+  return TEXT_TYPE.test(mediaType);
+}

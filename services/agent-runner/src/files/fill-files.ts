@@ -1,0 +1,75 @@
+import {
+  fileLabel,
+  MAX_INPUT_FILE_BYTES,
+  type FilePart,
+} from "@switchyard/contracts/content-parts";
+import type { ModelMessage, UserContent } from "ai";
+import { cutWithNote } from "../core/cut-with-note.ts";
+import { fileIn } from "../core/file-content.ts";
+import type { FileStore } from "./file-store.ts";
+import { isText } from "./file-type.ts";
+
+type UserPart = Exclude<UserContent, string>[number];
+
+/** The most of a text file that is part of a request. */
+const MAX_TEXT_BYTES = 256 * 1_024;
+
+/**
+ * The messages with the bytes of their files, for one model. A text file becomes text. A file that the model does not accept, that is no
+ * longer stored, or for which the request has no room, becomes a text that says so. Rejects with a ServiceError while files cannot be read.
+ */
+export async function fillFiles(
+  messages: readonly ModelMessage[],
+  {
+    accepts,
+    files,
+  }: {
+    /** Media types that the model accepts; `image/*` stands for all images. */
+    readonly accepts: readonly string[];
+    readonly files: Pick<FileStore, "read">;
+  },
+): Promise<ModelMessage[]> {
+  let room = MAX_INPUT_FILE_BYTES;
+  const partFor = async (file: FilePart): Promise<UserPart> => {
+    const { name, mediaType, sizeBytes } = file;
+    const isReadAsText = isText(mediaType);
+    if (!isReadAsText && !isAccepted(mediaType, accepts))
+      return note(file, `this model does not accept ${mediaType}`);
+    if (sizeBytes > room)
+      return note(file, "it is left out, because the request has too many bytes of files");
+    room -= sizeBytes;
+    const bytes = await files.read(file);
+    if (bytes === null) return note(file, "it is no longer stored");
+    if (isReadAsText) {
+      const text = cutWithNote(bytes.toString("utf8"), MAX_TEXT_BYTES);
+      return { type: "text", text: `${fileLabel(file)}\n${text}\n[end of file ${name}]` };
+    }
+    return { type: "file", data: bytes, mediaType, filename: name };
+  };
+
+  const filled: ModelMessage[] = [];
+  // From the last one on, since the latest files matter most.
+  for (const message of messages.toReversed()) {
+    if (message.role !== "user" || typeof message.content === "string") {
+      filled.push(message);
+      continue;
+    }
+    const content: UserPart[] = [];
+    for (const part of message.content) {
+      const file = fileIn(part);
+      content.push(file === null ? part : await partFor(file));
+    }
+    filled.push({ ...message, content });
+  }
+  return filled.toReversed();
+}
+
+function isAccepted(mediaType: string, accepts: readonly string[]): boolean {
+  return accepts.some((one) =>
+    one.endsWith("/*") ? mediaType.startsWith(one.slice(0, -1)) : mediaType === one,
+  );
+}
+
+function note(file: FilePart, why: string): UserPart {
+  return { type: "text", text: `${fileLabel(file)}: ${why}. Say so where the file matters.` };
+}
