@@ -451,6 +451,8 @@ export type MediaType = string;
 
 export type MemoryInPrompt = { kept: number; given: number; named: number; refused?: string };
 
+export type MessageFiles = FilePart[];
+
 export type ModelName = string;
 
 export type ModelProvider = { name: string; type: string; hasKey: boolean };
@@ -1166,6 +1168,7 @@ export type SessionMessage = {
   isError?: boolean;
   truncated?: boolean;
   redacted?: boolean;
+  files?: MessageFiles;
 };
 
 export type SessionRef = string;
@@ -1750,7 +1753,8 @@ export interface Operations {
       body: {
         label?: IfVersion;
         owner?: string;
-        message: SteerMessage;
+        message: SteerMessage | "";
+        files?: MessageFiles;
         agent?: string;
         model?: ModelName;
         thinking?: ThinkingLevel;

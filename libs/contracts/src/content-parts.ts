@@ -7,6 +7,19 @@ export const MAX_INPUT_FILE_BYTES = 20 * 1024 ** 2;
 export const MAX_INPUT_FILES = 16;
 const MAX_PARTS = 64;
 
+/** The types of files beside texts. */
+export const FILE_TYPES = [
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+  "application/pdf",
+  "audio/wav",
+  "audio/mpeg",
+  "audio/ogg",
+  "audio/flac",
+] as const;
+
 /** Names a stored file. */
 export const FileRef = z.string().regex(/^file-[0-9a-f]{32}$/, "must look like file-…");
 export type FileRef = z.infer<typeof FileRef>;
@@ -47,6 +60,15 @@ export type ContentPart = z.infer<typeof ContentPart>;
 
 /** An input of texts and files, in the order in which they belong together. */
 export const ContentParts = z.array(ContentPart).min(1).max(MAX_PARTS);
+
+/** Files beside a message. */
+export const MessageFiles = z.array(FilePart).min(1).max(MAX_INPUT_FILES);
+
+/** A message with its files as an input; without files it is the text alone. */
+export function inputOf(text: string, files: readonly FilePart[] = []): string | ContentPart[] {
+  if (files.length === 0) return text;
+  return [...(text === "" ? [] : [{ type: "text" as const, text }]), ...files];
+}
 
 /** The files of an input. */
 export function filesOf(input: unknown): FilePart[] {

@@ -32,12 +32,13 @@ export const servicePayloads: ObjectStoreDefinition = {
 
 /**
  * The files that runs get with their input, of all owners. Runners alone read and write it: they know whose file is whose, and count the
- * bytes of each owner. A run may be retried for 30 days after its end, so files are kept for as long.
+ * bytes of each owner. A run may be retried for 30 days after its end, and a stored file
+ * is used for 30 days by the same upload, so files are kept for twice as long.
  */
 export const inputFiles: ObjectStoreDefinition = {
   bucket: "YARD_FILES",
   description: "Files that are parts of inputs of runs",
-  ttlMs: 30 * TTL_MS,
+  ttlMs: 60 * TTL_MS,
   maxBytes: 2 * 1024 * MIB,
 };
 

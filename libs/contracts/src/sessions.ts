@@ -1,6 +1,7 @@
 import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { z } from "zod";
 import { SendId } from "./channels.ts";
+import { MessageFiles } from "./content-parts.ts";
 import { command, rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from "./ids.ts";
 import { IfVersion, versionChanged } from "./if-version.ts";
@@ -79,6 +80,8 @@ export const SessionMessage = z.object({
   /** True when the text is cut, and when something in it was made unreadable. */
   truncated: z.boolean().optional(),
   redacted: z.boolean().optional(),
+  /** Those of a user's message, of which the text has the labels. */
+  files: MessageFiles.optional(),
 });
 export type SessionMessage = z.infer<typeof SessionMessage>;
 
@@ -161,7 +164,10 @@ export const sendToSession = rpc({
       session: SessionRef.optional(),
       label: SessionLabel.optional(),
       owner: Owner,
-      message: SteerMessage,
+      /** May be empty where there are files. */
+      message: SteerMessage.or(z.literal("")),
+      /** As `files.put` returned them. With files it is a run of its own, too. */
+      files: MessageFiles.optional(),
       /** Left out: the session's. */
       agent: AgentName.optional(),
       /** As with `skill`, it is a run of its own. */
@@ -188,6 +194,10 @@ export const sendToSession = rpc({
     })
     .refine(({ session, label }) => session !== undefined || label !== undefined, {
       error: "Either session or label is required",
+    })
+    .refine(({ message, files }) => message !== "" || files !== undefined, {
+      path: ["message"],
+      error: "must not be empty, unless there are files",
     }),
   reply: z.object({
     /** `accepted`: it was not waited for. `timeout`: the run goes on. `error`: it ended without an answer. */

@@ -62,7 +62,12 @@ export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
   let lookUp = knowsNothing;
   const limit = (): number => options.limitBytes ?? shareOf(room);
   const { services = STORAGE_SERVICES } = options;
-  const parts = { ...options, services, limit, lookUp: (...about: Parameters<LookUp>) => lookUp(...about) };
+  const parts = {
+    ...options,
+    services,
+    limit,
+    lookUp: (...about: Parameters<LookUp>) => lookUp(...about),
+  };
 
   const accountOf = (owner: string): OwnerAccount => {
     const known = accounts.get(owner);

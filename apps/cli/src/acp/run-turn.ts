@@ -9,11 +9,14 @@ import {
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { putFile } from "@switchyard/contracts/files";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import { modelResponded, runFinished, runLive } from "@switchyard/contracts/run-events";
 import { requestCancel } from "@switchyard/contracts/runs";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import { runIdOf } from "../run-id.ts";
+import { storeFiles, type ReadFile } from "../sent-files.ts";
 import { followToEnd } from "../run-story.ts";
 import { payloadOf } from "../run-timeline.ts";
 import { askEditor } from "./ask-editor.ts";
@@ -27,6 +30,7 @@ export interface TurnOptions {
   readonly agent: string;
   readonly model: string | null;
   readonly message: string;
+  readonly files: readonly ReadFile[];
   /** Aborts when the editor cancels the turn. */
   readonly cancelled: AbortSignal;
   /** Aborts when the editor has left: the run goes on to its end without it. */
@@ -57,7 +61,12 @@ export async function runTurn(options: TurnOptions): Promise<StopReason> {
       .catch(onFault);
   try {
     const { agent, model, message } = options;
-    const choice = { agent, ...(model === null ? {} : { model }) };
+    const files = await storeFiles(bus, options.files).catch(refuseFile);
+    const choice = {
+      agent,
+      ...(model === null ? {} : { model }),
+      ...(files.length === 0 ? {} : { files }),
+    };
     await client(bus, { sendToSession }).sendToSession({
       session: sessionId,
       message,
@@ -85,6 +94,14 @@ export async function runTurn(options: TurnOptions): Promise<StopReason> {
     cancelled.removeEventListener("abort", cancel);
   }
 }
+
+/** What is wrong with a file of the prompt is for the editor to show. */
+function refuseFile(error: unknown): never {
+  const isAboutFile = error instanceof ServiceError && FILE_ERRORS.has(error.code);
+  throw isAboutFile ? RequestError.invalidParams({ code: error.code }, error.message) : error;
+}
+
+const FILE_ERRORS: ReadonlySet<string> = new Set(Object.keys(putFile.errors));
 
 function tell(event: StoredEvent, text: TurnText, update: (what: SessionUpdate) => void): void {
   const responded = payloadOf(event, modelResponded);

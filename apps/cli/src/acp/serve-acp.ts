@@ -14,8 +14,10 @@ import {
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { patchSession, sessionHistory } from "@switchyard/contracts/sessions";
 import { sessionOf } from "../chat/conversation.ts";
+import type { ReadFile } from "../sent-files.ts";
 import { VERSION } from "../version.ts";
 import { runTurn } from "./run-turn.ts";
 
@@ -54,7 +56,10 @@ export function serveAcp(options: AcpOptions): AgentConnection {
     .onRequest(methods.agent.initialize, () => ({
       protocolVersion: PROTOCOL_VERSION,
       agentInfo: { name: "switchyard", title: "Switchyard", version: VERSION },
-      agentCapabilities: { loadSession: true, promptCapabilities: { embeddedContext: true } },
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { embeddedContext: true, image: true, audio: true },
+      },
       authMethods: [],
     }))
     .onRequest(methods.agent.session.new, async () => {
@@ -90,7 +95,9 @@ export function serveAcp(options: AcpOptions): AgentConnection {
       if (session.turn !== null)
         throw RequestError.invalidRequest({ sessionId }, "the session is still at its last prompt");
       const message = textOf(prompt);
-      if (message.trim() === "") throw RequestError.invalidParams({}, "the prompt has no text");
+      const files = filesIn(prompt);
+      if (message.trim() === "" && files.length === 0)
+        throw RequestError.invalidParams({}, "the prompt has no text and no file");
       const turn = new AbortController();
       session.turn = turn;
       session.hasBegun = true;
@@ -98,7 +105,7 @@ export function serveAcp(options: AcpOptions): AgentConnection {
       const { model } = options;
       const { agent } = session;
       try {
-        const about = { bus, editor, sessionId, agent, model, message, onFault };
+        const about = { bus, editor, sessionId, agent, model, message, files, onFault };
         return { stopReason: await runTurn({ ...about, cancelled: turn.signal, left }) };
       } finally {
         session.turn = null;
@@ -141,7 +148,32 @@ async function sayHistory(bus: Bus, editor: AgentContext, sessionId: string): Pr
   }
 }
 
-/** Files that an editor sends are text of the prompt; links stay links, because agents have a workspace of their own. */
+/** Images, sounds and other files of a prompt that are no text. */
+function filesIn(prompt: readonly ContentBlock[]): ReadFile[] {
+  return prompt.flatMap((block) => {
+    switch (block.type) {
+      case "image":
+        return fileOf(block.data, { uri: block.uri ?? block.type, mimeType: block.mimeType });
+      case "audio":
+        return fileOf(block.data, { uri: block.type, mimeType: block.mimeType });
+      case "resource":
+        return "blob" in block.resource ? fileOf(block.resource.blob, block.resource) : [];
+      default:
+        return [];
+    }
+  });
+}
+
+function fileOf(
+  base64: string,
+  { uri, mimeType }: { readonly uri: string; readonly mimeType?: string | null },
+): ReadFile[] {
+  const name = cutText(uri.split(/[/\\]/).at(-1) ?? "", 100) || "file";
+  const mediaType = mimeType ?? undefined;
+  return [{ name, mediaType, bytes: Buffer.from(base64, "base64") }];
+}
+
+/** Text files that an editor sends are text of the prompt; links stay links, because agents have a workspace of their own. */
 function textOf(prompt: readonly ContentBlock[]): string {
   return prompt
     .map((block) => {
@@ -153,7 +185,7 @@ function textOf(prompt: readonly ContentBlock[]): string {
         case "resource":
           return "text" in block.resource
             ? `<file uri=${JSON.stringify(block.resource.uri)}>\n${block.resource.text}\n</file>`
-            : `[${block.resource.uri}]`;
+            : "";
         default:
           return "";
       }

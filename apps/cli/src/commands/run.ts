@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import type { StoredEvent } from "@switchyard/bus/events";
 import { AgentName, fullRunId } from "@switchyard/contracts/ids";
+import { inputOf } from "@switchyard/contracts/content-parts";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
@@ -14,6 +15,7 @@ import type { RunEnd } from "../follow-run.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
 import { printable } from "../printable.ts";
 import { setting } from "../settings.ts";
+import { readFiles, storeFiles, type ReadFile } from "../sent-files.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
@@ -25,6 +27,8 @@ export interface RunOptions extends LimitOptions {
   readonly json?: true;
   readonly wait: boolean;
   readonly inputJson?: true;
+  /** Paths of files of the input. */
+  readonly file?: readonly string[];
   readonly model?: string;
   readonly thinking?: ThinkingLevel;
   readonly skill?: string;
@@ -60,9 +64,11 @@ export async function run(
   if (file !== undefined && !options.wait)
     throw new CliError("usage", "--record waits for the run's end and does not go with --no-wait");
   if (file !== undefined) await (await import("./run-recording.ts")).mayRecord(file);
+  const files = await readFiles(options.file ?? []);
   return withBus(await findBus(process.env), async (bus) => {
-    if (!options.wait) return startOnly(bus, terminal, { agent, command, json });
-    const code = await startAndWait(bus, terminal, { agent, command, json });
+    const start = { agent, command: await withFiles(bus, command, files), json };
+    if (!options.wait) return startOnly(bus, terminal, start);
+    const code = await startAndWait(bus, terminal, start);
     if (file !== undefined) {
       const { writeRecording } = await import("./run-recording.ts");
       await writeRecording(bus, terminal, { runId: command.runId, file });
@@ -79,10 +85,13 @@ interface Start extends RunStart {
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
   const { model, thinking, skill, label, session, onBusy } = options;
   const limits = limitsOf(options);
-  if (input.trim() === "" && skill === undefined)
+  const { file: files = [] } = options;
+  if (input.trim() === "" && skill === undefined && files.length === 0)
     throw new CliError("usage", "the input is empty: the agent would not know what to do", {
       hint: 'such as: ./yard run demo "What is in this folder?"; - reads it from standard input',
     });
+  if (options.inputJson === true && files.length > 0)
+    throw new CliError("usage", "--file belongs to a text and does not go with --input-json");
   if (onBusy !== undefined && session === undefined)
     throw new CliError("usage", "--on-busy goes only with --session");
   return {
@@ -96,6 +105,16 @@ export function commandOf(input: string, options: Omit<RunOptions, "wait">): Run
     ...(Object.keys(label).length === 0 ? {} : { labels: label }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   };
+}
+
+/** The command with its files as parts of the input. They are stored first, since a command carries no bytes. */
+async function withFiles(
+  bus: Bus,
+  command: RunStart["command"],
+  files: readonly ReadFile[],
+): Promise<RunStart["command"]> {
+  if (typeof command.input !== "string" || files.length === 0) return command;
+  return { ...command, input: inputOf(command.input, await storeFiles(bus, files)) };
 }
 
 async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {

@@ -14,6 +14,10 @@ import {
   type Perform,
 } from "./command-options.ts";
 
+function paths(path: string, before: readonly string[]): string[] {
+  return [...before, path];
+}
+
 const FIRST_EVENT = "how long to wait for the first event of a run that may be in the queue";
 const FIRST_EVENT_SECONDS = 5;
 
@@ -23,6 +27,12 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .command("run <agent> <input>")
     .description("start a run and follow it: timeline and live text on stderr, answer on stdout")
     .option("--input-json", "the input is a JSON object")
+    .option(
+      "--file <path>",
+      "an image, PDF, sound or text that belongs to the input; can be repeated",
+      paths,
+      [],
+    )
     .option("--no-wait", "print the run id and do not follow")
     .option("--model <provider/model>", "model in place of the agent's own")
     .addOption(thinkingOption())

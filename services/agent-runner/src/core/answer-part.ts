@@ -1,3 +1,4 @@
+import { MessageFiles } from "@switchyard/contracts/content-parts";
 import { Digest, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
@@ -64,6 +65,7 @@ export const CopiedTurn = z.object({
       isError: z.boolean(),
       /** Missing: false. */
       isOfChild: z.boolean().optional(),
+      files: MessageFiles.optional(),
     }),
   ),
 });

@@ -75,9 +75,14 @@ export function withCall(
 /** The answer of a child run that a call has waited for is kept as one. */
 export function resultOf(
   { wait }: CallState,
-  { text, isError }: EntryOf<"tool-completed">,
+  { text, isError, files }: EntryOf<"tool-completed">,
 ): NonNullable<CallState["result"]> {
-  return { text, isError, ...(wait?.reason === "child" ? { isOfChild: true } : {}) };
+  return {
+    text,
+    isError,
+    ...(wait?.reason === "child" ? { isOfChild: true } : {}),
+    ...(files === undefined ? {} : { files }),
+  };
 }
 
 export function denial(entry: EntryOf<"tool-denied">): { text: string; isError: true } {

@@ -1,3 +1,4 @@
+import type { FilePart } from "@switchyard/contracts/content-parts";
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { EntryOf, WithoutTime } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";
@@ -34,6 +35,8 @@ export function answered(
     found?: string[];
     /** Their digests, as the model is told about them. */
     shown?: Readonly<Record<string, string>>;
+    /** Its images, sounds and other files. */
+    files?: FilePart[];
   },
 ): CallOutcome {
   return {
@@ -49,6 +52,7 @@ export function answered(
     ...(reply.narrowing === undefined ? {} : { narrowing: reply.narrowing }),
     ...(reply.found === undefined ? {} : { found: reply.found }),
     ...(reply.shown === undefined ? {} : { shown: { ...reply.shown } }),
+    ...(reply.files === undefined || reply.files.length === 0 ? {} : { files: reply.files }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { MessageFiles } from "@switchyard/contracts/content-parts";
 import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { Decision } from "@switchyard/contracts/policy";
 import { StopInForce } from "@switchyard/contracts/policy-budgets";
@@ -176,6 +177,8 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     /** Set when the call found tools, which can be called from then on, with their digests as the model is told about them. */
     found: z.array(z.string()).optional(),
     shown: z.record(z.string(), z.string()).optional(),
+    /** Images, sounds and other files of the result. */
+    files: MessageFiles.optional(),
   }),
   z.object({ kind: z.literal("tool-denied"), at, callId, decision: Decision }),
   z.object({ kind: z.literal("tool-failed"), at, callId, code: z.string(), message: z.string() }),

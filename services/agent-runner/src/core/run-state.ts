@@ -1,3 +1,4 @@
+import type { FilePart } from "@switchyard/contracts/content-parts";
 import type { Decision } from "@switchyard/contracts/policy";
 import type {
   Cancellation,
@@ -17,6 +18,8 @@ export interface CallResult {
   readonly isError: boolean;
   /** The answer of a child run, whichever tool was called: it may repeat what that run has read. */
   readonly isOfChild?: boolean | undefined;
+  /** Images, sounds and other files beside the text. */
+  readonly files?: FilePart[] | undefined;
 }
 
 export interface CallState {

@@ -1,3 +1,4 @@
+import { MessageFiles } from "@switchyard/contracts/content-parts";
 import { UnknownOutcome } from "@switchyard/contracts/agents";
 import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import {
@@ -22,7 +23,11 @@ import { SessionId, SessionKey } from "@switchyard/contracts/session-key";
 import { CallId, CopiedTurn, SkillRef } from "./answer-part.ts";
 
 /** One thing that was said in a session before a run began. `notice`: a run had no answer, and why. */
-const SaidBefore = z.object({ role: z.enum(["user", "assistant", "notice"]), text: z.string() });
+const SaidBefore = z.object({
+  role: z.enum(["user", "assistant", "notice"]),
+  text: z.string(),
+  files: MessageFiles.optional(),
+});
 export type SaidBefore = z.infer<typeof SaidBefore>;
 
 /** Everything that a run is pinned to, so that another runner goes on with the same definition. */

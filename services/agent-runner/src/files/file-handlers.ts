@@ -56,7 +56,7 @@ function refusalOf(
   if (error.code === "storage_full") {
     const { usedBytes, limitBytes } = StorageFull.parse(error.data);
     return fail.files_full(
-      `there is no room for ${name}: ${usedBytes} of ${limitBytes} bytes of files are used, which are deleted 30 days after they were stored; the operator raises YARD_FILES_MIB`,
+      `there is no room for ${name}: ${usedBytes} of ${limitBytes} bytes of files are used, which are deleted 60 days after they were stored; the operator raises YARD_FILES_MIB`,
       { usedBytes, limitBytes },
     );
   }

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/connect";
 import { getObject, putObject } from "@switchyard/bus/objects";
 import { FilePart } from "@switchyard/contracts/content-parts";
@@ -32,6 +32,11 @@ export interface FileStore {
   read(file: FilePart): Promise<Buffer | null>;
 }
 
+/**
+ * A file that is stored again with the same name is the stored one for so long: clients send a conversation with all its files each time, and a repeated
+ * request has to be the same run. What is left of its lifetime is as long as a run may be retried after its end.
+ */
+const REUSED_FOR_MS = inputFiles.ttlMs / 2;
 /** However small it is, a file counts as much, since its facts take room, too. */
 const LEAST_BYTES = 16 * 1_024;
 /** Bytes of files that this process has in memory, since each step of a run sends them again. */
@@ -46,21 +51,30 @@ export function openFileStore(
 ): FileStore {
   const { bucket, ttlMs } = inputFiles;
   const cache = new RecentBytes(CACHED_BYTES);
+  const find: FileStore["find"] = async (refs) => {
+    // One by one: with Redis Cluster they are in many slots.
+    const texts = await fromRedis(Promise.all(refs.map((ref) => redis.get(keyOf(ref)))));
+    return texts.map((text) => (text === null ? null : StoredFile.parse(JSON.parse(text))));
+  };
   return {
     async put(owner, { name, mediaType: declared, bytes }) {
       const type = fileTypeOf(bytes, declared);
       if ("problem" in type) throw new FileRefused(`${name}: ${type.problem}`);
+      const { mediaType } = type;
+      const sameKey = sameFileKey([owner, name, mediaType, digestOf(bytes)]);
+      const [known = null] = await find([(await fromRedis(redis.get(sameKey))) ?? ""]);
+      if (known !== null) return known;
       const thing = `file:${randomUUID()}`;
       const counted = Math.max(bytes.length, LEAST_BYTES);
       await storage.reserve(owner, { thing, bytes: counted });
       try {
         const { name: id, sizeBytes, sha256 } = await putObject(bus, bucket, [bytes]);
         const ref = `file-${id}`;
-        const { mediaType } = type;
         const file: FilePart = { type: "file", ref, name, mediaType, sizeBytes, sha256 };
         const ends = now() + ttlMs;
         const stored = { owner, file, endsAt: new Date(ends).toISOString() };
         await fromRedis(redis.set(keyOf(ref), JSON.stringify(stored), "PX", ttlMs));
+        await fromRedis(redis.set(sameKey, ref, "PX", REUSED_FOR_MS));
         storage.set(owner, thing, { bytes: counted, ends });
         return stored;
       } catch (error) {
@@ -69,11 +83,7 @@ export function openFileStore(
       }
     },
 
-    async find(refs) {
-      // One by one: with Redis Cluster they are in many slots.
-      const texts = await fromRedis(Promise.all(refs.map((ref) => redis.get(keyOf(ref)))));
-      return texts.map((text) => (text === null ? null : StoredFile.parse(JSON.parse(text))));
-    },
+    find,
 
     async read({ ref, sizeBytes, sha256 }) {
       const known = cache.get(ref);
@@ -115,6 +125,14 @@ class RecentBytes {
       this.#size -= length;
     }
   }
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+function sameFileKey(facts: readonly string[]): string {
+  return `yard:file:same:${digestOf(Buffer.from(JSON.stringify(facts)))}`;
 }
 
 function keyOf(ref: string): string {

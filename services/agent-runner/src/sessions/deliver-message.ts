@@ -1,3 +1,4 @@
+import { inputOf } from "@switchyard/contracts/content-parts";
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Fail } from "@switchyard/contracts/errors";
@@ -45,6 +46,7 @@ function commandOf(
     session,
     agent,
     message,
+    files,
     runId,
     origin,
     onBusy,
@@ -52,7 +54,7 @@ function commandOf(
   { broughtBy, nowMs }: { readonly broughtBy: string; readonly nowMs: number },
 ): SessionCommand {
   const content = {
-    input: message,
+    input: inputOf(message, files),
     session,
     ...(origin === undefined ? {} : { origin }),
     ...(onBusy === undefined ? {} : { onBusy }),

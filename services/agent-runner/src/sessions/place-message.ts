@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { filesOf, inputText } from "@switchyard/contracts/content-parts";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
@@ -140,7 +140,8 @@ async function endedRun(
 
 /** What a run that is under way cannot be given by a message; it would be dropped without a word. */
 function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
-  const { skill, model, thinking, limits, replay, output } = payload;
+  const { input, skill, model, thinking, limits, replay, output } = payload;
+  if (filesOf(input).length > 0) return true;
   return [skill, model, thinking, limits, replay, output, followUp].some(
     (request) => request !== undefined,
   );

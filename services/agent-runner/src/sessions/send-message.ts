@@ -1,3 +1,4 @@
+import { inputOf } from "@switchyard/contracts/content-parts";
 import { randomBytes } from "node:crypto";
 import type { CallContext, Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
@@ -102,12 +103,12 @@ async function refOf(
 }
 
 function commandOf(
-  { message, model, thinking, skill, limits, onBusy, runId, followUp }: Request,
+  { message, files, model, thinking, skill, limits, onBusy, runId, followUp }: Request,
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
   const content = {
-    input: message,
+    input: inputOf(message, files),
     session,
     ...(model === undefined ? {} : { model }),
     ...(thinking === undefined ? {} : { thinking }),

@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { filesOf, inputText } from "@switchyard/contracts/content-parts";
 import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
 import type { RunState } from "../core/run-state.ts";
@@ -21,7 +21,11 @@ export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
   const { started, messages, turns } = state;
   const { requester } = started;
   const asked = isTooLong(state) ? cutBytes(askedOf(started), MAX_TOOL_BYTES) : askedOf(started);
-  const question = line(state, { role: "user", text: asked, by: requester });
+  const files = isTooLong(state) ? [] : filesOf(started.input);
+  const question = {
+    ...line(state, { role: "user", text: asked, by: requester }),
+    ...(files.length === 0 ? {} : { files }),
+  };
   const heard = messages
     .slice(known?.messages ?? 0)
     .filter(({ by }) => by !== "runner")

@@ -9,6 +9,7 @@ import { linkSignals } from "../signals/linked-signal.ts";
 import { watchReconnect } from "../signals/reconnect-watch.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
+import { storeResultFiles } from "./result-files.ts";
 import { answered, type CallOutcome } from "../core/call-outcome.ts";
 
 export interface ServerCall {
@@ -26,7 +27,7 @@ export interface ServerCall {
 }
 
 /** What a call needs of its run. */
-export type CallContext = Pick<RunContext, "peers" | "tokens" | "signal" | "now"> & {
+export type CallContext = Pick<RunContext, "peers" | "tokens" | "files" | "signal" | "now"> & {
   readonly bus: Pick<Bus, "status">;
   readonly run: Pick<ActiveRun, "state" | "hold">;
 };
@@ -57,7 +58,9 @@ export async function sendOnce(
             { ...request, progress: runId },
             { ...limits, tokens: { server } },
           );
-    return answered(callId, reply);
+    const owner = context.run.state.started.requester;
+    const files = await storeResultFiles(reply.content, { files: context.files, owner });
+    return answered(callId, { ...reply, files });
   } catch (error) {
     if (isError(error, callTool, "invalid_token")) context.tokens.refuse(token);
     if (isError(error, callTool, "stale_epoch"))

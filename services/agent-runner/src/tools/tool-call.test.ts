@@ -1,3 +1,4 @@
+import { noFiles } from "../../test-fixtures/no-files.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
@@ -57,6 +58,7 @@ function asking(...answers: readonly (ServiceError | typeof done)[]) {
   const at = new Date().toISOString();
   const caller: CallContext = {
     bus: { status: "connected" },
+    files: noFiles,
     peers: peers as Peers, // a call of a server asks for nothing else
     tokens: {
       get: async () => "token",

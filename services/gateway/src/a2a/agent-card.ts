@@ -1,4 +1,5 @@
 import { AgentCard } from "@a2a-js/sdk";
+import { FILE_TYPES } from "@switchyard/contracts/content-parts";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 
 /** What other agents read to find out how an agent is spoken to: https://a2a-protocol.org, version 1.0. */
@@ -15,7 +16,7 @@ export function agentCard(
     capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
     securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
-    defaultInputModes: modes,
+    defaultInputModes: [...modes, ...FILE_TYPES],
     defaultOutputModes: modes,
     skills: [{ id: name, name, description, tags: ["switchyard"] }],
   });

@@ -33,8 +33,9 @@ import { z } from "zod";
 import { followRun, type FollowParts } from "../agent-runs/follow-run.ts";
 import { needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { storeInput } from "../agent-runs/store-input.ts";
 import { checkRights, type Requester } from "../identity/requester.ts";
-import { CONTEXT, isOver, isPlain, labelsFor, taskIdOf, taskOf, textOf } from "./task.ts";
+import { CONTEXT, isOver, isPlain, labelsFor, piecesOf, taskIdOf, taskOf, textOf } from "./task.ts";
 import { tellRun, type FollowedTask } from "./tell-run.ts";
 
 const Decision = z.looseObject({
@@ -176,7 +177,7 @@ export class RunHandler implements A2ARequestHandler {
   async #begin({ message, configuration }: SendMessageRequest): Promise<FollowedTask> {
     if (message === undefined) throw new RequestMalformedError({ message: "message is missing" });
     if (message.taskId !== "") return this.#goOn(message);
-    const input = textOf(message);
+    const input = await storeInput(this.#requester, piecesOf(message));
     // One message is one run, however often it is sent. Clients use the id of one for others, too, so the whole message counts.
     const repeatKey =
       message.messageId === ""

@@ -1,3 +1,5 @@
+import { fileOfBytes } from "../agent-runs/inline-file.ts";
+import { textOfPieces, type InputPiece } from "../agent-runs/store-input.ts";
 import { Role, TaskState, type Artifact, type Message, type Part, type Task } from "@a2a-js/sdk";
 import { ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
 import type { RunWait } from "@switchyard/contracts/run-waits";
@@ -118,13 +120,30 @@ export function artifactOf(parts: Part[]): Artifact {
   };
 }
 
-/** What a message says; data is its JSON. Files are refused. */
-export function textOf({ parts }: Message): string {
-  return parts
-    .map(({ content }) => {
-      if (content?.$case === "text") return content.value;
-      if (content?.$case === "data") return JSON.stringify(content.value);
-      throw new ContentTypeNotSupportedError({ message: "agents take text and data, not files" });
-    })
-    .join("\n");
+/** The pieces of a message; data is its JSON. Throws for a file that is elsewhere. */
+export function piecesOf({ parts }: Message): InputPiece[] {
+  return parts.map(({ content, filename, mediaType }) => {
+    switch (content?.$case) {
+      case "text":
+        return { text: content.value };
+      case "data":
+        return { text: JSON.stringify(content.value) };
+      case "raw":
+        return fileOfBytes(content.value, { name: filename, mediaType });
+      default:
+        throw new ContentTypeNotSupportedError({
+          message:
+            "a part names a web address, and nothing is loaded from there: send the file as raw bytes",
+        });
+    }
+  });
+}
+
+/** The text of a message for a task that is under way. */
+export function textOf(message: Message): string {
+  const pieces = piecesOf(message);
+  if (pieces.every((piece) => "text" in piece)) return textOfPieces(pieces);
+  throw new ContentTypeNotSupportedError({
+    message: "a task that is under way accepts text: send files with a new message",
+  });
 }

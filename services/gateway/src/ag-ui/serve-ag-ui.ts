@@ -9,6 +9,8 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { fileOfDataUrl, inlineFile } from "../agent-runs/inline-file.ts";
+import { storeInput, type InputPiece } from "../agent-runs/store-input.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
 import { requesterOf, type Requester } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
@@ -59,18 +61,19 @@ export function createAgUiEndpoint(
   };
 }
 
-function begin(
+async function begin(
   parts: FollowParts,
   requester: Requester,
   { agent, input }: { agent: string; input: RunAgentInput },
 ): Promise<RunFollow> {
   const { threadId, runId, messages } = input;
   const last = messages.at(-1);
-  const text = last?.role === "user" ? textOf(last) : "";
-  if (text === "") throw invalid("messages: the last one must be the user's, with text");
+  const pieces = last?.role === "user" ? piecesOf(last) : [];
+  if (!pieces.some((piece) => !("text" in piece) || piece.text !== ""))
+    throw invalid("messages: the last one must be the user's, with text or a file");
   return startAgentRun(parts, requester, {
     agent,
-    input: text,
+    input: await storeInput(requester, pieces),
     session: sessionKeyOf("ag-ui", threadId),
     repeatKey: `${agent} ${threadId} ${runId}`,
     via: "ag-ui",
@@ -127,14 +130,19 @@ async function give(
   await requester.ask(approved ? approveCall : denyCall, { id, ...why });
 }
 
-function textOf({ content }: Extract<Message, { role: "user" }>): string {
-  if (typeof content === "string") return content;
-  return content
-    .map((part) => {
-      if (part.type !== "text") throw invalid(`messages: agents take text, not ${part.type}`);
-      return part.text;
-    })
-    .join("\n");
+function piecesOf({ content }: Extract<Message, { role: "user" }>): InputPiece[] {
+  if (typeof content === "string") return [{ text: content }];
+  return content.map((part) => {
+    if (part.type === "text") return { text: part.text };
+    const { type, value, mimeType: mediaType } = part.source;
+    if (type === "file") return { ref: value };
+    const about = { name: part.type, mediaType };
+    const piece = type === "data" ? inlineFile(value, about) : fileOfDataUrl(value, part.type);
+    if (piece !== null) return piece;
+    throw invalid(
+      `messages: the source of the ${part.type} cannot be read: send it in base64, and no web address, since nothing is loaded from there`,
+    );
+  });
 }
 
 function invalid(detail: string): Problem {

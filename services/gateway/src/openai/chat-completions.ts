@@ -5,6 +5,7 @@ import type { FollowParts, RunFollow, RunItem } from "../agent-runs/follow-run.t
 import type { RunEnd } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { cancelRun, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { storeInput } from "../agent-runs/store-input.ts";
 import { streamRun, type RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import type { Requester } from "../identity/requester.ts";
@@ -52,7 +53,8 @@ export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise
   const request = readRequest(c, served.body);
   const { model: agent, session, output } = request;
   const repeatKey = c.req.header("idempotency-key");
-  const run = { agent, input: request.input, session, output, repeatKey, via: "openai" };
+  const input = await storeInput(requester, request.pieces);
+  const run = { agent, input, session, output, repeatKey, via: "openai" };
   const follow = await startAgentRun(parts, requester, run);
   const chat = { id: `chatcmpl-${nameOf(follow.runId)}`, model: agent, created: now() };
   if (request.isStream)
@@ -208,7 +210,7 @@ function readRequest(c: Context<GatewayEnv>, body: Body) {
   const session = sessionOf(c, request);
   return {
     model: request.model,
-    input: inputOf(messages, session !== undefined),
+    pieces: inputOf(messages, session !== undefined),
     session,
     output: formOf(request),
     isStream: request.stream === true,

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
 import { refusedStart } from "../agent-runs/refused-start.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { storeInput, textOfPieces, type InputPiece } from "../agent-runs/store-input.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { Slots } from "../identity/slots.ts";
@@ -161,7 +162,10 @@ async function begin(
   const session = earlier ?? sessionKeyOf("openai", named ?? own);
   const run = {
     agent,
-    input: inputOf([...system, ...messages], earlier !== undefined && system.length === 0),
+    input: await storeInput(
+      requester,
+      inputOf([...system, ...messages], earlier !== undefined && system.length === 0),
+    ),
     session,
     output: formOf(text),
     repeatKey,
@@ -206,7 +210,9 @@ async function goOn(
       const { callId } = question;
       const messages = items.filter(isMessage);
       const answer =
-        typeof request.input === "string" ? request.input : inputOf(messages.slice(-1), true);
+        typeof request.input === "string"
+          ? request.input
+          : answerText(inputOf(messages.slice(-1), true));
       await requester.ask(answerQuestion, { runId, callId, answer });
     }
   } catch (error) {
@@ -214,6 +220,12 @@ async function goOn(
     throw error;
   }
   return { follow, from: Date.now() };
+}
+
+/** The answer to a run's question is a text. Throws a Problem for a file. */
+function answerText(pieces: readonly InputPiece[]): string {
+  if (pieces.every((piece) => "text" in piece)) return textOfPieces(pieces);
+  throw invalid("input", "the run asks a question, whose answer is a text: send files afterwards");
 }
 
 interface Response_ {

@@ -1,0 +1,46 @@
+import type { InputPiece } from "./store-input.ts";
+
+const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+const MAX_NAME = 255;
+
+/** A file that a request has in base64; null when that is none. A file without a name is called after its kind. */
+export function inlineFile(
+  base64: string,
+  {
+    name,
+    mediaType,
+  }: { readonly name: string | undefined; readonly mediaType: string | undefined },
+): InputPiece | null {
+  const text = base64.replaceAll(/\s/g, "");
+  if (text === "" || !BASE64.test(text)) return null;
+  return fileOfBytes(Buffer.from(text, "base64"), { name, mediaType });
+}
+
+/** The same for bytes. An empty type is none. */
+export function fileOfBytes(
+  bytes: Uint8Array,
+  {
+    name,
+    mediaType,
+  }: { readonly name: string | undefined; readonly mediaType: string | undefined },
+): InputPiece {
+  const type = mediaType === "" ? undefined : mediaType;
+  return { bytes, name: nameOf(name, type), mediaType: type };
+}
+
+/** The file of a data URL (RFC 2397) in base64; null for any other URL. */
+export function fileOfDataUrl(url: string, name?: string): InputPiece | null {
+  const [head = "", type = "", parameters = ""] = DATA_URL.exec(url.slice(0, 300)) ?? [];
+  if (head === "" || !/;base64$/i.test(parameters)) return null;
+  return inlineFile(url.slice(head.length), { name, mediaType: type });
+}
+
+/** A name as `files.put` accepts it: without the path that a client may send. */
+function nameOf(name: string | undefined, mediaType: string | undefined): string {
+  const last = (name ?? "").split(/[/\\]/).at(-1) ?? "";
+  // oxlint-disable-next-line no-control-regex -- control characters are what it removes
+  const clean = last.replaceAll(/[\u0000-\u001f\u007f]/g, "").trim();
+  const [kind = "file"] = (mediaType ?? "file").split("/");
+  return [...clean].slice(0, MAX_NAME / 2).join("") || kind;
+}
