@@ -62,7 +62,8 @@ const ALL = [
 const openai = new OpenAI({ baseURL: `${dev.httpUrl}/v1`, apiKey: token });
 
 async function put(name: string, type: string, bytes: Uint8Array, mediaType = type) {
-  const response = await fetch(`${api}/files?${new URLSearchParams({ name, mediaType })}`, {
+  const query = new URLSearchParams({ name, mediaType }).toString();
+  const response = await fetch(`${api}/files?${query}`, {
     method: "POST",
     headers: { authorization, "content-type": "application/octet-stream" },
     body: new Uint8Array(bytes),
@@ -239,7 +240,8 @@ test("AG-UI's client sends image, document and audio parts", async () => {
     ],
   });
   await agent.runAgent();
-  assert.ok(String(agent.messages.at(-1)?.content).includes(ALL));
+  const { content } = agent.messages.at(-1) ?? {};
+  assert.ok(typeof content === "string" && content.includes(ALL));
 });
 
 test("an editor sends images, sounds and binary resources over ACP", async () => {

@@ -1634,12 +1634,9 @@ export interface Operations {
 
   "POST /files": {
     request:
-      | { body: { name: FileName; mediaType?: string; owner?: string; base64?: string } }
+      | { body: { name: FileName; mediaType?: string; base64?: string } }
       | {
-          query: Omit<
-            { name: FileName; mediaType?: string; owner?: string; base64?: string },
-            "base64"
-          >;
+          query: Omit<{ name: FileName; mediaType?: string; base64?: string }, "base64">;
           attachment: Blob;
         };
     reply: { file: FilePart; endsAt: Timestamp };

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FileName, FilePart, FileRef, MAX_FILE_BYTES } from "./content-parts.ts";
 import { rpc } from "./define.ts";
-import { CallerName, Timestamp } from "./ids.ts";
+import { Timestamp } from "./ids.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
 const StoredFile = z.object({
@@ -19,8 +19,6 @@ export const putFile = rpc({
     name: FileName,
     /** As the sender declares it: where the bytes show another one, that one counts. */
     mediaType: z.string().max(255).optional(),
-    /** The owner, where a service stores a file for a user; refused from everybody else. */
-    owner: CallerName.optional(),
     /** In place of an attachment, for senders that cannot attach one: at most 600 KB. */
     base64: z.base64().max(800_000).optional(),
   }),
@@ -31,7 +29,6 @@ export const putFile = rpc({
     file_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
     /** The owner, or the whole installation, stores as many bytes as it may. Files leave by themselves. */
     files_full: { data: z.object({ usedBytes: z.int(), limitBytes: z.int() }) },
-    not_allowed: { data: z.object({ owner: z.string() }) },
     store_unavailable: storeUnavailable,
   },
   timeoutMs: 60_000,

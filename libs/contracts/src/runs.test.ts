@@ -7,7 +7,12 @@ test("a command without a usable input is told what an input is", () => {
     const { error } = startRun.payload.safeParse(payload);
     assert.deepEqual(
       error?.issues.map(({ path, message }) => [path, message]),
-      [[["input"], "must be a text, a JSON object, or 1-64 parts: texts, and files as POST /files returns them"]],
+      [
+        [
+          ["input"],
+          "must be a text, a JSON object, or 1-64 parts: texts, and files as POST /files returns them",
+        ],
+      ],
     );
   }
 });

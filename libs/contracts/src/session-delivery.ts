@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { MAX_MESSAGE_TEXT, SendId } from "./channels.ts";
-import { MessageFiles } from "./content-parts.ts";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, RunId, Timestamp } from "./ids.ts";
 import { SaidOrigin } from "./run-context.ts";
@@ -21,10 +20,7 @@ export const deliverToSession = rpc({
     /** Begun when it is new. */
     session: SessionKey,
     agent: AgentName,
-    /** Empty only where there are files. */
-    message: z.string().max(32_768),
-    /** Stored for the owner. */
-    files: MessageFiles.optional(),
+    message: z.string().min(1).max(32_768),
     /** Without an owner's part: the same id again is the same message. */
     runId: RunId,
     origin: SaidOrigin.optional(),

@@ -9,7 +9,6 @@ import * as channels from "./channels.ts";
 import { readCallContext } from "./call-context.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
-import { putFile } from "./files.ts";
 import * as mcp from "./mcp.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
 import { callProgress, cancelCall, cancelCallAt } from "./mcp-calls.ts";
@@ -258,7 +257,7 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   service("channels", "Channels", {
     serves: contractsByOwner.channels.filter(isRpc),
-    calls: [deliverToSession, noteInSession, sessionOutcome, putFile, userTokens.verifyUserToken],
+    calls: [deliverToSession, noteInSession, sessionOutcome, userTokens.verifyUserToken],
     publishes: contractsByOwner.channels.filter(isEvent),
     // Hints that an answer is there; the truth is asked for.
     follows: [...runEnds],

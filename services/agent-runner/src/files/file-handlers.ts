@@ -3,7 +3,6 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { getFile, putFile } from "@switchyard/contracts/files";
 import { inputFiles } from "@switchyard/contracts/payload-stores";
 import { StorageFull } from "@switchyard/contracts/store-errors";
-import { isService } from "@switchyard/contracts/user-names";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
 import { FileRefused, type FileStore } from "./file-store.ts";
@@ -14,10 +13,8 @@ export function handleFiles(
   { files, storage }: { readonly files: FileStore; readonly storage: Pick<OwnerStorage, "admit"> },
 ): void {
   service.handle(putFile, async (request, context) => {
-    const { caller, fail } = context;
-    const { owner = caller, name, mediaType } = request;
-    if (owner !== caller && !isService(caller))
-      throw fail.not_allowed(`${caller} stores files of its own only; leave owner out`, { owner });
+    const { caller: owner } = context;
+    const { name, mediaType } = request;
     const bytes = await bytesOf(request, context);
     // The facts are in Redis.
     await storage.admit(owner);

@@ -56,6 +56,14 @@ export function openFileStore(
     const texts = await fromRedis(Promise.all(refs.map((ref) => redis.get(keyOf(ref)))));
     return texts.map((text) => (text === null ? null : StoredFile.parse(JSON.parse(text))));
   };
+  const read: FileStore["read"] = async ({ ref, sizeBytes, sha256 }) => {
+    const known = cache.get(ref);
+    if (known !== undefined) return known;
+    const name = ref.slice("file-".length);
+    const bytes = await getObject(bus, { bucket, name, sizeBytes, sha256 });
+    if (bytes !== null) cache.add(ref, bytes);
+    return bytes;
+  };
   return {
     async put(owner, { name, mediaType: declared, bytes }) {
       const type = fileTypeOf(bytes, declared);
@@ -63,7 +71,7 @@ export function openFileStore(
       const { mediaType } = type;
       const sameKey = sameFileKey([owner, name, mediaType, digestOf(bytes)]);
       const [known = null] = await find([(await fromRedis(redis.get(sameKey))) ?? ""]);
-      if (known !== null) return known;
+      if (known !== null && (await read(known.file)) !== null) return known;
       const thing = `file:${randomUUID()}`;
       const counted = Math.max(bytes.length, LEAST_BYTES);
       await storage.reserve(owner, { thing, bytes: counted });
@@ -85,14 +93,7 @@ export function openFileStore(
 
     find,
 
-    async read({ ref, sizeBytes, sha256 }) {
-      const known = cache.get(ref);
-      if (known !== undefined) return known;
-      const name = ref.slice("file-".length);
-      const bytes = await getObject(bus, { bucket, name, sizeBytes, sha256 });
-      if (bytes !== null) cache.add(ref, bytes);
-      return bytes;
-    },
+    read,
   };
 }
 

@@ -41,6 +41,9 @@ function binaryTypeOf(bytes: Uint8Array): string | null {
   return null;
 }
 
+/** https://mimesniff.spec.whatwg.org/#binary-data-byte */
+// oxlint-disable-next-line no-control-regex -- control characters are what text does not have
+const BINARY = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Types of text beside `text/…`. */
 const TEXT_TYPE =
@@ -55,7 +58,7 @@ function textTypeOf(bytes: Uint8Array, declared: string | undefined): FileType {
     };
   try {
     const text = utf8.decode(bytes);
-    if (!text.includes("\0")) return { mediaType: TEXT_TYPE.test(type) ? type : "text/plain" };
+    if (!BINARY.test(text)) return { mediaType: TEXT_TYPE.test(type) ? type : "text/plain" };
   } catch {
     // It is not text in UTF-8, as the sentence below says.
   }

@@ -15,7 +15,7 @@ import { runtimeHosts, secretPaths } from "./runtime-reach.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import {
   USUAL_KEY_VARIABLES,
-  USUALLY_ACCEPTED,
+  usuallyAccepted,
   type ModelsConfig,
   type ProviderConfig,
   type RuntimeConfig,
@@ -127,11 +127,8 @@ export function createModelRegistry(
         );
       }
       const { provider, settings } = providerOf(name, config);
-      const choice = {
-        name: provider,
-        modelId: name.slice(provider.length + 1),
-        apiKey: await readKey(name, settings, env),
-      };
+      const apiKey = await readKey(name, settings, env);
+      const choice = { name: provider, modelId: name.slice(provider.length + 1), apiKey };
       if (settings.type !== "runtime") return openModel(settings, choice);
       if (hosts !== undefined) return openRuntime(settings, choice, { hosts, config, env });
       throw unknownModel(name, config);
@@ -174,7 +171,7 @@ function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): Mo
     isRuntime,
     isExact: isRuntime || isBuiltIn(name),
     learnedWindow: windowTokens,
-    accepts: settings?.accepts ?? (type === undefined ? [] : USUALLY_ACCEPTED[type]),
+    accepts: settings?.accepts ?? usuallyAccepted(type),
     reasoningField,
     promptCache: promptCacheOf(name, config),
     hasNativeForms:

@@ -114,13 +114,18 @@ export const USUAL_KEY_VARIABLES = {
  * Responses have none for audio. A model of another
  * provider may accept none; a request that it refuses is repeated without its files.
  */
-export const USUALLY_ACCEPTED = {
+const USUALLY_ACCEPTED = {
   anthropic: ["image/*", "application/pdf"],
   openai: ["image/*", "application/pdf"],
   google: ["image/*", "audio/*", "application/pdf"],
   "openai-compatible": ["image/*", "audio/wav", "audio/mpeg", "application/pdf"],
   runtime: [],
 } as const satisfies Record<ProviderConfig["type"], readonly string[]>;
+
+/** The media types of files that models of a provider accept; none for a plan and a recording, which have no provider. */
+export function usuallyAccepted(type: ProviderConfig["type"] | undefined): readonly string[] {
+  return type === undefined ? [] : USUALLY_ACCEPTED[type];
+}
 
 /** The configuration of a runner without a file: each provider whose usual key is there, and the scripted model as the default. */
 export function modelsWithoutFile(env: NodeJS.ProcessEnv): ModelsConfig {

@@ -1,6 +1,9 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus, type Bus } from "@switchyard/bus/connect";
-import { ServiceError } from "@switchyard/contracts/errors";
+import { connectionOf } from "@switchyard/bus/connection";
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { getFile, putFile } from "@switchyard/contracts/files";
+import { bucketStream, inputFiles } from "@switchyard/contracts/payload-stores";
 import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import { deleteSession, sendToSession } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
@@ -41,13 +44,45 @@ for (const name of ["first", "second", "third", "fourth"])
     agent(`gated-${name}`, { plan: { steps: [{ calls: [gateNamed(name)] }], answer: "done" } }),
   );
 peers.agents.set("plain", answering("plain", "ok"));
-const runner = await lab.runner({ YARD_OWNER_STORAGE_MIB: "1" });
+const runner = await lab.runner({ YARD_OWNER_STORAGE_MIB: "1", YARD_FILES_MIB: "1" });
 const { healthUrl } = await runner.logged("service ready");
 
 const LARGE = "x".repeat(100_000);
 const OF_BROKER = "yard:storage:{team-a}:broker";
 const keptBy = async (owner: string) =>
   Number((await redis.hget(`yard:storage:{${owner}}:runner`, "=")) ?? 0);
+
+const fileOf = (bus: Bus, name: string, bytes: Uint8Array) =>
+  call(bus, putFile, { name }, { attachment: [bytes] });
+
+test("counts the bytes of files for their owner apart from Redis, and a file that is stored again once", async () => {
+  const large = Buffer.alloc(600 * 1024, "x");
+  const { file } = await fileOf(teamC, "a.txt", large);
+  assert.deepEqual((await fileOf(teamC, "a.txt", large)).file, file);
+  const refused = await fileOf(teamC, "b.txt", large).catch((error: unknown) => error);
+  assert.ok(isError(refused, putFile, "files_full"), String(refused));
+  assert.equal(refused.data.limitBytes, 1024 ** 2);
+  await fileOf(teamA, "b.txt", large);
+  assert.deepEqual((await call(teamC, getFile, { ref: file.ref })).file, file);
+  const foreign = call(teamA, getFile, { ref: file.ref });
+  await assert.rejects(foreign, { code: "unknown_file" });
+  await startAs("team-a", "plain", { runId: "foreign", input: [file] });
+  const [rejected] = await lab.eventsUntil("team-a~foreign", isEnd);
+  assert.equal(rejected?.payload["code"], "unknown_file");
+});
+
+test("ends a run whose file is gone from the store, and stores the file anew when it is sent again", async () => {
+  const bytes = Buffer.from("plugh");
+  const { file } = await fileOf(teamC, "gone.txt", bytes);
+  await connectionOf(lab.bus).nc.request(`$JS.API.STREAM.PURGE.${bucketStream(inputFiles)}`);
+  await startAs("team-c", "plain", {
+    runId: "gone",
+    input: [{ type: "text", text: "look" }, file],
+  });
+  assert.equal((await lab.eventsUntil("team-c~gone", isEnd)).at(-1)?.name, "finished");
+  const again = await fileOf(teamC, "gone.txt", bytes);
+  assert.notEqual(again.file.ref, file.ref);
+});
 
 test("refuses the starts of an owner who keeps as much as it may, and no other owner's", async () => {
   await startAs("team-a", "gated-first", { runId: "under-way", input: "x" });

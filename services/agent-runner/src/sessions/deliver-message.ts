@@ -1,4 +1,3 @@
-import { inputOf } from "@switchyard/contracts/content-parts";
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Fail } from "@switchyard/contracts/errors";
@@ -46,7 +45,6 @@ function commandOf(
     session,
     agent,
     message,
-    files,
     runId,
     origin,
     onBusy,
@@ -54,7 +52,7 @@ function commandOf(
   { broughtBy, nowMs }: { readonly broughtBy: string; readonly nowMs: number },
 ): SessionCommand {
   const content = {
-    input: inputOf(message, files),
+    input: message,
     session,
     ...(origin === undefined ? {} : { origin }),
     ...(onBusy === undefined ? {} : { onBusy }),

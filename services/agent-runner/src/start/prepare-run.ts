@@ -69,6 +69,7 @@ export async function prepareRun(
     return { outcome: "rejected", rejection };
   }
   try {
+    await requireFiles(command, options.files);
     return await prepare(command, options);
   } catch (error) {
     if (isError(error, grantRun, "not_held")) return { outcome: "not-ours" };
@@ -90,7 +91,6 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     peers.getAgent({ name: command.agent }, call),
     renderInvoked(command, options),
     options.store.reserve(command),
-    requireFiles(command, options.files),
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
   const toolLayers = layersOf(agent, invoked, preloaded);

@@ -26,11 +26,11 @@ export async function requireFiles(
 ): Promise<void> {
   const named = filesOf(payload.input);
   if (named.length === 0) return;
-  const owners = [requester, ...(fork === undefined ? [] : [ownerOfRun(fork.runId)])];
+  const owners = new Set([requester, ...(fork === undefined ? [] : [ownerOfRun(fork.runId)])]);
   const found = await files.find(named.map(({ ref }) => ref));
   const problems = named.flatMap((part, index) => {
     const stored = found[index] ?? null;
-    const isOwn = stored !== null && owners.includes(stored.owner);
+    const isOwn = stored !== null && owners.has(stored.owner);
     if (!isOwn) return [`input: ${part.ref} is no stored file of ${requester}`];
     return isSame(part, stored.file)
       ? []

@@ -1,8 +1,11 @@
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { InputPiece } from "./store-input.ts";
 
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
-const MAX_NAME = 255;
+const MAX_NAME = 127;
+/** Characters of a data URL before its data. */
+const MAX_HEAD = 300;
 
 /** A file that a request has in base64; null when that is none. A file without a name is called after its kind. */
 export function inlineFile(
@@ -31,7 +34,7 @@ export function fileOfBytes(
 
 /** The file of a data URL (RFC 2397) in base64; null for any other URL. */
 export function fileOfDataUrl(url: string, name?: string): InputPiece | null {
-  const [head = "", type = "", parameters = ""] = DATA_URL.exec(url.slice(0, 300)) ?? [];
+  const [head = "", type = "", parameters = ""] = DATA_URL.exec(cutText(url, MAX_HEAD)) ?? [];
   if (head === "" || !/;base64$/i.test(parameters)) return null;
   return inlineFile(url.slice(head.length), { name, mediaType: type });
 }
@@ -42,5 +45,5 @@ function nameOf(name: string | undefined, mediaType: string | undefined): string
   // oxlint-disable-next-line no-control-regex -- control characters are what it removes
   const clean = last.replaceAll(/[\u0000-\u001f\u007f]/g, "").trim();
   const [kind = "file"] = (mediaType ?? "file").split("/");
-  return [...clean].slice(0, MAX_NAME / 2).join("") || kind;
+  return cutText(clean, MAX_NAME) || kind;
 }
