@@ -19,12 +19,12 @@ const { peers } = lab;
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
 // The lab has no permissions, so that a client may connect under any name.
-const [teamA, teamC] = await Promise.all(
-  ["team-a", "team-c"].map((user) => connectBus({ servers: lab.nats.url, user })),
+const [teamA, teamC, me] = await Promise.all(
+  ["team-a", "team-c", "me"].map((user) => connectBus({ servers: lab.nats.url, user })),
 );
-assert.ok(teamA !== undefined && teamC !== undefined);
+assert.ok(teamA !== undefined && teamC !== undefined && me !== undefined);
 after(async () => {
-  await Promise.all([teamA.close(), teamC.close()]);
+  await Promise.all([teamA.close(), teamC.close(), me.close()]);
   redis.disconnect();
 });
 
@@ -57,30 +57,30 @@ const fileOf = (bus: Bus, name: string, bytes: Uint8Array) =>
 
 test("counts the bytes of files for their owner apart from Redis, and a file that is stored again once", async () => {
   const large = Buffer.alloc(600 * 1024, "x");
-  const { file } = await fileOf(teamC, "a.txt", large);
-  assert.deepEqual((await fileOf(teamC, "a.txt", large)).file, file);
-  const refused = await fileOf(teamC, "b.txt", large).catch((error: unknown) => error);
+  const { file } = await fileOf(lab.bus, "a.txt", large);
+  assert.deepEqual((await fileOf(lab.bus, "a.txt", large)).file, file);
+  const refused = await fileOf(lab.bus, "b.txt", large).catch((error: unknown) => error);
   assert.ok(isError(refused, putFile, "files_full"), String(refused));
   assert.equal(refused.data.limitBytes, 1024 ** 2);
-  await fileOf(teamA, "b.txt", large);
-  assert.deepEqual((await call(teamC, getFile, { ref: file.ref })).file, file);
-  const foreign = call(teamA, getFile, { ref: file.ref });
+  await fileOf(me, "b.txt", large);
+  assert.deepEqual((await call(lab.bus, getFile, { ref: file.ref })).file, file);
+  const foreign = call(me, getFile, { ref: file.ref });
   await assert.rejects(foreign, { code: "unknown_file" });
-  await startAs("team-a", "plain", { runId: "foreign", input: [file] });
-  const [rejected] = await lab.eventsUntil("team-a~foreign", isEnd);
+  await startAs("me", "plain", { runId: "foreign", input: [file] });
+  const [rejected] = await lab.eventsUntil("me~foreign", isEnd);
   assert.equal(rejected?.payload["code"], "unknown_file");
 });
 
 test("ends a run whose file is gone from the store, and stores the file anew when it is sent again", async () => {
   const bytes = Buffer.from("plugh");
-  const { file } = await fileOf(teamC, "gone.txt", bytes);
+  const { file } = await fileOf(lab.bus, "gone.txt", bytes);
   await connectionOf(lab.bus).nc.request(`$JS.API.STREAM.PURGE.${bucketStream(inputFiles)}`);
-  await startAs("team-c", "plain", {
+  await startAs("cli", "plain", {
     runId: "gone",
     input: [{ type: "text", text: "look" }, file],
   });
-  assert.equal((await lab.eventsUntil("team-c~gone", isEnd)).at(-1)?.name, "finished");
-  const again = await fileOf(teamC, "gone.txt", bytes);
+  assert.equal((await lab.eventsUntil("cli~gone", isEnd)).at(-1)?.name, "finished");
+  const again = await fileOf(lab.bus, "gone.txt", bytes);
   assert.notEqual(again.file.ref, file.ref);
 });
 
