@@ -295,7 +295,7 @@ test("an editor sends images, sounds and binary resources over ACP", async () =>
   await exited;
 });
 
-test("yard run sends files, the image of a tool's result reaches the model, and a model without eyes is told", async () => {
+test("yard run sends files, the image of a tool's result reaches the model, and a model without eyes gets a text", async () => {
   const path = join(directory, "dot.png");
   await writeFile(path, samplePng);
   const env = yardEnvironment(stateDir);

@@ -70,6 +70,11 @@ export const redisBounds: readonly RedisBound[] = [
     freedBy: "the runner that carries the command out; Redis, after 30 days",
   },
   {
+    keys: ["yard:file:*"],
+    bound: "two short texts for each file, which counts 16 KiB or more of YARD_FILES_MIB",
+    freedBy: "Redis, 60 days after it was stored",
+  },
+  {
     keys: ["yard:limit:{*}"],
     bound: "a few numbers for each model provider",
     freedBy: "Redis, minutes after the last call",

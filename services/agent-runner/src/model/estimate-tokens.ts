@@ -5,7 +5,7 @@ import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** About the tokens of an image: providers count 85 to 1,600, by its size. */
 const IMAGE_TOKENS = 1_500;
-/** Of any other file: about a second of telephone sound, or a line of a document. */
+/** Of a sound or a PDF: a guess, since both hold much that is no word. */
 const BYTES_PER_TOKEN = 50;
 
 /** About how many tokens a request has: a quarter of its characters, and those of its files. */
@@ -26,7 +26,8 @@ export function tokensOf({
 
 function tokensOfFile({ mediaType, sizeBytes }: FilePart): number {
   if (mediaType.startsWith("image/")) return IMAGE_TOKENS;
-  return Math.ceil(sizeBytes / BYTES_PER_TOKEN);
+  const isText = !mediaType.startsWith("audio/") && mediaType !== "application/pdf";
+  return isText ? tokensOfChars(sizeBytes) : Math.ceil(sizeBytes / BYTES_PER_TOKEN);
 }
 
 export function tokensOfChars(chars: number): number {
