@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FilePart } from "@switchyard/contracts/content-parts";
 import type { Protocol } from "../../test-fixtures/model-protocols.ts";
+import { userContent } from "../core/file-content.ts";
+import { fillFiles } from "../files/fill-files.ts";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { callModel } from "./model-call.ts";
 import type { ModelAnswer, ModelRequest } from "./model-request.ts";
@@ -36,6 +39,17 @@ const TOOL = {
   description: "reads",
   inputSchema: { type: "object", properties: { path: { type: "string" } } },
 };
+
+const fileOf = (name: string, mediaType: string, head: string): [FilePart, Buffer] => {
+  const bytes = Buffer.from(`${head} ${name} ${"x".repeat(30)}`, "latin1");
+  const facts = { name, mediaType, sizeBytes: bytes.length, sha256: "0".repeat(64) };
+  return [{ type: "file", ref: `file-${"0".repeat(32)}`, ...facts }, bytes];
+};
+const FILES = new Map([
+  fileOf("a.png", "image/png", "\x89PNG\r\n\x1a\n"),
+  fileOf("b.pdf", "application/pdf", "%PDF-1.4"),
+  fileOf("c.wav", "audio/wav", "RIFF\0\0\0\0WAVE"),
+]);
 
 for (const protocol of Object.keys(PROVIDERS)) {
   test(`${protocol}: streams text and counts tokens, cached ones too`, async () => {
@@ -101,6 +115,23 @@ for (const protocol of Object.keys(PROVIDERS)) {
     const sent = JSON.stringify(server.requests.at(-1)?.body);
     assert.match(sent, /RESULT-0.*RESULT-1/);
     assert.match(sent, /You help\./);
+  });
+
+  test(`${protocol}: gets an image, a PDF and, where the SDK has a form for it, a sound`, async () => {
+    server.answer({ text: ["seen"] });
+    const { accepts } = registry.factsOf(`${protocol}/model`);
+    const content = userContent("look", [...FILES.keys()]);
+    const files = { read: (file: FilePart) => Promise.resolve(FILES.get(file) ?? null) };
+    await ask(protocol, {
+      messages: await fillFiles([{ role: "user", content }], { accepts, files }),
+    });
+    const sent = JSON.stringify(server.requests.at(-1)?.body);
+    const seen = [...FILES].flatMap(([{ name }, bytes]) =>
+      sent.includes(bytes.toString("base64")) ? [name] : [],
+    );
+    const hasSound = protocol === "chat" || protocol === "gemini";
+    assert.deepEqual(seen, ["a.png", "b.pdf", ...(hasSound ? ["c.wav"] : [])]);
+    assert.equal(sent.includes("this model does not accept audio/wav"), !hasSound);
   });
 
   test(`${protocol}: honours Retry-After, repeats what may be repeated and nothing else`, async () => {
