@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import type { RunDetail } from "@switchyard/contracts/runs";
 import { modelLabel } from "./model-label.ts";
 import { count, formatUsd } from "./quantities.ts";

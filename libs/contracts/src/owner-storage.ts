@@ -14,4 +14,4 @@ export const STORAGE_SERVICES = [
 export type StorageService = (typeof STORAGE_SERVICES)[number];
 
 /** The ledger of the bytes of files, which are in an object store and have a limit of their own. The runner has it. */
-export const FILES_LEDGER = "files";
+export const FILES_LEDGER = "runner-files";

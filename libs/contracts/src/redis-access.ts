@@ -1,5 +1,5 @@
 import { AUDIT_SERVICES } from "./audit-ref.ts";
-import { FILES_LEDGER, STORAGE_SERVICES } from "./owner-storage.ts";
+import { STORAGE_SERVICES } from "./owner-storage.ts";
 
 /**
  * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
@@ -133,7 +133,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:history",
       "yard:session:{*}:commands",
       "yard:file:*",
-      storageKeys(FILES_LEDGER),
+      // Beside its bytes in Redis it counts those of files, in `FILES_LEDGER`.
+      `${storageKeys("runner")}*`,
       ...auditKeys("runner"),
     ],
     // `wait` where an installation wants its journals copied.

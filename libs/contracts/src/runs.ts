@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ApprovalTier } from "./approval-tier.ts";
-import { ContentParts, filesOf, MAX_INPUT_FILE_BYTES, MAX_INPUT_FILES } from "./content-parts.ts";
+import { ContentParts, MAX_INPUT_FILE_BYTES, MAX_INPUT_FILES } from "./content-parts.ts";
+import { filesOf } from "./input-text.ts";
 import { command, rpc } from "./define.ts";
 import {
   AgentName,

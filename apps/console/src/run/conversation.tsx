@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import type { RunDetail } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { count, prettyJson } from "../core/format.ts";

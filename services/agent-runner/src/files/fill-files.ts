@@ -1,8 +1,5 @@
-import {
-  fileLabel,
-  MAX_INPUT_FILE_BYTES,
-  type FilePart,
-} from "@switchyard/contracts/content-parts";
+import { MAX_INPUT_FILE_BYTES, type FilePart } from "@switchyard/contracts/content-parts";
+import { fileLabel } from "@switchyard/contracts/input-text";
 import type { ModelMessage, UserContent } from "ai";
 import { cutWithNote } from "../core/cut-with-note.ts";
 import { fileIn } from "../core/file-content.ts";

@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,

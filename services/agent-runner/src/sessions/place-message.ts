@@ -1,4 +1,4 @@
-import { filesOf, inputText } from "@switchyard/contracts/content-parts";
+import { filesOf, inputText } from "@switchyard/contracts/input-text";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";

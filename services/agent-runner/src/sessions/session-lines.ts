@@ -1,4 +1,4 @@
-import { filesOf, inputText } from "@switchyard/contracts/content-parts";
+import { filesOf, inputText } from "@switchyard/contracts/input-text";
 import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
 import type { RunState } from "../core/run-state.ts";

@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Provenance } from "@switchyard/contracts/definition-store";

@@ -1,7 +1,7 @@
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { isError } from "@switchyard/contracts/errors";
 import type { Plan } from "@switchyard/contracts/plan";
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import type { RunInput } from "@switchyard/contracts/runs";
 import { renderSkill } from "@switchyard/contracts/skills";
 import type { RunCommand } from "../commands/run-command.ts";

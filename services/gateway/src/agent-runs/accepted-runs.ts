@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import type { Bus } from "@switchyard/bus/connect";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";

@@ -3,7 +3,7 @@
 // B1  The run's name says agent, session and moment, so whoever waits for the same heartbeat has the same run.
 // B2  What it says is written down once, by whoever begins it first. What comes later waits for the next one.
 
-import { inputText } from "@switchyard/contracts/content-parts";
+import { inputText } from "@switchyard/contracts/input-text";
 import { createHash } from "node:crypto";
 import type { ActiveRun, Change, JobRecord } from "@switchyard/project/jobs/job-record";
 import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
