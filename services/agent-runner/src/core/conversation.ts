@@ -32,7 +32,10 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
   const { prompt, recalled, input } = state.started;
   const task = sayable(prompt);
-  const text = recalled === undefined ? task : `${recalled}
+  const text =
+    recalled === undefined
+      ? task
+      : `${recalled}
 
 ${task}`;
   const first: ModelMessage = { role: "user", content: userContent(text, filesOf(input)) };

@@ -174,8 +174,7 @@ function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): Mo
     accepts: settings?.accepts ?? usuallyAccepted(type),
     reasoningField,
     promptCache: promptCacheOf(name, config),
-    hasNativeForms:
-      takesForms && (settings?.structuredOutputs ?? type === "openai"),
+    hasNativeForms: takesForms && (settings?.structuredOutputs ?? type === "openai"),
   };
 }
 
