@@ -11,7 +11,7 @@ import {
 import { until } from "@switchyard/local-servers/until";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
 
-const world = await startProtocolsWorld();
+const world = await startProtocolsWorld({ YARD_A2A_AGENT: "helper" });
 
 async function clientOf(agent: string, key = world.token) {
   const fetchImpl: typeof fetch = (input, init) => {
@@ -251,7 +251,10 @@ interface RawTask {
   contextId: string;
   status: { state: string; timestamp: string };
   artifacts?: unknown[];
+  history?: { role: string; parts: { text?: string }[] }[];
 }
+const textIn = ({ role, parts }: { role: string; parts: { text?: string }[] }) =>
+  `${role}: ${parts.map(({ text }) => text).join()}`;
 const message = (text: string, more: object = {}) => ({
   message: { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text }], ...more },
 });
@@ -296,12 +299,26 @@ test("each error has the code and reason that A2A gives it [JSONRPC-ERR-001..003
   for (const [method, params, code] of [
     ["NoSuchMethod", {}, -32_601],
     ["SendMessage", {}, -32_602],
-    ["ListTasks", { pageToken: "none" }, -32_602],
   ] as const)
     assert.equal((await rpc(method, params)).error?.code, code, method);
+  for (const [method, params, parameter] of [
+    ["ListTasks", { pageToken: "none" }, "pageToken"],
+    ["ListTasks", { pageSize: 1_000 }, "pageSize"],
+    ["GetTask", { id, historyLength: -1 }, "historyLength"],
+    ["SendMessage", message("x", { contextId: "c".repeat(300) }), "message.contextId"],
+    ["SendMessage", message("x", { parts: [{}] }), "message.parts.0"],
+    ["SendStreamingMessage", message(""), "message.parts"],
+  ] as const) {
+    const { error } = await rpc(method, params);
+    const told = error?.data?.[0]?.["metadata"] as { parameter?: string } | undefined;
+    assert.deepEqual([error?.code, told?.parameter], [-32_602, parameter], JSON.stringify(error));
+    assert.doesNotMatch(JSON.stringify(error), /yard\./);
+  }
   for (const [type, body, status, code] of [
     ["text/plain", "{}", 415, -32_005],
     ["application/json", "{", 400, -32_700],
+    ["application/json", '{"jsonrpc":"2.0","id":1,"params":{}}', 200, -32_600],
+    ["application/json", "[]", 200, -32_600],
   ] as const) {
     const headers = { authorization: `Bearer ${world.token}`, "content-type": type };
     const response = await fetch(`${world.url}/a2a/helper`, { method: "POST", headers, body });
@@ -339,6 +356,48 @@ test("tasks are listed in pages, the last changed first, without artifacts [CORE
   const times = listed.map(({ status }) => status.timestamp);
   assert.deepEqual(times, times.toSorted().toReversed());
   assert.ok(listed.every(({ artifacts = [] }) => artifacts.length === 0));
+});
+
+test("historyLength says how many of the last messages a task has, and artifacts are listed where they are wanted", async () => {
+  const configuration = { historyLength: 5 };
+  const { result } = await rpc(
+    "SendMessage",
+    { ...message("hello"), configuration },
+    { agent: "curious" },
+  );
+  assert.ok(result);
+  const { id, history = [] } = result["task"] as RawTask;
+  assert.deepEqual(history.map(textIn), ["ROLE_USER: hello"]);
+  await rpc("SendMessage", message("green", { taskId: id }), { agent: "curious" });
+  const get = async (historyLength?: number) => {
+    const { result: got } = await rpc("GetTask", { id, historyLength }, { agent: "curious" });
+    return ((got as RawTask | undefined)?.history ?? []).map(textIn);
+  };
+  const whole = ["ROLE_USER: hello", "ROLE_AGENT: Which colour?", "ROLE_USER: green"];
+  assert.deepEqual(await get(10), whole);
+  assert.deepEqual(await get(2), whole.slice(-2));
+  assert.deepEqual(await get(0), []);
+  assert.deepEqual(await get(), []);
+  const wanted = { includeArtifacts: true, historyLength: 1, pageSize: 1 };
+  const { result: listed } = await rpc("ListTasks", wanted, { agent: "curious" });
+  assert.ok(listed);
+  const [task] = listed["tasks"] as RawTask[];
+  assert.equal(task?.artifacts?.length, 1);
+  assert.deepEqual(task?.history?.map(textIn), whole.slice(-1));
+  const none = { statusTimestampAfter: new Date(Date.now() + 60_000).toISOString() };
+  const { result: later } = await rpc("ListTasks", none, { agent: "curious" });
+  assert.deepEqual(later?.["tasks"], []);
+});
+
+test("the card of the agent that YARD_A2A_AGENT names is at the host's root, too", async () => {
+  const headers = { authorization: `Bearer ${world.token}` };
+  const cardAt = async (path: string) =>
+    (await fetch(`${world.url}${path}.well-known/agent-card.json`, { headers })).json();
+  const card = await cardAt("/");
+  assert.equal((card as { name?: string }).name, "helper");
+  assert.deepEqual(card, await cardAt("/a2a/helper/"));
+  const refused = await fetch(`${world.url}/.well-known/agent-card.json`);
+  assert.equal(refused.status, 401);
 });
 
 test("who follows a task hears the same in the same order, whether or not another one has left [STREAM-ORDER-001..004, STREAM-SUB-001..002]", async () => {

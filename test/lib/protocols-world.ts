@@ -16,11 +16,14 @@ export interface ProtocolsWorld {
 }
 
 /** `yard dev` with agents that call a tool, wait for an approval, ask a question and take their time. */
-export async function startProtocolsWorld(): Promise<ProtocolsWorld> {
+export async function startProtocolsWorld(
+  env: Readonly<Record<string, string>> = {},
+): Promise<ProtocolsWorld> {
   const directory = await mkdtemp(join(tmpdir(), "yard-protocols-"));
   const dev = await startYardDev({
     project: "test/e2e/protocols-project",
     stateDir: join(directory, "state"),
+    env,
   });
   after(async () => {
     await dev.stop();

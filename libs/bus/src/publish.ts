@@ -121,7 +121,7 @@ export function publishLive<L extends Live>(
   const connection = connectionOf(bus);
   const { nc } = connection;
   const subject = subjectOf<string>(contract, tokens);
-  const body = bodyOf(contract, subject, payload);
+  const body = bodyOf(contract, payload);
   if (!connection.isConnected() || nc.isClosed() || nc.isDraining()) return;
   connection.outbox.send({ subject, body });
 }
@@ -146,7 +146,7 @@ async function checkedStore(
   contract: Event | Command,
   { payload, ...message }: Omit<Message, "body"> & { readonly payload: unknown },
 ): Promise<Published> {
-  const body = bodyOf(contract, message.subject, payload);
+  const body = bodyOf(contract, payload);
   return store(connection, contract, { ...message, body });
 }
 
@@ -211,14 +211,14 @@ export async function storeNow(
   }
 }
 
-/** The JSON of a payload. Throws `invalid_request` when it does not fit the contract. */
-function bodyOf(contract: Event | Command | Live, subject: string, payload: unknown): string {
+/** The JSON of a payload. Throws `invalid_request` when it does not fit the contract: clients of the gateway see the message, so it names no subject. */
+function bodyOf(contract: Event | Command | Live, payload: unknown): string {
   const parsed = contract.payload.safeParse(payload);
   if (parsed.success) return encodeJson(parsed.data);
   const problems = problemsOf(parsed.error);
   throw new ServiceError(
     "invalid_request",
-    `the payload for ${subject} does not fit ${contract.name}: ${problems.join("; ")}`,
+    `the payload does not fit ${contract.name}: ${problems.join("; ")}`,
     {
       data: { problems },
     },

@@ -8,6 +8,7 @@ import {
   parsedBy,
 } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
+import { AgentName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 import { isLoopback } from "./http/listen.ts";
 
@@ -75,6 +76,8 @@ export const Config = z.object({
   YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
   /** How long the events of a run are waited for that nobody has heard of. */
   YARD_HTTP_UNKNOWN_RUN_MS: envInteger(100, 3_600_000).default(60_000),
+  /** The agent whose A2A card is at the host's root; missing: the only one that a caller sees. */
+  YARD_A2A_AGENT: AgentName.optional(),
   /** Requests of one credential in a minute, over all replicas. */
   YARD_HTTP_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(1_200),
 });

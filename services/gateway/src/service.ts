@@ -91,6 +91,7 @@ export const gatewayService = defineService({
       access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
+      rootAgent: config.YARD_A2A_AGENT ?? null,
       hooks,
       credentials: createCredentialWatch(desk),
       streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import {
   TaskState,
   type AgentCard,
@@ -35,6 +34,7 @@ import { needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { storeInput } from "../agent-runs/store-input.ts";
 import { checkRights, type Requester } from "../identity/requester.ts";
+import { clientMessage, historyOf } from "./task-history.ts";
 import { CONTEXT, isOver, isPlain, labelsFor, piecesOf, taskIdOf, taskOf, textOf } from "./task.ts";
 import { tellRun, type FollowedTask } from "./tell-run.ts";
 
@@ -68,12 +68,12 @@ export class RunHandler implements A2ARequestHandler {
 
   async sendMessage(request: SendMessageRequest): Promise<Task> {
     const followed = await this.#begin(request);
-    const { follow, contextId } = followed;
+    const { follow } = followed;
     if (request.configuration?.returnImmediately === true) {
       const timer = setTimeout(() => follow.stop(), 5_000);
       const first = await follow.items.next().finally(() => clearTimeout(timer));
       follow.stop();
-      if (first.value?.kind !== "end") return this.#now(follow.runId, contextId);
+      if (first.value?.kind !== "end") return this.#now(followed);
     }
     let refused: Task["status"];
     for await (const { payload } of tellRun(followed)) {
@@ -83,7 +83,7 @@ export class RunHandler implements A2ARequestHandler {
       if (status?.state === TaskState.TASK_STATE_AUTH_REQUIRED) break;
     }
     follow.stop();
-    const task = await this.#now(follow.runId, contextId);
+    const task = await this.#now(followed);
     return refused === undefined ? task : { ...task, status: refused };
   }
 
@@ -93,8 +93,8 @@ export class RunHandler implements A2ARequestHandler {
     yield* tellRun(await this.#begin(request));
   }
 
-  async getTask({ id }: GetTaskRequest): Promise<Task> {
-    return taskOf(await this.#run(id));
+  async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
+    return this.#taskOf(await this.#run(id), historyLength);
   }
 
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
@@ -121,7 +121,8 @@ export class RunHandler implements A2ARequestHandler {
     try {
       const task = taskOf(await this.#run(id));
       if (isOver(run)) throw new UnsupportedOperationError({ message: `task ${id} has ended` });
-      yield* tellRun({ follow, contextId: task.contextId, isPlain: isPlain(run) }, task);
+      const { contextId, history } = task;
+      yield* tellRun({ follow, contextId, history, isPlain: isPlain(run) }, task);
     } finally {
       follow.stop();
     }
@@ -129,13 +130,15 @@ export class RunHandler implements A2ARequestHandler {
 
   /** Of the newest 200 runs of the agent that came over this protocol, the last changed first. A page goes on behind the task that its token names. */
   async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
-    const { contextId, status, pageToken } = request;
+    const { contextId, status, pageToken, pageSize = 50, historyLength } = request;
+    const since = Date.parse(request.statusTimestampAfter ?? "1970-01-01T00:00:00Z");
     const { runs } = await this.#requester.ask(listRuns, { agent: this.#agent, limit: 200 });
     const own = runs.filter(
-      ({ labels, requester }) =>
+      ({ labels, requester, updatedAt }) =>
         labels["via"] === "a2a" &&
         requester === this.#requester.caller &&
-        (contextId === "" || labels[CONTEXT] === contextId),
+        (contextId === "" || labels[CONTEXT] === contextId) &&
+        Date.parse(updatedAt) >= since,
     );
     const tasks = own
       .toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1))
@@ -145,12 +148,20 @@ export class RunHandler implements A2ARequestHandler {
       );
     const before = pageToken === "" ? -1 : tasks.findIndex(({ id }) => id === pageToken);
     if (pageToken !== "" && before < 0)
-      throw new RequestMalformedError({ message: "pageToken is not one of these tasks any more" });
-    const pageSize = Math.min(request.pageSize || 50, 100);
+      throw malformed("pageToken", "is not one of these tasks any more");
     const shown = tasks.slice(before + 1, before + 1 + pageSize);
     const hasMore = before + 1 + shown.length < tasks.length;
     const nextPageToken = hasMore ? (shown.at(-1)?.id ?? "") : "";
-    return { tasks: shown, nextPageToken, pageSize, totalSize: tasks.length };
+    const isWhole = request.includeArtifacts === true || (historyLength ?? 0) > 0;
+    const whole = isWhole ? await this.#wholeTasks(shown, historyLength) : shown;
+    return { tasks: whole, nextPageToken, pageSize, totalSize: tasks.length };
+  }
+
+  /** One after the other, since a page may have a hundred. */
+  async #wholeTasks(tasks: readonly Task[], historyLength: number | undefined): Promise<Task[]> {
+    const whole: Task[] = [];
+    for (const { id } of tasks) whole.push(await this.#taskOf(await this.#run(id), historyLength));
+    return whole;
   }
 
   getAuthenticatedExtendedAgentCard(): Promise<never> {
@@ -175,18 +186,18 @@ export class RunHandler implements A2ARequestHandler {
 
   /** A new run, or what a run that is under way is told. */
   async #begin({ message, configuration }: SendMessageRequest): Promise<FollowedTask> {
-    if (message === undefined) throw new RequestMalformedError({ message: "message is missing" });
-    if (message.taskId !== "") return this.#goOn(message);
+    if (message === undefined) throw malformed("message", "is missing");
+    if (configuration?.taskPushNotificationConfig !== undefined)
+      throw new PushNotificationNotSupportedError();
+    const historyLength = configuration?.historyLength;
+    if (message.taskId !== "") return this.#goOn(message, historyLength);
     const input = await storeInput(this.#requester, piecesOf(message));
     // One message is one run, however often it is sent. Clients use the id of one for others, too, so the whole message counts.
-    const repeatKey =
-      message.messageId === ""
-        ? undefined
-        : JSON.stringify([this.#agent, message.messageId, message.contextId, input]);
-    const contextId =
-      message.contextId.slice(0, 256) ||
-      (repeatKey === undefined ? randomUUID() : digestOf(repeatKey));
-    const labels = labelsFor(contextId, configuration?.acceptedOutputModes);
+    const { messageId } = message;
+    const repeatKey = JSON.stringify([this.#agent, messageId, message.contextId, input]);
+    const contextId = message.contextId || digestOf(repeatKey);
+    const acceptedModes = configuration?.acceptedOutputModes;
+    const labels = labelsFor({ contextId, messageId, acceptedModes });
     const follow = await startAgentRun(this.#parts, this.#requester, {
       agent: this.#agent,
       input,
@@ -195,10 +206,12 @@ export class RunHandler implements A2ARequestHandler {
       labels,
       via: "a2a",
     });
-    return { follow, contextId, isPlain: isPlain({ labels }) };
+    const task = { id: taskIdOf(follow.runId), contextId };
+    const history = lastOf([clientMessage(task, messageId, input)], historyLength);
+    return { follow, contextId, history, historyLength, isPlain: isPlain({ labels }) };
   }
 
-  async #goOn(message: Message): Promise<FollowedTask> {
+  async #goOn(message: Message, historyLength: number | undefined): Promise<FollowedTask> {
     const run = await this.#run(message.taskId);
     const { runId } = run;
     if (isOver(run))
@@ -207,9 +220,7 @@ export class RunHandler implements A2ARequestHandler {
       });
     const { contextId } = taskOf(run);
     if (message.contextId !== "" && message.contextId !== contextId)
-      throw new RequestMalformedError({
-        message: `task ${message.taskId} is of another context: leave contextId out`,
-      });
+      throw malformed("message.contextId", `task ${message.taskId} has another one: leave it out`);
     const follow = followRun(this.#parts, this.#requester, { runId });
     try {
       await this.#tell(run, message);
@@ -217,7 +228,8 @@ export class RunHandler implements A2ARequestHandler {
       follow.stop();
       throw error;
     }
-    return { follow, contextId, isPlain: isPlain(run) };
+    const { history } = await this.#taskOf(run, historyLength);
+    return { follow, contextId, history, historyLength, isPlain: isPlain(run) };
   }
 
   async #tell({ runId, waits = [] }: RunDetail, message: Message): Promise<void> {
@@ -228,9 +240,7 @@ export class RunHandler implements A2ARequestHandler {
     });
     for (const { approvalId: id, approve, reason } of decisions) {
       if (!waits.some(({ approvalId }) => approvalId === id))
-        throw new RequestMalformedError({
-          message: `the task does not wait for ${cutText(id, 64)}`,
-        });
+        throw malformed("message.parts", `the task does not wait for ${cutText(id, 64)}`);
       const why = reason === undefined || reason === "" ? {} : { reason };
       await this.#requester.ask(approve ? approveCall : denyCall, { id, ...why });
     }
@@ -251,9 +261,10 @@ export class RunHandler implements A2ARequestHandler {
     await publishCommand(this.#parts.bus, steerRun, { runId }, { message: text }, about);
   }
 
-  async #now(runId: string, contextId: string): Promise<Task> {
+  async #now({ follow, contextId, history, historyLength }: FollowedTask): Promise<Task> {
+    const { runId } = follow;
     try {
-      return taskOf(await this.#run(taskIdOf(runId)));
+      return await this.#taskOf(await this.#run(taskIdOf(runId)), historyLength);
     } catch (error) {
       if (!(error instanceof TaskNotFoundError)) throw error;
       const status = {
@@ -262,8 +273,15 @@ export class RunHandler implements A2ARequestHandler {
         timestamp: undefined,
       };
       const id = taskIdOf(runId);
-      return { id, contextId, status, artifacts: [], history: [], metadata: { runId } };
+      return { id, contextId, status, artifacts: [], history, metadata: { runId } };
     }
+  }
+
+  /** Its messages are read where they are asked for: the protocol leaves it to the agent how many there are without a `historyLength`. */
+  async #taskOf(run: RunDetail, historyLength = 0): Promise<Task> {
+    const task = taskOf(run);
+    if (historyLength === 0) return task;
+    return { ...task, history: lastOf(await historyOf(this.#parts.bus, run), historyLength) };
   }
 
   /** A run of the requester and this agent; any other one is not found. */
@@ -280,6 +298,17 @@ export class RunHandler implements A2ARequestHandler {
       throw error;
     }
   }
+}
+
+function lastOf<T>(list: readonly T[], length = 0): T[] {
+  return length === 0 ? [] : list.slice(-length);
+}
+
+function malformed(parameter: string, problem: string): RequestMalformedError {
+  return new RequestMalformedError({
+    message: `${parameter}: ${problem}`,
+    metadata: { parameter },
+  });
 }
 
 function notFound(taskId: string): TaskNotFoundError {

@@ -6,20 +6,21 @@ import {
   JsonRpcTransportHandler,
   validateVersion,
 } from "@a2a-js/sdk/server";
-import { A2AError, ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
-import { getAgent } from "@switchyard/contracts/agents";
+import { A2AError, ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";
+import { getAgent, listAgents } from "@switchyard/contracts/agents";
 import { startRun } from "@switchyard/contracts/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { openEventStream } from "../events/event-stream.ts";
-import { requesterOf } from "../identity/requester.ts";
+import { requesterOf, type Requester } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { agentCard } from "./agent-card.ts";
+import { checkParams, notRpc } from "./check-request.ts";
 import { RunHandler } from "./run-handler.ts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
@@ -31,15 +32,17 @@ type Rpc = Record<string, unknown>;
 export interface A2aParts extends FollowParts {
   readonly log: Log;
   readonly publicUrl: URL | null;
+  readonly rootAgent: string | null;
 }
 
 /** `/a2a/{agent}`: JSON-RPC of A2A 1.0, and the agent's card. A closed connection cancels nothing. */
 export function createA2aEndpoint(parts: A2aParts): {
   readonly card: (c: Context<GatewayEnv>) => Promise<Response>;
+  readonly rootCard: (c: Context<GatewayEnv>) => Promise<Response>;
   readonly rpc: (c: Context<GatewayEnv>) => Promise<Response>;
 } {
   const slots = openSlots("A2A requests", STREAMS);
-  const cardOf = async (c: Context<GatewayEnv>): Promise<AgentCard> => {
+  const cardOf = async (c: Context<GatewayEnv>, name: string): Promise<AgentCard> => {
     const requester = requesterOf(c, parts);
     if (!requester.may(startRun))
       throw new Problem({
@@ -47,25 +50,30 @@ export function createA2aEndpoint(parts: A2aParts): {
         code: "forbidden",
         detail: "this credential may not start runs",
       });
-    const { agent } = await requester.ask(getAgent, { name: c.req.param("agent") ?? "" });
+    const { agent } = await requester.ask(getAgent, { name });
     const base = addressOf(c, parts.publicUrl).origin;
     return agentCard(agent, `${base}/a2a/${agent.name}`);
   };
+  const serveCard = async (c: Context<GatewayEnv>, name: string): Promise<Response> => {
+    const json = AgentCard.toJSON(await cardOf(c, name));
+    const text = JSON.stringify(json);
+    const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`;
+    if (c.req.header("if-none-match") === etag) return c.body(null, 304, { etag });
+    return c.json(json as object, 200, { etag });
+  };
   return {
-    async card(c) {
-      const json = AgentCard.toJSON(await cardOf(c));
-      const text = JSON.stringify(json);
-      const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`;
-      if (c.req.header("if-none-match") === etag) return c.body(null, 304, { etag });
-      return c.json(json as object, 200, { etag });
-    },
+    card: (c) => serveCard(c, c.req.param("agent") ?? ""),
+    rootCard: async (c) =>
+      serveCard(c, parts.rootAgent ?? (await onlyAgent(requesterOf(c, parts)))),
     async rpc(c) {
       const read = await readBody(c, BODY_LIMITS).catch(unreadable);
       if (read instanceof Unreadable) return c.json(read.answer, read.status as 400); // statuses that have a body
       const body = read.value;
-      const card = await cardOf(c);
+      const invalid = notRpc(body);
+      if (invalid !== null) return c.json({ jsonrpc: "2.0", id: idIn(body), error: invalid });
+      const card = await cardOf(c, c.req.param("agent") ?? "");
       const requester = requesterOf(c, parts);
-      const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
+      const { id = null, method, params } = body as Rpc; // it is a request, as has just been checked
       const failed = (error: unknown): Rpc => ({
         jsonrpc: "2.0",
         id,
@@ -83,6 +91,7 @@ export function createA2aEndpoint(parts: A2aParts): {
           ...(requestedVersion !== undefined && { requestedVersion }),
         });
         validateVersion(context.requestedVersion, card, "JSONRPC");
+        checkParams(String(method), params);
         const handler = new RunHandler(parts, requester, { agent: card.name, card });
         const transport = new JsonRpcTransportHandler(withToldErrors(handler, parts.log));
         const answer = await transport.handle(body as Rpc, context);
@@ -100,6 +109,21 @@ export function createA2aEndpoint(parts: A2aParts): {
       }
     },
   };
+}
+
+/** The agent whose card stands for the whole host where no setting says which. */
+async function onlyAgent(requester: Requester): Promise<string> {
+  const { agents } = requester.may(startRun) ? await requester.ask(listAgents, {}) : { agents: [] };
+  const [agent] = agents;
+  if (agent !== undefined && agents.length === 1) return agent.name;
+  const detail = `a card is of one agent, and here are ${agents.length}: read /a2a/{agent}/.well-known/agent-card.json, or set YARD_A2A_AGENT`;
+  throw new Problem({ status: 404, code: "unknown_agent", detail });
+}
+
+/** The id of what is no valid request, as far as it has one. https://www.jsonrpc.org/specification#response_object */
+function idIn(body: unknown): unknown {
+  const { id = null } = Object(body) as { readonly id?: unknown };
+  return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
 /** What is no request of the protocol, as it is told in its words. */
@@ -165,6 +189,7 @@ function stream(
 function toldOf(error: unknown, log: Log): unknown {
   if (error instanceof A2AError) return error;
   const problem = problemOf(error);
+  if (problem?.status === 400) return new RequestMalformedError({ message: problem.message });
   if (problem !== null && problem.code !== "internal")
     return new A2AError({ message: `${problem.code}: ${problem.message}` });
   log.error({ err: error }, "request fault");

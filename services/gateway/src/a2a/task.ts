@@ -2,7 +2,7 @@ import { fileOfBytes } from "../agent-runs/inline-file.ts";
 import { textOfPieces, type InputPiece } from "../agent-runs/store-input.ts";
 import { Role, TaskState, type Artifact, type Message, type Part, type Task } from "@a2a-js/sdk";
 import { ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
-import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunWait, WaitReason } from "@switchyard/contracts/run-waits";
 import type { RunDetail, RunSummary } from "@switchyard/contracts/runs";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf } from "../agent-runs/start-run.ts";
@@ -10,6 +10,8 @@ import { dataPart, partsOfAnswer, textPart } from "./answer-parts.ts";
 
 /** The label of a run that has the conversation's id as its client knows it. */
 export const CONTEXT = "a2a-context";
+/** The label of a run that has the id of the message that began it. */
+export const MESSAGE = "a2a-message";
 /** The label of a run whose client takes no JSON. */
 const PLAIN = "a2a-plain";
 /** There is one answer; what comes later of it replaces or continues what came before. */
@@ -20,11 +22,19 @@ export function taskIdOf(runId: string): string {
 }
 
 /** The labels of a run that a message starts. */
-export function labelsFor(contextId: string, acceptedModes: readonly string[] = []) {
+export function labelsFor({
+  contextId,
+  messageId,
+  acceptedModes = [],
+}: {
+  readonly contextId: string;
+  readonly messageId: string;
+  readonly acceptedModes?: readonly string[] | undefined;
+}) {
   const takesJson =
     acceptedModes.length === 0 ||
     acceptedModes.some((mode) => /^(?:application\/(?:json|\*)|\*\/\*)(?:\s*;|$)/i.test(mode));
-  return { [CONTEXT]: contextId, ...(!takesJson && { [PLAIN]: "yes" }) };
+  return { [CONTEXT]: contextId, [MESSAGE]: messageId, ...(!takesJson && { [PLAIN]: "yes" }) };
 }
 
 export function isPlain({ labels }: Pick<RunSummary, "labels">): boolean {
@@ -41,10 +51,11 @@ export function taskOf(run: RunSummary | RunDetail): Task {
       ? waits.map((wait) => describeWait(runId, wait)).join("; ")
       : `${detail.failure.code}: ${detail.failure.message}`;
   const task = { id: taskIdOf(runId), contextId };
+  const reasons = detail?.waits?.map(({ reason }) => reason) ?? run.waitsFor ?? [];
   return {
     ...task,
     status: {
-      state: stateOf(run, waits),
+      state: stateOf(run, reasons),
       message: said === "" ? undefined : agentMessage(task, said, waits),
       timestamp: updatedAt,
     },
@@ -62,13 +73,13 @@ export function isOver({ status }: Pick<RunDetail, "status">): boolean {
 }
 
 /** What a wait for people is called: a decision is asked of who may give it, an answer of the client. */
-export function waitState(waits: readonly RunWait[]): TaskState {
-  return waits.some(({ reason }) => reason === "question")
+export function waitState(reasons: readonly WaitReason[]): TaskState {
+  return reasons.includes("question")
     ? TaskState.TASK_STATE_INPUT_REQUIRED
     : TaskState.TASK_STATE_AUTH_REQUIRED;
 }
 
-function stateOf({ status }: Pick<RunDetail, "status">, waits: readonly RunWait[]): TaskState {
+function stateOf({ status }: Pick<RunDetail, "status">, reasons: readonly WaitReason[]): TaskState {
   switch (status) {
     case "queued":
       return TaskState.TASK_STATE_SUBMITTED;
@@ -82,7 +93,9 @@ function stateOf({ status }: Pick<RunDetail, "status">, waits: readonly RunWait[
     case "dead":
       return TaskState.TASK_STATE_FAILED;
     default:
-      return waits.length > 0 ? waitState(waits) : TaskState.TASK_STATE_WORKING;
+      return reasons.some((reason) => needsPerson({ reason }))
+        ? waitState(reasons)
+        : TaskState.TASK_STATE_WORKING;
   }
 }
 

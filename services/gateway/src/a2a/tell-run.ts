@@ -1,4 +1,4 @@
-import { TaskState, type Part, type StreamResponse, type Task } from "@a2a-js/sdk";
+import { TaskState, type Message, type Part, type StreamResponse, type Task } from "@a2a-js/sdk";
 import type { RunFollow, RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
@@ -9,13 +9,17 @@ import { agentMessage, artifactOf, taskIdOf, waitState } from "./task.ts";
 export interface FollowedTask {
   readonly follow: RunFollow;
   readonly contextId: string;
+  /** What was said so far, as much of it as the client wants. */
+  readonly history: Message[];
+  /** How many messages the client wants; missing: none. */
+  readonly historyLength?: number | undefined;
   /** The client takes no JSON: the answer is text, whatever it says. */
   readonly isPlain: boolean;
 }
 
 /** The events of a task, the task itself first. Ends with the run, and where the run asks its client something. */
 export async function* tellRun(
-  { follow, contextId, isPlain }: FollowedTask,
+  { follow, contextId, history, isPlain }: FollowedTask,
   first?: Task,
 ): AsyncGenerator<StreamResponse, void, undefined> {
   const task = { id: taskIdOf(follow.runId), contextId };
@@ -26,7 +30,7 @@ export async function* tellRun(
     timestamp: new Date().toISOString(),
   };
   const metadata = { runId: follow.runId };
-  const begun = { ...task, status: submitted, artifacts: [], history: [], metadata };
+  const begun = { ...task, status: submitted, artifacts: [], history, metadata };
   try {
     yield { payload: { $case: "task", value: first ?? begun } };
     for await (const item of follow.items) {
@@ -107,7 +111,7 @@ class TaskTeller {
       case "waiting": {
         const waits = event.facts.waits.filter(needsPerson);
         if (waits.length === 0) return [];
-        const state = waitState(waits);
+        const state = waitState(waits.map(({ reason }) => reason));
         this.asksClient = state === TaskState.TASK_STATE_INPUT_REQUIRED;
         const said = waits.map((wait) => describeWait(this.#runId, wait)).join("; ");
         return [this.#status(state, { message: agentMessage(this.#task, said, waits) })];

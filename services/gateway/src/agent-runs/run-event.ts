@@ -18,6 +18,7 @@ const told = {
   woken: events.runWoken,
   "question-requested": events.questionRequested,
   "question-answered": events.questionAnswered,
+  steered: events.runSteered,
   "child-started": events.childStarted,
   "child-ended": events.childEnded,
   retried: events.runRetried,

@@ -25,6 +25,6 @@ export function howToApprove(approvalId: string): string {
 }
 
 /** What only people can end. */
-export function needsPerson({ reason }: RunWait): boolean {
+export function needsPerson({ reason }: Pick<RunWait, "reason">): boolean {
   return reason !== "child" && reason !== "timer";
 }

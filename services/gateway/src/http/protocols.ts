@@ -23,6 +23,8 @@ export interface ProtocolParts extends FollowParts, AuthenticationParts {
   readonly log: Log;
   /** Who issues tokens for OAuth clients; null where nobody does. */
   readonly issuer: string | null;
+  /** The agent whose A2A card is at the host's root; null: the only one that the caller sees. */
+  readonly rootAgent: string | null;
   readonly hooks: Hooks;
   readonly now: () => number;
 }
@@ -42,6 +44,7 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
   const a2a = createA2aEndpoint(parts);
   app.use("/a2a/*", (c, next) => authenticate(c, next, parts));
   app.get("/a2a/:agent/.well-known/agent-card.json", a2a.card);
+  app.get("/.well-known/agent-card.json", (c, next) => authenticate(c, next, parts), a2a.rootCard);
   for (const path of ["/a2a/:agent", "/a2a/:agent/"]) app.post(path, a2a.rpc);
   app.post("/ag-ui/:agent", (c, next) => authenticate(c, next, parts), createAgUiEndpoint(parts));
   app.all(
