@@ -955,6 +955,16 @@ export type RunWait = {
 
 export type SaidOrigin = { channel?: SessionRef; group?: SessionRef; owner?: boolean };
 
+export type Sampling = {
+  temperature?: number;
+  topP?: number;
+  presencePenalty?: number;
+  frequencyPenalty?: number;
+  seed?: number;
+  stopSequences?: string[];
+  maxOutputTokens?: number;
+};
+
 export type ScanConfidence = "low" | "medium" | "high";
 
 export type ScanFinding = {
@@ -1542,6 +1552,7 @@ export interface Operations {
         skill?: string;
         model?: ModelName;
         thinking?: ThinkingLevel;
+        sampling?: Sampling;
         replay?: RecordingInput;
         limits?: RunLimits;
         labels?: { [name: string]: string };

@@ -18,6 +18,7 @@ import { Recording } from "./recording.ts";
 import { RunOrigin, SaidOrigin } from "./run-context.ts";
 import { RoleName } from "./run-token.ts";
 import { RunWait, WaitReason } from "./run-waits.ts";
+import { Sampling } from "./sampling.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
@@ -92,6 +93,8 @@ export const startRun = command({
     model: ModelName.optional(),
     /** In place of the agent's own. */
     thinking: ThinkingLevel.optional(),
+    /** In place of the agent's own temperature and the provider's own settings. */
+    sampling: Sampling.optional(),
     /** What the models of an earlier run answered: it is played again in place of asking a model. */
     replay: Recording.optional(),
     limits: RunLimits.optional(),

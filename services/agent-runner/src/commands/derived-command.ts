@@ -94,6 +94,7 @@ export function readFork(
         input: input ?? started.input,
         model: model ?? started.model,
         ...(started.thinking === undefined ? {} : { thinking: started.thinking }),
+        ...(started.sampling === undefined ? {} : { sampling: started.sampling }),
         labels: labels ?? started.labels,
         ...(started.invoked === undefined ? {} : { skill: started.invoked }),
         ...(started.output === undefined ? {} : { output: started.output }),

@@ -16,6 +16,7 @@ import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { Recording } from "@switchyard/contracts/recording";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/runs";
+import { Sampling } from "@switchyard/contracts/sampling";
 import { ThinkingLevel } from "@switchyard/contracts/thinking";
 import { z } from "zod";
 import { ToolNarrowing } from "./tool-narrowing.ts";
@@ -46,6 +47,8 @@ export const StartedEntry = z.object({
   temperature: z.number().nullable(),
   /** Missing: the provider's own. */
   thinking: ThinkingLevel.optional(),
+  /** Settings that the command chose; missing: none. */
+  sampling: Sampling.optional(),
   /** The system prompt, with preloaded skills, the skill catalogue and rules. */
   instructions: z.string(),
   /** The task, in the first user message. */

@@ -97,6 +97,7 @@ async function askOnce(
         ? {}
         : { providerOptions: request.providerOptions }),
       ...(request.temperature === null ? {} : { temperature: request.temperature }),
+      ...request.sampling,
       ...reasoningOf(request.thinking),
       ...formOf(request.form),
     });

@@ -1,4 +1,5 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
+import type { Sampling } from "@switchyard/contracts/sampling";
 import type { Usage } from "@switchyard/contracts/runs";
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import type { ModelMessage } from "ai";
@@ -13,6 +14,8 @@ export interface ModelRequest {
   readonly temperature: number | null;
   /** Missing: the provider's own. */
   readonly thinking?: ThinkingLevel | undefined;
+  /** Settings of the run, before the agent's own temperature. Missing: none. */
+  readonly sampling?: Sampling | undefined;
   readonly limits?: { readonly maxOutputTokens: number; readonly stopSequences: string[] };
   /** Makes the id of the n-th tool call of this answer. */
   readonly callIdOf: (index: number) => string;

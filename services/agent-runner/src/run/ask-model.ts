@@ -55,7 +55,7 @@ export class ModelCaller {
     { isTooLongFinal = true }: { readonly isTooLongFinal?: boolean } = {},
   ): Promise<StepAnswer> {
     const { started } = state;
-    const { runId, instructions, temperature, thinking } = started;
+    const { runId, instructions, temperature, thinking, sampling } = started;
     const answer = await this.#candidates.ask(started, candidatesOf(state, this.#context.models), {
       instructions,
       messagesFor: (reader) => conversationOf(state, reader),
@@ -65,6 +65,7 @@ export class ModelCaller {
       output: started.output,
       temperature,
       thinking,
+      sampling,
       callIdOf: (index) => `${runId}:${step}:${index}`,
       onDelta: (delta) => this.#listener.onDelta(step, delta),
       onReset: () => this.#listener.onReset(step),

@@ -53,6 +53,31 @@ test("a copy of a run thinks as much as that one", async () => {
   assert.equal(asked().at(-1), "low");
 });
 
+test("a run, and a copy of it, samples as its command says, before what its agent says", async () => {
+  lab.peers.agents.set("warm", agent("warm", { model: "local/m", temperature: 1.5 }));
+  const settings = ["temperature", "top_p", "seed", "stop", "max_tokens", "presence_penalty"];
+  const sampled = () => settings.map((name) => model.requests.at(-1)?.body[name]);
+  const sampling = {
+    temperature: 0.2,
+    topP: 0.9,
+    seed: 7,
+    stopSequences: ["END"],
+    maxOutputTokens: 50,
+    presencePenalty: -1,
+  };
+  model.answer({ text: ["done"] }, { text: ["done"] }, { text: ["done"] });
+  await lab.command("warm", { runId: "chosen", input: "x", sampling });
+  await lab.eventsUntil("chosen", "finished");
+  assert.deepEqual(sampled(), [0.2, 0.9, 7, ["END"], 50, -1]);
+  const copy = { newRunId: "same", fromStep: 1 };
+  await publishCommand(lab.bus, forkRun, { runId: "chosen" }, copy);
+  await lab.eventsUntil("same", "finished");
+  assert.deepEqual(sampled(), [0.2, 0.9, 7, ["END"], 50, -1]);
+  await lab.command("warm", { runId: "own-words", input: "x" });
+  await lab.eventsUntil("own-words", "finished");
+  assert.deepEqual(sampled(), [1.5, undefined, undefined, undefined, undefined, undefined]);
+});
+
 test("a level that there is not is refused with those that there are [F9]", async () => {
   await lab.command("plain", { runId: "loud", input: "x", thinking: "loud" });
   const events = await lab.eventsUntil("loud", "rejected");

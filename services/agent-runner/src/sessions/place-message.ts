@@ -140,9 +140,9 @@ async function endedRun(
 
 /** What a run that is under way cannot be given by a message; it would be dropped without a word. */
 function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
-  const { input, skill, model, thinking, limits, replay, output } = payload;
+  const { input, skill, model, thinking, sampling, limits, replay, output } = payload;
   if (filesOf(input).length > 0) return true;
-  return [skill, model, thinking, limits, replay, output, followUp].some(
+  return [skill, model, thinking, sampling, limits, replay, output, followUp].some(
     (request) => request !== undefined,
   );
 }

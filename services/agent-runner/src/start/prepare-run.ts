@@ -211,9 +211,14 @@ function modelOf(
 function settingsOf(
   { payload }: RunCommand,
   { temperature, ...agent }: AgentDefinition,
-): Pick<StartedEntry, "temperature" | "thinking"> {
+): Pick<StartedEntry, "temperature" | "thinking" | "sampling"> {
   const thinking = payload.thinking ?? agent.thinking;
-  return { temperature, ...(thinking === null ? {} : { thinking }) };
+  const { sampling } = payload;
+  return {
+    temperature,
+    ...(thinking === null ? {} : { thinking }),
+    ...(sampling === undefined ? {} : { sampling }),
+  };
 }
 
 /** The facts about the agent that the policy gets, as its file has them. */
