@@ -82,6 +82,85 @@ test("messages of one conversation share a session; without one the whole histor
   assert.match(chat.choices[0]?.message.content ?? "", /user: one\n\nassistant: yes/);
 });
 
+test("a client's instructions are kept with and without a session, and what Open WebUI sends under the id of a chat is in no session", async () => {
+  const system = { role: "system" as const, content: "Be kind." };
+  const answerTo = async (messages: object[], options: { session?: string; chat?: string }) => {
+    const { session, chat } = options;
+    const body = { model: "helper", messages, ...(session && { metadata: { session } }) };
+    const response = await fetch(`${world.url}/v1/chat/completions`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${world.token}`,
+        "content-type": "application/json",
+        ...(chat && { "x-openwebui-chat-id": chat }),
+      },
+      body: JSON.stringify(body),
+    });
+    const { choices } = (await response.json()) as OpenAI.ChatCompletion;
+    return choices[0]?.message.content ?? "";
+  };
+  const keys = async () => {
+    const { sessions } = (await world.send("/sessions")) as { sessions: { key: string }[] };
+    return new Set(sessions.map(({ key }) => key));
+  };
+  const before = await keys();
+  const answer = { role: "assistant", content: "yes" };
+  const talk = [system, ...user("one"), answer, ...user("two")];
+  // A message, the same once more, an edited one, and a title.
+  for (const messages of [talk, talk, talk.toSpliced(-1, 1, ...user("2")), user("A title?")]) {
+    const said = await answerTo(messages, { chat: "chat-1" });
+    if (messages.length > 1) assert.match(said, /Be kind\.[\s\S]*user: one/);
+  }
+  assert.deepEqual(await keys(), before);
+  const said = await answerTo(talk, { session: "with-instructions" });
+  assert.match(said, /Be kind\.[\s\S]*two/);
+  assert.doesNotMatch(said, /user: one/);
+});
+
+test("a stream that ends in a question ends as every other one", async () => {
+  const response = await fetch(`${world.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${world.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "curious", messages: user("x"), stream: true }),
+  });
+  const text = await response.text();
+  assert.match(text, /Which colour\?/);
+  assert.match(text, /"finish_reason":"stop"[^\n]*\n\ndata: \[DONE\]\n\n$/);
+});
+
+test("options are honoured and on record, or refused by their names", async () => {
+  const about = { model: "helper", messages: user("hello"), user: "user-1" };
+  await client.chat.completions.create({
+    ...about,
+    temperature: 0.2,
+    metadata: { topic: "options" },
+    reasoning_effort: "low",
+  });
+  const { runs } = (await world.send("/runs?agent=helper&limit=1")) as {
+    runs: { runId: string; labels: Record<string, string> }[];
+  };
+  const labels = { topic: "options", "openai-user": "user-1", via: "openai" };
+  assert.deepEqual(runs[0]?.labels, labels);
+  const { run } = (await world.send(`/runs/${runs[0]?.runId}`)) as { run: { thinking?: string } };
+  assert.equal(run.thinking, "low");
+  for (const [option, param] of [
+    [{ n: 2 }, "n"],
+    [{ store: true }, "store"],
+    [{ stream_options: { include_obfuscation: true } }, "stream_options.include_obfuscation"],
+  ] as const)
+    await assert.rejects(
+      client.chat.completions.create({ ...about, ...option }),
+      (error) => error instanceof OpenAI.BadRequestError && error.param === param,
+    );
+  const response = await client.responses.create({
+    model: "helper",
+    input: "hello",
+    metadata: { topic: "kept" },
+  });
+  const shown = await client.responses.retrieve(response.id);
+  assert.equal(shown.metadata?.["topic"], "kept");
+});
+
 test("who closes a chat completion cancels its run", async () => {
   const controller = new AbortController();
   const stream = await client.chat.completions.create(

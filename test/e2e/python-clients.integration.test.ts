@@ -18,6 +18,8 @@ const clients = [
   ["openai, of today", newest, "openai_client.py"],
   ["openai, of a year ago", older, "openai_client.py"],
   ["LangChain", newest, "langchain_client.py"],
+  ["Pydantic AI", newest, "pydantic_client.py"],
+  ["OpenAI's Agents SDK", newest, "agents_client.py"],
   ["LiteLLM", litellm, "litellm_client.py"],
   ["A2A", newest, "a2a_client.py"],
   ["AG-UI", newest, "ag_ui_client.py"],

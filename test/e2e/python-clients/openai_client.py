@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import warnings
 from datetime import datetime
 from typing import Optional
 
@@ -71,6 +72,22 @@ again = client.responses.create(
     model="helper", input=[*first.output, {"role": "user", "content": "and now?"}]
 )
 assert "and now?" in again.output_text, again
+# The types of a year ago have a text there.
+if hasattr(openai.types.responses, "McpToolCallError"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        failed = client.responses.create(model="chief", input="hello")
+        [call] = [item for item in failed.output if item.type == "mcp_call"]
+        assert call.error.type == "mcp_tool_execution_error", call
+        items = [item.model_dump() for item in failed.output]
+    client.responses.create(model="helper", input=[*items, {"role": "user", "content": "why?"}])
+
+for option in ({"n": 2}, {"logprobs": True}, {"store": True}, {"service_tier": "flex"}):
+    try:
+        client.chat.completions.create(model="helper", messages=HELLO, **option)
+        raise AssertionError(f"{option} was accepted")
+    except openai.BadRequestError as error:
+        assert error.param == next(iter(option)), error
 
 try:
     client.chat.completions.create(model="no-such", messages=HELLO, stream=True)

@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getAgent } from "@switchyard/contracts/agents";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { requestCancel, startRun, type RunInput } from "@switchyard/contracts/runs";
+import { requestCancel, startRun, type RunInput, type StartRun } from "@switchyard/contracts/runs";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 import { checkRights, type Requester } from "../identity/requester.ts";
 import { followRun, type FollowParts, type RunFollow } from "./follow-run.ts";
@@ -21,6 +21,8 @@ export interface AgentRun {
   readonly session?: string | undefined;
   /** Facts of the protocol's own that are needed with the run alone. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** What the client chose in place of the agent's own. */
+  readonly settings?: Pick<StartRun, "sampling" | "thinking" | "limits"> | undefined;
   /** JSON Schema that the answer is to fit. */
   readonly output?: Record<string, unknown> | undefined;
   /** The protocol that the request came by, told in the run's labels. */
@@ -62,7 +64,7 @@ export async function leaveAgentRun(
 async function prepareStart(
   { bus, accepted }: StartParts,
   requester: Requester,
-  { agent, input, repeatKey, session, output, labels, via }: AgentRun,
+  { agent, input, repeatKey, session, output, settings, labels, via }: AgentRun,
 ): Promise<{ readonly runId: string; readonly publish: () => Promise<unknown> }> {
   const user = await requester.user();
   checkRights(startRun, user);
@@ -71,6 +73,7 @@ async function prepareStart(
   const run = {
     runId: name,
     input,
+    ...settings,
     labels: { ...labels, via },
     ...(output !== undefined && { output }),
     // Every request has an answer of its own, whatever the session would do with a message.

@@ -1,40 +1,16 @@
-import { checkCounted } from "@switchyard/bus/bounded-json";
 import type { Context } from "hono";
-import { z } from "zod";
 import type { FollowParts, RunFollow, RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
-import { cancelRun, sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
+import { cancelRun, startAgentRun } from "../agent-runs/start-run.ts";
 import { storeInput } from "../agent-runs/store-input.ts";
 import { streamRun, type RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import type { Body } from "../routes/read-body.ts";
-import { ChatMessage, inputOf } from "./conversation.ts";
-import { invalid, problemOfEnd, streamErrorOf } from "./openai-errors.ts";
-import { outputSchemaOf } from "./output-format.ts";
-
-/** What an agent decides itself (`temperature`, `max_tokens`, …) is left unread. */
-const ChatRequest = z.looseObject({
-  model: z.string().min(1),
-  messages: z.array(ChatMessage).min(1).max(10_000),
-  stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
-  user: z.string().max(1_000).nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
-  tools: z.array(z.unknown()).nullish(),
-  n: z.int().nullish(),
-  response_format: z
-    .looseObject({
-      type: z.string(),
-      json_schema: z
-        .looseObject({ schema: z.record(z.string(), z.unknown()).optional() })
-        .optional(),
-    })
-    .nullish(),
-});
-type ChatRequest = z.infer<typeof ChatRequest>;
+import { readChat } from "./chat-request.ts";
+import { problemOfEnd, streamErrorOf } from "./openai-errors.ts";
 
 export interface Served {
   readonly parts: FollowParts;
@@ -50,11 +26,11 @@ export interface Served {
  */
 export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise<Response> {
   const { parts, requester } = served;
-  const request = readRequest(c, served.body);
-  const { model: agent, session, output } = request;
+  const request = readChat(c, served.body);
+  const { model: agent, pieces, session, output, settings, labels } = request;
   const repeatKey = c.req.header("idempotency-key");
-  const input = await storeInput(requester, request.pieces);
-  const run = { agent, input, session, output, repeatKey, via: "openai" };
+  const input = await storeInput(requester, pieces);
+  const run = { agent, input, session, output, settings, labels, repeatKey, via: "openai" };
   const follow = await startAgentRun(parts, requester, run);
   const chat = { id: `chatcmpl-${nameOf(follow.runId)}`, model: agent, created: now() };
   if (request.isStream)
@@ -130,9 +106,8 @@ class ChatTeller implements RunTeller {
     const wait = waitOf(this.#runId, item);
     if (wait === null) return false;
     this.#delta({ content: `\n\n${wait.text}\n\n` });
-    if (!wait.endsTurn) return false;
-    this.#finish();
-    return true;
+    if (wait.endsTurn) this.#finish(null);
+    return wait.endsTurn;
   }
 
   #end(end: RunEnd): boolean {
@@ -140,15 +115,14 @@ class ChatTeller implements RunTeller {
       this.failed(problemOfEnd(this.#runId, end));
       return true;
     }
-    this.#finish();
-    const usage = usageOf(end);
-    if (this.#with.withUsage && usage !== null) this.#chunk({ choices: [], usage });
-    this.#stream.sendText("[DONE]");
+    this.#finish(usageOf(end));
     return true;
   }
 
-  #finish(): void {
+  #finish(usage: ChatUsage | null): void {
     this.#chunk({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: "stop" }] });
+    if (this.#with.withUsage && usage !== null) this.#chunk({ choices: [], usage });
+    this.#stream.sendText("[DONE]");
   }
 
   failed(error: unknown): void {
@@ -195,41 +169,6 @@ function usageOf({ usage }: RunEnd): ChatUsage | null {
     completion_tokens: outputTokens,
     total_tokens: inputTokens + outputTokens,
   };
-}
-
-function readRequest(c: Context<GatewayEnv>, body: Body) {
-  const parsed = checkCounted(ChatRequest, body.value, body);
-  const [issue] = parsed.error?.issues ?? [];
-  if (!parsed.success)
-    throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");
-  const { data: request } = parsed;
-  const { tools, n, messages } = request;
-  if (tools !== null && tools !== undefined && tools.length > 0)
-    throw invalid("tools", "an agent has its own tools: leave out tools, or use POST /mcp");
-  if (n !== null && n !== undefined && n !== 1) throw invalid("n", "there is one answer");
-  const session = sessionOf(c, request);
-  return {
-    model: request.model,
-    pieces: inputOf(messages, session !== undefined),
-    session,
-    output: formOf(request),
-    isStream: request.stream === true,
-    withUsage: request.stream_options?.include_usage === true,
-  };
-}
-
-function formOf({ response_format: format }: ChatRequest) {
-  return outputSchemaOf(format && { type: format.type, schema: format.json_schema?.schema }, {
-    at: "response_format",
-    schemaAt: "response_format.json_schema.schema",
-  });
-}
-
-/** A conversation that its client names. `user` alone names nobody's conversation: clients send it with all of them, and the whole history. */
-function sessionOf(c: Context<GatewayEnv>, { metadata, user }: ChatRequest): string | undefined {
-  const named = metadata?.["session"] ?? c.req.header("x-openwebui-chat-id");
-  if (typeof named !== "string" || named === "") return undefined;
-  return sessionKeyOf("openai", `${user ?? ""}\n${named}`);
 }
 
 function nameOf(runId: string): string {

@@ -3,12 +3,17 @@ import { fileOfDataUrl, inlineFile } from "../agent-runs/inline-file.ts";
 import type { InputPiece } from "../agent-runs/store-input.ts";
 import { invalid } from "./openai-errors.ts";
 
-const Part = z.looseObject({ type: z.string(), text: z.string().optional() });
+const Part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  refusal: z.string().optional(),
+});
 type Part = z.infer<typeof Part>;
 const Content = z.union([z.string(), z.array(Part)]).nullish();
 export const ChatMessage = z.looseObject({ role: z.string(), content: Content });
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
+const INSTRUCTS = new Set(["system", "developer"]);
 const TEXTS = new Set(["text", "input_text", "output_text"]);
 const Url = z.union([z.string(), z.looseObject({ url: z.string() })]);
 const File = z.looseObject({
@@ -31,8 +36,10 @@ export function piecesOf({
 
 /** The parts of Chat Completions and of Responses, whose types have other names for the same. */
 function pieceOf(part: Part): InputPiece {
-  const { type, text } = part;
+  const { type, text, refusal } = part;
   switch (type) {
+    case "refusal":
+      return { text: refusal ?? "" };
     case "image_url":
     case "input_image":
       return imageOf(part);
@@ -88,15 +95,18 @@ function noRemote(type: string) {
   );
 }
 
-/** The last message where a session has what was said before; else the whole conversation, one message alone as it is. */
+/**
+ * The whole conversation, one message alone as it is. Where a session has the earlier messages, the last message with the client's instructions: a
+ * session has none.
+ */
 export function inputOf(messages: readonly ChatMessage[], hasSession: boolean): InputPiece[] {
-  const said = messages
+  const all = messages
     .map((message) => ({ role: message.role, pieces: piecesOf(message) }))
     .filter(({ pieces }) => pieces.some((piece) => !("text" in piece) || piece.text !== ""));
-  const last = said.at(-1);
+  const last = all.at(-1);
   if (last === undefined) throw invalid("messages", "there is no message with text or a file");
-  const isAlone = said.length === 1;
-  if (hasSession || isAlone) return last.pieces;
+  const said = hasSession ? all.filter((one) => one === last || INSTRUCTS.has(one.role)) : all;
+  if (said.length === 1) return last.pieces;
   const whole = new Pieces("What was said before:\n\n");
   for (const { role, pieces } of said.slice(0, -1)) whole.add(`${role}: `, pieces, "\n\n");
   whole.add(`Now ${last.role} says:\n\n`, last.pieces, "");

@@ -3,6 +3,7 @@ import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import type { RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
+import { statusOf } from "../problems/problem.ts";
 import { streamErrorOf } from "./openai-errors.ts";
 import {
   errorOf,
@@ -90,14 +91,17 @@ export class ResponseTeller implements RunTeller {
       case "tool-completed":
         this.#callEnded(event.facts.callId, {
           output: event.facts.preview,
-          error: event.facts.isError ? event.facts.preview : null,
+          error: event.facts.isError ? executionError(event.facts.preview) : null,
         });
         return false;
       case "tool-denied":
-        this.#callEnded(event.facts.callId, { output: null, error: event.facts.decision.reason });
+        this.#callEnded(event.facts.callId, {
+          output: null,
+          error: { type: "http_error", code: 403, message: event.facts.decision.reason },
+        });
         return false;
       case "tool-failed":
-        this.#callEnded(event.facts.callId, { output: null, error: event.facts.message });
+        this.#callEnded(event.facts.callId, { output: null, error: callError(event.facts) });
         return false;
       case "waiting":
         return this.#wait(event.facts.waits.filter(needsPerson));
@@ -153,7 +157,7 @@ export class ResponseTeller implements RunTeller {
     this.#output[index] = { ...this.#output[index], arguments: argsPreview };
   }
 
-  #callEnded(callId: string, result: { output: string | null; error: string | null }): void {
+  #callEnded(callId: string, result: { output: string | null; error: Json | null }): void {
     const index = this.#calls.get(callId);
     if (index === undefined) return;
     const status = result.error === null ? "completed" : "failed";
@@ -183,6 +187,9 @@ export class ResponseTeller implements RunTeller {
     this.#closeMessage();
     if (usage !== null) this.#usage = usageOf(usage);
     if (failure === null) return this.#finish("completed");
+    for (const index of this.#calls.values())
+      if (this.#output[index]?.["status"] === "in_progress")
+        this.#done(index, { status: "incomplete" });
     if (status !== "cancelled") this.#error = errorOf(failure);
     return this.#finish(status === "cancelled" ? "cancelled" : "failed");
   }
@@ -212,6 +219,15 @@ export class ResponseTeller implements RunTeller {
     const data = { type, sequence_number: this.#number, ...more };
     this.#stream?.send({ event: type, data });
   }
+}
+
+/** The errors of a call as the type `McpToolCallError` of the official clients has them. */
+function executionError(text: string): Json {
+  return { type: "mcp_tool_execution_error", content: [{ type: "text", text }] };
+}
+
+function callError({ code, message }: { readonly code: string; readonly message: string }): Json {
+  return { type: "http_error", code: statusOf(code), message: `${code}: ${message}` };
 }
 
 function labelled(tool: string): { server_label: string; name: string } {

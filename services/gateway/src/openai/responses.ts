@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { checkCounted } from "@switchyard/bus/bounded-json";
 import { approveCall, denyCall } from "@switchyard/contracts/approvals";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -7,7 +6,6 @@ import { fullRunId } from "@switchyard/contracts/ids";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
 import type { Context } from "hono";
-import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
 import { refusedStart } from "../agent-runs/refused-start.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
@@ -17,46 +15,19 @@ import type { Requester } from "../identity/requester.ts";
 import type { Slots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
-import type { Body } from "../routes/read-body.ts";
 import type { Served } from "./chat-completions.ts";
-import { ChatMessage, inputOf } from "./conversation.ts";
+import { inputOf, type ChatMessage } from "./conversation.ts";
 import { invalid } from "./openai-errors.ts";
+import { labelsOf, metadataIn } from "./options.ts";
 import { outputSchemaOf } from "./output-format.ts";
 import { queuedResponse, responseOf, type ResponseFacts } from "./response-shape.ts";
 import { ResponseTeller } from "./response-teller.ts";
-
-const ApprovalAnswer = z.looseObject({
-  type: z.literal("mcp_approval_response"),
-  approval_request_id: z.string(),
-  approve: z.boolean(),
-  reason: z.string().max(500).nullish(),
-});
-/** What clients send back of an earlier output, such as its tool calls: the answer that followed says what came of them. */
-const OtherItem = z.looseObject({
-  type: z.string().refine((type) => type !== "message" && type !== "mcp_approval_response"),
-});
-const ResponsesRequest = z.looseObject({
-  model: z.string().min(1),
-  input: z.union([
-    z.string().min(1),
-    z.array(z.union([ApprovalAnswer, ChatMessage, OtherItem])).min(1),
-  ]),
-  instructions: z.string().nullish(),
-  stream: z.boolean().nullish(),
-  background: z.boolean().nullish(),
-  previous_response_id: z.string().nullish(),
-  conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
-  metadata: z.record(z.string(), z.unknown()).nullish(),
-  tools: z.array(z.unknown()).nullish(),
-  text: z
-    .looseObject({
-      format: z
-        .looseObject({ type: z.string(), schema: z.record(z.string(), z.unknown()).optional() })
-        .optional(),
-    })
-    .nullish(),
-});
-type ResponsesRequest = z.infer<typeof ResponsesRequest>;
+import {
+  ApprovalAnswer,
+  readResponses,
+  settingsOf,
+  type ResponsesRequest,
+} from "./responses-request.ts";
 
 /**
  * `POST /v1/responses`: a run, or with `previous_response_id` the next one of its session, or the answer to what the run of that
@@ -64,14 +35,12 @@ type ResponsesRequest = z.infer<typeof ResponsesRequest>;
  */
 export async function serveResponses(c: Context<GatewayEnv>, served: Served): Promise<Response> {
   const { parts, requester, release } = served;
-  const request = readRequest(served.body);
+  const request = readResponses(served.body);
   const previous = await previousOf(requester, request);
   const { follow, from } =
     (previous === null ? null : await goOn(parts, requester, { previous, request })) ??
     (await begin(c, served, { previous, request }));
-  const metadata = Object.fromEntries(
-    Object.entries(request.metadata ?? {}).map(([name, value]) => [name, String(value)]),
-  );
+  const metadata = labelsOf({ metadata: request.metadata });
   const isBackground = request.background === true;
   const asked = { createdAt: Math.floor(Date.now() / 1_000), model: request.model };
   const facts: ResponseFacts = {
@@ -162,12 +131,12 @@ async function begin(
   const session = earlier ?? sessionKeyOf("openai", named ?? own);
   const run = {
     agent,
-    input: await storeInput(
-      requester,
-      inputOf([...system, ...messages], earlier !== undefined && system.length === 0),
-    ),
+    // With an earlier response, too, all of the input is new.
+    input: await storeInput(requester, inputOf([...system, ...messages], false)),
     session,
     output: formOf(text),
+    settings: settingsOf(request),
+    labels: labelsOf(request),
     repeatKey,
     via: "openai",
   };
@@ -301,7 +270,7 @@ function factsOf({ id, runId, from, asked }: Named, run: RunDetail | null): Resp
     createdAt: asked?.createdAt ?? createdAt,
     previousId: null,
     isBackground: asked !== null,
-    metadata: {},
+    metadata: run === null ? {} : metadataIn(run.labels),
     from,
   };
 }
@@ -309,14 +278,4 @@ function factsOf({ id, runId, from, asked }: Named, run: RunDetail | null): Resp
 function unknownResponse(id: string): Problem {
   const detail = `there is no response ${cutText(id, 100)}`;
   return new Problem({ status: 404, code: "unknown_response", detail });
-}
-
-function readRequest(body: Body): ResponsesRequest {
-  const parsed = checkCounted(ResponsesRequest, body.value, body);
-  const [issue] = parsed.error?.issues ?? [];
-  if (!parsed.success)
-    throw invalid(issue?.path.join(".") ?? "body", issue?.message ?? "is not valid");
-  if ((parsed.data.tools ?? []).length > 0)
-    throw invalid("tools", "an agent has its own tools: leave out tools");
-  return parsed.data;
 }
