@@ -89,7 +89,7 @@ async function answer(
   const { question: text = "a question", options: offered = [] } = question ?? {};
   const runId = options.runId();
   if (offered.length === 0) {
-    options.say(`\n\n${text}\n\n(Answer it with: yard runs answer ${callId} "…")\n\n`);
+    options.say(`${text}\n\n(Answer it with: yard runs answer ${callId} "…")`);
     return;
   }
   const chosen = await choose(options, {

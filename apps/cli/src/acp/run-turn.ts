@@ -48,12 +48,15 @@ export async function runTurn(options: TurnOptions): Promise<StopReason> {
     const sent = { sessionId, update: what };
     editor.notify(methods.client.session.update, sent).catch(onFault);
   };
-  const say = (text: string): void => {
-    if (text !== "")
-      update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
-  };
-  const text = new TurnText(say);
-  const asker = askEditor({ ...options, runId: () => full, say, signal: over.signal });
+  const text = new TurnText((chunk) =>
+    update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: chunk } }),
+  );
+  const asker = askEditor({
+    ...options,
+    runId: () => full,
+    say: (paragraph) => text.paragraph(paragraph),
+    signal: over.signal,
+  });
   const live = subscribeLive(bus, runLive, runTokens(full), (message) => text.live(message));
   const cancel = (): void =>
     void client(bus, { requestCancel })

@@ -17,7 +17,7 @@ test("says what is written once, and what was lost of it at the end of its step"
     text.live({ runId, step: 1, delta: "late" });
     text.complete(2, "whole");
   });
-  assert.equal(said, "one two\n\nwhole\n\n");
+  assert.equal(said, "one two\n\nwhole");
 });
 
 test("text of a step waits for the event of the step before it, and is printed once", () => {
@@ -30,7 +30,7 @@ test("text of a step waits for the event of the step before it, and is printed o
     text.answered(2);
     text.complete(3, "more");
   });
-  assert.equal(said, "looking\n\nanswermore\n\n");
+  assert.equal(said, "looking\n\nanswermore");
 });
 
 test("says that a text does not count when the model is asked again", () => {
@@ -40,5 +40,20 @@ test("says that a text does not count when the model is asked again", () => {
     text.live({ runId, step: 1, delta: "right" });
     text.complete(1, "right");
   });
-  assert.match(said, /^wrong\n\n\(The model is asked again[^)]*\)\n\nright\n\n$/);
+  assert.match(said, /^wrong\n\n\(The model is asked again[^)]*\)\n\nright$/);
+});
+
+test("no chunk is white space alone, and texts are paragraphs", () => {
+  const chunks: string[] = [];
+  const text = new TurnText((chunk) => chunks.push(chunk));
+  text.complete(1, "");
+  text.live({ runId, step: 2, delta: "\n" });
+  text.live({ runId, step: 2, delta: "one" });
+  text.live({ runId, step: 2, delta: " " });
+  text.live({ runId, step: 2, delta: "two" });
+  text.complete(2, "\none two");
+  text.complete(3, "");
+  text.paragraph("Which colour?");
+  text.complete(4, "green");
+  assert.deepEqual(chunks, ["\none", " two", "\n\nWhich colour?", "\n\ngreen"]);
 });

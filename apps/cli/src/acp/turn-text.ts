@@ -8,6 +8,9 @@ export class TurnText {
   readonly #say: (text: string) => void;
   #step = 0;
   #shown = "";
+  /** White space behind the last chunk. It is sent with the next one: some editors show a chunk of white space as an empty message. */
+  #gap = "";
+  #isEmpty = true;
   /** The last step whose whole text is known: what still comes of it is late. */
   #done = 0;
   /** The last step whose answer was received in an event. */
@@ -29,7 +32,7 @@ export class TurnText {
     }
     if (kind !== "reset-step") return this.#add(delta);
     if (this.#shown !== "")
-      this.#say("\n\n(The model is asked again; the text above does not count.)\n\n");
+      this.paragraph("(The model is asked again; the text above does not count.)");
     this.#shown = "";
   }
 
@@ -38,9 +41,9 @@ export class TurnText {
     if (step <= this.#done) return;
     const shown = step === this.#step ? this.#shown : "";
     this.#done = step;
-    if (text.startsWith(shown)) this.#say(text.slice(shown.length));
-    else if (text.trim() !== shown.trim()) this.#say(`\n\n${text}`);
-    this.#say("\n\n");
+    if (text.startsWith(shown)) this.#send(text.slice(shown.length));
+    else if (text.trim() !== shown.trim()) this.paragraph(text);
+    this.#endParagraph();
     this.answered(step);
   }
 
@@ -50,8 +53,28 @@ export class TurnText {
     for (const message of this.#early.splice(0)) this.live(message);
   }
 
+  /** Text that is no part of an answer, such as a question to the person. */
+  paragraph(text: string): void {
+    this.#endParagraph();
+    this.#send(text);
+    this.#endParagraph();
+  }
+
   #add(text: string): void {
     this.#shown += text;
-    this.#say(text);
+    this.#send(text);
+  }
+
+  #send(text: string): void {
+    const whole = this.#gap + text;
+    const isBlank = text.trim() === "";
+    this.#gap = isBlank ? whole : "";
+    if (isBlank) return;
+    this.#isEmpty = false;
+    this.#say(whole);
+  }
+
+  #endParagraph(): void {
+    if (!this.#isEmpty) this.#gap = "\n\n";
   }
 }
