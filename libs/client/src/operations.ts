@@ -812,10 +812,10 @@ export type RunChild = {
 };
 
 export type RunContext = {
-  channel?: SessionRef;
-  group?: SessionRef;
+  channel?: string;
+  group?: string;
   owner?: boolean;
-  session?: SessionRef;
+  session?: string;
   model?: ModelName;
   replayed?: true;
   dictatedBy?: string;
@@ -858,7 +858,7 @@ export type RunDetail = {
   parent?: { runId: RunId; callId: string };
   children?: RunChild[];
   forkedFrom?: { runId: RunId; fromStep: number };
-  session?: { sessionId: SessionId; key: SessionKey };
+  session?: { sessionId: SessionId; key: string };
   authority?: RunAuthority;
 };
 
@@ -867,15 +867,15 @@ export type RunFailure = { code: string; message: string };
 export type RunFollowUp =
   | {
       kind: "announce";
-      to: { session: SessionKey; agent: string };
+      to: { session: string; agent: string };
       label: string | null;
       endsSession: boolean;
       chat?: AddressInput;
     }
   | {
       kind: "converse";
-      requester: { session: SessionKey; agent: string };
-      target: { session: SessionKey; agent: string };
+      requester: { session: string; agent: string };
+      target: { session: string; agent: string };
       speaker: "requester" | "target";
       turnsLeft: number;
       question: string;
@@ -900,10 +900,10 @@ export type RunLimits = {
 };
 
 export type RunOrigin = {
-  channel?: SessionRef;
-  group?: SessionRef;
+  channel?: string;
+  group?: string;
   owner?: boolean;
-  session?: SessionRef;
+  session?: string;
   model?: ModelName;
   replayed?: true;
   dictatedBy?: string;
@@ -953,7 +953,7 @@ export type RunWait = {
   stop?: StopInForce;
 };
 
-export type SaidOrigin = { channel?: SessionRef; group?: SessionRef; owner?: boolean };
+export type SaidOrigin = { channel?: string; group?: string; owner?: boolean };
 
 export type Sampling = {
   temperature?: number;
@@ -1012,7 +1012,7 @@ export type ScheduleJob = {
   name: IfVersion;
   description?: string;
   agentId?: string | null;
-  sessionKey?: SessionKey | null;
+  sessionKey?: string | null;
   schedule: JobSource;
   sessionTarget: "main" | "isolated";
   payload: JobPayload;
@@ -1034,7 +1034,7 @@ export type ScheduleJobInputInput = {
   name: IfVersion;
   description?: string;
   agentId?: string | null;
-  sessionKey?: SessionKey | null;
+  sessionKey?: string | null;
   schedule: JobSchedule;
   sessionTarget: "main" | "isolated";
   payload: JobPayload;
@@ -1050,7 +1050,7 @@ export type ScheduleJobPatch = {
   name?: IfVersion;
   description?: string;
   agentId?: string | null;
-  sessionKey?: SessionKey | null;
+  sessionKey?: string | null;
   schedule?: JobSchedule;
   sessionTarget?: "main" | "isolated";
   payload?: JobPayload;
@@ -1119,7 +1119,7 @@ export type ServerStatus = "connecting" | "connected" | "disconnected" | "error"
 
 export type Session = {
   sessionId: SessionId;
-  key: SessionKey;
+  key: string;
   owner: string;
   kind: SessionKind;
   label: string | null;
@@ -1163,8 +1163,6 @@ export type SessionGrant = {
 
 export type SessionId = string;
 
-export type SessionKey = string;
-
 export type SessionKind = "main" | "group" | "cron" | "hook" | "node" | "other";
 
 export type SessionMessage = {
@@ -1180,8 +1178,6 @@ export type SessionMessage = {
   redacted?: boolean;
   files?: MessageFiles;
 };
-
-export type SessionRef = string;
 
 export type Skill = {
   name: string;
@@ -1559,7 +1555,7 @@ export interface Operations {
         readers?: string[];
         origin?: SaidOrigin;
         output?: { [name: string]: unknown };
-        session?: SessionRef;
+        session?: string;
         onBusy?: BusyPolicy;
       };
       idempotencyKey?: string;
@@ -1675,7 +1671,7 @@ export interface Operations {
       count: number;
       sessions: {
         sessionId: SessionId;
-        key: SessionKey;
+        key: string;
         owner: string;
         kind: SessionKind;
         label: string | null;
@@ -1732,7 +1728,7 @@ export interface Operations {
     request: { path: { session: string }; query?: { owner?: string }; ifMatch?: string };
     reply: {
       sessionId: SessionId;
-      sessionKey: SessionKey;
+      sessionKey: string;
       cancelledRun: RunId | null;
       droppedRuns: RunId[];
     };
@@ -1745,7 +1741,7 @@ export interface Operations {
     };
     reply: {
       sessionId: SessionId;
-      sessionKey: SessionKey;
+      sessionKey: string;
       messages: SessionMessage[];
       truncated: boolean;
       droppedMessages: number;
@@ -1779,7 +1775,7 @@ export interface Operations {
     reply: {
       status: "accepted" | "ok" | "timeout" | "error";
       sessionId: SessionId;
-      sessionKey: SessionKey;
+      sessionKey: string;
       runId: RunId;
       placed: "started" | "queued" | "steered";
       reply?: string;
@@ -1872,7 +1868,7 @@ export interface Operations {
         text: SteerMessage;
         mode?: "next-heartbeat" | "now";
         agentId?: string;
-        sessionKey?: SessionKey;
+        sessionKey?: string;
       };
     };
     reply: { ok: true; jobId: ScheduleId };
@@ -1954,7 +1950,7 @@ export interface Operations {
         dryRun?: boolean;
         tool?: string;
         runId?: RunId;
-        sessionKey?: SessionKey;
+        sessionKey?: string;
         idempotencyKey?: CredentialName;
         to: AddressInput;
         replyToMessageId?: ProviderId;
@@ -2917,19 +2913,13 @@ export interface RunEvents {
     runId: RunId;
     at: Timestamp;
     sessionId: SessionId;
-    sessionKey: SessionKey;
+    sessionKey: string;
     position: number;
   };
 
   delayed: { runId: RunId; at: Timestamp; reason: string };
 
-  merged: {
-    runId: RunId;
-    at: Timestamp;
-    sessionId: SessionId;
-    sessionKey: SessionKey;
-    into: RunId;
-  };
+  merged: { runId: RunId; at: Timestamp; sessionId: SessionId; sessionKey: string; into: RunId };
 
   started: {
     runId: RunId;
@@ -2945,7 +2935,7 @@ export interface RunEvents {
     parent?: { runId: RunId; callId: string };
     forkedFrom?: { runId: RunId; fromStep: number };
     replayed?: boolean;
-    session?: { sessionId: SessionId; key: SessionKey };
+    session?: { sessionId: SessionId; key: string };
   };
 
   resumed: {

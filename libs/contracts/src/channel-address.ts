@@ -20,7 +20,7 @@ export const AccountId = z
 export const ProviderId = z
   .string()
   // oxlint-disable-next-line no-control-regex -- control characters are what it keeps out
-  .regex(/^[^\u0000-\u001f\u007f]{1,256}$/, "must be 1-256 characters without control characters");
+  .regex(/^[^\x00-\x1f\x7f]{1,256}$/, "must be 1-256 characters without control characters");
 
 export const TargetKind = z.enum(["user", "group", "channel"]);
 export type TargetKind = z.infer<typeof TargetKind>;

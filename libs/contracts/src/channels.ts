@@ -411,7 +411,8 @@ export const listChannelHooks = rpc({
 const SecretValue = z
   .string()
   // oxlint-disable-next-line no-control-regex -- a line of a file
-  .regex(/^[^\u0000-\u001f\u007f]{1,4096}$/, "must be one line of 1-4096 characters");
+  .max(4_096)
+  .regex(/^[^\x00-\x1f\x7f]+$/, "must be one line of 1-4096 characters");
 
 /**
  * For who runs the installation: gives an account its secrets while the service runs. Without values it only says which there are. They are tried at the

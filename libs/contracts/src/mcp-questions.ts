@@ -26,7 +26,7 @@ export const QuestionState = z.enum([
 ]);
 export type QuestionState = z.infer<typeof QuestionState>;
 
-const NAME = /^[^\p{Cc}]{1,128}$/u;
+const NAME = /^[^\x00-\x1f\x7f-\x9f]{1,128}$/u;
 const described = {
   title: z.string().max(500).optional(),
   description: z.string().max(2_000).optional(),

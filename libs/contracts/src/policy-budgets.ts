@@ -62,7 +62,7 @@ export const stopCalls = rpc({
       .string()
       .min(1)
       .max(300)
-      .regex(/^[^\p{Cc}]+$/u, "must be one line of text"),
+      .regex(/^[^\x00-\x1f\x7f-\x9f]+$/u, "must be one line of text"),
   }),
   reply: z.object({ stop: Stop }),
   errors: {

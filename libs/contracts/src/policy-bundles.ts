@@ -29,7 +29,7 @@ export const MAX_REFUSED_LINES = 20;
 const Note = z
   .string()
   .max(300)
-  .regex(/^[^\p{Cc}]*$/u, "must be one line of text")
+  .regex(/^[^\x00-\x1f\x7f-\x9f]*$/u, "must be one line of text")
   .optional();
 /** Only for the users that the policy service's setting names. */
 const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };

@@ -1,15 +1,18 @@
 import { z } from "zod";
 
+// Two patterns, since those of the schemas are compiled in other languages, too, some of which have no negative lookahead.
+const KEY = /^[A-Za-z0-9][A-Za-z0-9_.:@#+-]{0,127}$/;
+const BEGINS_AS_ID = /^ses-[0-9a-f]{26}-/;
+const KEY_RULE = "must be 1-128 characters of A-Z a-z 0-9 _ . : @ # + -, and no session id";
+
 /**
  * The name that its owner gave a conversation, unique among the owner's. It may look as those of other
  * products do: `main`, `cron:nightly`, `agent:coder:slack:channel:42`.
  */
 export const SessionKey = z
   .string()
-  .regex(
-    /^(?!ses-[0-9a-f]{26}-)[A-Za-z0-9][A-Za-z0-9_.:@#+-]{0,127}$/,
-    "must be 1-128 characters of A-Z a-z 0-9 _ . : @ # + -, and no session id",
-  );
+  .regex(KEY, KEY_RULE)
+  .refine((key) => !BEGINS_AS_ID.test(key), { error: KEY_RULE });
 export type SessionKey = z.infer<typeof SessionKey>;
 
 /**
@@ -22,9 +25,7 @@ export const SessionId = z
 export type SessionId = z.infer<typeof SessionId>;
 
 /** A session by its key or by its id. */
-export const SessionRef = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_.:@#+-]{0,127}$/, "must be a session's key or id");
+export const SessionRef = z.string().regex(KEY, "must be a session's key or id");
 
 /** What becomes of a message that arrives while a run of its session is under way. */
 export const BusyPolicy = z.enum(["enqueue", "steer", "interrupt", "reject"]);

@@ -21,6 +21,7 @@ import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import { allowOrigin, preflightAnswer } from "./cors.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
+import { methodsAt } from "./methods-at.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { isLoopback } from "./listen.ts";
 import { serveRoute, type RouteParts } from "./serve-route.ts";
@@ -102,6 +103,8 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   app.notFound((c) => {
     const page = parts.console === null ? null : serveConsole(c, parts.console);
     if (page !== null) return page;
+    const methods = methodsAt(app.routes, c.req.path);
+    if (methods.length > 0) return answer(c, otherMethod(methods.join(", ")));
     const detail =
       "there is nothing under this address and method; /api/v1/openapi.json says what there is";
     return answer(c, new Problem({ status: 404, code: "not_found", detail }));
@@ -115,6 +118,12 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     return answer(c, new Problem({ status: 500, code: "internal", detail }));
   });
   return app;
+}
+
+/** https://www.rfc-editor.org/rfc/rfc9110.html#section-15.5.6 */
+function otherMethod(allow: string): Problem {
+  const detail = `this address has no operation of that method: its methods are ${allow}`;
+  return new Problem({ status: 405, code: "method_not_allowed", detail, headers: { allow } });
 }
 
 /** What every request but the probes goes through before its handler. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { System } from "../routes/system.ts";
 import { EVENT_FEED } from "../routes/event-feed.ts";
 import { Me } from "../routes/me.ts";
-import { shapeOf, type Schema } from "../routes/route-shape.ts";
+import { placeholders, shapeOf, type Schema } from "../routes/route-shape.ts";
 import { routes, type Route } from "../routes/route-table.ts";
 import { statusOf } from "../problems/problem.ts";
 import { schemaNames } from "./schema-names.ts";
@@ -170,6 +170,11 @@ function bodyOf(
   return { required: isNeeded, content: { ...attached, "application/json": { schema } } };
 }
 
+/** Statuses of any operation: of the gateway itself, and of a service that does not answer, or badly. */
+const ALWAYS = [400, 401, 403, 429, 500, 502, 503, 504] as const;
+/** A body that is too large or of another type, and what cannot be stored. */
+const WITH_BODY = [413, 415, 507] as const;
+
 function responsesOf(route: Route): Json {
   const { contract } = route;
   const isRead = route.method === "get";
@@ -183,11 +188,10 @@ function responsesOf(route: Route): Json {
         };
   const codes = contract.kind === "rpc" ? Object.keys(contract.errors) : [];
   const statuses = new Set([
-    400,
-    401,
-    403,
-    429,
-    503,
+    ...ALWAYS,
+    ...(isRead ? [] : WITH_BODY),
+    ...(placeholders(route.path).length === 0 ? [] : [404]),
+    ...(route.idempotent === undefined ? [] : [409, 422]),
     ...codes.map((code) => route.codes?.[code]?.[0] ?? statusOf(code)),
   ]);
   const problems = [...statuses].toSorted((a, b) => a - b);
@@ -228,10 +232,7 @@ function eventPaths(): Json {
       content: { "text/event-stream": { schema: { type: "string" } } },
     },
     ...Object.fromEntries(
-      [400, 401, 403, 404, 429, 503].map((status) => [
-        status,
-        { $ref: "#/components/responses/problem" },
-      ]),
+      [...ALWAYS, 404].map((status) => [status, { $ref: "#/components/responses/problem" }]),
     ),
   };
   const last = { name: "Last-Event-ID", in: "header", required: false, schema: { type: "string" } };
@@ -275,7 +276,7 @@ function ownPaths(): Json {
         "x-role": "admin",
         parameters: [query("since"), query("until")],
         responses: {
-          ...problemsOf(400, 401, 403, 429, 503),
+          ...problemsOf(...ALWAYS),
           "200": {
             description: "Done",
             content: { "application/x-ndjson": { schema: { type: "string" } } },
@@ -296,7 +297,7 @@ function ownPaths(): Json {
               "application/json": { schema: without$schema(z.toJSONSchema(System) as Json) },
             },
           },
-          ...problemsOf(401, 403, 429, 503),
+          ...problemsOf(...ALWAYS),
         },
       },
     },
@@ -311,7 +312,7 @@ function ownPaths(): Json {
             description: "Done",
             content: { "application/json": { schema: without$schema(z.toJSONSchema(Me) as Json) } },
           },
-          "401": { $ref: "#/components/responses/problem" },
+          ...problemsOf(...ALWAYS),
         },
       },
     },
