@@ -175,6 +175,9 @@ const ALWAYS = [400, 401, 403, 429, 500, 502, 503, 504] as const;
 /** A body that is too large or of another type, and what cannot be stored. */
 const WITH_BODY = [413, 415, 507] as const;
 
+/** Commands are checked before they are stored, as far as that needs no runner. */
+const COMMAND_CODES = ["unknown_agent", "unknown_run", "run_id_taken"];
+
 function responsesOf(route: Route): Json {
   const { contract } = route;
   const isRead = route.method === "get";
@@ -186,7 +189,7 @@ function responsesOf(route: Route): Json {
           properties: { runId: { type: "string" }, sequence: { type: "integer" } },
           required: ["runId", "sequence"],
         };
-  const codes = contract.kind === "rpc" ? Object.keys(contract.errors) : [];
+  const codes = contract.kind === "rpc" ? Object.keys(contract.errors) : COMMAND_CODES;
   const statuses = new Set([
     ...ALWAYS,
     ...(isRead ? [] : WITH_BODY),
