@@ -16,10 +16,11 @@ export interface ServiceProcess {
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
-/** Starts the fixture service with only the given environment; it is killed when the test file ends. */
+/** Starts the fixture service with only the given environment and the cache of compiled code; it is killed when the test file ends. */
 export function startFixture(env: Record<string, string>): ServiceProcess {
   const script = fileURLToPath(new URL("fixture-service.ts", import.meta.url));
-  return observe(spawn(process.execPath, [script], { env, stdio: "pipe" }));
+  const given = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env };
+  return observe(spawn(process.execPath, [script], { env: given, stdio: "pipe" }));
 }
 
 /** Follows the log of a child process that writes JSON lines. */

@@ -109,7 +109,10 @@ export async function startGatewayWorld(
 }
 
 async function startProcess(main: string, env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [main], {
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   after(() => child.kill("SIGKILL"));
   const lines: Record<string, unknown>[] = [];
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();

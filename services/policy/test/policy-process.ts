@@ -17,10 +17,13 @@ export interface PolicyProcess {
   readonly exited: Promise<number | null>;
 }
 
-/** Starts the service with only the given environment; it is killed when the test file ends. */
+/** Starts the service with only the given environment and the cache of compiled code; it is killed when the test file ends. */
 export function startPolicy(env: Readonly<Record<string, string>>): PolicyProcess {
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [main], {
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const records: LogRecord[] = [];
   const lookers = new Set<() => void>();
   const look = () => lookers.forEach((looker) => looker());

@@ -107,9 +107,12 @@ export async function writeFiles(
   await Promise.all(writes);
 }
 
-/** Starts the service with only the given environment; it is killed when the test file ends. */
+/** Starts the service with only the given environment and the cache of compiled code; it is killed when the test file ends. */
 export function startProcess(env: Record<string, string>, main = MAIN): ImporterProcess {
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [main], {
+    env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const records: LogRecord[] = [];
   const listeners = new Set<() => void>();
   const notify = () => listeners.forEach((listener) => listener());
