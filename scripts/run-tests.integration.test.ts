@@ -12,17 +12,22 @@ import { until } from "@switchyard/local-servers/until";
 const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
 const head = `import assert from "node:assert/strict"; import { test } from "node:test";\n`;
 
-/** Runs the integration tests of a repository that has these files. */
-async function run(files: Record<string, string>, env: Record<string, string> = {}) {
+/** Runs the tests of one kind of a repository that has these files. */
+async function run(
+  files: Record<string, string>,
+  env: Record<string, string> = {},
+  kind = "integration",
+) {
   const root = await testDirectory();
   await mkdir(join(root, "test"));
+  const ending = kind === "unit" ? "test.ts" : `${kind}.test.ts`;
   for (const [name, text] of Object.entries(files))
-    await writeFile(join(root, "test", `${name}.integration.test.ts`), head + text);
+    await writeFile(join(root, "test", `${name}.${ending}`), head + text);
   await symlink(
     fileURLToPath(new URL("../node_modules", import.meta.url)),
     join(root, "node_modules"),
   );
-  const child = spawn(process.execPath, [runner, "integration"], {
+  const child = spawn(process.execPath, [runner, kind], {
     cwd: root,
     // The list of allowed skips is for these tests, not for the ones that they run.
     env: { ...process.env, YARD_ALLOWED_SKIPS: undefined, YARD_TEST_ROOT: root, ...env },
@@ -74,6 +79,24 @@ test("a file that cannot be loaded or dies has failed, with what it printed last
   assert.equal(last, "0 passed, 2 failed");
   assert.match(output, /ended with code 1\n[^]*Cannot find module/);
   assert.match(output, /ended with code 7\n +last words/);
+});
+
+test("unit tests of a package share a process, where a file that cannot be loaded fails by itself", async () => {
+  const { code, output, last } = await run(
+    {
+      first: `test("passes", () => { globalThis.isShared = process.pid; });`,
+      broken: `import "./nothing.ts"; test("is never there", () => {});`,
+      second: `test("has what the first left", () => assert.equal(process.pid, globalThis.isShared, "another process"));
+        test("fails", () => assert.fail("as it should"));`,
+    },
+    {},
+    "unit",
+  );
+  assert.equal(code, 1);
+  assert.equal(last, "2 passed, 2 failed");
+  assert.match(output, /✖ +2 +\S+ s {2}test$/m);
+  assert.match(output, /test\/broken\.test\.ts\S* .*\n +Cannot find module/);
+  assert.match(output, /test\/second\.test\.ts:\d+ fails\n.*as it should/);
 });
 
 test("a file that passes by itself is named as flaky, and one that does not has failed", async () => {

@@ -5,12 +5,17 @@ import { fileURLToPath } from "node:url";
 import { describeServer } from "@switchyard/local-servers/resolve";
 import { testSource } from "@switchyard/local-servers/test-source";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
-import { runTestFile, type FileResult, type TestOutcome } from "./run-test-file.ts";
+import {
+  runTestFile,
+  type FileResult,
+  type TestOutcome,
+  type TestPackage,
+} from "./run-test-file.ts";
 
 /**
  * Runs the unit tests (`*.test.ts`) or the integration tests (`*.integration.test.ts`) of the whole
- * repository, or only those whose path contains one of the further arguments. A file that takes longer
- * than YARD_TEST_LIMIT_SECONDS is killed with its process group, and the others continue.
+ * repository, or only those whose path contains one of the further arguments. Unit tests of a package share
+ * a process. A process that takes longer than YARD_TEST_LIMIT_SECONDS is killed with its group, and the others continue.
  *
  *   node scripts/run-tests.ts unit|integration [path part …] [-- node options …]
  */
@@ -65,7 +70,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => in
 
 if (kind === "integration") await tellServers();
 const began = performance.now();
-const results = await runFiles(files, concurrency);
+const results = await runFiles(kind === "unit" ? packagesOf(files) : files, concurrency);
 print(
   "Skipped",
   results.flatMap(({ skips }) => skips).map(({ test, text }) => `${test}: ${text}`),
@@ -111,23 +116,34 @@ async function lookAgain(): Promise<FileResult[]> {
   return second;
 }
 
-async function runFiles(paths: readonly string[], atOnce: number): Promise<FileResult[]> {
-  const waiting = [...paths];
+/** The files of each package, or of each other folder at the root. */
+function packagesOf(paths: readonly string[]): TestPackage[] {
+  const packageOf = (file: string): string =>
+    /^(?:libs|services|apps)\/[^/]+|^[^/]+/.exec(file)?.[0] ?? "";
+  return [...Map.groupBy(paths, packageOf)].map(([name, inIt]) => ({ name, files: inIt }));
+}
+
+async function runFiles(
+  work: readonly (string | TestPackage)[],
+  atOnce: number,
+): Promise<FileResult[]> {
+  const waiting = [...work];
   const done: FileResult[] = [];
   // Every other lane begins at the end of the list, so that files that wait run beside files that work.
-  const next = (lane: number): string | undefined =>
+  const next = (lane: number): string | TestPackage | undefined =>
     lane % 2 === 0 ? waiting.shift() : waiting.pop();
-  const work = async (lane: number): Promise<void> => {
-    for (let file = next(lane); file !== undefined; file = next(lane)) {
+  const runLane = async (lane: number): Promise<void> => {
+    for (let what = next(lane); what !== undefined; what = next(lane)) {
       if (interrupt.signal.aborted) return;
       const { signal } = interrupt;
-      const result = await runTestFile(file, { root, nodeOptions, limitMs, signal });
+      const result = await runTestFile(what, { root, nodeOptions, limitMs, signal });
       done.push(result);
       console.log(fileLine(result));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, (_, lane) => work(lane)));
-  return done.toSorted((a, b) => paths.indexOf(a.file) - paths.indexOf(b.file));
+  await Promise.all(Array.from({ length: atOnce }, (_, lane) => runLane(lane)));
+  const names = work.map((what) => (typeof what === "string" ? what : what.name));
+  return done.toSorted((a, b) => names.indexOf(a.file) - names.indexOf(b.file));
 }
 
 function fileLine({ file, passed, durationMs, failures, isKilled }: FileResult): string {
