@@ -13,16 +13,17 @@ import {
 } from "./run-test-file.ts";
 
 /**
- * Runs the unit tests (`*.test.ts`) or the integration tests (`*.integration.test.ts`) of the whole
- * repository, or only those whose path contains one of the further arguments. Unit tests of a package share
- * a process. A process that takes longer than YARD_TEST_LIMIT_SECONDS is killed with its group, and the others continue.
+ * Runs the unit tests (`*.test.ts`), the integration tests (`*.integration.test.ts`) or the tests with programs of
+ * others and older versions of our own (`*.release.test.ts`) of the whole repository, or only those whose path contains
+ * one of the further arguments. Unit tests of a package share a process. A process that takes longer than
+ * YARD_TEST_LIMIT_SECONDS is killed with its group, and the others continue.
  *
- *   node scripts/run-tests.ts unit|integration [path part …] [-- node options …]
+ *   node scripts/run-tests.ts unit|integration|release [path part …] [-- node options …]
  */
 const [kind, ...rest] = process.argv.slice(2);
-if (kind !== "unit" && kind !== "integration") {
+if (kind !== "unit" && kind !== "integration" && kind !== "release") {
   console.error(
-    "usage: node scripts/run-tests.ts unit|integration [path part …] [-- node options …]",
+    "usage: node scripts/run-tests.ts unit|integration|release [path part …] [-- node options …]",
   );
   process.exit(2);
 }
@@ -46,7 +47,7 @@ const files = globSync("{libs,services,apps,test,bench,scripts,deploy}/**/*.test
   cwd: root,
   exclude: (name) => name === "node_modules" || name === ".yard",
 })
-  .filter((file) => file.endsWith(".integration.test.ts") === (kind === "integration"))
+  .filter((file) => (/\.(integration|release)\.test\.ts$/.exec(file)?.[1] ?? "unit") === kind)
   .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
   .toSorted()
   .toSorted((a, b) => orderOf(a) - orderOf(b));
@@ -68,7 +69,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(root, "node_modules", ".cache", "comp
 const interrupt = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort());
 
-if (kind === "integration") await tellServers();
+if (kind !== "unit") await tellServers();
 const began = performance.now();
 const results = await runFiles(kind === "unit" ? packagesOf(files) : files, concurrency);
 print(
@@ -77,7 +78,7 @@ print(
 );
 print("Failures", results.flatMap(({ failures }) => failures).map(describe));
 // Real processes and clocks: a test may fail by coincidence. It is named, and looked at once more by itself.
-const again = kind === "integration" && parts.length === 0 ? await lookAgain() : [];
+const again = kind !== "unit" && parts.length === 0 ? await lookAgain() : [];
 const last = results.map((result) => again.find(({ file }) => file === result.file) ?? result);
 const unlisted = last.flatMap(({ skips }) => skips).filter(isUnlisted);
 print(
@@ -118,9 +119,11 @@ async function lookAgain(): Promise<FileResult[]> {
 
 /** The files of each package, or of each other folder at the root. */
 function packagesOf(paths: readonly string[]): TestPackage[] {
-  const packageOf = (file: string): string =>
-    /^(?:libs|services|apps)\/[^/]+|^[^/]+/.exec(file)?.[0] ?? "";
-  return [...Map.groupBy(paths, packageOf)].map(([name, inIt]) => ({ name, files: inIt }));
+  const packages = Map.groupBy(
+    paths,
+    (file) => /^(?:libs|services|apps)\/[^/]+|^[^/]+/.exec(file)?.[0] ?? "",
+  );
+  return [...packages].map(([name, inIt]) => ({ name, files: inIt }));
 }
 
 async function runFiles(
