@@ -7,6 +7,7 @@ import { after } from "node:test";
 import { cacheDir } from "@switchyard/local-servers/installed-binary";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import { until } from "@switchyard/local-servers/until";
+import { runHosted, type HostedCommand } from "./hosted-yard.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
@@ -33,34 +34,41 @@ export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {
   };
 }
 
-/** Runs one command to its end. What it prints with --json has to fit the command's schema. */
+/**
+ * Runs one command to its end, without input in a process that has run others; with YARD_TEST_PROCESSES=1 each has its own.
+ * What it prints with --json has to fit the command's schema.
+ */
 export async function yard(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  cwd?: string,
+  cwd = process.cwd(),
   input = "",
 ): Promise<YardResult> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env, cwd });
-  child.stdin.end(input);
-  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
-  let isLate = false;
-  const late = setTimeout(() => {
-    isLate = true;
-    child.kill("SIGKILL");
-  }, ENDS_MS);
-  const [code] = (await once(child, "close")) as [number | null];
-  clearTimeout(late);
-  if (isLate)
+  const isHosted = input === "" && process.env["YARD_TEST_PROCESSES"] !== "1";
+  const ended = isHosted
+    ? await runHosted({ args, env, cwd }, ENDS_MS)
+    : await runProcess({ args, env, cwd }, input);
+  const { code, stdout, stderr } = ended;
+  if (code === null)
     throw new Error(
-      `yard ${args.join(" ")} had not ended after ${ENDS_MS} ms: ${stdout()}${stderr()}`,
+      `yard ${args.join(" ")} was killed, or had not ended after ${ENDS_MS} ms: ${stdout}${stderr}`,
     );
-  const ended = { code, stdout: stdout(), stderr: stderr() };
   if (args.includes("--json")) {
     // Loaded here: its contracts take longer than most commands that are run without it.
     const { jsonProblem } = await import("./json-output/json-output.ts");
     assert.equal(jsonProblem(args, ended), null, `yard ${args.join(" ")}`);
   }
   return ended;
+}
+
+async function runProcess({ args, env, cwd }: HostedCommand, input: string): Promise<YardResult> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env, cwd });
+  child.stdin.end(input);
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  const late = setTimeout(() => child.kill("SIGKILL"), ENDS_MS);
+  const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(late);
+  return { code, stdout: stdout(), stderr: stderr() };
 }
 
 export interface YardStarted {

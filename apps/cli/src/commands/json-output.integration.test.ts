@@ -158,10 +158,11 @@ test("runs: started, followed, steered, resumed, retried, replayed and asked", a
 });
 
 async function isWaiting(runId: string): Promise<void> {
-  await until(
-    () => data<{ run: { status: string } }>("runs", "show", runId),
-    ({ run }) => run.status === "waiting",
-  );
+  await until(async () => {
+    const { code, stdout } = await printed("runs", "show", runId);
+    // No runner may have claimed it yet.
+    return code === 0 && JSON.parse(stdout).data.run.status === "waiting";
+  });
 }
 
 test("conversations: the chat, sessions, schedules and channels", async () => {
