@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -23,6 +22,7 @@ import {
 import { auditStream } from "@switchyard/contracts/streams";
 import { readAuditBlock, type AuditReport } from "@switchyard/service/audit/verify-audit";
 import { until } from "@switchyard/local-servers/until";
+import { yard as yardCommand, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 import { forgedExport } from "./fixtures/forged-export.ts";
 import { plainClient } from "./plain-client.ts";
@@ -98,21 +98,7 @@ function connectAs(user: string, key = join("keys", `${user}.nk`)): Promise<Bus>
   return connectBus({ servers: dev.natsUrl, user, nkeySeed });
 }
 
-interface Result {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function yard(...args: string[]): Promise<Result> {
-  const main = join(root, "apps/cli/src/main.ts");
-  const env = { ...process.env, YARD_STATE_DIR: stateDir, NO_COLOR: "1" };
-  return new Promise((resolve) => {
-    execFile(process.execPath, [main, ...args], { env, maxBuffer: 1e8 }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
-    );
-  });
-}
+const yard = (...args: string[]) => yardCommand(args, yardEnvironment(stateDir));
 
 const append = (line: string, more: object = {}) =>
   call(

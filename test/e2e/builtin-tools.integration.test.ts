@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
 import { anonymousUser } from "@switchyard/contracts/topology";
+import {
+  yard as yardCommand,
+  yardEnvironment,
+  type YardResult,
+} from "../../apps/cli/test-fixtures/yard-process.ts";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -192,8 +195,8 @@ test("a run is recorded by the command line, and played again from the file and 
   );
 });
 
-function yard(...args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
-  const main = join(root, "apps/cli/src/main.ts");
-  const env = { ...process.env, YARD_STATE_DIR: dev.stateDir };
-  return promisify(execFile)(process.execPath, [main, ...args], { cwd: root, env });
+async function yard(...args: readonly string[]): Promise<YardResult> {
+  const ended = await yardCommand(args, yardEnvironment(dev.stateDir), root);
+  if (ended.code !== 0) throw new Error(ended.stderr);
+  return ended;
 }

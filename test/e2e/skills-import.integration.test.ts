@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { ImportedSkill, type ImportCounts } from "@switchyard/contracts/skill-store";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { yard as yardCommand } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { importerWorld } from "../../services/skill-importer/test/importer-world.ts";
-
-const yardMain = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
 
 /** A tag character: nobody writes one by accident. */
 const TAG = String.fromCodePoint(0xe0041);
@@ -21,21 +15,15 @@ interface Summary {
   readonly counts: ImportCounts;
 }
 
-/** Runs `yard …` as a person does: the lines of both outputs. */
+/** The lines of both outputs. */
 async function yardText(env: Readonly<Record<string, string>>, ...args: string[]) {
-  const child = spawn(process.execPath, [yardMain, ...args], {
-    env: { ...process.env, ...env, NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "pipe"],
+  const { code, stdout, stderr } = await yardCommand(args, {
+    ...process.env,
+    ...env,
+    NO_COLOR: "1",
   });
-  const ended = once(child, "close");
-  const linesOf = async (stream: Readable) => {
-    const lines: string[] = [];
-    for await (const line of createInterface({ input: stream })) lines.push(line);
-    return lines;
-  };
-  const [out, notes] = await Promise.all([linesOf(child.stdout), linesOf(child.stderr)]);
-  const [code] = await ended;
-  return { code: Number(code), out, notes };
+  const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
+  return { code, out: linesOf(stdout), notes: linesOf(stderr) };
 }
 
 /** Runs `yard … --json` and reads its lines, or its one document. */
