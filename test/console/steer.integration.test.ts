@@ -298,6 +298,8 @@ test(
     await page.addInitScript(`
       window.shown = [];
       window.Notification = class extends Notification {
+        // Chromium without a user interface reports "denied" here, although the context grants it and a request for it succeeds.
+        static get permission() { return "granted"; }
         constructor(title, options) { super(title, options); window.shown.push({ title, ...options }); }
       };
       Object.defineProperty(document, "hasFocus", { value: () => window.isLooking ?? true });
