@@ -12,6 +12,9 @@ const address = (elicitationId: string) => ({
   elicitationId,
 });
 
+/** Longer than any test: the SDK's own 60 s withdraw a question that a test on a busy machine still needs. */
+const ASKING = { timeout: 3_600_000 };
+
 serveStdio(() => {
   const server = new Server(
     { name: "eliciting", version: "1.0.0" },
@@ -39,7 +42,7 @@ serveStdio(() => {
         opened(id);
         return text("made");
       case "asks":
-        return text((await server.elicitInput(address(id))).action);
+        return text((await server.elicitInput(address(id), ASKING)).action);
       case "odd":
         throw new UrlElicitationRequiredError(
           [{ ...address(id), url: "javascript:alert(1)" }],
