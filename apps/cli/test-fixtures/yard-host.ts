@@ -7,7 +7,7 @@ import { END, type HostedCommand } from "./hosted-yard.ts";
 const POLL_MS = 2;
 
 process.on("message", (command: HostedCommand) => void run(command));
-// Each command adds its own.
+// Each command adds a listener for errors of its own.
 for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0);
 
 async function run({ args, env, cwd }: HostedCommand): Promise<void> {
@@ -20,10 +20,10 @@ async function run({ args, env, cwd }: HostedCommand): Promise<void> {
   try {
     await runCommandLine(args);
   } catch (error) {
-    process.stderr.write(`${(error as Error).stack}\n`); // as Node prints what nobody caught
+    process.stderr.write(`${(error as Error).stack}\n`); // as Node prints an uncaught error
     process.exitCode = 1;
   }
-  // A command that leaves something open would not end as a process, so it does not end here.
+  // A command that leaves something open would not end as a process, so it does not end here, until `runHosted` kills this process.
   do await delay(POLL_MS);
   while (process.getActiveResourcesInfo().length > before);
   process.send?.(process.exitCode ?? 0);
