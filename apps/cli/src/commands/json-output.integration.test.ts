@@ -173,6 +173,12 @@ test("conversations: the chat, sessions, schedules and channels", async () => {
     await data("sessions", "send", "talk", line);
   await data("sessions", "list");
   await data("sessions", "show", "talk", "--tools");
+  // A session whose run is at work is not reset.
+  await until(
+    () =>
+      data<{ session: { messages: number; activeRun: string | null } }>("sessions", "show", "talk"),
+    ({ session }) => session.messages >= 4 && session.activeRun === null,
+  );
   await data("sessions", "set", "talk", "--label", "Talk");
   await data("sessions", "reset", "talk", "--yes");
   await data("sessions", "delete", "talk", "--yes");
