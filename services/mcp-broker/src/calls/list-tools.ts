@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { prepareReply } from "@switchyard/bus/prepared-reply";
+import { prepareListReply } from "@switchyard/bus/prepared-reply";
 import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
@@ -40,10 +40,8 @@ export function createListTools(gate: Pick<PolicyGate, "filter">) {
     const shown = isShown.map((is) => (is ? "1" : "0")).join("");
     return prepared.get(tools, JSON.stringify([withFindings, shown, failures]), () => {
       const infos = tools.infos.filter((_, n) => isShown[n]);
-      return prepareReply(contract, {
-        tools: withFindings ? infos : infos.map(withoutFindings),
-        failures,
-      });
+      const shownInfos = withFindings ? infos : infos.map(withoutFindings);
+      return prepareListReply(contract, { tools: shownInfos, failures }, "tools");
     });
   };
 }

@@ -68,12 +68,12 @@ test("names that collide are left out when the other server comes, and listed ag
   assert.equal(find([dashed], "a--b").refs.length, 1);
 });
 
-test("a list is made once for its tools and key, and again when too much is kept", () => {
+test("a list is made once for its tools and key, and again when too much is kept", async () => {
   const tools = createListableTools()([view("one", one)], undefined);
   const others = createListableTools()([view("two", two)], undefined);
   const list = prepareReply(listTools, { tools: [...tools.infos], failures: [] });
   let made = 0;
-  const make = () => {
+  const make = async () => {
     made += 1;
     return list;
   };
@@ -84,16 +84,16 @@ test("a list is made once for its tools and key, and again when too much is kept
     [tools, "a"],
     [tools, "b"],
   ] as const)
-    assert.equal(lists.get(source, key, make), list);
+    assert.equal(await lists.get(source, key, make), list);
   assert.equal(made, 2);
-  lists.get(others, "a", make); // no room for a third: everything else goes
-  lists.get(others, "a", make);
+  await lists.get(others, "a", make); // no room for a third: everything else goes
+  await lists.get(others, "a", make);
   assert.equal(made, 3);
-  lists.get(tools, "a", make);
+  await lists.get(tools, "a", make);
   assert.equal(made, 4);
   const none = createPreparedLists(list.characters);
-  none.get(tools, "a", make);
-  none.get(tools, "a", make);
+  await none.get(tools, "a", make);
+  await none.get(tools, "a", make);
   assert.equal(made, 6);
 });
 

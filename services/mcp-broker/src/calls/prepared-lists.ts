@@ -9,25 +9,35 @@ export type PreparedList = PreparedReply<typeof listTools>;
  * have more than `limit` characters together; those of tools that are gone go with these.
  */
 export function createPreparedLists(limit: number) {
-  let lists = new WeakMap<ListableTools, Map<string, PreparedList>>();
+  let lists = new WeakMap<ListableTools, Map<string, Promise<PreparedList>>>();
   let characters = 0;
   return {
     /** The list that was made of these tools under the key, or what `make` makes now. The key says all that `make` depends on besides them. */
-    get(tools: ListableTools, key: string, make: () => PreparedList): PreparedList {
+    async get(
+      tools: ListableTools,
+      key: string,
+      make: () => Promise<PreparedList>,
+    ): Promise<PreparedList> {
       const found = lists.get(tools)?.get(key);
       if (found !== undefined) return found;
-      const made = make();
-      const size = key.length + made.characters;
-      if (size > limit) return made;
-      if (characters + size > limit) {
-        lists = new WeakMap();
-        characters = 0;
-      }
-      characters += size;
-      const own = lists.get(tools) ?? new Map<string, PreparedList>();
-      own.set(key, made);
+      const own = lists.get(tools) ?? new Map<string, Promise<PreparedList>>();
       lists.set(tools, own);
-      return made;
+      const making = make();
+      own.set(key, making);
+      try {
+        const made = await making;
+        const size = key.length + made.characters;
+        if (size > limit) own.delete(key);
+        else if (characters + size <= limit) characters += size;
+        else {
+          lists = new WeakMap([[tools, new Map([[key, making]])]]);
+          characters = size;
+        }
+        return made;
+      } catch (error) {
+        own.delete(key);
+        throw error;
+      }
     },
   };
 }

@@ -117,24 +117,70 @@ test("reads the list again on command of an admin, and keeps it when that fails"
   );
 });
 
-test("carries 10,000 tools through list, event and pins", async () => {
-  const tools = Array.from({ length: 10_000 }, (_, n) =>
-    tool(`a_tool_whose_name_is_as_long_as_names_may_be_${n}`, { description: "One of many." }),
-  );
+/** A tool of 900 characters, as servers that are generated from OpenAPI documents list them. */
+function generatedTool(n: number) {
+  const text = (description: string, more: object = {}) => ({
+    type: "string",
+    description,
+    ...more,
+  });
+  return {
+    name: `an_operation_whose_name_is_as_long_as_names_may_be_${n}`,
+    description:
+      `Lists the items of operation ${n}, page by page and filtered by their state. `.repeat(5),
+    inputSchema: {
+      type: "object",
+      properties: {
+        owner: text("The account owner of the repository; not case sensitive."),
+        state: text("Filters by state.", { enum: ["open", "closed", "all"] }),
+        labels: { type: "array", items: { type: "string" }, description: "Filters by label." },
+        per_page: { type: "integer", minimum: 1, maximum: 100 },
+      },
+      required: ["owner"],
+    },
+    annotations: { readOnlyHint: true },
+  };
+}
+
+/** Milliseconds of processor time that one turn of the event loop took at most since this was called. */
+function longestTurn(): () => number {
+  const spentMs = (): number => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1_000;
+  };
+  let before = spentMs();
+  let longest = 0;
+  const timer = setInterval(() => {
+    const now = spentMs();
+    longest = Math.max(longest, now - before);
+    before = now;
+  }, 2);
+  return () => {
+    clearInterval(timer);
+    return longest;
+  };
+}
+
+test("carries 10,000 tools through list, event and pins, in slices that leave time to renew leases", async () => {
+  const tools = Array.from({ length: 10_000 }, (_, n) => generatedTool(n));
   const broker = await world.startBroker({ servers: [await script("many", { tools })] });
+  const stopWatch = longestTurn();
   await broker.until("many", ({ toolCount }) => toolCount === 10_000);
+  const [event] = await discovered("many", 1);
+  const turnMs = stopWatch();
+  assert.equal(event?.added.length, 10_000);
+  // The broker parses the whole answer in one turn, which takes half as long as this.
+  assert.ok(turnMs < 150, `one turn of the event loop took ${turnMs} ms of processor time`);
   const listed = await broker.tools({ server: "many" });
   assert.equal(listed.tools.length, 10_000);
   assert.deepEqual(listed.failures, []);
-  const [event] = await discovered("many", 1);
-  assert.equal(event?.added.length, 10_000);
   // On a busy machine nobody answers for a moment: probably the list keeps the broker from renewing its lease.
-  const answer = await until(() =>
-    broker
-      .call("many", { tool: tools[9_999]?.name ?? "", args: {} })
-      .catch((error: { code?: string }) => error.code !== "no_responders" && Promise.reject(error)),
-  );
+  const answer = await broker.call("many", {
+    tool: tools[9_999]?.name ?? "",
+    args: { owner: "ann" },
+  });
   assert.equal(answer.text, "fine");
+  assert.doesNotMatch(broker.logText(), /lease lost/);
 });
 
 test("shows findings only when they are asked for", async () => {

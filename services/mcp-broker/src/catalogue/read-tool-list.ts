@@ -1,7 +1,7 @@
-import { setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { ProtocolError } from "@modelcontextprotocol/client";
 import { isRecord } from "@switchyard/contracts/json-record";
+import { workSlices } from "../limits/work-slices.ts";
 import { readListedTool, type ListedTool } from "./listed-tool.ts";
 
 /** The tool list of a server, of all its pages. */
@@ -30,8 +30,6 @@ export const LISTING_LIMITS: ListingLimits = {
   characters: 32 * 1024 * 1024,
 };
 const MAX_CURSOR = 64 * 1024;
-/** After this time other work gets its turn, such as the renewal of leases. */
-const SLICE_MS = 10;
 const MAX_PROBLEMS = 100;
 
 export const emptyListing: ToolListing = { tools: [], problems: [], ttlMs: null };
@@ -53,17 +51,14 @@ export async function readToolList(
   let cursor: string | undefined;
   let entries = 0;
   let characters = 0;
-  let sliceFrom = performance.now();
+  const slice = workSlices();
   do {
     const page = await nextPage(cursor);
     if ("cut" in page) return ended(page.cut);
     if (page.cursorProblem !== null) problems.push(page.cursorProblem);
     if (page.ttlMs !== null) ttls.push(page.ttlMs);
     for (const raw of page.tools) {
-      if (performance.now() - sliceFrom > SLICE_MS) {
-        await setImmediate();
-        sliceFrom = performance.now();
-      }
+      await slice();
       const read = readListedTool(raw, entries);
       entries += 1;
       if ("problem" in read) {

@@ -37,7 +37,7 @@ function lab({ mock }: TestContext) {
     leases,
     served: {
       ids: ["files"],
-      textOf: () => "",
+      textOf: async () => "",
       isIdle: () => false,
       gained: () => {},
       lost: (server) => void lost.push(server),

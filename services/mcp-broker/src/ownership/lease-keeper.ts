@@ -1,14 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "@switchyard/service/log";
 import { StoreError } from "@switchyard/service/store-error";
-import { parseJson } from "../json/json-value.ts";
 import { serversToClaim, shouldGiveOne, type BrokerShare } from "./fair-share.ts";
 import type { KnownLeases } from "./known-leases.ts";
 import type { LeaseStore, PresentBroker, SeenLease } from "./lease-store.ts";
 import { elapsedMs, instant, type Instant } from "./lease-times.ts";
 import type { ServedServers } from "./served-servers.ts";
 import type { ServerLease } from "./server-lease.ts";
-import { ServerState } from "./server-state.ts";
+import { readServerState } from "./server-state.ts";
 
 export interface LeaseKeeperOptions {
   readonly store: LeaseStore;
@@ -252,7 +251,7 @@ export class LeaseKeeper {
     const { store, leases } = this.#options;
     const { owner, leftMs } = found;
     const read = owner === leases.self ? null : await store.read(lease.server);
-    const says = read === null ? null : (ServerState.safeParse(parseJson(read.text)).data ?? null);
+    const says = read === null ? null : await readServerState(read.text);
     lease.foundElsewhere({ owner, stamp: read?.stamp ?? found.stamp, seenAt, leftMs, says });
   }
 
@@ -347,7 +346,7 @@ export class LeaseKeeper {
     own.version += 1;
     const { epoch, version } = own;
     try {
-      await store.write({ server, epoch }, { version, text: served.textOf(server) });
+      await store.write({ server, epoch }, { version, text: await served.textOf(server) });
     } catch (error) {
       own.isStale = true;
       throw error;

@@ -51,7 +51,9 @@ return redis.call("PEXPIRE", KEYS[1], ARGV[3])`;
 const RELEASE = `${IF_OURS}
 return redis.call("DEL", KEYS[1])`;
 
+/** The text of a long tool list takes a while to write, so that of an earlier version may come later. */
 const WRITE = `${ESSENTIAL}${IF_OURS}
+if tonumber(redis.call("HGET", KEYS[1], "version")) > tonumber(ARGV[3]) then return 1 end
 redis.call("HSET", KEYS[1], "version", ARGV[3], "text", ARGV[4])
 return 1`;
 

@@ -38,7 +38,7 @@ export class ServedServers {
   }
 
   /** What the other brokers read of a server. */
-  textOf(server: string): string {
+  async textOf(server: string): Promise<string> {
     const member = this.#options.pool.find(server);
     return member === null ? "null" : serverStateText(member.connection);
   }

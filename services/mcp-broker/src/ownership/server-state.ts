@@ -1,3 +1,4 @@
+import { isRecord } from "@switchyard/contracts/json-record";
 import { ToolInfo } from "@switchyard/contracts/mcp";
 import { ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { ServerFacts } from "@switchyard/contracts/policy";
@@ -5,11 +6,15 @@ import { ToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import { serverFacts } from "../declaration/server-facts.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
+import { parseJson } from "../json/json-value.ts";
+import { workSlices } from "../limits/work-slices.ts";
+
+const ListedElsewhere = z.object({ ref: ToolRef, info: ToolInfo });
 
 /** What the owner of a server tells the other brokers, so that each can answer for all of them. */
 export const ServerState = z.object({
   info: ServerInfo,
-  tools: z.array(z.object({ ref: ToolRef, info: ToolInfo })),
+  tools: z.array(ListedElsewhere),
   problems: z.array(z.string()),
   /** True when every broker may connect it: nothing at the server is bound to one connection. */
   isStateless: z.boolean(),
@@ -22,12 +27,12 @@ export const ServerState = z.object({
 });
 export type ServerState = z.infer<typeof ServerState>;
 
-export function serverStateText(connection: ServerConnection): string {
+/** The state of this moment as JSON. A server may have ten thousand tools, so it is written in slices. */
+export async function serverStateText(connection: ServerConnection): Promise<string> {
   const { info, catalogue, heldBecause, entry } = connection;
   const { config } = entry;
-  const state: ServerState = {
+  const state: Omit<ServerState, "tools"> = {
     info,
-    tools: catalogue.tools.map(({ ref, info: tool }) => ({ ref, info: tool })),
     problems: [...catalogue.problems],
     isStateless: connection.isStateless,
     heldBecause,
@@ -40,5 +45,29 @@ export function serverStateText(connection: ServerConnection): string {
           },
         }),
   };
-  return JSON.stringify(state);
+  const rest = JSON.stringify(state);
+  const tools: string[] = [];
+  const slice = workSlices();
+  for (const { ref, info: tool } of catalogue.tools) {
+    await slice();
+    tools.push(JSON.stringify({ ref, info: tool }));
+  }
+  return `{"tools":[${tools.join(",")}],${rest.slice(1)}`;
+}
+
+/** The state that another broker wrote, read in slices; null when it is none. */
+export async function readServerState(text: string): Promise<ServerState | null> {
+  const value = parseJson(text);
+  if (!isRecord(value) || !Array.isArray(value["tools"])) return null;
+  const state = ServerState.safeParse({ ...value, tools: [] });
+  if (!state.success) return null;
+  const tools: ServerState["tools"] = [];
+  const slice = workSlices();
+  for (const listed of value["tools"]) {
+    await slice();
+    const tool = ListedElsewhere.safeParse(listed);
+    if (!tool.success) return null;
+    tools.push(tool.data);
+  }
+  return { ...state.data, tools };
 }

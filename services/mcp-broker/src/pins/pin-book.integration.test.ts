@@ -19,8 +19,16 @@ async function openBook() {
   const redis = await connectRedis({ url: redisServer.url, name: "test", log });
   const written: PinsWritten[] = [];
   const troubles: unknown[] = [];
+  const store = createPinStore(redis);
+  const loads: string[] = [];
   const book = new PinBook({
-    store: createPinStore(redis),
+    store: {
+      ...store,
+      load(server) {
+        loads.push(server);
+        return store.load(server);
+      },
+    },
     now: Date.now,
     onWritten: (one) => written.push(one),
     onView: () => undefined,
@@ -35,7 +43,7 @@ async function openBook() {
     watch.close();
     redis.disconnect();
   });
-  return { book, redis, written, troubles };
+  return { book, redis, written, troubles, loads };
 }
 
 const digest = (letter: string): string => `sha256:${letter.repeat(64)}`;
@@ -99,6 +107,27 @@ test("holds tools that a server lists later, and takes those of a long first lis
   assert.equal(other.book.stateOf("growing", "late", digest("b")), "pending");
   await other.book.see(sighting("growing", { ...tools, more: "c" }, "pin-new-tools"));
   assert.equal(other.book.stateOf("growing", "more", digest("c")), "approved");
+});
+
+test("reads the pins of a long listing once, however many parts it wrote and was notified of", async () => {
+  const [one, other] = await Promise.all([openBook(), openBook()]);
+  const names = Array.from({ length: 2_000 }, (_, n) => `t${n}`);
+  const tools = Object.fromEntries(names.map((name) => [name, "a"]));
+  await other.book.see(sighting("long", { t0: "a" }, "pin-new-tools"));
+  await one.book.see(sighting("long", tools, "pin-new-tools"));
+  await until(
+    () => other.book.stateOf("long", "t1999", digest("a")),
+    (state) => state === "approved",
+  );
+  // The notifications of both books come over one connection each, in order: after this one there are none on their way.
+  await other.book.change("long", "ann", blocking({ tools: ["t0"], by: "ann" }));
+  await until(
+    () => one.book.stateOf("long", "t0", digest("a")),
+    (state) => state === "blocked",
+  );
+  await one.book.reload("long"); // behind all others
+  // One for the writing, one for what the other book changed, and one if the subscription was ready late.
+  assert.ok(one.loads.length <= 3, `${one.loads.length} readings`);
 });
 
 test("keeps no definition that is neither listed nor approved", async () => {

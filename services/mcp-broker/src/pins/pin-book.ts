@@ -58,17 +58,19 @@ const BATCH = 250;
  */
 export class PinBook {
   readonly #options: PinBookOptions;
-  readonly #known = new Map<string, ReadonlyMap<string, PinRecord>>();
+  readonly #known = new Map<string, StoredPins>();
   /** Sightings that could not be written, to be tried again. */
   readonly #unwritten = new Map<string, Sighting>();
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Reloads that have not begun: one serves all notifications until then. */
+  readonly #reloads = new Map<string, Promise<void>>();
 
   constructor(options: PinBookOptions) {
     this.#options = options;
   }
 
   stateOf(server: string, tool: string, pin: string): PinState {
-    return stateOf(this.#known.get(server)?.get(tool), pin);
+    return stateOf(this.#known.get(server)?.records.get(tool), pin);
   }
 
   /** Compares what a server lists with its pins, and writes what is new. Never rejects. */
@@ -92,7 +94,9 @@ export class PinBook {
       this.#unwritten.set(server, sighting);
       this.#options.onTrouble(server, error);
     }
-    const unpinned = sighting.tools.filter(({ name }) => !this.#known.get(server)?.has(name));
+    const unpinned = sighting.tools.filter(
+      ({ name }) => !this.#known.get(server)?.records.has(name),
+    );
     if (unpinned.length > 0 && !this.#unwritten.has(server))
       this.#options.onTrouble(
         server,
@@ -109,7 +113,7 @@ export class PinBook {
         if (!(error instanceof StoreError)) throw error; // what is seen now is told again then
       }
     }
-    const records = this.#known.get(server)?.values() ?? [];
+    const records = this.#known.get(server)?.records.values() ?? [];
     return [...records].flatMap(({ tool, approved }) => (approved === null ? [] : [tool]));
   }
 
@@ -136,25 +140,44 @@ export class PinBook {
     return this.#inTurn(server, () => this.#write(server, by, change));
   }
 
-  /** Somebody else wrote, or may have while this broker could not hear it. Never rejects. */
+  /**
+   * Reads the pins of a server that a broker wrote. A broker receives its own writes, too, and one for each part of a long
+   * listing, so pins at a revision that is already loaded are not read again. Never rejects.
+   */
   async reload(server: string): Promise<void> {
+    await this.#reload(server, { isGap: false });
+  }
+
+  /** Reads the pins of all servers: notifications may have been missed, and Redis may have lost what it had. */
+  reloadAll(): void {
+    for (const server of new Set([...this.#known.keys(), ...this.#unwritten.keys()]))
+      void this.#reload(server, { isGap: true });
+  }
+
+  async #reload(server: string, { isGap }: { isGap: boolean }): Promise<void> {
     const unwritten = this.#unwritten.get(server);
     if (unwritten !== undefined) {
       await this.see(unwritten);
       this.#options.onView(server);
       return;
     }
-    if (!this.#known.has(server)) return;
+    const known = this.#known.get(server);
+    if (known === undefined) return;
     try {
-      await this.#load(server);
+      if (isGap) return await this.#load(server);
+      const waiting = this.#reloads.get(server);
+      if (waiting !== undefined) return await waiting;
+      const reload = this.#inTurn(server, async () => {
+        this.#reloads.delete(server);
+        const revision = await this.#options.store.revision(server);
+        if (revision !== this.#known.get(server)?.revision)
+          this.#learn(server, await this.#options.store.load(server));
+      });
+      this.#reloads.set(server, reload);
+      await reload;
     } catch (error) {
       this.#options.onTrouble(server, error);
     }
-  }
-
-  reloadAll(): void {
-    for (const server of new Set([...this.#known.keys(), ...this.#unwritten.keys()]))
-      void this.reload(server);
   }
 
   async #write(
@@ -164,6 +187,7 @@ export class PinBook {
     sighting?: Sighting,
   ): Promise<Written> {
     const written: PinRecord[] = [];
+    const definitions = new Map(sighting?.tools.map((tool) => [tool.pin, tool.definition]));
     const decide = (stored: StoredPins) =>
       change(stored.records, new Date(this.#options.now()).toISOString());
     try {
@@ -173,7 +197,12 @@ export class PinBook {
         const { changed, dropped = [] }: Change = decided;
         // There are never more dropped records than new ones.
         const batch = { changed: changed.slice(0, BATCH), dropped: dropped.slice(0, BATCH) };
-        if (await this.#options.store.commit(server, commitOf(stored, batch, sighting))) {
+        if (
+          await this.#options.store.commit(
+            server,
+            commitOf(stored, batch, { identity: sighting?.identity, definitions }),
+          )
+        ) {
           written.push(...batch.changed);
           stored = afterCommit(stored, batch);
           decided = { changed: changed.slice(BATCH), dropped: dropped.slice(BATCH) };
@@ -185,7 +214,7 @@ export class PinBook {
         stored = await this.#options.store.load(server);
         decided = await decide(stored);
       }
-      this.#learn(server, stored.records);
+      this.#learn(server, stored);
       return "refusal" in decided ? decided : { count: written.length };
     } finally {
       if (written.length > 0) this.#options.onWritten({ server, records: written, by });
@@ -212,11 +241,13 @@ export class PinBook {
   }
 
   #load(server: string): Promise<void> {
-    return this.#inTurn(server, async () => this.#learn(server, await this.read(server)));
+    return this.#inTurn(server, async () =>
+      this.#learn(server, await this.#options.store.load(server)),
+    );
   }
 
-  #learn(server: string, records: ReadonlyMap<string, PinRecord>): void {
-    this.#known.set(server, records);
+  #learn(server: string, stored: StoredPins): void {
+    this.#known.set(server, stored);
     this.#options.onView(server);
   }
 
@@ -289,9 +320,11 @@ function afterCommit({ revision, records }: StoredPins, batch: Required<Change>)
 function commitOf(
   stored: StoredPins,
   { changed: batch, dropped: removed }: Required<Change>,
-  sighting: Sighting | undefined,
+  {
+    identity,
+    definitions,
+  }: { readonly identity: unknown; readonly definitions: ReadonlyMap<string, JsonRecord> },
 ) {
-  const definitions = new Map(sighting?.tools.map((tool) => [tool.pin, tool.definition]));
   const dropped = batch.flatMap(({ tool, digest, approved }) => {
     const before = stored.records.get(tool);
     return [before?.digest, before?.approved?.digest].flatMap((one) =>
@@ -303,8 +336,9 @@ function commitOf(
     records: batch,
     definitions: batch.flatMap(({ digest }) => {
       const definition = definitions.get(digest);
-      if (definition === undefined || sighting === undefined) return [];
-      return [{ digest, text: canonicalJson({ definition, identity: sighting.identity }) }];
+      return definition === undefined
+        ? []
+        : [{ digest, text: canonicalJson({ definition, identity }) }];
     }),
     dropped: [...dropped, ...removed.flatMap(digestsOf)],
     removed: removed.map(({ tool }) => tool),

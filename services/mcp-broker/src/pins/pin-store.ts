@@ -1,6 +1,7 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
+import { workSlices } from "../limits/work-slices.ts";
 import { PinRecord } from "./pin-record.ts";
 
 export interface StoredPins {
@@ -23,9 +24,10 @@ interface PinCommit {
 export const PINS_CHANNEL = "yard:mcp:pins-written";
 
 const REVISION = "revision";
+const FIRST_REVISION = "0";
 
 const COMMIT = `${ESSENTIAL}
-if (redis.call("HGET", KEYS[1], "${REVISION}") or "0") ~= ARGV[1] then return 0 end
+if (redis.call("HGET", KEYS[1], "${REVISION}") or "${FIRST_REVISION}") ~= ARGV[1] then return 0 end
 local at = 3
 for _ = 1, tonumber(ARGV[at]) do
   redis.call("HSET", KEYS[1], ARGV[at + 1], ARGV[at + 2])
@@ -56,10 +58,20 @@ export type PinStore = ReturnType<typeof createPinStore>;
 export function createPinStore(redis: Redis) {
   return {
     async load(server: string): Promise<StoredPins> {
-      const all = await fromRedis(redis.hgetall(pinsKey(server)));
-      const { [REVISION]: revision = "0", ...fields } = all;
-      const records = Object.values(fields).map((text) => parseRecord(server, text));
-      return { revision, records: new Map(records.map((record) => [record.tool, record])) };
+      const fields = await fromRedis(redis.hgetall(pinsKey(server)));
+      const records = new Map<string, PinRecord>();
+      const slice = workSlices();
+      for (const [field, text] of Object.entries(fields)) {
+        if (field === REVISION) continue;
+        await slice();
+        const record = parseRecord(server, text);
+        records.set(record.tool, record);
+      }
+      return { revision: fields[REVISION] ?? FIRST_REVISION, records };
+    },
+    /** The revision that the pins have now; each commit changes it. */
+    async revision(server: string): Promise<string> {
+      return (await fromRedis(redis.hget(pinsKey(server), REVISION))) ?? FIRST_REVISION;
     },
     /** False when somebody else has written since `revision` was read; nothing is written then. */
     async commit(server: string, change: PinCommit): Promise<boolean> {
