@@ -93,9 +93,12 @@ export const askOwner = rpc({
   timeoutMs: connectServer.timeoutMs,
 });
 
-/** A hint that what Redis says about a server or about the registry has changed. */
+/**
+ * A hint that what Redis says about a server or about the registry has changed. `revision`: the tools of the server ask in the way of
+ * revisions before 2026-07-28, so every broker connects it with one of these.
+ */
 export const serverHint = live({
   subject: "yard.live.mcp-server.{server}",
   summary: "A hint between brokers to read the shared state of an MCP server again.",
-  payload: z.object({ about: z.enum(["lease", "registry"]) }),
+  payload: z.object({ about: z.enum(["lease", "registry", "revision"]) }),
 });

@@ -93,6 +93,7 @@ export function poolOptions(surroundings: PoolSurroundings, parts: PoolParts): P
       // Without a key that outlives the process, its verdicts count for this broker alone.
       digest: tokenKeys?.digest ?? createKeyedDigest(randomBytes(32)),
       onTrouble: (err) => log.debug({ err }, "protocol verdict not kept"),
+      onOldQuestions: (server) => owner.steppedBack(server),
     }),
     loginOf: createUpstreamLogins({ store: logins, guard, now: Date.now }),
   });

@@ -246,20 +246,21 @@ export class ServerConnection {
     if (this.#session !== session) return this.#session?.stepBack === null;
     if (this.#steppedBackFrom !== null) return false;
     this.#steppedBackFrom = session;
-    await session.stepBack();
-    if (this.#session !== session) return true; // lost meanwhile, and the next one reads what was remembered
     const { signal } = this.#stopping;
     this.#lose(config, OLD_QUESTIONS, (left) => left.closeWhenIdle(signal));
+    const remembered = session.stepBack();
     // The next request waits for it, see `start`.
-    void this.#reconnected(config);
+    void this.#reconnected(config, remembered);
+    await remembered;
     return true;
   }
 
-  /** Resolves when the attempt that follows a session that ended from here is over. */
-  async #reconnected(config: ServerConfig): Promise<void> {
+  /** Resolves when the attempt that follows a session that ended from here is over; the attempt begins after `before`. */
+  async #reconnected(config: ServerConfig, before?: Promise<void>): Promise<void> {
     if (this.#session === null && this.#status === "disconnected") {
       this.#cancelTimer();
-      const renewal = this.#try(config).finally(() => {
+      const attempt = before?.then(() => this.#try(config)) ?? this.#try(config);
+      const renewal = attempt.finally(() => {
         if (this.#renewal === renewal) this.#renewal = null;
       });
       this.#renewal = renewal;

@@ -45,8 +45,10 @@ export function createVerdictStore(options: {
   /** Redis gets it in place of a context. */
   digest: KeyedDigest;
   onTrouble: (error: unknown) => void;
+  /** A verdict because of questions was saved: it is about the sessions that there are, too. */
+  onOldQuestions?: (server: string) => void;
 }) {
-  const { redis, now, digest, onTrouble } = options;
+  const { redis, now, digest, onTrouble, onOldQuestions } = options;
   return {
     async find(server: string, context: string): Promise<EraVerdict | null> {
       try {
@@ -73,6 +75,7 @@ export function createVerdictStore(options: {
       } catch (error) {
         onTrouble(error);
       }
+      if (verdict.era === "legacy" && verdict.becauseOfQuestions === true) onOldQuestions?.(server);
     },
   };
 }

@@ -99,6 +99,8 @@ export function createServerOwner(
       hint(bus, server, "registry");
       return true;
     },
+    /** A server's tools ask in the way of earlier revisions: the other brokers connect with one, too, before a call of theirs fails. */
+    steppedBack: (server: string): void => hint(bus, server, "revision"),
     /** All servers, for the lists. */
     views: (): readonly ServerView[] =>
       serverViews({
@@ -119,6 +121,7 @@ export function createServerOwner(
       serveEnsure(service, { pool, leases, requests });
       const hints = follow(bus, serverHint, ({ about }, { server }) => {
         if (about === "registry") void sync();
+        else if (about === "revision") stepBack(pool, server);
         else keeper.noticed(server);
       });
       followed.push(hints, ...endInstances(bus, pool, onFault));
@@ -152,9 +155,16 @@ async function claiming<T>(options: {
 }
 
 /** Lets the other brokers look at a server; each looks by itself sooner or later, too. */
-function hint(bus: Bus, server: string, about: "lease" | "registry"): void {
+function hint(bus: Bus, server: string, about: "lease" | "registry" | "revision"): void {
   if (!isSubjectToken(server) || bus.status !== "connected") return;
   publishLive(bus, serverHint, { server }, { about });
+}
+
+/** A connection that speaks an earlier revision already has nothing to step back to. */
+function stepBack(pool: ServerPool, server: string): void {
+  const shared = pool.find(server);
+  for (const { connection } of [...(shared === null ? [] : [shared]), ...pool.instances.of(server)])
+    if (connection.session !== null) void connection.stepBack(connection.session);
 }
 
 /** Instances of a server end with the runs and sessions that they are for. */
