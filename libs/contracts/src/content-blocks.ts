@@ -97,10 +97,16 @@ const isList =
     Array.isArray(value) && value.every((item) => isItem(item));
 
 const IsoTime = z.iso.datetime({ offset: true });
+
+/** True for a time of ISO 8601 with its offset, as the official SDKs require of `annotations.lastModified`. */
+export function isIsoTime(value: unknown): boolean {
+  return IsoTime.safeParse(value).success;
+}
+
 const ANNOTATIONS: Readonly<Record<string, IsValid>> = {
   audience: isList((role) => role === "user" || role === "assistant"),
   priority: (value) => typeof value === "number" && value >= 0 && value <= 1,
-  lastModified: (value) => IsoTime.safeParse(value).success,
+  lastModified: isIsoTime,
 };
 
 /** Optional members by what they have to be; one of another type is dropped. */
@@ -180,8 +186,8 @@ function isMembers(value: unknown): value is Members {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What `atob` accepts, by which the SDKs check it. No pattern here looks at a character twice: the text may have megabytes. */
-function isBase64(value: unknown): boolean {
+/** True for what `atob` accepts, by which the SDKs check it. No pattern here looks at a character twice: the text may have megabytes. */
+export function isBase64(value: unknown): boolean {
   if (typeof value !== "string" || !/^[A-Za-z0-9+/=\t\n\f\r ]*$/.test(value)) return false;
   const digits = value.replaceAll(/[\t\n\f\r ]/g, "");
   const padding = digits.indexOf("=");

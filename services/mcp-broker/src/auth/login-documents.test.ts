@@ -68,7 +68,7 @@ test("an address without usable metadata is passed over, and named when no other
   for (const [bad, why] of [
     [500, /oauth-authorization-server: HTTP 500/],
     ["<html>", /oauth-authorization-server: it is not a JSON object/],
-    [{ issuer: ISSUER }, /oauth-authorization-server: it has no authorization_endpoint/],
+    [{ issuer: ISSUER }, /oauth-authorization-server: it has no "authorization_endpoint"/],
   ] as const)
     await assert.rejects(metadataOf({ [first]: bad }), (error) => {
       assert.ok(error instanceof LoginDocumentError);

@@ -66,10 +66,8 @@ export function readingLogin(fetch: FetchLike, serverUrl: string | URL): FetchLi
 function problemOf({ ok, status }: Response, value: unknown): string | null {
   if (!ok) return `HTTP ${status}`;
   if (!isRecord(value)) return "it is not a JSON object";
-  const missing = ["issuer", "authorization_endpoint", "token_endpoint"].find(
-    (name) => typeof value[name] !== "string",
-  );
-  return missing === undefined ? null : `it has no ${missing}`;
+  const read = ESSENTIAL_METADATA(value, "", nothing);
+  return read instanceof Unusable ? read.why : null;
 }
 
 const webAddress: Form = (value) => {
@@ -78,6 +76,11 @@ const webAddress: Form = (value) => {
   return isAddress ? value : new Unusable("it is no web address");
 };
 const nothing = (): undefined => undefined;
+
+const ESSENTIAL_METADATA = membersOf(
+  {},
+  { issuer: text, authorization_endpoint: webAddress, token_endpoint: webAddress },
+);
 
 /** The value in the form; null when nothing of it can be used. */
 function inForm(form: Form, value: unknown): JsonRecord | null {

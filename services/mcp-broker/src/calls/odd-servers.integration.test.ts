@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
@@ -11,9 +13,11 @@ import {
   listResources,
   readResource,
 } from "@switchyard/contracts/mcp-features";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
+import { mutationsOf } from "../../test-fixtures/mutations.ts";
 import { oddServer } from "../../test-fixtures/odd-server.ts";
-import { testWorld } from "../../test-fixtures/test-broker.ts";
+import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 const rpc = (members: object) => ({ jsonrpc: "2.0", id: "$id", ...members });
@@ -50,7 +54,26 @@ const refused = {
   ],
   junk: [{ body: "Service temporarily unavailable" }, /not a JSON-RPC response/],
 } as const;
+/** Every tenth change of one member of a result, as the tools `mutated_0`, `mutated_1`, … of a server over HTTP and one over stdio. */
+const mutated = [
+  ...mutationsOf({
+    content: [
+      ...text("first"),
+      { type: "image", data: "AA==", mimeType: "image/png", annotations: { priority: 1 } },
+      ...text("last"),
+    ],
+    structuredContent: { a: [1] },
+    isError: false,
+    _meta: { own: 1 },
+  }),
+]
+  .filter((_, index) => index % 10 === 1)
+  .map(({ value }, index) => [`mutated_${index}`, value] as const);
+const script = join(await testDirectory(), "mutated.json");
+const page = { tools: mutated.map(([name]) => ({ name, inputSchema: {} })) };
+await writeFile(script, JSON.stringify({ pages: [page], results: Object.fromEntries(mutated) }));
 const tools = {
+  ...Object.fromEntries(mutated.map(([name, result]) => [name, { body: rpc({ result }) }])),
   ...Object.fromEntries(Object.entries(answered).map(([name, [body]]) => [name, { body }])),
   ...Object.fromEntries(Object.entries(refused).map(([name, [answer]]) => [name, answer])),
   streamed: { type: "text/event-stream", body: resultEvent },
@@ -77,9 +100,10 @@ const broker = await world.startBroker({
     { id: "odd", url: server.url },
     { id: "mortal", url: mortal.url },
     { id: "polite", url: polite.url },
+    fixtureServer("stdio", ["listing-server.ts", script]),
   ],
 });
-for (const id of ["odd", "mortal", "polite"])
+for (const id of ["odd", "mortal", "polite", "stdio"])
   await broker.until(id, ({ status }) => status === "connected");
 const callOf = (tool: string, id = "odd") => broker.call(id, { tool, args: {} });
 const failureOf = (tool: string, id = "odd"): Promise<unknown> =>
@@ -95,6 +119,22 @@ test("over HTTP an answer with odd members reaches the caller", async () => {
   const { structuredContent } = await callOf("long_integer");
   assert.deepEqual(structuredContent, { id: "1915883588174806058" });
   assert.match(broker.logText(), /integers beyond 2\^53/);
+});
+
+test("a result with one changed member reaches the caller over HTTP and stdio, and the tool ran once", async () => {
+  for (const [tool] of mutated)
+    for (const id of ["odd", "stdio"]) {
+      const reply = await callOf(tool, id);
+      assert.ok(Array.isArray(reply.content), `${tool} of ${id}`);
+      assert.doesNotMatch(reply.text, /invalid_type|"path":/);
+    }
+  const names = mutated.map(([name]) => name);
+  assert.ok(names.length >= 15);
+  assert.deepEqual(
+    names.map((name) => server.calls[name]),
+    names.map(() => 1),
+  );
+  assert.deepEqual((await readFile(`${script}.calls`, "utf8")).trim().split("\n"), names);
 });
 
 test("a JSON-RPC error is the server's answer, whatever the HTTP status, and opens no circuit", async () => {

@@ -99,15 +99,17 @@ export function withDefault(
   whole: Form,
 ): Form {
   return (value, at, note) => {
-    if (!isRecord(value) || !(form(value[name], at, () => undefined) instanceof Unusable))
+    const members = anyMembers(value, at, note);
+    if (members instanceof Unusable || !isRecord(members)) return whole(value, at, note);
+    if (!(form(members[name], at, () => undefined) instanceof Unusable))
       return whole(value, at, note);
-    const replacement = defaultOf(value);
+    const replacement = defaultOf(members);
     if (replacement === undefined) return whole(value, at, note);
     note(
       `${at}/${name}`,
       `it is missing or has the wrong type; ${JSON.stringify(replacement)} is used`,
     );
-    return whole({ ...value, [name]: replacement }, at, note);
+    return whole({ ...members, [name]: replacement }, at, note);
   };
 }
 

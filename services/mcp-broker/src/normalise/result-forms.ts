@@ -1,4 +1,4 @@
-import { cleanContent } from "@switchyard/contracts/content-blocks";
+import { cleanContent, isBase64, isIsoTime } from "@switchyard/contracts/content-blocks";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import {
   anyMembers,
@@ -29,7 +29,8 @@ const annotations = membersOf({
     typeof value === "number" && value >= 0 && value <= 1
       ? value
       : new Unusable("it is not a number from 0 to 1"),
-  lastModified: text,
+  lastModified: (value) =>
+    isIsoTime(value) ? value : new Unusable("it is not a time of ISO 8601"),
 });
 const EVERY_ENTRY = { title: text, description: text, icons, _meta: anyMembers };
 
@@ -108,9 +109,19 @@ const promptMessages: Form = (value, at, note) => {
   });
 };
 
-const contents = listOf(
-  membersOf({ mimeType: text, text, blob: text, _meta: anyMembers }, { uri: text }),
-);
+const base64: Form = (value) => (isBase64(value) ? value : new Unusable("it is not base64"));
+const content = membersOf({ mimeType: text, text, blob: base64, _meta: anyMembers }, { uri: text });
+
+/** Contents are a text or a blob. One that is written in another form becomes a text, and contents with neither are empty. */
+const contents = listOf((value, at, note) => {
+  if (!isRecord(value) || typeof value["text"] === "string" || isBase64(value["blob"]))
+    return content(value, at, note);
+  const { blob, ...others } = value;
+  const given = others["text"] ?? blob ?? "";
+  note(at, "it has neither a text nor a blob in base64; passed on as text");
+  const replacement = typeof given === "string" ? given : JSON.stringify(given);
+  return content({ ...others, text: replacement }, at, note);
+});
 
 /** The contents of the resource that was read. Some servers send a single one without a list, and without its URI. */
 function contentsOf(uri: string | null): Form {
