@@ -10,6 +10,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import {
   ElicitRequestSchema,
+  PromptListChangedNotificationSchema,
+  ResourceListChangedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -62,8 +64,8 @@ async function connectV2(path: string, form?: Form) {
   return client;
 }
 
-async function connectServe() {
-  const client = new ClientV2(clientInfo);
+async function connectServe(mode: "legacy" | "auto" = "legacy") {
+  const client = new ClientV2(clientInfo, { versionNegotiation: { mode } });
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
@@ -305,22 +307,61 @@ test("requests that many clients send are served: no Accept, null cursors, a sec
   await second.body?.cancel();
 });
 
-test("clients are notified when a server's tools come and go, once for changes that happen together [X41]", async () => {
+test("clients are notified when a server's tools, resources and prompts come and go, once for changes that happen together [X41]", async () => {
+  const kinds = ["tools", "resources", "prompts"] as const;
+  const counter = () => ({ tools: 0, resources: 0, prompts: 0 });
   const client = await connectV1("/mcp");
-  let changes = 0;
-  client.setNotificationHandler(ToolListChangedNotificationSchema, () => void (changes += 1));
-  const serve = await connectServe();
-  let ofServe = 0;
-  serve.setNotificationHandler("notifications/tools/list_changed", () => void (ofServe += 1));
-  await serve.listTools();
-  const has = async () =>
-    (await client.listTools()).tools.some(({ name }) => name.startsWith("mcp__rich-late__"));
-  assert.equal(client.getServerCapabilities()?.tools?.listChanged, true);
-  assert.equal(await has(), false);
+  const ofV1 = counter();
+  for (const [kind, schema] of [
+    ["tools", ToolListChangedNotificationSchema],
+    ["resources", ResourceListChangedNotificationSchema],
+    ["prompts", PromptListChangedNotificationSchema],
+  ] as const)
+    client.setNotificationHandler(schema, () => void (ofV1[kind] += 1));
+  // `yard mcp serve` has tools alone, in the protocols before 2026-07-28 and since.
+  const serves = await Promise.all([connectServe(), connectServe("auto")]);
+  // A client of 2026-07-28 has a stream of `subscriptions/listen` instead, and one of a single server receives nothing of another one.
+  const modernClients = await Promise.all([connectV2("/mcp"), connectV2("/mcp/servers/rich")]);
+  const counted = [...serves, ...modernClients].map((each) => {
+    const counts = counter();
+    for (const kind of kinds)
+      each.setNotificationHandler(`notifications/${kind}/list_changed`, () => {
+        counts[kind] += 1;
+      });
+    return counts;
+  });
+  const wanted = { toolsListChanged: true, resourcesListChanged: true, promptsListChanged: true };
+  for (const each of modernClients) {
+    const subscription = await each.listen(wanted);
+    after(() => subscription.close());
+  }
+  assert.deepEqual(
+    serves.map((serve) => serve.getNegotiatedProtocolVersion()),
+    ["2025-11-25", "2026-07-28"],
+  );
+  const toolChanges = await serves[1]?.listen({ toolsListChanged: true });
+  after(() => toolChanges?.close());
+  for (const serve of serves) await serve.listTools();
+  const sizes = async () => ({
+    tools: (await client.listTools()).tools.length,
+    resources: (await client.listResources()).resources.length,
+    prompts: (await client.listPrompts()).prompts.length,
+  });
+  const before = await sizes();
+  for (const each of [client, ...modernClients])
+    for (const kind of kinds)
+      assert.equal(each.getServerCapabilities()?.[kind]?.listChanged, true, kind);
   await world.send("/mcp/servers", { id: "rich-late", ...RICH });
-  await until(async () => changes > 0 && (await has()));
-  assert.ok(changes <= 3, `${changes} notifications`);
-  await until(() => ofServe === 1);
+  const [ofServe, ofModernServe, ofV2 = counter(), ofOther] = counted;
+  for (const kind of kinds) {
+    await until(() => ofV1[kind] > 0 && ofV2[kind] > 0);
+    for (const counts of [ofV1, ofV2])
+      assert.ok(counts[kind] <= 3, `${counts[kind]} notifications of ${kind}`);
+  }
+  const now = await sizes();
+  for (const kind of kinds) assert.ok(now[kind] > before[kind], kind);
+  await until(() => [ofServe, ofModernServe].every((counts) => counts?.tools === 1));
+  assert.deepEqual(ofOther, counter());
 });
 
 /** A JSON-RPC message of a client that has no SDK. */

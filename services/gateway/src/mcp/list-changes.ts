@@ -72,15 +72,23 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
   };
 }
 
-/** The same for streams of `subscriptions/listen`; each client then lists what it may use. */
-export function listChangesBus(changes: ListChanges): ServerEventBus {
+/**
+ * The same for streams of `subscriptions/listen`; each client then lists what it may use. `scopeOfRequest` returns the only server whose
+ * changes the stream of the request under way gets, or null for all.
+ */
+export function listChangesBus(
+  changes: ListChanges,
+  scopeOfRequest: () => string | null,
+): ServerEventBus {
   const bus = new InMemoryServerEventBus();
   return {
     publish: (event) => bus.publish(event),
     subscribe(listener) {
+      const scope = scopeOfRequest();
       const stops = [
         bus.subscribe(listener),
-        changes.subscribe(({ kinds }) => {
+        changes.subscribe(({ server, kinds }) => {
+          if (scope !== null && scope !== server) return;
           for (const kind of kinds) listener({ kind: `${kind}_list_changed` });
         }),
       ];

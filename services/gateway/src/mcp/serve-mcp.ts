@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createMcpHandler, isLegacyRequest, type AuthInfo } from "@modelcontextprotocol/server";
 import { ServerId } from "@switchyard/contracts/ids";
 import type { Log } from "@switchyard/service/log";
@@ -47,6 +48,8 @@ export function createMcpEndpoint(
     changes,
   );
   const streams = openSlots("MCP requests", STREAMS);
+  // The SDK's event bus does not learn of which request a stream is.
+  const scopes = new AsyncLocalStorage<string | null>();
   const modern = createMcpHandler(
     async ({ authInfo, requestInfo }) => {
       const named = authInfo?.extra?.["server"];
@@ -55,7 +58,7 @@ export function createMcpEndpoint(
       const unavailable = isDiscovery ? await unavailableServers(server, authInfo) : [];
       return createMcpServer(parts, { server, era: "modern", unavailable });
     },
-    { legacy: "reject", onerror, bus: listChangesBus(changes) },
+    { legacy: "reject", onerror, bus: listChangesBus(changes, () => scopes.getStore() ?? null) },
   );
   follow.hub.onStop(() => {
     isStopping = true;
@@ -83,7 +86,7 @@ export function createMcpEndpoint(
     const { caller } = requester;
     const answer = (await isLegacyRequest(request, body))
       ? await sessions.answer({ request, body, caller, scope, authInfo })
-      : await modern.fetch(request, { authInfo, parsedBody: body });
+      : await scopes.run(scope, () => modern.fetch(request, { authInfo, parsedBody: body }));
     return request.method === "POST" ? soonAsJson(answer, outgoing) : answer;
   };
 }
