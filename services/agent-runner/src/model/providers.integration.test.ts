@@ -50,8 +50,42 @@ const FILES = new Map([
   fileOf("b.pdf", "application/pdf", "%PDF-1.4"),
   fileOf("c.wav", "audio/wav", "RIFF\0\0\0\0WAVE"),
 ]);
+/** What a form of its own for each provider would have to keep: references, unions, `const` and maps, as Pydantic and zod write them. */
+const SCHEMA = {
+  type: "object",
+  properties: {
+    range: { $ref: "#/$defs/Range" },
+    since: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }], default: null },
+    kind: { const: "list" },
+    ids: { type: "array", items: { oneOf: [{ type: "string" }, { type: "integer", minimum: 0 }] } },
+    labels: { type: "object", additionalProperties: { type: "string" } },
+  },
+  required: ["range"],
+  additionalProperties: false,
+  $defs: { Range: { type: "object", properties: { from: { type: ["number", "null"] } } } },
+};
+
+/**
+ * The tool in a request of each protocol. OpenAI's strict form would need every property to be required
+ * (https://platform.openai.com/docs/guides/structured-outputs), and Gemini's `parameters` knows neither references nor `const`
+ * (https://ai.google.dev/api/caching#FunctionDeclaration), so neither is used.
+ */
+const TOOL_SENT: Record<string, (tool: { name: string; description: string }) => unknown> = {
+  chat: (tool) => ({ type: "function", function: { ...tool, parameters: SCHEMA } }),
+  responses: (tool) => ({ type: "function", ...tool, parameters: SCHEMA, strict: false }),
+  messages: (tool) => ({ ...tool, input_schema: SCHEMA, eager_input_streaming: true }),
+  gemini: (tool) => ({ functionDeclarations: [{ ...tool, parametersJsonSchema: SCHEMA }] }),
+};
 
 for (const protocol of Object.keys(PROVIDERS)) {
+  test(`${protocol}: sends a tool's whole schema`, async () => {
+    server.answer({ text: ["Hello"] });
+    const tool = { name: "list", description: "lists" };
+    await ask(protocol, { tools: [{ ...tool, inputSchema: SCHEMA }] });
+    const body = server.requests.at(-1)?.body as { tools: unknown[] }; // a request with tools has them
+    assert.deepEqual(body.tools, [TOOL_SENT[protocol]?.(tool)]);
+  });
+
   test(`${protocol}: streams text and counts tokens, cached ones too`, async () => {
     server.answer({ text: ["Hel", "lo"], cached: 40 });
     const deltas: string[] = [];
