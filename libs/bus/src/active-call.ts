@@ -17,15 +17,15 @@ interface ActiveCallOptions {
   readonly fail: Fail<DeclaredErrors>;
   readonly deadlines: DeadlineWheel;
   readonly claims: ClaimCheck;
-  /** Of the span that the call is told as, if it is. */
+  /** The span of this call, when a tracer records it. */
   readonly traceparent: string | undefined;
 }
 
 const SAFE_SUBJECT = /^(?:[A-Za-z0-9_-]{1,64}\.)+[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * One call in work, and the context that its handler sees. Most handlers read two or three of its
- * facts, so everything that costs something is made when it is asked for.
+ * One call in progress, with the context that its handler sees. Most handlers read two or three of its fields, so every expensive field is
+ * computed on first use.
  */
 export class ActiveCall implements CallContext, Work, Expirable {
   readonly deadline: number;
@@ -54,7 +54,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
     this.deadline = deadlineOf(arrival, options.contract);
   }
 
-  /** Who asks, as soon as it is known, which is before the handler is. */
+  /** The caller, set once it is verified, which is before the handler begins. */
   set verified(verified: VerifiedCaller) {
     this.#verified = verified;
   }
@@ -80,7 +80,7 @@ export class ActiveCall implements CallContext, Work, Expirable {
     return this.#claims.getBytes(reference, this.natsUser);
   }
 
-  /** Who sent the message. */
+  /** The NATS user that sent the message. */
   get natsUser(): string {
     return this.tokens["caller"] ?? "";
   }
@@ -110,19 +110,19 @@ export class ActiveCall implements CallContext, Work, Expirable {
     return this.#abortReason !== null;
   }
 
-  /** The inbox in which its caller waits for notes that it is in progress; null: it does not. */
+  /** The inbox in which the caller waits for notes that the call is in progress; null when it does not wait for any. */
   get inbox(): string | null {
     return this.#arrival.inbox;
   }
 
-  /** True from the second time on that it is asked: then the call was in work for a while. */
+  /** True from the second time that it is queried: the call has then been in progress for a while. */
   takesLong(): boolean {
     const wasInWork = this.#wasInWork;
     this.#wasInWork = true;
     return wasInWork;
   }
 
-  /** The name of a token that a publisher on NATS wrote and our own code would not, or null. */
+  /** The name of a token that a publisher on NATS wrote and Switchyard's code would not, or null. */
   unsafeToken(): string | null {
     if (SAFE_SUBJECT.test(this.#arrival.subject)) return null;
     const found = Object.entries(this.tokens).find(([, value]) => !isSubjectToken(value));
@@ -147,10 +147,10 @@ export class ActiveCall implements CallContext, Work, Expirable {
   }
 }
 
-/** Of what we serve, commands take longest: up to ten minutes. */
+/** Commands are the longest work that services do: up to ten minutes. */
 const LONGEST_MS = 3_600_000;
 
-/** Later than that a caller can only mean by mistake, such as a time in microseconds; a timer set to it would end at once. */
+/** A deadline beyond this is a mistake of the caller, such as a time in microseconds; a timer set to it would fire at once. */
 function deadlineOf(arrival: Arrival, contract: Rpc): number {
   const given = Number(arrival.header(HEADERS.deadline));
   const now = Date.now();

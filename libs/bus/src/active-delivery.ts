@@ -19,10 +19,10 @@ import type { Receipt } from "./receipt.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
 
-/** How often a renewal that fails is tried in the time between two. */
+/** How often a failed renewal is retried between two regular ones. */
 const RETRIES = 4;
 
-/** One message in work: keeps it ours while the handler runs, then tells the queue what became of it. */
+/** One message in progress: renews it while the handler runs, then reports the outcome to the queue. */
 export class ActiveDelivery implements Work {
   readonly #connection: Connection;
   readonly #message: QueueMessage;
@@ -33,10 +33,10 @@ export class ActiveDelivery implements Work {
   #delivery: Delivery | null = null;
   #isOurs = true;
   #isStopped = false;
-  /** True when the message is not renewed any more. */
+  /** True when the message is no longer renewed. */
   #isEnded = false;
   #renewals: NodeJS.Timeout | null = null;
-  /** When the last renewal that succeeded was asked for, by a clock that does not go back. */
+  /** When the last successful renewal was requested, by a monotonic clock. */
   #keptAt = performance.now();
   #hasFailed = false;
 
@@ -56,7 +56,7 @@ export class ActiveDelivery implements Work {
   run(): Promise<void> {
     const { subject } = this.#message;
     const parent = headerOf(this.#message, HEADERS.traceparent);
-    // A subject ends in ids; what the consumer is for says enough and stays the same.
+    // A subject ends in ids, so the span is named after the consumer, whose name is always the same.
     const facts = {
       name: `process ${this.#options.consumer.name}`,
       kind: "consumer",
@@ -88,7 +88,7 @@ export class ActiveDelivery implements Work {
       await this.#settle(await this.#options.handle(delivery));
     } catch (error) {
       span.fail(error instanceof Error ? error.name : "unknown");
-      // A handler that stops because its message was taken away or the process stops has no fault.
+      // A handler that stops because its message was taken away or the process stops is not a fault.
       if (!this.#controller.signal.aborted) onFault({ error, subject });
       this.#giveBack(this.#isStopped ? 0 : retryDelayMs(facts?.deliveryCount ?? 1));
     } finally {
@@ -96,7 +96,7 @@ export class ActiveDelivery implements Work {
     }
   }
 
-  /** Rejects when nobody can say now who asks: the message is worth another try. */
+  /** Rejects when the caller cannot be verified now: the message can be retried. */
   async #withCaller(content: CommandContent, facts: DeliveryFacts): Promise<Delivery> {
     try {
       const { caller } = await this.#callers.find({
@@ -134,7 +134,7 @@ export class ActiveDelivery implements Work {
     }
   }
 
-  /** Acknowledges and waits until the server has it. A lost confirmation means one more delivery. */
+  /** Acknowledges and waits until the server has stored it. A lost confirmation means one more delivery. */
   async #confirm(body: string): Promise<void> {
     try {
       await this.#receipt.confirm(body);
@@ -155,7 +155,7 @@ export class ActiveDelivery implements Work {
     this.#renewals = setTimeout(() => void this.#renew(), ms);
   }
 
-  /** One that fails is tried again: the message is ours until the ack wait is over, and then it may be somebody else's. */
+  /** A failed renewal is retried: this process holds the message until the ack wait is over, after which another replica may have it. */
   async #renew(): Promise<void> {
     const askedAt = performance.now();
     const leftMs = this.#keptAt + this.#options.consumer.ackWaitMs - askedAt;

@@ -8,9 +8,9 @@ export interface EndpointStats {
   readonly description: string;
   readonly requests: number;
   readonly errors: number;
-  /** Messages that are not calls: nobody waits for an answer in an inbox of the caller, or stored under another subject. */
+  /** Messages that are not calls: their reply subject is not an inbox of the caller, or they were stored under another subject. */
   readonly ignored: number;
-  /** Time in work up to the reply, over all requests, in milliseconds. */
+  /** Time in progress up to the reply, over all requests, in milliseconds. */
   readonly busyMs: number;
   readonly lastError: string;
 }

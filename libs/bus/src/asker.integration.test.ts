@@ -28,7 +28,7 @@ const about = { version: "0.1.0", description: "", onFault };
 const fail = failuresOf(verifyUserToken.errors);
 const asked: { token: string; storedAt?: number | undefined }[] = [];
 
-/** Tokens of this test are `caller/role` or `old/role`, which ended a second before it is asked without a time. */
+/** Tokens of this test are `caller/role` or `old/role`, which expired a second before it is verified without a time. */
 async function servePolicy(): Promise<void> {
   assert.ok(policy);
   const service = serve(policy, { name: "policy", ...about });
@@ -58,12 +58,12 @@ const request = { runId: "r1" };
 const cancel = (bus: typeof team, userToken?: string) =>
   call(bus ?? assert.fail(), requestCancel, request, userToken === undefined ? {} : { userToken });
 
-test("while nobody verifies, the gateway is refused and does not act as itself", async () => {
+test("while no service verifies tokens, the gateway is refused and does not act as itself", async () => {
   await assert.rejects(cancel(gateway, "alice/operator"), { code: "overloaded", retryable: true });
   assert.deepEqual(seen, []);
 });
 
-test("the gateway's caller is the one of its user token, and nobody else's token is believed", async () => {
+test("the gateway's caller is the one of its user token, and a token of any other sender is refused", async () => {
   await servePolicy();
   await cancel(gateway, "alice/operator");
   await cancel(team);
@@ -91,7 +91,7 @@ test("a token is verified once by each service, and the server lets the gateway 
 });
 
 test("a command is of the caller in its user token, which had to be good when it was stored", async () => {
-  // One that is taken before its turn comes again.
+  // A command that is taken before its turn is delivered again.
   const deliveries = new Map<string, Delivery>();
   const consumption = consume(runner, {
     consumer: runCommands,

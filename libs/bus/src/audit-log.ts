@@ -6,7 +6,7 @@ import { connectionOf, type Connection } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { parseJson } from "./wire.ts";
 
-/** A message of the audit as it is stored, whoever put it there. */
+/** A message of the audit as it is stored, whatever its publisher. */
 export interface StoredAudit {
   readonly subject: string;
   /** The JSON value; null when it cannot be read. */
@@ -15,11 +15,11 @@ export interface StoredAudit {
   readonly time: Date;
 }
 
-/** What the stream says of itself. */
+/** The bounds of the audit, as the stream reports them. */
 export interface AuditBounds {
   readonly first: number;
   readonly last: number;
-  /** Messages that are between the two and were taken out. */
+  /** Messages between the two that were deleted. */
   readonly missing: number;
   readonly firstTime: Date;
   readonly maxAgeMs: number;
@@ -51,7 +51,7 @@ export async function auditBounds(bus: Bus): Promise<AuditBounds> {
   });
 }
 
-/** How full the stream is, from 0 to 1. Rejects with a ServiceError; who writes to the audit may ask. */
+/** How full the stream is, from 0 to 1. Rejects with a ServiceError; every user that may write to the audit may call it. */
 export async function auditFill(bus: Bus): Promise<number> {
   return orUnavailable(connectionOf(bus), async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
@@ -61,8 +61,8 @@ export async function auditFill(bus: Bus): Promise<number> {
 }
 
 /**
- * The messages of the audit in their order. They are read by direct get, which makes nothing on the
- * server and sends to nobody else. Errors as for {@link auditBounds}.
+ * Yields the messages of the audit in their order. They are read by direct get, which creates nothing on the server and sends to no other
+ * subscriber. Errors as for {@link auditBounds}.
  */
 export async function* readAudit(
   bus: Bus,
@@ -96,7 +96,7 @@ async function batchOf(
     try {
       for await (const message of answer) messages.push(message);
     } catch (error) {
-      // So the server says that there is nothing from there on.
+      // The server reports so that no message follows.
       const isEnd = error instanceof Error && "code" in error && error.code === NOTHING_THERE;
       if (!isEnd) throw error;
     }
@@ -104,7 +104,7 @@ async function batchOf(
   });
 }
 
-/** A message that went by claim check is not a record: those are never that large. */
+/** A message that was stored by claim check is not a record: records are never that large. */
 function storedAudit(message: StoredMsg): StoredAudit {
   const isClaimed = message.header.get(HEADERS.claim) !== "";
   const body = isClaimed ? null : parseJson(message.string());

@@ -14,8 +14,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Counts what a JSON document has while its bytes arrive, at about a gigabyte a second, so that a document which would hold up the
- * process is refused before it is parsed. For what is not JSON the counts mean nothing; the parser refuses that.
+ * Counts the parts of a JSON document while its bytes arrive, at about a gigabyte a second, so that a document which would block the
+ * process is refused before it is parsed. For a text that is not JSON the counts have no meaning; the parser refuses it.
  */
 export class JsonGauge {
   readonly #limits: JsonLimits;

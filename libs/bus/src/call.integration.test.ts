@@ -38,7 +38,7 @@ async function answering(body: string | null, run: () => Promise<void>): Promise
   }
 }
 
-test("a subject that nobody serves fails at once, not after the timeout of ten minutes", async () => {
+test("a subject without a service fails at once, not after the timeout of ten minutes", async () => {
   await assert.rejects(call(bus, ping, {}), {
     code: "no_responders",
     retryable: true,

@@ -7,15 +7,15 @@ import { chained, type ClientCall, type ClientInterceptor } from "./interceptor.
 export interface CallOptions<R extends Rpc = Rpc> {
   /** The tokens of the subject besides `caller`, which is always the bus's own user. */
   readonly tokens?: Omit<Tokens<R["subject"]>, "caller">;
-  /** Default: the contract's. With a deadline too, whatever comes first. */
+  /** Default: the contract's. With a deadline too, the earlier of both applies. */
   readonly timeoutMs?: number;
-  /** In milliseconds since the epoch; pass on the one of the request that is being served. */
+  /** In milliseconds since the epoch; pass on the deadline of the request that is being served. */
   readonly deadline?: number;
-  /** Ends the wait, with the signal's reason. What was sent is not called back. */
+  /** Ends the wait, with the signal's reason. A request that was sent is not cancelled. */
   readonly signal?: AbortSignal;
   readonly correlationId?: string;
   readonly traceparent?: string;
-  /** The user token of whom the gateway asks for; nobody else's is believed. */
+  /** The user token of the client that the gateway calls for; services accept it from the gateway only. */
   readonly userToken?: string;
   /**
    * Bytes that travel beside the request, for a contract that accepts some. They are stored as they arrive. The call rejects with

@@ -6,8 +6,8 @@ import type { ReadEventsOptions, StoredEvent } from "./events.ts";
 import type { Published } from "./publish-ack.ts";
 
 /**
- * Who brings to Switchyard what a client says, where there is no NATS: the gateway, over HTTP. Each method does for the
- * functions of the same name what a connection does for them, errors included. What else a bus can do is not carried.
+ * Carries a client's messages to Switchyard where there is no NATS: through the gateway, over HTTP. Each method does for the functions of
+ * the same name what a connection does for them, errors included. The other functions of a bus are not carried.
  */
 export interface Carrier {
   call<R extends Rpc>(
@@ -26,13 +26,13 @@ export interface Carrier {
     tokens: Tokens<L["subject"]>,
     onMessage: (payload: z.output<L["payload"]>) => void,
   ): { stop(): void };
-  /** Ends what is being read. */
+  /** Ends all readings. */
   close(): void;
 }
 
 /**
- * A bus without a connection of its own, for `call`, `client`, `publishCommand`, `readEvents` and `subscribeLive`. Every other
- * function rejects or throws a ServiceError `needs_nats`.
+ * A bus without a connection of its own, for `call`, `client`, `publishCommand`, `readEvents` and `subscribeLive`. Every other function
+ * rejects or throws a ServiceError `needs_nats`.
  */
 export function carriedBus(user: string, carrier: Carrier): Bus {
   let isClosed = false;

@@ -63,7 +63,7 @@ async function storedChunks(): Promise<number> {
   return state.messages;
 }
 
-test("a missing bucket is told with the command that makes it", async () => {
+test("the error for a missing bucket names the command that creates it", async () => {
   assert.match(String(missing), /yard streams ensure/);
   const unknown = await testBus(nats, "team-new");
   await assert.rejects(call(unknown, echo, { text: "x".repeat(600_000) }), {
@@ -75,7 +75,7 @@ test("a missing bucket is told with the command that makes it", async () => {
 test("payloads of an older version are read until they expire", async () => {
   const stream = bucketStream(sharedPayloads);
   await manager.streams.delete(stream);
-  // As it was made before buckets had owners.
+  // The bucket as versions made it before buckets had owners.
   await manager.streams.add({
     name: stream,
     subjects: [`$O.${sharedPayloads.bucket}.C.>`, `$O.${sharedPayloads.bucket}.M.>`],
@@ -171,7 +171,7 @@ test("a payload that was changed is not believed", async () => {
   const reference = await claims.put("the true text", { subject: "yard.test", owner: "cli" });
   const { name } = JSON.parse(reference) as { name: string }; // written by put() just now
   const overwrite = async (text: string): Promise<void> => {
-    // Nobody may purge it on a server with permissions, and nothing can be replaced.
+    // Clients may not purge it on a server with permissions, and nothing can be replaced.
     await manager.streams.purge(bucket);
     await nc.request(`$O.${own}.C.${name}.0`, text, { timeout: 5_000 });
   };
@@ -221,7 +221,7 @@ test("a reference that leads elsewhere is refused unread", async () => {
     { request: () => assert.fail("read") } as never,
     new StoreWatch(() => 0),
     () => 1_000_000,
-  ); // must not be asked
+  ); // must not be queried
   for (const reference of bad)
     await assert.rejects(offline.get(JSON.stringify(reference), "cli"), ClaimError);
   await assert.rejects(offline.get("{", "cli"), ClaimError);

@@ -23,7 +23,7 @@ import type { ReplyInbox } from "./reply-inbox.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import { isLargerThan, parseObject } from "./wire.ts";
 
-/** Where a payload lies that was too large for its message. */
+/** Where a payload is stored that was too large for its message. */
 export interface ClaimReference {
   readonly bucket: string;
   readonly name: string;
@@ -34,18 +34,18 @@ export interface ClaimReference {
 
 type ObjectKey = Pick<ClaimReference, "bucket" | "name">;
 
-/** Looks at a part of a payload; says what is wrong with it, or null. */
+/** Checks a part of a payload; returns what is wrong with it, or null. */
 type Refuse = (part: Uint8Array) => string | null;
 
-/** What is to be kept, and for whom. */
+/** A payload to store, and its owner. */
 interface Payload {
-  /** Of the message that carries the reference. */
+  /** The subject of the message that carries the reference. */
   readonly subject: string;
-  /** The user that may read it besides the services, and whose room it takes; null for everybody. */
+  /** The user that may read it besides the services, and whose quota it uses; null for a payload that every user may read. */
   readonly owner: string | null;
-  /** True for what is read at once or never. */
+  /** True for a payload that is read at once or never. */
   readonly isBrief?: boolean;
-  /** Where less than the largest payload is accepted. */
+  /** Set where less than the largest payload is accepted. */
   readonly maxBytes?: number;
   /** Left out: the owner's payload bucket. */
   readonly bucket?: string;
@@ -64,16 +64,16 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Requests and answers are read within their call, so that they do not fill a bucket for a day. */
 const BRIEF_TTL = "2m";
 const STORE_TIMEOUT_MS = 10_000;
-/** A replica that has not caught up yet may miss a chunk that the others have. */
+/** A replica that has not caught up yet may lack a chunk that the others have. */
 const READ_RETRIES_MS = [50, 200, 800];
 
 /**
- * Claim check (https://www.enterpriseintegrationpatterns.com/StoreInLibrary.html): a large payload
- * is kept in its owner's payload bucket, its message carries the reference.
+ * Claim check (https://www.enterpriseintegrationpatterns.com/StoreInLibrary.html): a large payload is stored in its owner's payload bucket,
+ * and its message carries the reference.
  *
- * Each chunk has a subject of its own and is read through JetStream's API, which wraps what it found.
- * A consumer or a direct get would hand the bytes as they are to any subject that the reader names for
- * the answer: whoever may write them could so publish whatever it likes, past every permission.
+ * Each chunk has a subject of its own and is read through JetStream's API, which wraps the bytes. A consumer or a direct get would send the
+ * bytes unwrapped to any reply subject that the reader names: a client that may write chunks could publish anything that way, past every
+ * permission.
  */
 export class ClaimCheck {
   readonly #replies: ReplyInbox;
@@ -92,8 +92,8 @@ export class ClaimCheck {
   }
 
   /**
-   * Stores a body and returns the header value that stands for it. Rejects with `payload_too_large` above `maxBytes`, 64 MiB by
-   * default, and when the owner's bucket is full or missing.
+   * Stores a body and returns the header value that refers to it. Rejects with `payload_too_large` above `maxBytes`, 64 MiB by default, and
+   * when the owner's bucket is full or missing.
    */
   async put(body: string, payload: Payload): Promise<string> {
     const { subject, maxBytes = MAX_PAYLOAD_BYTES } = payload;
@@ -102,7 +102,7 @@ export class ClaimCheck {
     return this.putBytes([bytes], payload);
   }
 
-  /** As {@link put}, for bytes that may still be arriving. They are stored as they come, a part at a time. */
+  /** Does the same as {@link put} for bytes that may still be arriving. They are stored as they come, a part at a time. */
   async putBytes(
     source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
     payload: Payload,
@@ -132,16 +132,16 @@ export class ClaimCheck {
   }
 
   /**
-   * Fetches the body that a header value stands for. Rejects with a ClaimError when the reference
-   * is bad or the payload is gone or was changed, with a ServiceError when the bucket cannot be read. `sender` is
-   * whose payload it has to be, so that nobody has a service read another one's; null when the server's permissions decide.
-   * `refuse` sees each part as it arrives, and ends the reading with a ClaimError by naming what is wrong with the payload.
+   * Fetches the body that a header value refers to. Rejects with a ClaimError when the reference is bad or the payload is gone or was
+   * changed, with a ServiceError when the bucket cannot be read. `sender` is the required owner of the payload, so that no client makes a
+   * service read the payload of another one; null when the server's permissions decide. `refuse` checks each part as it arrives, and ends
+   * the reading with a ClaimError by naming what is wrong with the payload.
    */
   async get(header: string, sender: string | null, refuse?: Refuse): Promise<string> {
     return (await this.getBytes(header, sender, refuse)).toString();
   }
 
-  /** As {@link get}, for a payload that is no text. */
+  /** Does the same as {@link get} for a payload that is not text. */
   async getBytes(header: string, sender: string | null, refuse?: Refuse): Promise<Buffer> {
     return this.getObject(parseReference(header, sender), refuse);
   }
@@ -183,7 +183,7 @@ export class ClaimCheck {
     }
   }
 
-  /** What the owner of the bucket has to settle is not an outage: waiting would hold up others. */
+  /** A fault that the owner of the bucket has to fix is not an outage: waiting would delay others. */
   async #notStored({ bucket }: ObjectKey, error: unknown): Promise<unknown> {
     if (isStreamFull(error)) {
       return new ServiceError(
@@ -201,7 +201,7 @@ export class ClaimCheck {
     );
   }
 
-  /** True when the server says so, and not only when it is silent. */
+  /** True when the server reports it missing, and not when the server is only silent. */
   async #isMissing(bucket: string): Promise<boolean> {
     try {
       const subject = `$JS.API.STREAM.INFO.${bucketStream({ bucket })}`;
@@ -245,7 +245,7 @@ export class ClaimCheck {
   }
 }
 
-/** A reference that will never lead to its payload: trying again does not help. */
+/** A reference that will never lead to its payload: a retry does not help. */
 export class ClaimError extends Error {
   override readonly name = "ClaimError";
 
@@ -256,7 +256,7 @@ export class ClaimError extends Error {
   }
 }
 
-/** What a header value says of its payload's size, in bytes; it is believed only when the payload is read. */
+/** Returns the payload's size that a header value claims, in bytes; it is verified only when the payload is read. */
 export function claimedBytes(header: string | undefined): number {
   if (header === undefined) return 0;
   const size = parseObject(header)?.["size"];
@@ -283,7 +283,7 @@ function parseReference(header: string, sender: string | null): ClaimReference {
     );
   }
   const reference = { bucket, name, size, digest };
-  // Older versions kept all payloads in the shared one.
+  // Older versions stored all payloads in the shared one.
   const isOwn =
     sender === null || bucket === payloadsOf(sender).bucket || bucket === sharedPayloads.bucket;
   if (!isOwn) throw new ClaimError(reference, `is not in the bucket of ${sender}`);

@@ -7,15 +7,15 @@ import {
 import type { NodeConnectionOptions } from "@nats-io/transport-node/lib/connect.js";
 import { nodeResolveHost, NodeTransport } from "@nats-io/transport-node/lib/node_transport.js";
 
-/** As the client library's `connect`, by a transport that gives the socket back of an attempt that failed. */
+/** Does the same as the client library's `connect`, with a transport that closes the socket of a failed attempt. */
 export function connectClient(options: NodeConnectionOptions): Promise<NatsConnection> {
   setTransportFactory({ factory: () => new ClientTransport(), dnsResolveFn: nodeResolveHost });
   return NatsConnectionImpl.connect(options);
 }
 
 /**
- * The library's own transport closes only what was connected. A server that takes connections and does not speak, or a
- * network that answers nothing, left it a socket for each attempt, which kept the process from ending.
+ * The library's own transport closes only established connections. A server that accepts connections and does not speak, or a network
+ * without answers, left a socket open for each attempt, which kept the process from ending.
  */
 class ClientTransport extends NodeTransport {
   #opened: Socket | null = null;

@@ -23,7 +23,7 @@ const admin = await users.connect(nats, "admin");
 const { streams } = await jetstreamManager(connectionOf(admin).nc, { checkAPI: false });
 const shared = { ...commandStream };
 
-// As an earlier version made it: one stream for everybody's commands, with messages in it.
+// The stream as an earlier version made it: one for all users' commands, with messages in it.
 await streams.add({
   name: shared.name,
   subjects: [...shared.subjects],
@@ -39,7 +39,7 @@ const start = (bus: Bus, input: string, messageId?: string) =>
 await start(busy, "from before");
 const ensured = await ensureStreams(admin);
 
-/** Works off what waits, as a runner, until `isEnough` and nothing waits; resolves to the deliveries. */
+/** Handles waiting messages, as a runner does, until `isEnough` and none is left; resolves to the deliveries. */
 async function worked(isEnough: (found: readonly Delivery[]) => boolean): Promise<Delivery[]> {
   const found: Delivery[] = [];
   const work = consume(runner, {
@@ -53,7 +53,7 @@ async function worked(isEnough: (found: readonly Delivery[]) => boolean): Promis
     onFault: ({ error }) => assert.fail(String(error)),
   });
   await until(() => isEnough(found));
-  // What was taken early is delivered once more in its turn.
+  // A message that was taken early is delivered once more in its turn.
   await until(
     () => storedIn(shared.name),
     (left) => left === 0,
@@ -77,7 +77,7 @@ test("what waits in the queue of an earlier version is worked off, and what come
   const later = await start(busy, "later");
   assert.equal(later.stream, commandsOf(BUSY).name);
   const found = await worked(({ length }) => length >= 2);
-  // As its sender was told: the answer to a command is found by it.
+  // Its sender got this sequence: the answer to a command is found by it.
   assert.equal(found[1]?.streamSequence, later.sequence);
   assert.deepEqual(found.map(inputOf), ["from before", "later"]);
   assert.deepEqual(
@@ -86,7 +86,7 @@ test("what waits in the queue of an earlier version is worked off, and what come
   );
 });
 
-test("a user's quota is used up by itself alone, says what to do, and is free again when the work is done", async () => {
+test("a user's quota is used up by its own commands alone, the refusal names a remedy, and handled commands free it", async () => {
   const outcomes = new Map<string, number>();
   const count = (key: string): void => void outcomes.set(key, (outcomes.get(key) ?? 0) + 1);
   for (let sent = 0; sent <= COMMAND_QUOTA.messages; sent += 500)

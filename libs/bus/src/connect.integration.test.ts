@@ -29,7 +29,7 @@ const ping = rpc({
   reply: z.object({ pong: z.int() }),
 });
 
-/** A port that nobody listens on. */
+/** Finds a port without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -55,7 +55,7 @@ async function serverOfVersion(version: string): Promise<string> {
   return `nats://127.0.0.1:${port}`;
 }
 
-test("an address where nobody listens is told with the address, the time and the reason, and without the password", async () => {
+test("an address without a listener is reported with the address, the time and the reason, and without the password", async () => {
   const port = await freePort();
   await assert.rejects(
     connectBus({
@@ -75,7 +75,7 @@ test("an address where nobody listens is told with the address, the time and the
   );
 });
 
-test("a server that takes connections and says nothing is given up, and no connection to it is left", async () => {
+test("a connection attempt to a server that accepts and sends nothing ends at its timeout, and leaves no connection open", async () => {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
     open.add(socket);
@@ -121,7 +121,7 @@ test("a server that comes up while the first connection is tried is found", asyn
 });
 
 test(
-  "a lost server fails calls at once, and when it is back everything goes on by itself",
+  "a lost server fails calls at once, and when it is back everything resumes automatically",
   { timeout: 60_000 },
   async () => {
     const dataDir = await testDirectory();
@@ -226,7 +226,7 @@ test("a key that is replaced while the bus runs is taken at a reconnect", async 
   const [old, next] = [createUserKey(), createUserKey()];
   const dataDir = await testDirectory();
   const authorization = natsAuthorization({ users: [{ user: cliUser, nkey: old.publicKey }] });
-  // Its configuration is written anew where it lies.
+  // Its configuration is rewritten in the same file.
   const server = await testNats({ dataDir, authorization, asProgram: true });
   let seed = `${old.seed}\n`;
   const lost = signalled();

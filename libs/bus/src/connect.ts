@@ -34,17 +34,17 @@ export interface BusOptions {
   readonly servers: string;
   /** This client's NATS user: the `{caller}` token of everything it sends. */
   readonly user: string;
-  /** Where its replies arrive; only `_INBOX_{user}` (the default) is granted in production. */
+  /** The prefix of its reply subjects; only `_INBOX_{user}` (the default) is granted in production. */
   readonly inboxPrefix?: string;
-  /** Reads the NKey seed; asked again at each connect, so that a key can be replaced while the bus runs. */
+  /** Reads the NKey seed; called at each connect, so that a key can be replaced while the bus runs. */
   readonly nkeySeed?: () => string | Promise<string>;
-  /** The endpoints of this process: calls to them do not leave it. The host of several services gives it to each of their buses. */
+  /** The endpoints of this process: calls to them do not leave it. The host of several services passes it to each of their buses. */
   readonly local?: LocalServices | undefined;
   /** The whole time for the first connection, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;
-  /** Hears every change, and, with an unchanged status, what the server refused. */
+  /** Called on every status change, and, with an unchanged status, for each operation that the server refuses. */
   readonly onStatus?: (status: BusStatus, detail: string) => void;
-  /** Hears when a stream no longer stores what is sent to it, and when it does again. */
+  /** Called when a stream stops storing messages, and when it stores them again. */
   readonly onStored?: (stream: string, isStored: boolean) => void;
 }
 
@@ -58,7 +58,7 @@ export interface Bus {
   readonly loneServer: string | null;
   /** Largest message the server takes, in bytes. */
   readonly maxPayload: number;
-  /** Streams that do not store what is sent to them although the connection stands, such as with a full disk. */
+  /** Streams that do not store messages although the connection is up, such as with a full disk. */
   readonly silentStreams: readonly string[];
   /** Resolves when the server has processed everything sent so far, subscriptions included. */
   flush(): Promise<void>;
@@ -67,7 +67,7 @@ export interface Bus {
    * default 20,000; then it is aborted), flushes and closes.
    */
   drain(deadlineMs?: number): Promise<void>;
-  /** Closes at once; whoever waits for a reply gets `disconnected`, not retryable. */
+  /** Closes at once; every call that waits for a reply rejects with `disconnected`, not retryable. */
   close(): Promise<void>;
 }
 
@@ -159,7 +159,7 @@ class NatsBus implements Bus {
   async #drain(deadlineMs: number): Promise<void> {
     if (this.#status === "closed") return;
     await Promise.all([...this.#connection.receivers].map((receiver) => receiver.stop(deadlineMs)));
-    // While the server is away there is nobody to flush to, and waiting would use up the process's time.
+    // While the server is away there is nothing to flush to, and waiting would use up the process's time.
     this.#connection.outbox.flush();
     if (this.#status === "connected") await flushConnection(this.#nc);
     await this.close();
@@ -338,7 +338,7 @@ function checkVersion(nc: NatsConnection, servers: string): void {
   );
 }
 
-/** The first request: it tells whether JetStream is there, and whether the replies of this user may reach us. */
+/** The first request: it shows whether JetStream is there, and whether replies to this user may reach this process. */
 async function checkJetStream(nc: NatsConnection, { servers, user }: BusOptions): Promise<void> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
@@ -364,7 +364,7 @@ function isForeignInbox(error: unknown): boolean {
   return cause instanceof PermissionViolationError && cause.operation === "subscription";
 }
 
-/** A server URL may carry a password, one that is not encoded as it should be included; messages end up in logs. */
+/** A server URL may carry a password, even one that is not encoded as it should be; messages end up in logs. */
 function withoutSecrets(servers: string): string {
   return servers
     .split(/,(?=\s*[a-z]+:\/\/)/i)

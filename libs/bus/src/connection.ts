@@ -12,22 +12,22 @@ import type { ReplyInbox } from "./reply-inbox.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import type { TurnPacer } from "./turn-pacer.ts";
 
-/** What takes work from the bus: a service, a consumer, a live subscription. A drain stops all of them. */
+/** A part of the bus that receives work: a service, a consumer, a live subscription. A drain stops all of them. */
 export interface Receiver {
   stop(deadlineMs: number): Promise<void>;
-  /** The connection is closed for good, and nothing can be answered any more. */
+  /** The connection is closed for good, and no reply can be sent any more. */
   closed(): void;
 }
 
-/** Hears of every loss and return of the connection. */
+/** Notified of every loss and return of the connection. */
 export interface ConnectionListener {
   disconnected(): void;
   reconnected(): void;
-  /** The server refused to take a message on this subject from us. */
+  /** The server refused a message of this connection on this subject. */
   publishRefused(subject: string): void;
 }
 
-/** What the files of this package know of a bus and its users do not. */
+/** The state of a bus that is internal to this package. */
 export interface Connection {
   readonly nc: NatsConnection;
   readonly user: string;
@@ -39,7 +39,7 @@ export interface Connection {
   readonly localReplies: PendingReplies<Outcome>;
   /** The endpoints of this process; null for a bus that reaches everything over NATS. */
   readonly local: LocalServices | null;
-  /** Which streams do not answer. */
+  /** Detects streams that do not answer. */
   readonly stores: StoreWatch;
   /** Begins the requests to all services of this connection. */
   readonly pacer: TurnPacer;
@@ -55,7 +55,7 @@ export interface Connection {
 
 const connections = new WeakMap<Bus, Connection>();
 
-/** So that no function of a bus has to show what it is made of. */
+/** Hides the internals of a bus from its users. */
 export function registerConnection(bus: Bus, connection: Connection): void {
   connections.set(bus, connection);
 }

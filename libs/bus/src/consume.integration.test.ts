@@ -76,7 +76,7 @@ async function stored(subject: string): Promise<number> {
   return state.subjects?.[subject] ?? 0;
 }
 
-test("a command arrives with its payload, its caller and what the queue knows of it", async () => {
+test("a command arrives with its payload, its caller and the queue's facts about it", async () => {
   const consumer = await queue("facts");
   const { deliveries, all, take } = collector(1);
   const before = Date.now();
@@ -169,7 +169,7 @@ test("retry brings the message again after its delay", async () => {
   assert.ok((at[1] ?? 0) - (at[0] ?? 0) >= 140);
 });
 
-test("a handler that throws is told as a fault, and the message comes again after a rest", async () => {
+test("a handler that throws is reported as a fault, and the message is delivered again after a pause", async () => {
   const consumer = await queue("throws");
   await start("throws", "x");
   const faults: unknown[] = [];
@@ -289,7 +289,7 @@ test("the message of a worker that falls silent goes to another one", async () =
   assert.equal(deliveries[0]?.deliveryCount, 2);
 });
 
-test("a refused renewal aborts the work and leaves the message to whoever has it now", async () => {
+test("a refused renewal aborts the work and leaves the message to its new holder", async () => {
   const consumer = await queue("refused", 300);
   await start("refused", "x");
   const { all, take } = collector(2);
@@ -439,7 +439,7 @@ test("stopping waits for the work, takes nothing new and leaves the rest for oth
   assert.deepEqual(deliveries.map(inputOf), ["second", "third"]);
 });
 
-test("work that outlives the deadline of a stop is aborted and given back at once", async () => {
+test("work that outlives the deadline of a stop is aborted and released at once", async () => {
   const consumer = await queue("aborts", 60_000);
   await start("aborts", "x");
   const { promise: begun, resolve: begin } = signalled();
@@ -466,7 +466,7 @@ test("work that outlives the deadline of a stop is aborted and given back at onc
   assert.equal(deliveries[0]?.deliveryCount, 2);
 });
 
-test("a missing consumer is told once, and the work begins when it is there", async () => {
+test("a missing consumer is reported once, and the work begins when it is there", async () => {
   const { promise: told, resolve: tell } = signalled<unknown>();
   const { all, take } = collector(1);
   const consumer: ConsumerDefinition = {

@@ -14,28 +14,28 @@ import { QueueReceipt, type Receipt } from "./receipt.ts";
 
 export type { Delivery } from "./delivery.ts";
 
-/** What becomes of a message. */
+/** The outcome of a delivery. */
 export type Outcome =
   | { readonly outcome: "done" }
-  /** The queue is told nothing: after the ack wait it delivers the message again, unless somebody else has it by then. */
+  /** No acknowledgement: the server redelivers after the ack wait, unless another replica holds the message. */
   | { readonly outcome: "left" }
   | { readonly outcome: "retry"; readonly delayMs: number }
   | { readonly outcome: "drop"; readonly reason: string };
 
 export interface ConsumeOptions {
   readonly consumer: ConsumerDefinition;
-  /** What the messages may be; anything else arrives as a rejected delivery. */
+  /** The contracts that the messages may fit; any other message arrives as a rejected delivery. */
   readonly commands: readonly Command[];
   /**
-   * Deliveries in work at a time; never more messages than free slots are pulled. Of a consumer with lanes, there is one more for
-   * a lane that has nothing in work.
+   * Deliveries in progress at a time; a pull never requests more messages than there are free slots. A consumer with lanes has one more
+   * slot for a lane without work in progress.
    */
   readonly concurrency: number;
-  /** A throw means: try again later (capped exponential backoff), and `onFault` hears it. */
+  /** A throw means a later retry (capped exponential backoff), and `onFault` is called. */
   readonly handle: (delivery: Delivery) => Promise<Outcome>;
   /**
-   * Asked every third of the ack wait while a delivery is in work. After a throw it is asked again soon. False, or no
-   * answer for the whole ack wait, aborts the delivery's signal, and its message is left alone: it belongs to somebody else by now.
+   * Called every third of the ack wait while a delivery is in progress. After a throw it is retried soon. False, or no answer for the whole
+   * ack wait, aborts the delivery's signal, and its message is not acknowledged: another replica may hold it.
    */
   readonly renew?: (delivery: Delivery) => Promise<boolean>;
   readonly onFault: (fault: { error: unknown; subject: string }) => void;
@@ -44,19 +44,22 @@ export interface ConsumeOptions {
 export interface Consumption {
   readonly inFlight: number;
   /**
-   * Stops pulling, gives back what was not begun, then waits for the work; after `deadlineMs`
-   * (default 20,000) aborts its signals.
+   * Stops pulling, releases the messages that were not begun, then waits for the work; after `deadlineMs` (default 20,000) aborts its
+   * signals.
    */
   stop(deadlineMs?: number): Promise<void>;
 }
 
 const STOP_MS = 20_000;
-/** A message whose turn comes while it is in work here, because it was taken early, is delivered again after that time. */
+/**
+ * A message that is delivered in its turn while this process still works on it, because it was taken early, is delivered again after that
+ * time.
+ */
 const IN_WORK_MS = 2_000;
 
 /**
- * Works off a durable consumer. Connection losses and server restarts only pause it. Of a consumer with lanes,
- * messages may come before their turn: {@link DeliveryFacts.isEarly}.
+ * Handles the messages of a durable consumer. Connection losses and server restarts only pause it. With lanes, messages may come before
+ * their turn: {@link DeliveryFacts.isEarly}.
  */
 export function consume(bus: Bus, options: ConsumeOptions): Consumption {
   if (!Number.isInteger(options.concurrency) || options.concurrency < 1) {
@@ -81,7 +84,7 @@ class BusConsumption implements Consumption, Receiver {
   readonly #pulls: PullLoop;
   /** Null for a queue without lanes. */
   readonly #ahead: ReadAhead | null;
-  /** Slots that are kept for what a look ahead may find. */
+  /** Slots that are reserved for what a read-ahead may find. */
   #kept = 0;
   #stopping: Promise<void> | null = null;
 
@@ -160,12 +163,12 @@ class BusConsumption implements Consumption, Receiver {
     else void this.#keepFor(looking);
   }
 
-  /** Where all slots are taken, who has none gets one more, at once; it is paid back with the next one that becomes free. */
+  /** While all slots are taken, a lane without one gets an extra slot at once; it is paid back with the next one that becomes free. */
   #makeRoom(lane: Lane): void {
     const ahead = this.#ahead;
     const left = this.#options.concurrency - this.#running.size - this.#kept;
     if (ahead === null || this.#stopping !== null || left < 0) return;
-    // With a slot free, and nothing else that waits, the queue delivers it.
+    // With a slot free and no other backlog, the queue delivers it.
     if (left === 0 || ahead.hasBacklog) void this.#keepFor(ahead.seek(lane));
   }
 

@@ -18,7 +18,7 @@ export class Slot extends Set<Expirable> {
 
   override delete(entry: Expirable): boolean {
     const wasHere = super.delete(entry);
-    // Whoever chooses deadlines that are far away and far apart would fill the memory with empty slots.
+    // Deadlines that are far away and far apart would otherwise fill the memory with empty slots.
     if (wasHere && this.size === 0 && this.#slots.get(this.#tick) === this)
       this.#slots.delete(this.#tick);
     return wasHere;
@@ -44,7 +44,7 @@ export class DeadlineWheel {
   add(entry: Expirable, delayMs: number): Slot {
     const now = this.#nowMs();
     this.#start(now);
-    // A tick that was already looked at would never be looked at again.
+    // A tick that was already processed would never be processed again.
     const tick = Math.max(this.#nextTick, Math.ceil((now + Math.max(0, delayMs)) / TICK_MS));
     let slot = this.#slots.get(tick);
     if (slot === undefined) {

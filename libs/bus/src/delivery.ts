@@ -8,10 +8,10 @@ import { isServerMade } from "./server-made.ts";
 import { childTraceparent } from "./trace-context.ts";
 import { parseJson, problemsOf } from "./wire.ts";
 
-/** What is read of a message, wherever it comes from. */
+/** The parts of a message that are read, wherever it comes from. */
 export type QueueMessage = Pick<Msg, "subject" | "headers" | "data" | "string">;
 
-/** What the queue says about a delivery. */
+/** Facts about a delivery, as the queue reports them. */
 export interface QueueFacts {
   /** 1 at the first delivery. */
   readonly deliveryCount: number;
@@ -22,15 +22,15 @@ export interface QueueFacts {
   readonly holder: string;
 }
 
-/** What the queue knows of a message, whatever is in it. */
+/** The queue's facts about a message, independent of its content. */
 export interface DeliveryFacts {
   /**
-   * The NATS user that published it, for whom the server's permissions vouch, or for whom the gateway did. Of one that is
-   * rejected the NATS user.
+   * The NATS user that published it, which the server's permissions guarantee, or the user that the gateway published for. For a rejected
+   * message it is the NATS user.
    */
   readonly caller: string;
   readonly subject: string;
-  /** The position in the stream that took it, as its sender was told: its sender's own, where that has one. */
+  /** The position in the stream that stored it, as its sender received it: in the sender's own stream, where it has one. */
   readonly streamSequence: number;
   /** 1 at the first delivery. */
   readonly deliveryCount: number;
@@ -38,18 +38,18 @@ export interface DeliveryFacts {
   /** When the stream stored it. */
   readonly publishedAt: Date;
   /**
-   * Taken before its turn, because its lane has less in work than others. The queue delivers the message in its turn, too, to anybody and perhaps
-   * while this delivery is in work; so what cannot be done now is left to that one, and it is not reported.
+   * Taken before its turn, because its lane has less in progress than others. The queue delivers the message in its turn, too, to any
+   * replica and perhaps while this delivery is in progress; so work that cannot be done now is left to that delivery, and is not reported.
    */
   readonly isEarly: boolean;
   /**
-   * Who has the message: one name for all its deliveries in turn, of which the queue lets one be in work at a time, and
-   * another one for each that is early.
+   * The holder of the message: one name for all its deliveries in turn, of which the queue allows one in progress at a time, and another
+   * one for each early delivery.
    */
   readonly holder: string;
   readonly correlationId: string;
   readonly traceparent: string;
-  /** Aborts when the message is no longer ours, and when a stop gives up waiting. */
+  /** Aborts when this process no longer holds the message, and when a stop gives up waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -61,20 +61,20 @@ export interface CommandContent {
   readonly payload: unknown;
 }
 
-/** A message that no command contract accepts; trying it again would not help. */
+/** A message that no command contract accepts; a retry would not help. */
 export interface RejectedContent {
   readonly kind: "rejected";
   readonly code: "malformed_json" | "invalid_command" | "unknown_command";
   readonly message: string;
   /** One line per problem. */
   readonly problems: string[];
-  /** What the payload says when it is JSON, so that an answer can name what the sender named. */
+  /** The payload when it is JSON, so that an answer can name the sender's ids. */
   readonly payload: unknown;
 }
 
 export type Delivery = (CommandContent | RejectedContent) & DeliveryFacts;
 
-/** Puts together what is known. `traceparent` is that of the span that the work is told as, if it is. */
+/** Builds the facts. `traceparent` is that of the work's span, when a tracer records it. */
 export function factsOf(
   message: QueueMessage,
   { publishedAtMs, ...queue }: QueueFacts,
@@ -94,10 +94,7 @@ export function factsOf(
   };
 }
 
-/**
- * Reads a message as one of the commands. Rejects only when the payload bucket cannot be read now,
- * so that the message is worth another try.
- */
+/** Reads a message as one of the commands. Rejects only when the payload bucket cannot be read now, so that the message can be retried. */
 export async function contentOf(
   message: QueueMessage,
   commands: readonly Command[],
@@ -137,9 +134,9 @@ export async function contentOf(
 }
 
 /**
- * What JetStream wrote about a message into its reply subject. Throws a TypeError on any other message.
- * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`, or with
- * domain and account in front (ADR-15).
+ * Parses what JetStream wrote about a message into its reply subject. Throws a TypeError on any other message.
+ * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`, or with domain and account in front
+ * (ADR-15).
  */
 export function readAckSubject(subject: string): {
   deliveryCount: number;
@@ -163,13 +160,13 @@ export function readAckSubject(subject: string): {
   };
 }
 
-/** Whether a reply subject is one that JetStream makes for a message of a stream. */
+/** True for a reply subject that JetStream makes for a message of a stream. */
 export function isAckSubject(subject: string): boolean {
   const { length } = subject.split(".");
   return subject.startsWith("$JS.ACK.") && (length === 9 || length >= 11);
 }
 
-/** The payload wherever it is. Rejects with a ClaimError for one that is more than its contract accepts. */
+/** The payload, wherever it is stored. Rejects with a ClaimError for one that is larger than its contract accepts. */
 async function textOf(
   message: QueueMessage,
   {
@@ -192,7 +189,9 @@ async function textOf(
 /** A payload of up to so many bytes is parsed in a millisecond, whatever it contains. */
 const SMALL_BYTES = 64 * 1024;
 
-/** The payload of a refused command, so that its sender can be told by the id in it; undefined for one that would take long to parse. */
+/**
+ * The payload of a refused command, so that its sender can be notified by the id in it; undefined for one that would take long to parse.
+ */
 function smallPayload(message: QueueMessage): unknown {
   if (headerOf(message, HEADERS.claim) !== undefined || message.data.length > SMALL_BYTES)
     return undefined;
@@ -211,7 +210,7 @@ function matchCommand(
   return null;
 }
 
-/** A command that whoever sent it may not send. */
+/** The content of a command that its sender is not allowed to send. */
 export function refusedContent(
   { contract, payload }: CommandContent,
   why: string,

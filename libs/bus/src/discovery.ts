@@ -23,7 +23,7 @@ export interface ServiceInfo {
   readonly endpoints: readonly EndpointInfo[];
 }
 
-/** Also of services that are not ours. */
+/** Services of other makers answer, too. */
 const Answer = z.object({
   name: z.string(),
   id: z.string(),
@@ -46,26 +46,26 @@ const Answer = z.object({
 type Answer = z.output<typeof Answer>;
 
 const TIMEOUT_MS = 1_000;
-/** After so long without an answer nobody else is waited for. */
+/** Without an answer for so long, the wait for further ones ends. */
 const QUIET_MS = 300;
-/** The same, when all that are expected have answered. */
+/** The same, when all expected services have answered. */
 const QUIET_AFTER_ALL_MS = 40;
 const NANOS_PER_MS = 1_000_000;
 
-/** What a discovery waits for. */
+/** How long a discovery waits, and for which services. */
 export interface Discovery {
   /** The whole time, in milliseconds. Default 1,000. */
   readonly timeoutMs?: number;
   /**
-   * Names of services that are known to belong here. When each of them has answered, further replicas are waited for
-   * only once more as long as that took, and at least 40 ms.
+   * Names of services that are expected to run here. When each of them has answered, further replicas are waited for only once more as long
+   * as that took, and at least 40 ms.
    */
   readonly expected?: readonly string[];
 }
 
 /**
- * Asks every service on the bus to describe itself and waits until no further answer comes for 300 ms, at
- * most `timeoutMs`; less when all that are `expected` have answered. Nobody answering is an empty list.
+ * Requests every service on the bus to describe itself and waits until no further answer comes for 300 ms, at most `timeoutMs`; less when
+ * all that are `expected` have answered. Returns an empty list when no service answers.
  */
 export async function discoverServices(bus: Bus, options: Discovery = {}): Promise<ServiceInfo[]> {
   const connection = connectionOf(bus);
@@ -80,8 +80,8 @@ export async function discoverServices(bus: Bus, options: Discovery = {}): Promi
 }
 
 /**
- * The subjects at which each replica of one service is served, of the replicas that answer within 300 ms of each other. Nobody answering is an
- * empty list.
+ * The subjects at which each replica of one service is served, of the replicas that answer within 300 ms of each other. Returns an empty
+ * list when no replica answers.
  */
 export async function discoverReplicas(
   bus: Bus,
@@ -91,7 +91,7 @@ export async function discoverReplicas(
   return infos.map(({ id, endpoints }) => ({ id, subjects: endpoints.map((one) => one.subject) }));
 }
 
-/** Ends by itself: nobody being there, or nobody being allowed to ask, leaves what came so far. */
+/** Resolves to the answers received so far when there is no service, or no permission to request one. */
 async function ask(
   { nc, inboxPrefix }: Connection,
   subject: string,
@@ -130,7 +130,7 @@ async function ask(
   return answers;
 }
 
-/** How the server says that nobody listens there. */
+/** The server's status for a request without subscribers. */
 function isNobody({ headers, data }: Msg): boolean {
   return headers?.code === 503 && data.length === 0;
 }

@@ -26,12 +26,12 @@ const DELETE = `$JS.API.CONSUMER.DELETE.${STREAM_NAMES.events}`;
 const NAME_TAKEN = 10_148;
 const TIMEOUT_MS = 10_000;
 /**
- * A cluster that has just lost a server may give a consumer to that one, and then the server never answers, for the same
- * name either: the next attempt takes another name. One that was made after all goes after {@link UNUSED_MS}.
+ * A cluster that has just lost a server may assign a consumer to that one, and then the server never answers, for the same name either: the
+ * next attempt takes another name. A consumer that was made after all is removed after {@link UNUSED_MS}.
  */
 const CREATE_ATTEMPTS = 3;
 const CREATE_TIMEOUT_MS = 5_000;
-/** The server removes one that nobody has asked for that long, so that the name of a reader that died is free again soon. */
+/** The server removes a consumer without requests for that long, so that the name of a reader that died is free again soon. */
 const UNUSED_MS = 10_000;
 const MARK_DIGITS = 16;
 
@@ -54,7 +54,7 @@ export async function makeEventConsumer(
 ): Promise<EventConsumer> {
   if (typeof start === "object" && "timeMs" in start && filters.length > 1)
     return makeEventConsumer(connection, filters, await sequenceAt(connection, start));
-  // The server takes a request that repeats what is there for the same one: no two readers share a name by accident.
+  // The server treats a request that repeats an existing configuration as the same one: no two readers share a name by accident.
   const description = `reader ${randomHex(MARK_DIGITS)}`;
   let unanswered = 0;
   for (const name of namesFor(connection.user)) {
@@ -75,8 +75,8 @@ export async function makeEventConsumer(
 }
 
 /**
- * The sequence that a time stands for. With several filters nats-server begins at the first message of one of them, past messages of
- * the others (`selectStartingSeqNo` in its consumer.go): so it is asked without any, which whoever may give several may do.
+ * Resolves the sequence at a time. With several filters nats-server begins at the first message of one of them, past messages of the others
+ * (`selectStartingSeqNo` in its consumer.go): so it is queried without any filter, which every user that may set several filters may do.
  */
 async function sequenceAt(
   connection: Connection,
@@ -101,13 +101,13 @@ interface Wanted {
   readonly start: EventStart;
 }
 
-/** The server's answer, or the error of a request that nobody answered in time. */
+/** The server's answer, or the error of a request without an answer in time. */
 async function create(
   { replies }: Connection,
   { name, description, filters, start }: Wanted,
 ): Promise<Answer | ServiceError> {
   const [filter = ""] = filters;
-  // A single filter stands in the request's subject, where the server's permissions see it.
+  // A single filter is part of the request's subject, where the server's permissions check it.
   const isSingle = filters.length === 1;
   const config = {
     name,
@@ -140,7 +140,7 @@ function policyOf(start: EventStart): Readonly<Record<string, unknown>> {
   return { deliver_policy: "by_start_time", opt_start_time: new Date(start.timeMs).toISOString() };
 }
 
-/** A team's names from a place chosen at random, so that its readers seldom try those of each other. */
+/** A team's names from a random start, so that its readers seldom try each other's. */
 function namesFor(user: string): string[] {
   if (readsAllEvents(user))
     return Array.from({ length: CREATE_ATTEMPTS }, () => `${user}-${randomHex(MARK_DIGITS)}`);

@@ -1,6 +1,6 @@
 /**
- * How far a reader of events is: the last event that it had. The time belongs to it, because a stream that lost its end gives the
- * numbers of what it lost to other events.
+ * The position of a reader of events: the last event that it received. The time belongs to it, because a stream that lost its end assigns
+ * the lost sequences to other events.
  */
 export interface EventPlace {
   readonly sequence: number;
@@ -11,7 +11,7 @@ export function placeOf(event: { readonly sequence: number; readonly time: Date 
   return { sequence: event.sequence, storedAtMs: event.time.getTime() };
 }
 
-/** Whether a reader that is at `place` has what is at `other`: a number that is given again comes with a later time. */
+/** True when a reader at `place` already has the event at `other`: a sequence that is assigned again comes with a later time. */
 export function hasPassed(place: EventPlace, other: EventPlace): boolean {
   return other.sequence <= place.sequence && other.storedAtMs <= place.storedAtMs;
 }

@@ -8,7 +8,7 @@ import { deleteEventConsumer, makeEventConsumer, type EventConsumer } from "./ev
 import { hasPassed, type EventPlace } from "./event-place.ts";
 import { PullLoop } from "./pull-loop.ts";
 
-/** Where a reading begins: behind what is stored now, at a sequence, or behind an event that its reader had. */
+/** Where a reading begins: behind what is stored now, at a sequence, or behind an event that its reader received. */
 export type ReadingStart = "now" | { readonly sequence: number } | { readonly after: EventPlace };
 
 export interface Reading {
@@ -19,7 +19,7 @@ export interface Reading {
   readonly stalledMs?: number;
 }
 
-/** As it goes on: `since` is a place whose event the stream does not have, and only its time says what came later. */
+/** A start that resumes: `since` is a place whose event the stream lacks, and only its time separates what came later. */
 type GoingOn = Exclude<ReadingStart, "now"> | { readonly since: EventPlace };
 
 /** A stored event as the consumer delivered it. */
@@ -29,21 +29,24 @@ export interface DeliveredEvent {
   readonly storedAtMs: number;
 }
 
-/** Messages that are asked for ahead of the reader. */
+/** Messages that are requested ahead of the reader. */
 const READ_AHEAD = 100;
 const PAUSE_MS = { first: 250, most: 5_000 };
 /** A reading to the end that gets neither an event nor the end for so long fails. */
 const STALLED_MS = 30_000;
-/** Servers of a cluster may differ by that much: who began by a time begins so much earlier, and what its reader had is left out. */
+/**
+ * Clocks of a cluster's servers may differ by that much: a reading that begins by a time begins so much earlier, and events that its reader
+ * has are left out.
+ */
 const CLOCKS_MS = 1_000;
 
 /**
- * Reads the stream of events in its order, each event once. Nothing is acknowledged: whenever something may have been
- * lost, the consumer is made anew behind what has arrived. Its first delivery is to be the last event that has arrived: when it is
- * another one, the stream has lost its end and gives numbers again, or that event is gone by its age. Then it goes on by the time of
- * that event, since whatever is stored after a loss is stored later. What was lost after it had arrived, and is published again, arrives again.
+ * Reads the stream of events in its order, each event once. Nothing is acknowledged: whenever something may have been lost, the consumer is
+ * made anew behind the last event that arrived. Its first delivery is expected to be that event: when it is another one, the stream has
+ * lost its end and assigns sequences again, or that event has expired. Then the reading resumes by the time of that event, since events
+ * stored after a loss have a later time. An event that was lost after it had arrived, and is published again, arrives again.
  *
- * A reading to the end ends where the server says that nothing is left. It counts nothing: after a crash or a full disk nats-server may
+ * A reading to the end ends where the server reports no further message. It does not count: after a crash or a full disk nats-server may
  * report more pending messages than it has.
  */
 export class EventReading implements ConnectionListener {
@@ -53,7 +56,7 @@ export class EventReading implements ConnectionListener {
   #consumer: EventConsumer;
   #pulls: PullLoop;
   #goOn: GoingOn;
-  /** What the consumer delivers first if the stream has lost nothing; null once that is known. */
+  /** The first delivery of the consumer if the stream has lost nothing; null once that is checked. */
   #expected: EventPlace | null;
   /** The delivery of the consumer that comes next. */
   #nextDelivery = 1;
@@ -138,7 +141,7 @@ export class EventReading implements ConnectionListener {
   }
 
   disconnected(): void {
-    // What is under way is lost, and the server may be another one when it is back.
+    // Messages in flight are lost, and it may be another server when the connection is back.
     this.#pulls.close();
   }
 
@@ -147,7 +150,7 @@ export class EventReading implements ConnectionListener {
   }
 
   publishRefused(): void {
-    // The pull loop tells of it.
+    // The pull loop reports it.
   }
 
   #pull(): PullLoop {
@@ -158,7 +161,7 @@ export class EventReading implements ConnectionListener {
       onMessage: (message) => {
         if (pulls === this.#pulls) this.#take(message);
       },
-      // Most often the consumer is gone: the reader took nothing for a while, or the server was started anew.
+      // Most often the consumer is gone: the reader took nothing for a while, or the server was restarted.
       onTrouble: () => void this.#restart(),
       ...(this.#endsAtMs === null
         ? {}
@@ -209,7 +212,7 @@ export class EventReading implements ConnectionListener {
     return "since" in this.#goOn && hasPassed(this.#goOn.since, place);
   }
 
-  /** Tries until there is a consumer again, or nobody reads any more. */
+  /** Retries until there is a consumer again, or the reading is closed. */
   async #restart(): Promise<void> {
     if (this.#isRestarting || this.#isClosed || this.#isAtEnd) return;
     this.#isRestarting = true;

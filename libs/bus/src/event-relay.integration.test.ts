@@ -52,14 +52,14 @@ function payloadOf(runId: string, seq: number) {
   return { runId, seq, at: AT, failure: { code: "internal", message: "boom" }, steps: 0 };
 }
 
-/** A source that notes what becomes of its events; `done` when `count` are stored or one failed. */
+/** A source that records the outcomes of its events; `done` when `count` are stored or one failed. */
 class Noting implements EventSource<Numbered> {
   readonly runId: string;
   readonly signal: AbortSignal;
   readonly stores: number[] = [];
   readonly done = signalled();
   readonly count: number;
-  /** What the stream has already, as it says when it is asked. */
+  /** The events that the stream already has, as the source reports when the relay checks. */
   known: (seq: number) => boolean | Promise<boolean> = () => false;
   failure: unknown = null;
 
@@ -146,7 +146,7 @@ test("drops what the stream has already, wherever it stands", async () => {
       options,
     );
   }
-  // The first message of a batch is a repeat: then the server ends it.
+  // The first message of a batch is a repeat: then the server ends the batch.
   const events = upTo(9).map((seq) => numbered("repeats", seq));
   newRelay().push(source, events);
   await source.done.promise;
@@ -195,7 +195,7 @@ test("an event that is too large for a message keeps its place", async () => {
   assert.deepEqual(await inStream("claims"), [1, 2, 3]);
 });
 
-test("a stream of an older version is told, and takes everything once it is up to date", async () => {
+test("a stream of an older version is reported, and accepts everything once it is updated", async () => {
   troubles.length = 0;
   recoveries = 0;
   await changeStream({ allow_batched: false });
@@ -210,7 +210,7 @@ test("a stream of an older version is told, and takes everything once it is up t
   assert.deepEqual(await inStream("older"), [1, 2, 3]);
 });
 
-test("goes on when the server has forgotten how far it was", async () => {
+test("continues when the server has lost its record of the batch", async () => {
   const source = new Noting("forgotten", 5);
   source.push(1, 2);
   await until(() => source.stores.length >= 2);
@@ -221,7 +221,7 @@ test("goes on when the server has forgotten how far it was", async () => {
   assert.deepEqual(await inStream("forgotten"), upTo(5));
 });
 
-test("loses nothing and keeps the order when nats-server is killed in the middle; who gives up is told", async () => {
+test("loses nothing and keeps the order when nats-server is killed in the middle; a source that gives up is notified", async () => {
   const leaving = new AbortController();
   const staying = new Noting("staying", 400);
   const left = new Noting("left", 1, leaving.signal);

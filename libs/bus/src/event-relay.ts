@@ -10,26 +10,26 @@ import { encodeJson } from "./wire.ts";
 export interface RelayedEvent {
   readonly contract: Event;
   readonly tokens: Readonly<Record<string, string>>;
-  /** Is not looked at again, so whoever made it answers for its fitting the contract. */
+  /** The payload is not validated, so the code that made it has to ensure that it fits the contract. */
   readonly payload: unknown;
   readonly options: PublishOptions & { readonly messageId: string };
 }
 
-/** Whose events keep their order, and who hears what becomes of them. */
+/** The owner of events whose order is kept; it is notified of their outcomes. */
 export interface EventSource<E extends RelayedEvent> {
   /** While the stream cannot be reached, aborting ends the attempts. */
   readonly signal: AbortSignal;
-  /** True when nothing of it is to be stored any more. */
+  /** True when no further event of the source is to be stored. */
   readonly hasFailed: boolean;
   /**
-   * True when the event is not to be sent, because the stream has it already or the source has pushed it anew. Asked before each time
-   * that it is sent: the stream itself drops a repeat only for as long as its duplicate window lasts. May look there; rejects
-   * when the stream cannot be reached.
+   * True when the event is not to be sent, because the stream has it already or the source has pushed it anew. Called before each time that
+   * it is sent: the stream itself drops a repeat only for as long as its duplicate window lasts. May query the stream; rejects when the
+   * stream cannot be reached.
    */
   isStored(event: E): boolean | Promise<boolean>;
   /** The stream has the event and all before it. */
   stored(event: E): void;
-  /** The event before which it stopped cannot be stored. */
+  /** The event before which the relay stopped cannot be stored. */
   failed(error: unknown): void;
 }
 
@@ -41,19 +41,19 @@ interface Relayed<E extends RelayedEvent> {
 export interface EventRelayOptions {
   /** True for an error that passes. */
   readonly isOutage: (error: unknown) => boolean;
-  /** Hears of the first of several such errors in a row, and of the first event that is stored after them. */
+  /** Called with the first of several such errors in a row, and for the first event that is stored after them. */
   readonly onTrouble: (error: unknown) => void;
   readonly onRecovered: () => void;
 }
 
-/** On their way at once. */
+/** Messages in flight at once. */
 const MAX_SENT = 256;
 const RETRY_MS = { first: 250, most: 1_000 };
 
 /**
- * Stores events of many sources in one stream, without waiting for one before the next is sent. The events of a
- * source keep their order, and none is stored without those before it. What an outage stops is tried again until it is
- * over, the source gives up or the bus is closed; another error ends its source and no other.
+ * Stores events of many sources in one stream, without waiting for one before the next is sent. The events of a source keep their order,
+ * and none is stored without those before it. Events that an outage stops are retried until it is over, the source gives up or the bus is
+ * closed; another error ends its source and no other.
  */
 export class EventRelay<E extends RelayedEvent> implements IngestListener {
   readonly #connection: Connection;
@@ -63,7 +63,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
   #sent: Relayed<E>[] = [];
   #isBusy = false;
   #attempt = 0;
-  /** For so long nothing is sent, in milliseconds. */
+  /** How long nothing is sent, in milliseconds. */
   #restMs = 0;
 
   constructor(bus: Bus, options: EventRelayOptions) {
@@ -96,7 +96,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     return this.#connection.nc.info?.server_id;
   }
 
-  /** Sends what waits, in order. Never rejects. */
+  /** Sends the waiting events, in order. Never rejects. */
   async #pump(): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
@@ -110,7 +110,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     this.#isBusy = false;
   }
 
-  /** The first that waits. */
+  /** Sends the first waiting event. */
   async #send(next: Relayed<E>): Promise<void> {
     const { contract, tokens, payload, options } = next.event;
     const server = this.#server;
@@ -126,7 +126,8 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
       this.#stopped(next, error);
       return;
     }
-    // Something that was on its way may have come back in the meantime, and goes first. Another server may have less than the one that the source was sure of.
+    // An event that was in flight may have returned in the meantime, and goes first. Another server may have less than the one that the
+    // source checked.
     if (this.#waiting[0] !== next || this.#server !== server) return;
     this.#waiting.shift();
     if (isStored) return next.source.stored(next.event);
@@ -135,7 +136,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
   }
 
   #stopped(event: Relayed<E> | undefined, error: unknown): void {
-    const isClosed = this.#connection.nc.isClosed(); // by ourselves: it does not come back
+    const isClosed = this.#connection.nc.isClosed(); // closed by this process: the connection does not come back
     if (event === undefined || (!isClosed && this.#options.isOutage(error))) {
       if (this.#attempt === 0) this.#options.onTrouble(error);
       this.#restMs = Math.min(RETRY_MS.first * 2 ** this.#attempt, RETRY_MS.most);
@@ -146,12 +147,12 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     void this.#pump();
   }
 
-  /** Ends early for sources that give up, and without them. */
+  /** Ends early when a source gives up, and removes the sources that have. */
   async #rest(): Promise<void> {
     const ms = this.#restMs;
     this.#restMs = 0;
     const signal = AbortSignal.any(this.#waiting.map(({ source }) => source.signal));
-    await delay(ms, undefined, { signal }).catch(() => {}); // who gave up is looked for below
+    await delay(ms, undefined, { signal }).catch(() => {}); // sources that gave up are removed below
     for (const { source } of this.#waiting)
       if (source.signal.aborted) source.failed(source.signal.reason);
     this.#waiting = this.#waiting.filter(({ source }) => !source.hasFailed);

@@ -60,7 +60,7 @@ async function read(options: Partial<ReadEventsOptions>, count = Infinity): Prom
   return events;
 }
 
-test("a missing stream is told on both sides", () => {
+test("a missing stream is reported on both sides", () => {
   assert.match(String(missing), /YARD_EVENTS/);
   assert.match(String(unstored), /yard\.evt\.run\.cli\.r0\.failed.*yard streams ensure/);
 });
@@ -143,7 +143,7 @@ test("several filters select their union", async () => {
   );
 });
 
-test("a reading goes on at a sequence", async () => {
+test("a reading resumes at a sequence", async () => {
   const all = await read({});
   const from = all[1]?.sequence ?? 0;
   assert.deepEqual(
@@ -160,7 +160,7 @@ test("a reading from now on sees what is published later, and nothing from befor
   const next = (async () => {
     found.first = (await reading.next()).value ?? null;
   })();
-  // Where "now" is lies between two of these: the reading gives no sign when it has begun.
+  // The position of "now" lies between two of these: the reading does not show when it has begun.
   for (let seq = 2; found.first === null; seq += 1) await publish("r4", seq);
   await next;
   assert.ok(seqOf(found.first) >= 2);
@@ -182,7 +182,7 @@ test("an abort ends a waiting reading without an error", async () => {
   assert.deepEqual(await read({ signal: AbortSignal.abort() }), []);
 });
 
-test("a reading whose consumer is taken away, or drained by somebody else, misses nothing", async () => {
+test("a reading whose consumer is deleted, or drained by another client, misses nothing", async () => {
   const filters = ["yard.evt.run.cli.r14.>"];
   const reading = readEvents(bus, { filters, from: "beginning" });
   const next = async (): Promise<number> => {
@@ -202,7 +202,7 @@ test("a reading whose consumer is taken away, or drained by somebody else, misse
   await publish("r14", 2);
   assert.equal(await next(), 2);
   const name = await nameNow();
-  // Of two who ask, the server serves the one that asked first; what it still holds of the reading's it keeps.
+  // With two requests, the server serves the earlier one; the messages that it still holds for the reading stay there.
   const asked = JSON.stringify({ batch: 40, expires: 2_000_000_000 });
   nc.publish(`$JS.API.CONSUMER.MSG.NEXT.YARD_EVENTS.${name}`, asked, { reply: "_INBOX.thief" });
   for (let seq = 3; seq <= 80; seq += 1) await publish("r14", seq);
@@ -230,7 +230,7 @@ test("a large event arrives whole", async () => {
   assert.equal((stored.payload as { failure: { message: string } }).failure.message, message);
 });
 
-test("an event that nobody declared, or that is not valid JSON, is told without a contract", async () => {
+test("an event that no contract declares, or that is not valid JSON, is delivered without a contract", async () => {
   const { nc } = connectionOf(bus);
   await nc.request("yard.evt.session.cli.r8.exploded", "{}", { timeout: 5_000 });
   await nc.request("yard.evt.session.cli.r8.ended", "{oops", { timeout: 5_000 });

@@ -19,20 +19,23 @@ import { parseJson } from "./wire.ts";
 
 export interface StoredEvent {
   readonly subject: string;
-  /** Null for a subject that nobody declared, and for a payload that cannot be read. */
+  /** Null for a subject that no contract declares, and for a payload that cannot be read. */
   readonly contract: Event | null;
   /** The JSON value as it was published; null when it cannot be read. */
   readonly payload: unknown;
-  /** Position in the stream; with `time` the place that a reader goes on behind (`placeOf` of `event-place`). */
+  /** Position in the stream; with `time` the place behind which a reader resumes (`placeOf` of `event-place`). */
   readonly sequence: number;
   readonly time: Date;
   readonly correlationId: string | null;
 }
 
 export interface ReadEventsOptions {
-  /** Subjects with wildcards, such as `yard.evt.run.{owner}.{runId}.*`. Clients that may read their own events only can give one. */
+  /** Subjects with wildcards, such as `yard.evt.run.{owner}.{runId}.*`. Clients that may read only their own events can pass one filter. */
   readonly filters: readonly string[];
-  /** `after`: behind the last event that the reader had. A number alone, of a reader that knows no time, may by now be another event's. */
+  /**
+   * `after`: behind the last event that the reader received. A sequence alone, from a reader without times, may belong to another event
+   * since a loss.
+   */
   readonly from:
     | "beginning"
     | "now"
@@ -47,11 +50,11 @@ export interface ReadEventsOptions {
 }
 
 /**
- * Reads stored events in order, each once, and then waits for new ones. A reading survives
- * connection losses, and a stream that lost its end in a crash or was restored: it goes on with everything that is stored from then on.
- * Of what the reader had and the stream lost, it gets what is published again a second time. A user that may read its own events only has 32 readings at a time, in all its processes.
- * Rejects with a ServiceError when the stream is missing or may not be read, with `overloaded` when there are too many. With `stopAtEnd` also with
- * `timeout`, when the server delivers neither an event nor the end for 30 s.
+ * Reads stored events in order, each once, and then waits for new ones. A reading survives connection losses, and a stream that lost its
+ * end in a crash or was restored: it resumes with everything that is stored from then on. An event that the reader received and the stream
+ * lost arrives a second time if it is published again. A user that may read its own events only has 32 readings at a time, in all its
+ * processes. Rejects with a ServiceError when the stream is missing or may not be read, with `overloaded` when there are too many. With
+ * `stopAtEnd` also with `timeout`, when the server delivers neither an event nor the end for 30 s.
  */
 export async function* readEvents(
   bus: Bus,
@@ -64,7 +67,7 @@ export async function* readEvents(
   const connection = connectionOf(bus);
   const { signal, filters, stopAtEnd = false } = options;
   if (isAborted(signal)) return;
-  // It loads every contract, which a process that reads no events need not wait for.
+  // The registry loads every contract, which a process that reads no events does not need to wait for.
   const { eventOfSubject } = await import("@switchyard/contracts/registry");
   const reading = await open(connection, { filters, toEnd: stopAtEnd }, startOf(options.from));
   const end = (): void => void reading.close();
@@ -87,7 +90,7 @@ export async function* readEvents(
   }
 }
 
-/** Listens to live messages from now on, at most once each; what does not fit the contract is dropped. */
+/** Subscribes to live messages from now on, at most once each; a message that does not fit the contract is dropped. */
 export function subscribeLive<L extends Live>(
   bus: Bus,
   contract: L,
@@ -100,7 +103,7 @@ export function subscribeLive<L extends Live>(
   return subscribe(connection, subject, {
     callback: (error, message) => {
       if (error !== null) return; // a refused subscription is reported by the bus's onStatus
-      if (message.subject !== subject) return; // sent here by somebody's push consumer
+      if (message.subject !== subject) return; // delivered here by another client's push consumer
       const body = parseJson(message.string());
       const payload = body.ok ? contract.payload.safeParse(body.value) : null;
       if (payload?.success === true) onMessage(payload.data as z.output<L["payload"]>); // L's own schema parsed it

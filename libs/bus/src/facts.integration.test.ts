@@ -21,7 +21,7 @@ import { testBus } from "./test-bus.ts";
 
 // Events without a journal come through a stream of their own, which writes before it acknowledges.
 
-/** A cluster with much to do answers late. */
+/** A busy cluster answers late. */
 const PATIENT = { timeout: 20_000 };
 const AT = new Date(0).toISOString();
 
@@ -29,7 +29,7 @@ function idOf(number: number): string {
   return `ses-${String(number).padStart(26, "0")}-1`;
 }
 
-/** An event of no run. */
+/** Publishes an event that belongs to no run. */
 function fact(bus: Bus, number: number): Promise<Published> {
   const sessionId = idOf(number);
   const payload = {
@@ -45,7 +45,7 @@ function fact(bus: Bus, number: number): Promise<Published> {
   });
 }
 
-/** An event of a run's journal. */
+/** Publishes an event of a run's journal. */
 function ofRun(bus: Bus, seq: number): Promise<Published> {
   const failure = { code: "internal", message: "boom" };
   const payload = { runId: "run", seq, at: AT, failure, steps: 0 };
@@ -57,7 +57,7 @@ function upTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-/** What readers have of the facts, in their order. */
+/** The facts that readers get, in their order. */
 async function factsRead(bus: Bus): Promise<number[]> {
   const events = await read(bus, ["yard.evt.session.*.*.ended"]);
   // fact() put it there
@@ -106,7 +106,7 @@ test("a publisher that asks for what it has just published finds it, and finds w
   }
   await until(async () => (await factsRead(bus)).length === 20);
   const manager = await jetstreamManager(connectionOf(bus).nc, { checkAPI: false });
-  await manager.streams.purge(factStream.name); // as when a day has gone by
+  await manager.streams.purge(factStream.name); // simulates the expiry after a day
   assert.equal(await lastMessageId(bus, subjectOf(20)), idOf(20));
 });
 
@@ -136,7 +136,7 @@ test("nats-server is killed right behind acknowledged facts: each of them is rea
   let number = 0;
   const others: Promise<unknown>[] = [];
   for (const round of upTo(3)) {
-    // Events of runs between them, as the server has both at the same time; of these the last ones may be lost.
+    // Events of runs between them, as the server has both at the same time; the last events of runs may be lost.
     for (const seq of upTo(200)) others.push(ofRun(bus, round * 1_000 + seq).catch(() => {}));
     for (const _ of upTo(20)) await fact(bus, (number += 1));
     nats.kill("SIGKILL");
@@ -178,7 +178,7 @@ test("all events of an older version came into one stream: it keeps what it hold
   assert.equal(await lastMessageId(bus, `yard.evt.session.cli.${idOf(1)}.ended`), idOf(1));
 });
 
-test("a stream that acknowledges before it writes gets no copies: the refusal says what to do, nothing was changed, and a backup of it loses none", async () => {
+test("a stream that acknowledges before it writes gets no copies: the refusal names a remedy, nothing was changed, and a backup of it loses none", async () => {
   const bus = await testBus(await testNatsCluster(2), "admin");
   await ensured(bus, 1);
   for (const number of upTo(3)) await fact(bus, number);
@@ -209,7 +209,7 @@ test("a stream that is made with copies writes before it acknowledges", async ()
   assert.deepEqual([num_replicas, persist_mode], [2, undefined]);
 });
 
-/** Servers of a cluster that choose leaders for many streams at once may be late with an answer. */
+/** Servers of a cluster that elect leaders for many streams at once may be late with an answer. */
 async function ensured(bus: Bus, replicas: number): Promise<void> {
   await until(() =>
     ensureStreams(bus, { replicas }).catch((error: unknown) => {
@@ -219,7 +219,10 @@ async function ensured(bus: Bus, replicas: number): Promise<void> {
   );
 }
 
-/** As `nats stream backup`, `rm` and `restore` do it, with two copies that write before they acknowledge; `meanwhile` while there is no stream. */
+/**
+ * Restores a stream as `nats stream backup`, `rm` and `restore` do, with two copies that write before they acknowledge; `meanwhile` runs
+ * while there is no stream.
+ */
 async function remakeFromBackup(
   bus: Bus,
   name: string,
@@ -263,14 +266,14 @@ interface Backup {
   readonly deliver_subject: string;
 }
 
-// nats-server 2.15 notes every two minutes how far it has taken over (`writeSourcesState` in its filestore.go), and does not write before what it
-// took over into a stream that writes behind. When it is killed in the 10 ms after that, or the machine loses its power in the half minute
-// after it, it believes the note.
+// nats-server 2.15 records every two minutes how far it has copied from the sources (`writeSourcesState` in its filestore.go), and does not
+// write before what it copied into a stream that writes behind. When it is killed in the 10 ms after that, or the machine loses its power
+// in the half minute after it, it relies on the record.
 const AHEAD =
   "nats-server does not compare how far it noted to have taken over with what is stored (decisions/043)";
 let readAfterLoss: readonly number[] = [];
 
-test("nats-server goes on with new facts when its note of how far it has taken over outlived what it took", async () => {
+test("nats-server resumes with new facts when its record of copied messages outlived the messages", async () => {
   const dataDir = await testDirectory();
   const before = await testDirectory();
   let nats = await testNats({ dataDir });
@@ -291,7 +294,7 @@ test("nats-server goes on with new facts when its note of how far it has taken o
   await restart();
   await publish([6, 7, 8, 9, 10]);
   await nats.stop();
-  // The messages as they were, and the note as it is.
+  // Keeps the record and removes the messages.
   await rm(messages, { recursive: true });
   await cp(before, messages, { recursive: true });
   await restart();

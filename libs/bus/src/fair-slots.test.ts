@@ -28,7 +28,7 @@ test("a service, which acts for many callers, takes all slots", () => {
   assert.match(slots.take("runner", 0) ?? "", /limit of 4 calls/);
 });
 
-test("a single slot is for whoever comes first", () => {
+test("a single slot goes to the first caller", () => {
   const slots = new FairSlots({ calls: 1, bytes: MIB });
   assert.equal(slots.take("team-a", 0), null);
   assert.match(slots.take("team-b", 0) ?? "", /limit of 1 calls/);

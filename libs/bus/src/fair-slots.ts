@@ -1,25 +1,25 @@
 import { isService } from "@switchyard/contracts/user-names";
 
-/** What a caller has in work. */
+/** The work in progress of a caller. */
 interface Usage {
   calls: number;
   bytes: number;
 }
 
 interface Limits {
-  /** Calls in work at a time. */
+  /** Calls in progress at a time. */
   readonly calls: number;
-  /** Of their requests, together. */
+  /** Bytes of all requests in progress together. */
   readonly bytes: number;
 }
 
-/** Callers are users of NATS, which are few, but on a server without permissions anything is a caller. */
+/** Callers are users of NATS, which are few, but on a server without permissions any text is a caller. */
 const MAX_KNOWN = 1_000;
 const MIB = 1024 * 1024;
 
 /**
- * Slots for work that no caller takes alone: a caller gets a slot as long as it has less than what is free. So one
- * caller takes half of them, two a third each, and there is always one for whoever comes next. Services get what is there.
+ * Slots for work that no caller may use up alone: a caller gets a slot as long as it holds fewer than are free. So one caller takes half of
+ * them, two a third each, and there is always one for the next caller. Services get any free slot.
  */
 export class FairSlots {
   readonly #limits: Limits;
@@ -30,7 +30,7 @@ export class FairSlots {
     this.#limits = limits;
   }
 
-  /** Takes a slot and returns null, or says which limit does not permit it. */
+  /** Takes a slot and returns null, or returns which limit refuses it. */
   take(caller: string, bytes: number): string | null {
     const refusal = this.#refusal(caller, bytes);
     if (refusal !== null) return refusal;
@@ -42,7 +42,7 @@ export class FairSlots {
     return null;
   }
 
-  /** Gives back what was taken. */
+  /** Releases a slot and its bytes. */
   leave(caller: string, bytes: number): void {
     const usage = this.#usageOf(caller);
     usage.calls -= 1;
@@ -55,10 +55,10 @@ export class FairSlots {
     const { calls: maxCalls, bytes: maxBytes } = this.#limits;
     const { calls, bytes: allBytes } = this.#all;
     if (calls >= maxCalls) return `is at its limit of ${maxCalls} calls at a time`;
-    // One request alone is taken whatever its size.
+    // A single request is accepted whatever its size.
     if (allBytes + bytes > maxBytes && calls > 0)
       return `is at its limit of ${mib(maxBytes)} of requests in work at a time`;
-    // They act for many, and share what they have among those themselves.
+    // Services act for many callers, and divide their slots among those themselves.
     if (isService(caller)) return null;
     const own = this.#callers.get(caller);
     if (own === undefined) return null;

@@ -57,7 +57,7 @@ test("what is in work for long makes room, since it waits for something else tha
   await until(() => begun === 2);
 });
 
-test("what waits begins as soon as nobody competes any longer", async () => {
+test("waiting work begins as soon as no other caller competes any longer", async () => {
   let now = 0;
   const turns = new FairTurns(2, () => now);
   begin(turns, "quiet", 1);

@@ -15,15 +15,15 @@ interface Lane {
 
 /** Callers compete when each of them began something within that time. */
 const COMPETES_MS = 100;
-/** What is in work for longer waits for something else than a processor, and counts no more. */
+/** Work in progress for longer waits for something else than a processor, and no longer counts. */
 const COUNTED_MS = 25;
-/** How often it is looked whether what counted counts no more, while something waits. */
+/** How often the counted work is rechecked, while other work waits. */
 const LOOK_MS = 5;
 
 /**
- * Lets callers take turns at a processor: while several compete, each has its share of `atOnce` begun at a time, and what
- * is more waits behind the others of the same caller. So the work of one waits behind that share, and not behind
- * everything that another sends. Nothing is refused, and nothing waits while one caller is alone.
+ * Lets callers take turns at a processor: while several compete, each has its share of `atOnce` begun at a time, and further work waits
+ * behind other work of the same caller. So the work of one waits behind that share, and not behind everything that another sends. Nothing
+ * is refused, and nothing waits while one caller is alone.
  */
 export class FairTurns {
   readonly #atOnce: number;
@@ -37,7 +37,7 @@ export class FairTurns {
     this.#now = now;
   }
 
-  /** `caller` is whom the work is for. */
+  /** `caller` is the caller that the work is done for. */
   begin(caller: string): Turn {
     const now = this.#now();
     if (now - this.#sweptAt >= LOOK_MS) this.#sweep(now);
@@ -70,7 +70,7 @@ export class FairTurns {
     while (lane.waiting.length > 0 && this.#hasRoom(lane, now)) lane.waiting.shift()?.start(now);
   }
 
-  /** Forgets who no longer competes. */
+  /** Removes callers that no longer compete. */
   #sweep(now: number): void {
     this.#sweptAt = now;
     for (const [caller, { askedAt, waiting }] of this.#lanes)

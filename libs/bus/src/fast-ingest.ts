@@ -15,26 +15,26 @@ import { PUBLISH_TIMEOUT_MS, type ReadyMessage } from "./publish.ts";
 import { randomHex } from "./random-hex.ts";
 import { parseObject } from "./wire.ts";
 
-/** Who sends messages by fast ingest. */
+/** Notified of the outcomes of messages that were sent by fast ingest. */
 export interface IngestListener {
   /** The stream has so many more of the first messages. */
   stored(count: number): void;
   /**
-   * Nothing that is still on its way will be acknowledged; the message at `index` of it is why, if it is not the
-   * server's way to count. Those behind it are not stored. Those before it may be: sent again, the stream drops them as repeats
+   * No message that is still in flight will be acknowledged; the message at `index` of these is the cause, or null when only the server's
+   * way of counting ended the batch. Those behind it are not stored. Those before it may be: sent again, the stream drops them as repeats
    * when they have a message id.
    */
   ended(failure: { readonly index: number; readonly error: unknown } | null): void;
 }
 
 const TOKEN_DIGITS = 16;
-/** The server forgets a batch that nothing was added to for 10 s. */
+/** The server forgets a batch that got no message for 10 s. */
 const MAX_IDLE_MS = 5_000;
-/** What the reply subject of a message tells the server beside the batch, how to answer, and the message's number. */
+/** The operation in a message's reply subject, which also names the batch, how to answer and the message's number. */
 const OPERATION = { start: 0, append: 1 };
-/** The server answers when it has stored so many: each, because another one may never come. */
+/** The server acknowledges after so many messages: after each, because another one may never come. */
 const FLOW = 1;
-/** Of nats-server's errors.json: the server has forgotten the batch. */
+/** An error code in nats-server's errors.json: the server has forgotten the batch. */
 const UNKNOWN_BATCH = 10_208;
 
 /** The server's answer: about the flow (`ack`), a gap, a message that it does not take (`err`), or the batch's end. */
@@ -51,16 +51,16 @@ interface Batch {
   /** Number of the last message that was sent; they count from 1. */
   sent: number;
   stored: number;
-  /** Subjects of what is on its way. */
+  /** Subjects of the messages in flight. */
   subjects: string[];
   usedAt: number;
 }
 
 /**
- * Messages to one stream by JetStream's fast ingest (ADR-50,
- * https://github.com/nats-io/nats-architecture-and-design/blob/main/adr/ADR-50.md). The server takes
- * them in the order of their numbers: when one is missing or cannot be stored it takes none of those behind it. So
- * many can be on their way at once and keep their order, also when another server becomes the stream's leader.
+ * Sends messages to one stream by JetStream's fast ingest (ADR-50,
+ * https://github.com/nats-io/nats-architecture-and-design/blob/main/adr/ADR-50.md). The server stores them in the order of their numbers:
+ * when one is missing or cannot be stored it stores none of those behind it. So many can be in flight at once and keep their order, also
+ * when another server becomes the stream's leader.
  */
 export class FastIngest implements Expirable {
   readonly #connection: Connection;
@@ -69,7 +69,7 @@ export class FastIngest implements Expirable {
   #batch: Batch | null = null;
   #isSubscribed = false;
   #isTimed = false;
-  /** When a message was last sent to a server that had answered all before, or was stored; in milliseconds of a clock that does not go back. */
+  /** When a message was last sent to a server that had answered all before, or was stored; in milliseconds of a monotonic clock. */
   #progressAt = 0;
 
   constructor(connection: Connection, listener: IngestListener) {
@@ -117,7 +117,7 @@ export class FastIngest implements Expirable {
     });
   }
 
-  /** One deadline for all that is on its way: the server answers in order. */
+  /** One deadline for all messages in flight: the server answers in order. */
   expire(): void {
     this.#isTimed = false;
     const batch = this.#batch;
@@ -161,14 +161,14 @@ export class FastIngest implements Expirable {
     });
   }
 
-  /** `text` is null when nobody takes messages of that subject. */
+  /** `text` is null when the server reports no responders for a message's subject. */
   #receive(replySubject: string, text: string | null): void {
     const [token, , , kind] = replySubject.slice(this.#base.length).split(".");
     const batch = this.#batch;
     if (batch === null || batch.token !== token) return; // of a batch that has ended
     const seq = Number(kind);
     const subject = batch.subjects[seq - batch.stored - 1] ?? "";
-    // What the server did not say leaves the batch to its deadline.
+    // An answer of unknown form leaves the batch to its deadline.
     const answer: Answer | null = text === null ? null : (parseObject(text) ?? {});
     const { type, seq: lastStored = 0, count, error } = answer ?? {};
     // A batch's beginning is acknowledged at once, also by a server that cannot write to its disk.
@@ -180,7 +180,7 @@ export class FastIngest implements Expirable {
     else if (type === "gap" || error?.err_code === UNKNOWN_BATCH) this.#endAtFirst(lostOnTheWay);
     else if (error !== undefined) this.#end(batch, seq, jetStreamError(subject, error));
     else if (count !== undefined) {
-      // The server ends a batch by itself when its first message is a repeat, or something was lost.
+      // The server ends a batch when its first message is a repeat, or something was lost.
       this.#advance(batch, count);
       if (count === 0) return this.#endAtFirst(lostOnTheWay);
       this.#batch = null;

@@ -10,7 +10,7 @@ import { ensureStreams } from "./streams.ts";
 import { signalled } from "./test-bus.ts";
 import { testUsers } from "./test-users.ts";
 
-// With the permissions that nats-server gets in production.
+// The server has the permissions that it gets in production.
 const users = testUsers();
 const nats = await testNats({ authorization: users.authorization });
 const [admin, broker, runner, cli] = await Promise.all([
@@ -42,7 +42,7 @@ const rejected = {
   at: new Date(0).toISOString(),
 };
 
-test("hears every message of a contract with its tokens, until it is stopped", async () => {
+test("receives every message of a contract with its tokens, until it is stopped", async () => {
   const heard: string[] = [];
   const second = signalled();
   const following = follow(broker, serverHint, ({ about }, { server }) => {
@@ -59,7 +59,7 @@ test("hears every message of a contract with its tokens, until it is stopped", a
   assert.deepEqual(heard, ["one lease", "two registry"]);
 });
 
-test("the broker hears the ends of runs and no other events", async () => {
+test("the broker receives the ends of runs and no other events", async () => {
   const heard = signalled();
   const others: string[] = [];
   follow(broker, runCancelled, ({ runId }) => {

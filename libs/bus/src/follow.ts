@@ -12,9 +12,9 @@ import { subscribe } from "./subscription.ts";
 import { parseJson } from "./wire.ts";
 
 /**
- * Hears every event or live message of a contract from now on, whatever its tokens. Each is heard at
- * most once, and not at all while the bus reconnects: use it for hints whose truth can be read
- * elsewhere, and `readEvents` for a record without gaps. What does not fit the contract is dropped.
+ * Subscribes to every event or live message of a contract from now on, whatever its tokens. Each arrives at most once, and none while the
+ * bus reconnects: use it for notifications whose truth can be read elsewhere, and `readEvents` for a record without gaps. A message that
+ * does not fit the contract is dropped.
  */
 export function follow<C extends Event | Live>(
   bus: Bus,
@@ -24,7 +24,7 @@ export function follow<C extends Event | Live>(
   return subscribe(connectionOf(bus), filterOf<string>(contract), {
     callback: (error, message) => {
       if (error !== null) return; // a refused subscription is reported by the bus's onStatus
-      // Null for what somebody's push consumer delivers here under another subject.
+      // Null for a message that another client's push consumer delivers here under another subject.
       const tokens = tokensOf<C["subject"]>(contract, message.subject);
       const body = parseJson(message.string());
       if (tokens === null || !body.ok) return;

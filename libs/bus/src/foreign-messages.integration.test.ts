@@ -14,7 +14,7 @@ import { hearSubject, readStream, type ForeignMessage } from "./foreign-messages
 import { createUserKey } from "./keys.ts";
 import { testBus } from "./test-bus.ts";
 
-// The scheduler has the rights of two sources, and a client of the operator's own has everything.
+// The scheduler has the rights of two sources, and the operator's own client has all rights.
 const sources: ForeignSource[] = [
   { subject: "shop.orders.*.paid", stored: null },
   { subject: "shop.returns.>", stored: { stream: "RETURNS", consumer: "yard-job-1" } },
@@ -42,7 +42,7 @@ await manager.streams.add({ name: "RETURNS", subjects: ["shop.returns.>"] });
 const paid = "shop.orders.1.paid";
 const unexpected = (error: unknown): void => assert.fail(String(error));
 
-test("of two replicas one hears each message of a subject, and no answer of the server", async () => {
+test("of two replicas one receives each message of a subject, and no answer of the server", async () => {
   const heard: ForeignMessage[] = [];
   const options = {
     subject: "shop.orders.*.paid",
@@ -66,7 +66,7 @@ test("of two replicas one hears each message of a subject, and no answer of the 
   await manager.streams.purge("RETURNS");
 });
 
-test("what the server's permissions do not grant is told", async () => {
+test("a subscription that the server's permissions refuse is reported", async () => {
   const refused: unknown[] = [];
   const hearing = hearSubject(one, {
     subject: "shop.secrets",
@@ -78,7 +78,7 @@ test("what the server's permissions do not grant is told", async () => {
   hearing.stop();
 });
 
-test("a stream is read from what is new on, each message until it is done, by whoever is there", async () => {
+test("a stream is read from its new messages on, each message until it is done, by any replica", async () => {
   await jetstream.publish("shop.returns.old", new TextEncoder().encode("before"));
   const seen: { text: string; sequence: number | null; messageId: string | null }[] = [];
   const read = (
@@ -126,7 +126,7 @@ test("a stream is read from what is new on, each message until it is done, by wh
   assert.deepEqual(later.toSorted(), ["three", "two"], "what came while nobody read was kept");
 });
 
-test("a stream that is not there is waited for, and told once", async () => {
+test("a stream that does not exist is waited for, and reported once", async () => {
   const faults: unknown[] = [];
   const reading = readStream(one, {
     stream: "RETURNS",

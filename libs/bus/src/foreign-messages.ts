@@ -12,20 +12,20 @@ import { isServerMade } from "./server-made.ts";
 import { subscribe } from "./subscription.ts";
 import { parseJson, parseObject } from "./wire.ts";
 
-/** A message that is not a contract of ours. Whoever may publish on its subject wrote it. */
+/** A message outside the contracts. Any client with permission to publish on its subject may have written it. */
 export interface ForeignMessage {
   readonly subject: string;
   readonly text: string;
-  /** What its publisher named it for the stream, in `Nats-Msg-Id`. */
+  /** The id that its publisher chose for the stream, in `Nats-Msg-Id`. */
   readonly messageId: string | null;
-  /** Its place in the stream; null for one that was heard as it was published. */
+  /** Its position in the stream; null for a message that was received as it was published. */
   readonly sequence: number | null;
 }
 
 /**
- * Hears what is published on a subject, which may have wildcards; of all replicas of this user, one hears each message. At most
- * once: nothing is kept for who is not connected. What the server itself sends there, as the answer to somebody's request, is dropped.
- * `onRefused` hears that the server's permissions say no.
+ * Subscribes to a subject, which may have wildcards; of all replicas of this user, one receives each message. Delivery is at most once:
+ * nothing is stored for replicas that are not connected. Messages that the server itself sends there, as the answer to a client's request,
+ * are dropped. `onRefused` is called when the server's permissions refuse the subscription.
  */
 export function hearSubject(
   bus: Bus,
@@ -42,7 +42,7 @@ export function hearSubject(
     callback: (error, message) => {
       if (error !== null) return onRefused(forbidden("subscribe", connection.user, subject));
       const isDelivered = message.reply !== undefined && isAckSubject(message.reply);
-      // A consumer of a stream can be told to deliver what is stored under another subject to this one.
+      // A consumer of a stream may be configured to deliver messages of another subject to this one.
       if (isDelivered || !covers(subject, message.subject) || isAnswer(message)) return;
       onMessage(foreignMessage(message, null));
     },
@@ -51,29 +51,29 @@ export function hearSubject(
 
 export interface ReadStreamOptions {
   readonly stream: string;
-  /** The durable consumer, which all replicas share; it is made here, and the server removes it when nobody has read with it for 30 days. */
+  /** The durable consumer, which all replicas share; it is made here, and the server removes it after 30 days without a reader. */
   readonly consumer: string;
   readonly subject: string;
   /** Where a new consumer begins: behind what is stored, or at the beginning. */
   readonly from: "new" | "all";
   /** Messages that are delivered and not done, of all replicas together. */
   readonly atOnce: number;
-  /** `retryMs`: the message comes again after so long. A throw is the same, after 2 s. */
+  /** `retryMs`: the message is delivered again after so long. A throw is the same, after 2 s. */
   readonly handle: (message: ForeignMessage) => Promise<"done" | { readonly retryMs: number }>;
-  /** Hears, once each time, that the stream cannot be read; it is tried on. */
+  /** Called once per outage, when the stream cannot be read; the reading is retried. */
   readonly onFault: (error: unknown) => void;
 }
 
 const CREATE_TIMEOUT_MS = 5_000;
 const CREATE_RETRY_MS = 5_000;
-/** How long messages of a process that died wait: longer than one takes to be on record. */
+/** How long messages of a process that died wait: longer than it takes to record one. */
 const ACK_WAIT_MS = 10_000;
 const ACK_TIMEOUT_MS = 5_000;
 const FAILED_RETRY_MS = 2_000;
 const UNUSED_MS = 30 * 86_400_000;
 const STOP_MS = 20_000;
 
-/** Reads a stream that is none of ours, each message at least once. */
+/** Reads a stream that is not Switchyard's, each message at least once. */
 export function readStream(bus: Bus, options: ReadStreamOptions): { stop(): Promise<void> } {
   const connection = connectionOf(bus);
   const { stream, consumer, atOnce, handle, onFault } = options;
@@ -125,7 +125,7 @@ export function readStream(bus: Bus, options: ReadStreamOptions): { stop(): Prom
       },
       onTrouble: (error) => {
         onFault(error);
-        // It may have been removed, or its stream made anew.
+        // The consumer may have been removed, or its stream made anew.
         again();
       },
     });
@@ -162,7 +162,7 @@ async function makeConsumer(
     deliver_policy: from,
     ack_policy: "explicit",
     ack_wait: nanos(ACK_WAIT_MS),
-    // What waits for its turn stays in the stream, and is not sent round and round.
+    // A message that waits for its turn stays in the stream, and is not redelivered over and over.
     max_ack_pending: atOnce,
     max_deliver: -1,
     inactive_threshold: nanos(UNUSED_MS),
@@ -173,7 +173,7 @@ async function makeConsumer(
     timeoutMs: CREATE_TIMEOUT_MS,
   });
   const error = parseObject(answer.string())?.["error"];
-  // What the server says of an error is JetStream's own.
+  // The error in the server's answer is JetStream's own.
   if (error !== undefined) throw jetStreamError(`stream ${stream}`, error as ApiError);
 }
 
@@ -182,7 +182,7 @@ function foreignMessage(message: Msg, sequence: number | null): ForeignMessage {
   return { subject: message.subject, text: message.string(), messageId, sequence };
 }
 
-/** What the server sent by itself says nothing about who wanted it. */
+/** A message that the server sent itself does not show which client requested it. */
 function isAnswer(message: Msg): boolean {
   const body = parseJson(message.string());
   return isServerMade(message, body.ok ? body.value : null);

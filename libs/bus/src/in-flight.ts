@@ -2,11 +2,11 @@ import { Roster, type Seat } from "./roster.ts";
 
 /** Work that has begun and has not ended. */
 export interface Work {
-  /** Tells the work that nobody waits for it any longer. */
+  /** Notifies the work that its result is no longer needed. */
   abort(): void;
 }
 
-/** How long aborted work may take to come to its end, in milliseconds. */
+/** How long aborted work may take to end, in milliseconds. */
 const ABORT_GRACE_MS = 500;
 
 /** The set of running work that a drain has to wait for. */
@@ -18,7 +18,7 @@ export class InFlight<W extends Work = Work> {
     return this.#work.size;
   }
 
-  /** What is returned is given to `end` when the work has come to its end. */
+  /** The returned seat is passed to `end` when the work has ended. */
   begin(work: W): Seat<W> {
     return this.#work.add(work);
   }
@@ -40,15 +40,12 @@ export class InFlight<W extends Work = Work> {
     if (this.#work.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Tells all running work that nobody waits for it any longer. */
+  /** Notifies all running work that its result is no longer needed. */
   abort(): void {
     for (const work of this.#work.values()) work.abort();
   }
 
-  /**
-   * Waits until nothing runs. At the deadline the rest is aborted and gets half a second more.
-   * Returns true when all work came to its end.
-   */
+  /** Waits until nothing runs. At the deadline the rest is aborted and gets half a second more. Returns true when all work ended. */
   async settle(deadlineMs: number): Promise<boolean> {
     if (await this.#isIdleWithin(deadlineMs)) return true;
     this.abort();

@@ -11,21 +11,21 @@ import {
 import { COMMAND_QUOTA } from "@switchyard/contracts/stream-names";
 import { ServiceError } from "@switchyard/contracts/errors";
 
-/** JetStream's own error, as it stands in an API reply: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
+/** JetStream's own error, in the form of an API reply: https://docs.nats.io/reference/reference-protocols/nats_api_reference. */
 export interface ApiError {
   readonly code: number;
   readonly err_code?: number;
   readonly description: string;
 }
 
-// Numbers of nats-server's errors.json.
+// Error codes in nats-server's errors.json.
 const MESSAGE_TOO_LARGE = 10_054;
 const INSUFFICIENT_RESOURCES = 10_023;
 const BATCHES_DISABLED = 10_205;
 const NO_ROOM_FOR_STREAM = 10_047;
 const STORE_FAILED = 10_077; // also when a stream that discards `new` is full
 
-/** Nobody subscribes the subject of a request. */
+/** The subject of a request has no subscriber. */
 export function noResponders(subject: string): ServiceError {
   return new ServiceError(
     "no_responders",
@@ -45,7 +45,7 @@ export function forbidden(
   );
 }
 
-/** No answer came in time: nobody knows what became of the request, so it is not retryable by itself. */
+/** No answer came in time: the outcome of the request is unknown, so it is not retryable automatically. */
 export function timedOut(subject: string, waitedMs: number): ServiceError {
   return new ServiceError(
     "timeout",
@@ -53,7 +53,10 @@ export function timedOut(subject: string, waitedMs: number): ServiceError {
   );
 }
 
-/** Whoever took the request told nothing for longer than somebody who works on it would. As unknown as a timeout. */
+/**
+ * The service that accepted the request sent no working note for longer than a live one would. The outcome is as unknown as after a
+ * timeout.
+ */
 export function fellSilent(subject: string): ServiceError {
   return new ServiceError(
     "timeout",
@@ -61,7 +64,7 @@ export function fellSilent(subject: string): ServiceError {
   );
 }
 
-/** There is no connection now, so nothing was sent and trying again is safe. */
+/** There is no connection now, so nothing was sent and a retry is safe. */
 export function disconnected(subject: string): ServiceError {
   return new ServiceError(
     "disconnected",
@@ -78,7 +81,7 @@ export function answerLost(subject: string): ServiceError {
   );
 }
 
-/** The server lost a message, and so did not take those behind it. */
+/** The server lost a message, and so did not store those behind it. */
 export function lostOnTheWay(subject: string): ServiceError {
   return new ServiceError(
     "disconnected",
@@ -86,7 +89,7 @@ export function lostOnTheWay(subject: string): ServiceError {
   );
 }
 
-/** More than even the payload bucket takes; `limitBytes` goes into the error's data. */
+/** The body is larger than even the payload bucket accepts; `limitBytes` goes into the error's data. */
 export function tooLarge(subject: string, limitBytes: number): ServiceError {
   return new ServiceError(
     "payload_too_large",
@@ -95,7 +98,7 @@ export function tooLarge(subject: string, limitBytes: number): ServiceError {
   );
 }
 
-/** Nothing covers a JetStream subject. */
+/** No stream has a JetStream subject. */
 export function streamMissing(subject: string): ServiceError {
   return new ServiceError(
     "no_responders",
@@ -103,7 +106,7 @@ export function streamMissing(subject: string): ServiceError {
   );
 }
 
-/** The stream has not answered what was sent to it before, so this was not sent. */
+/** The stream has not answered earlier messages, so this one was not sent. */
 export function notStored(subject: string, stream: string): ServiceError {
   return new ServiceError(
     "overloaded",
@@ -111,7 +114,7 @@ export function notStored(subject: string, stream: string): ServiceError {
   );
 }
 
-/** A refusal by JetStream. A full stream is `overloaded`, because room may come back. */
+/** A refusal by JetStream. A full stream is `overloaded`, because it may have room later. */
 export function jetStreamError(subject: string, error: ApiError): ServiceError {
   const text = `JetStream refused ${subject}: ${error.description} (${error.err_code ?? error.code})`;
   switch (error.err_code) {
@@ -135,7 +138,7 @@ export function jetStreamError(subject: string, error: ApiError): ServiceError {
   }
 }
 
-/** A refusal by the stream that takes the commands of one user. */
+/** A refusal by the stream that stores the commands of one user. */
 export function quotaError(user: string, subject: string, error: ApiError): ServiceError {
   if (error.err_code !== STORE_FAILED) return jetStreamError(subject, error);
   const { messages, bytes } = COMMAND_QUOTA;
@@ -147,8 +150,8 @@ export function quotaError(user: string, subject: string, error: ApiError): Serv
 }
 
 /**
- * True when JetStream answered that it has no room for the message, in its stream or on its disk: it
- * is not stored, and will not be before somebody makes room.
+ * True when JetStream answered that it has no room for the message, in its stream or on its disk: it is not stored, and a retry fails until
+ * room is made.
  */
 export function isStreamFull(error: unknown): boolean {
   if (!(error instanceof ServiceError) || error.code !== "overloaded") return false;
@@ -157,10 +160,7 @@ export function isStreamFull(error: unknown): boolean {
   return data.errCode === STORE_FAILED || data.errCode === INSUFFICIENT_RESOURCES;
 }
 
-/**
- * The one mapping from what the NATS client throws to the standard codes. Anything it does not know
- * is a fault and stays what it is.
- */
+/** The one mapping from the errors of the NATS client to the standard codes. Any other error is a fault and stays unchanged. */
 export function infrastructureError(error: unknown, user: string, subject: string): unknown {
   if (error instanceof ServiceError) return error;
   if (error instanceof RequestError && error.cause !== undefined) {

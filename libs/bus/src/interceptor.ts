@@ -3,14 +3,14 @@ import type { z } from "zod";
 import type { CallOptions } from "./call.ts";
 import type { CallContext } from "./serve.ts";
 
-/** A request on its way to a service, with everything that decides how it is sent. */
+/** A request to a service before it is sent, with everything that decides how it is sent. */
 export interface ClientCall<R extends Rpc = Rpc> {
   readonly contract: R;
   readonly request: z.input<R["request"]>;
   readonly options: CallOptions<R>;
 }
 
-/** A request that a service has received and checked, with what its handler knows about it. */
+/** A request that a service has received and checked, with its handler's context. */
 export interface ServedCall<R extends Rpc = Rpc> {
   readonly contract: R;
   readonly request: z.output<R["request"]>;

@@ -12,7 +12,7 @@ export interface JsonCopy {
   readonly isLarge: boolean;
 }
 
-/** The limits of replies, which our own services make: a deeper one has a cycle. */
+/** The limits of replies, which Switchyard's own services make: a deeper one has a cycle. */
 export const REPLY_LIMITS: JsonLimits = {
   maxBytes: MAX_PAYLOAD_BYTES,
   maxDepth: 200,

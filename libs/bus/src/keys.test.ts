@@ -16,7 +16,7 @@ test("keys and logins are those of the NKey library", () => {
   assert.equal(isUserSeed(new TextDecoder().decode(theirs.getSeed())), true);
 });
 
-test("a seed of somebody else than a user, a public key and a seed with a wrong letter are not seeds of users", () => {
+test("a seed that is not a user's, a public key and a seed with a wrong letter are not seeds of users", () => {
   const { seed, publicKey } = createUserKey();
   const account = new TextDecoder().decode(nkeys.createAccount().getSeed());
   const wrong = `${seed.slice(0, 20)}${seed[20] === "A" ? "B" : "A"}${seed.slice(21)}`;

@@ -6,7 +6,7 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 /** `SU` and `U` in base32: the seed of a user, and a user. */
 const SEED_OF_USER = Buffer.from([0x95, 0x00]);
 const USER = Buffer.from([0xa0]);
-/** What RFC 8410 puts in front of the 32 bytes of an Ed25519 private key. */
+/** The prefix of the 32 bytes of an Ed25519 private key, from RFC 8410. */
 const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
 const KEY_BYTES = 32;
 const CRC_BYTES = 2;
@@ -23,10 +23,10 @@ export function isUserSeed(text: string): boolean {
 }
 
 /**
- * Logs in with `seed`, and at the next connect with what `read` gave meanwhile: the client asks for an answer
- * at once, while reading takes its time. A seed that cannot be read, or is none, leaves the last one in use.
+ * Logs in with `seed`, and at the next connect with the result of `read` since then: the client needs an answer at once, while reading
+ * takes its time. A seed that cannot be read, or is invalid, leaves the last one in use.
  *
- * Node.js signs. The NKey library signs in JavaScript, and its first signature takes longer than all else that a connect does.
+ * Node.js signs. The NKey library signs in JavaScript, and its first signature takes longer than all other steps of a connect.
  */
 export function seedAuthenticator(
   seed: string,
@@ -76,7 +76,7 @@ function toBase32(bytes: Buffer): string {
   return groups.map((group) => ALPHABET[Number.parseInt(group.padEnd(5, "0"), 2)]).join("");
 }
 
-/** Any bytes for a text that is none of base32. */
+/** Returns arbitrary bytes for a text that is not base32. */
 function fromBase32(text: string): Buffer {
   const values = Array.from(text, (letter) => Math.max(0, ALPHABET.indexOf(letter)));
   const bits = values.map((value) => value.toString(2).padStart(5, "0")).join("");

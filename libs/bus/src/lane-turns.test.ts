@@ -19,7 +19,7 @@ test("the turn is that of the lane with the least in work, of equal ones of that
   assert.equal(turns.next(), null, "all have one, a has waited longest, and the queue is at a's");
 });
 
-test("commands that share a lane are one, whoever sends them", () => {
+test("commands that share a lane are one, whatever their senders", () => {
   const turns = new LaneTurns(LANES);
   turns.take(startOf("a"), true);
   turns.refresh([startOf("a"), CANCEL, "yard.cmd.b.run.cancel.r2"], true);
@@ -42,7 +42,7 @@ test("what the list does not name has nothing, unless the list is of callers alo
   assert.deepEqual(found.toSorted(), ["yard.cmd.*.run.cancel.>", "yard.cmd.*.run.resume.>"]);
 });
 
-test("a lane that nobody uses any longer is forgotten, with the place up to which it was read", () => {
+test("a lane that is no longer used is forgotten, with the position up to which it was read", () => {
   const turns = new LaneTurns(LANES);
   const lane = turns.take(startOf("a"), false);
   lane.from = 17;
@@ -53,7 +53,7 @@ test("a lane that nobody uses any longer is forgotten, with the place up to whic
   assert.equal(turns.take(startOf("a"), false).from, 0);
 });
 
-test("a lane whose next message was heard of while it had one in work is looked for when that has left", () => {
+test("a lane that was notified of a message while it had one in progress is searched when that has left", () => {
   const turns = new LaneTurns(LANES);
   const lane = turns.take(startOf("a"), false);
   assert.equal(turns.left(lane, 0), false, "nothing was heard of");

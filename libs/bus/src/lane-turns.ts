@@ -5,25 +5,28 @@ import type { Lanes } from "@switchyard/contracts/streams";
 export interface Lane {
   /** The subjects of its messages. */
   readonly filter: string;
-  /** What lies before was delivered or looked at. */
+  /** Messages before this position were delivered or looked at. */
   from: number;
-  /** How many of its messages this process has in work. */
+  /** How many of its messages this process has in progress. */
   inWork: number;
   /** Grows with each message that was taken. */
   servedAt: number;
   /** False when nothing more was found in it. */
   mayWait: boolean;
-  /** When one of its messages was heard of, in milliseconds, if none was taken since; else -Infinity. */
+  /** When a message of it was last announced, in milliseconds, if none was taken since; else -Infinity. */
   heardAt: number;
 }
 
-/** Whose turn it is: the lane with the fewest messages in work in this process, of equal ones the one that was served longest ago. */
+/**
+ * Selects the lane whose turn it is: the one with the fewest messages in progress in this process, of equal ones the one that was served
+ * longest ago.
+ */
 export class LaneTurns {
   readonly #perCaller: ReadonlySet<string>;
   readonly #shared: ReadonlySet<string>;
   readonly #lanes = new Map<string, Lane>();
   #served = 0;
-  /** Of the message that the queue delivered last: what it delivers next is probably of the same. */
+  /** The lane of the message that the queue delivered last: its next delivery is probably of the same. */
   #queueLane: Lane | null = null;
 
   constructor({ perCaller, shared }: Lanes) {
@@ -42,7 +45,7 @@ export class LaneTurns {
     return lane;
   }
 
-  /** Counts a message as waiting since `now`; null when its subject is of no lane. */
+  /** Counts a message as waiting since `now`; null when its subject is in no lane. */
   heard(subject: string, now: number): Lane | null {
     const filter = this.#filterFor(subject);
     if (filter === null) return null;
@@ -52,13 +55,13 @@ export class LaneTurns {
     return lane;
   }
 
-  /** Counts a message as done. True when the lane has nothing else in work, and a message of it was heard of since `since`. */
+  /** Counts a message as done. True when the lane has nothing else in progress, and a message of it was announced since `since`. */
   left(lane: Lane, since: number): boolean {
     lane.inWork -= 1;
     return lane.inWork === 0 && lane.heardAt >= since;
   }
 
-  /** The lane that is to be served before the queue goes on; null when the queue may go on. */
+  /** The lane that is to be served before the queue continues; null when the queue may continue. */
   next(): Lane | null {
     let best: Lane | null = null;
     for (const lane of this.#lanes.values()) {
@@ -68,8 +71,8 @@ export class LaneTurns {
   }
 
   /**
-   * Says where something is stored: of all lanes when the list is complete, of those that have a caller when not. The
-   * others may have something then.
+   * Notes which lanes have stored messages: all lanes when the list is complete, those with a caller when not. The other lanes may then
+   * have messages.
    */
   refresh(subjects: Iterable<string>, isComplete: boolean): void {
     const filters = new Set<string | null>();
@@ -82,12 +85,12 @@ export class LaneTurns {
     }
   }
 
-  /** Forgets where it looked: the stream may be another one. */
+  /** Forgets the positions: the stream may be another one. */
   restart(): void {
     for (const lane of this.#lanes.values()) lane.from = 0;
   }
 
-  /** Null for the subject of no lane. */
+  /** Null for a subject in no lane. */
   #filterFor(subject: string): string | null {
     const [, , caller = "", noun = "", verb = ""] = subject.split(".");
     const name = `${noun}.${verb}`;

@@ -21,7 +21,7 @@ const quiet = await testBus(nats, "quiet");
 await ensureStreams(noisy);
 const manager = await jetstreamManager(connectionOf(noisy).nc);
 
-/** Deliveries in work, each of which ends when it is told to. */
+/** Deliveries in progress, each of which ends when the test releases it. */
 class Gate {
   readonly begun: Delivery[] = [];
   #waiting: ((outcome: Outcome) => void)[] = [];
@@ -33,7 +33,7 @@ class Gate {
     return new Promise((resolve) => this.#waiting.push(resolve));
   };
 
-  /** Ends the delivery that waits for longest. */
+  /** Ends the delivery that has waited longest. */
   async endOne(outcome: Outcome = { outcome: "done" }): Promise<void> {
     const before = this.begun.length;
     this.endOldest(outcome);
@@ -125,7 +125,7 @@ test("what is said about a run waits behind no start, not even of the same calle
   await consumption.stop();
 });
 
-test("an early delivery that came to nothing is handled in its turn, by whoever gets it [run-goal-10]", async () => {
+test("an early delivery without an outcome is handled in its turn, by the replica that gets it [run-goal-10]", async () => {
   await flood();
   const gate = new Gate();
   const consumption = await worker(gate.handle, 1);
@@ -176,7 +176,7 @@ test("with all slots taken and nothing in the queue, another caller's first comm
   assert.equal(gate.begun.length, 4);
 });
 
-test("without the right to read the stream, the queue is worked off in its order, and that is told once", async () => {
+test("without the right to read the stream, the queue is worked off in its order, and that is reported once", async () => {
   const users = testUsers();
   const right = "$JS.API.STREAM.MSG.GET.YARD_COMMANDS";
   assert.ok(users.authorization.includes(right));

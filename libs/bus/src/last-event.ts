@@ -12,8 +12,8 @@ import type { EventPlace } from "./event-place.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 
 /**
- * The payload of the last event of a subject that readers have, as JSON text; null when there is none. An event that no journal
- * stands for is there some milliseconds after its publisher was told so. Rejects with a ServiceError.
+ * The payload of the last event of a subject that readers have, as JSON text; null when there is none. An event outside the journals
+ * appears there some milliseconds after its publisher got the acknowledgement. Rejects with a ServiceError.
  */
 export async function lastEventText(bus: Bus, subject: string): Promise<string | null> {
   const found = await lastMessage(bus, STREAM_NAMES.events, subject);
@@ -27,20 +27,20 @@ export async function lastEventPlace(bus: Bus): Promise<EventPlace> {
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
     const { last_seq: sequence, last_ts: time } = (await manager.streams.info(name)).state;
-    // Of a stream that never had any, the time is the year 1.
+    // A stream that never had any event reports the year 1 as its time.
     return { sequence, storedAtMs: Math.max(0, Date.parse(time)) };
   } catch (error) {
     throw infrastructureError(error, user, name);
   }
 }
 
-/** When the oldest event that is stored was stored; null: none is. Rejects with a ServiceError. */
+/** When the oldest event in the stream was stored; null when there is none. Rejects with a ServiceError. */
 export async function oldestEventTime(bus: Bus): Promise<Date | null> {
   const found = await storedMessage(bus, STREAM_NAMES.events, { seq: 1, next_by_subj: ">" });
   return found === null ? null : new Date(found.timestamp);
 }
 
-/** When the newest event that is stored was stored, by the server's clock; null: none is. Rejects with a ServiceError. */
+/** When the newest event in the stream was stored, by the server's clock; null when there is none. Rejects with a ServiceError. */
 export async function newestEventTime(bus: Bus): Promise<Date | null> {
   const found = await lastMessage(bus, STREAM_NAMES.events, ">");
   return found === null ? null : new Date(found.timestamp);
@@ -50,9 +50,9 @@ const NO_MESSAGE = 10_037;
 const MESSAGE_ID = "Nats-Msg-Id";
 
 /**
- * The message id of the last stored event of a subject, which may have wildcards; "" when it has none, null when nothing is
- * stored. The leader of the stream that takes the subject answers, so it knows of everything that was acknowledged; what is
- * there no longer is among all events. Rejects with a ServiceError.
+ * The message id of the last stored event of a subject, which may have wildcards; "" when it has none, null when nothing is stored. The
+ * leader of the stream that stores the subject answers, so every acknowledged event counts; events that have left that stream are among all
+ * events. Rejects with a ServiceError.
  */
 export async function lastMessageId(bus: Bus, subject: string): Promise<string | null> {
   const taking = streamTaking(subject) ?? STREAM_NAMES.events;
@@ -74,7 +74,7 @@ async function storedMessage(
   const { nc, user } = connectionOf(bus);
   try {
     const manager = await jetstreamManager(nc, { checkAPI: false });
-    // The server takes the other kind here, too.
+    // The server accepts the other kind here, too.
     return await manager.streams.getMessage(stream, query as MsgRequest);
   } catch (error) {
     if (error instanceof JetStreamApiError && error.code === NO_MESSAGE) return null;

@@ -148,7 +148,7 @@ test("a local call has the outcome that it has over NATS", async () => {
     assert.deepEqual(nearby, await outcomeOf(far, request, options), JSON.stringify(request));
     assert.deepEqual(localFaults, faults.map(String), JSON.stringify(request));
   }
-  // Which of the two comes first at the deadline, the end of the handler or that of the caller, is a matter of milliseconds.
+  // The order of the two at the deadline, the end of the handler or that of the caller, is a matter of milliseconds.
   for (const bus of [near, far]) {
     const end = await outcomeOf(bus, { does: "waits" }, { timeoutMs: 200 });
     assert.match(String(end.code), /^(?:timeout|deadline_exceeded)$/);

@@ -52,7 +52,7 @@ async function lastPlace(runId: string): Promise<EventPlace> {
   return last === undefined ? assert.fail(`${runId} has no events`) : placeOf(last);
 }
 
-/** A reader that goes on in the background. */
+/** A reader that continues in the background. */
 async function follow(
   t: TestContext,
   from: ReadEventsOptions["from"],
@@ -126,7 +126,7 @@ test("a reading behind a lost event has everything that was stored after the los
   const known = [filterOf(run)];
   const several = [filterOf(run), filterOf("nobody")];
   const expected: number[] = [];
-  // Fewer than were lost, then the very number, then more.
+  // First fewer than were lost, then the very number, then more.
   for (const seq of [5, 6, 7, 8, 9]) {
     await publish(run, seq);
     expected.push(seq);
@@ -151,7 +151,7 @@ test("a reading behind a lost event has what is stored later, when nothing is ye
   assert.deepEqual(reader, [4]);
 });
 
-test("a reading behind the last event ends at once, and goes on with one request when it is to wait", async (t) => {
+test("a reading behind the last event ends at once, and continues with one request when it is to wait", async (t) => {
   const run = newRun();
   await publish(run, 1, 2);
   const place = await lastPlace(run);
@@ -160,7 +160,7 @@ test("a reading behind the last event ends at once, and goes on with one request
   const { nc } = connectionOf(await testBus(nats, "watcher"));
   const watch = nc.subscribe("$JS.API.CONSUMER.CREATE.>", {
     callback: (_error, message) => {
-      // A name that is taken is asked for again under another one, by the same request.
+      // When a name is in use, the same request is repeated with another one.
       const { config } = message.json<{ config: { description: string } }>();
       made.add(config.description);
     },
@@ -174,7 +174,7 @@ test("a reading behind the last event ends at once, and goes on with one request
   assert.equal(made.size, 1);
 });
 
-test("a reading behind an event that is gone by age goes on behind it, each event once, also of one millisecond", async () => {
+test("a reading behind an event that has expired resumes behind it, each event once, also of one millisecond", async () => {
   const run = newRun();
   await Promise.all(Array.from({ length: 300 }, (_, index) => publish(run, index + 1)));
   const all = await stored("beginning", filterOf(run));
@@ -199,7 +199,7 @@ test("a reading behind an event that is gone by age goes on behind it, each even
   assert.deepEqual(await seqsAfter(place, filterOf(run)), [301]);
 });
 
-test("a reading with other filters than before goes on behind an event that they do not match", async () => {
+test("a reading with other filters than before resumes behind an event that they do not match", async () => {
   const [known, wanted, further] = [newRun(), newRun(), newRun()];
   await publish(wanted, 1);
   await publish(further, 1);
@@ -210,14 +210,14 @@ test("a reading with other filters than before goes on behind an event that they
   await publish(further, 3);
   await publish(wanted, 4);
   assert.deepEqual(await seqsAfter(place, filterOf(wanted)), [2, 4]);
-  // The filter whose first event is behind the place must not hide those of the other.
+  // The filter whose first event is behind the place must not hide those of the other filter.
   assert.deepEqual(await seqsAfter(place, filterOf(wanted), filterOf(further)), [2, 3, 4]);
 });
 
 test("several filters of which one begins long after the place miss nothing of the others", async () => {
   const [old, late, gone] = [newRun(), newRun(), newRun()];
   await publish(old, 1);
-  // A reading that goes on by a time begins a second before it: this event is to be older than that.
+  // A reading that resumes by a time begins a second before it: this event is to be older than that.
   await delay(1_200);
   await publish(gone, 1);
   const place = await lastPlace(gone);

@@ -6,17 +6,17 @@ import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { newTraceparent } from "./trace-context.ts";
 import { activeTraceparent } from "./tracing.ts";
 
-/** What the server writes into a message that a stream has from another one, and lets nobody else write: stream, sequence, … */
+/** The header that the server adds to a message copied from another stream, and that clients cannot set: stream, sequence, … */
 const SOURCE = "Nats-Stream-Source";
 
-/** What joins a message to its cause. */
+/** The ids that connect a message to its cause. */
 export interface Correlation {
   readonly correlationId?: string | undefined;
   readonly traceparent?: string | undefined;
 }
 
 const LINE_BREAK = /[\r\n]/g;
-/** Characters of a correlation id that are kept. */
+/** Characters of a correlation id that are passed on. */
 const MAX_CORRELATION_ID = 200;
 
 /** Headers of one message. A line break in a value would start another header, so it becomes a space. */
@@ -29,7 +29,7 @@ export function headersOf(values: Readonly<Record<string, string>>): MsgHdrs {
   return new OutgoingHeaders(`${block}\r\n`);
 }
 
-/** The correlation headers of an outgoing message: what is given, what is under way, or the start of something new. */
+/** The correlation headers of an outgoing message: the given ones, those of the work in progress, or new ones. */
 export function correlationHeaders(correlation: Correlation): Record<string, string> {
   return {
     [HEADERS.correlationId]: correlation.correlationId ?? randomUUID(),
@@ -43,7 +43,9 @@ export function headerOf(message: Pick<Msg, "headers">, name: string): string | 
   return (block === null ? message.headers?.get(name) : valueIn(block, name)) || undefined;
 }
 
-/** The stream of its sender that a queue has a command from, and its position there; null for one that was sent to the queue itself. */
+/**
+ * The sender's stream from which a queue copied a command, and its position there; null for a command that was sent to the queue itself.
+ */
 export function senderPosition(
   message: Pick<Msg, "headers">,
 ): { readonly stream: string; readonly sequence: number } | null {
@@ -51,7 +53,7 @@ export function senderPosition(
   return ownerOfCommands(stream) === null ? null : { stream, sequence: Number(sequence) };
 }
 
-/** What the client library's messages are made of, none of which it promises. */
+/** Internals of the client library's messages, none of which it promises. */
 interface ReceivedBytes {
   readonly _msg?: { readonly hdr?: unknown };
   readonly _rdata?: unknown;
@@ -61,8 +63,8 @@ const NO_HEADERS = "";
 const decoder = new TextDecoder();
 
 /**
- * The headers of a received message as they came; null for what only the library can read. It makes objects of all
- * headers and looks at each character of their names, which takes longer than everything else that we read of a message.
+ * The headers of a received message as they came; null for a form that only the library can read. The library makes objects of all headers
+ * and examines each character of their names, which takes longer than everything else that the bus reads of a message.
  */
 export function headerBlock(message: Pick<Msg, "headers">): string | null {
   const { _msg, _rdata } = message as ReceivedBytes;
@@ -70,7 +72,7 @@ export function headerBlock(message: Pick<Msg, "headers">): string | null {
   return _msg.hdr <= 0 ? NO_HEADERS : decoder.decode(_rdata.subarray(0, _msg.hdr));
 }
 
-/** Of several headers of one name the first. */
+/** With several headers of one name, the first one counts. */
 function valueIn(block: string, name: string): string | undefined {
   const start = `\r\n${name}:`;
   const at = block.indexOf(start);

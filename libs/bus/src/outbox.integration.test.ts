@@ -26,7 +26,7 @@ after(async () => {
   await once(proxy, "close");
 });
 
-/** Passes everything on, and writes down in which pieces the client sent it. */
+/** Forwards everything, and records in which pieces the client sent it. */
 function relay(near: Socket): void {
   const far = connectTcp(Number(new URL(nats.url).port), "127.0.0.1");
   near.on("data", (chunk) => writes.push(chunk.toString()));
@@ -40,7 +40,7 @@ test("of what is sent in one turn of the event loop the first leaves at once, th
   writes.length = 0;
   received.length = 0;
   outbox.send({ subject: "said.first", body: "1" });
-  // A promise that settles in between made the client library write at once.
+  // A promise that settles in between used to make the client library write at once.
   await Promise.resolve();
   outbox.send({ subject: "said.second", body: new TextEncoder().encode("2") });
   await Promise.resolve();
@@ -84,7 +84,7 @@ test("a flush sends at once, and only once", async () => {
   assert.deepEqual(received, ["said.before w", "said.now x"]);
 });
 
-test("a message that the client library does not take is told to its sender, and the others go", async () => {
+test("a message that the client library refuses is reported to its sender, and the others are sent", async () => {
   const outbox = new Outbox(nc);
   received.length = 0;
   const errors: unknown[] = [];

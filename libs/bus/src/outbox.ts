@@ -5,15 +5,14 @@ export interface OutgoingMessage {
   readonly body: string | Uint8Array;
   readonly reply?: string;
   readonly headers?: MsgHdrs;
-  /** Hears why the client library did not take it. */
+  /** Called with the client library's error when it refuses the message. */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Sends what comes alone at once, and what comes together in one write for each turn of the event
- * loop: the client library writes for each message, and under load those system calls cost more than
- * anything else that we do for one. A turn is taken for a busy one when the turn before it had more
- * than one message; the first message of any other turn does not wait.
+ * Sends a message that comes alone at once, and messages that come together in one write for each turn of the event loop: the client
+ * library writes for each message, and under load those system calls cost more than all other work for one. A turn counts as busy when the
+ * turn before it had more than one message; the first message of any other turn does not wait.
  */
 export class Outbox {
   readonly #nc: NatsConnection;
@@ -56,7 +55,7 @@ export class Outbox {
   }
 
   #publish({ subject, body, reply, headers, onError }: OutgoingMessage): void {
-    // The client library would take a TextEncoder, which needs five times as long for texts as short as ours.
+    // The client library would use a TextEncoder, which takes five times as long for texts as short as these.
     const payload = typeof body === "string" ? Buffer.from(body) : body;
     try {
       this.#nc.publish(subject, payload, {

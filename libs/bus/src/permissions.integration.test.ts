@@ -80,7 +80,7 @@ test("a call outside the topology is forbidden at once", async () => {
   });
 });
 
-test("nobody can call under another user's name", async () => {
+test("no client can call under another user's name", async () => {
   const { callers, stop } = servePolicy();
   await policy.flush();
   const { nc, replies } = connectionOf(cli);
@@ -92,12 +92,12 @@ test("nobody can call under another user's name", async () => {
   await assert.rejects(forged, { code: "forbidden" });
   nc.publish("yard.cmd.me.run.start.a", '{"input":"x"}');
   await cli.flush();
-  await call(broker, filterPolicy, question); // whatever was sent before has arrived by now
+  await call(broker, filterPolicy, question); // every message that was sent before has arrived
   assert.deepEqual(callers, ["broker"]);
   await stop();
 });
 
-test("nobody can take another service's calls, in its queue group or beside it", async () => {
+test("no client can take another service's calls, in its queue group or beside it", async () => {
   const { callers, stop } = servePolicy();
   await policy.flush();
   const { nc } = connectionOf(cli);
@@ -114,7 +114,7 @@ test("nobody can take another service's calls, in its queue group or beside it",
   await stop();
 });
 
-test("nobody can read another user's inbox", async () => {
+test("no client can read another user's inbox", async () => {
   const ending = await connectionOf(cli).nc.subscribe("_INBOX_broker.>").closed;
   assert.match(String(ending), /Permissions Violation/);
 });
@@ -146,7 +146,7 @@ test("a forged reply subject makes a service do and publish nothing", async () =
   await stop();
 });
 
-test("a service that may not subscribe a subject tells so, and nothing else breaks", async () => {
+test("a service that may not subscribe to a subject reports it, and nothing else breaks", async () => {
   const { promise: told, resolve: tell } = signalled<unknown>();
   const service = serve(broker, {
     name: "broker",
@@ -175,7 +175,7 @@ test("wrong credentials are refused at once, with the user and the server in the
   );
 });
 
-test("a key that is another user's is told as such, not as a server without JetStream", async () => {
+test("a key that belongs to another user is reported as such, not as a server without JetStream", async () => {
   const borrowed = users.seedOf("broker");
   await assert.rejects(connectBus({ servers: nats.url, user: "cli", nkeySeed: () => borrowed }), {
     code: "forbidden",
@@ -224,7 +224,7 @@ test("a command of any client reaches the runner, of the frozen npm client too, 
   );
 });
 
-test("a client without credentials gets live messages of its own runs and of nobody else's", async () => {
+test("a client without credentials gets live messages of its own runs and of no other user's", async () => {
   const plain = await connectOldClient({ servers: nats.url });
   const { promise: refusal, resolve: refuse } = signalled<string>();
   plain.subscribe("yard.live.>", { callback: (error) => refuse(String(error)) });
@@ -242,7 +242,7 @@ test("a client without credentials gets live messages of its own runs and of nob
   live.stop();
 });
 
-test("events and live messages of the runner are read by clients, and nobody else may write them", async () => {
+test("events and live messages of the runner are read by clients, and no other user may write them", async () => {
   const { promise: heard, resolve: hear } = signalled<string>();
   const live = subscribeLive(cli, runLive, { owner: "cli", runId: unknownRun }, ({ delta }) =>
     hear(delta),

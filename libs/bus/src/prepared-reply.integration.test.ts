@@ -58,7 +58,7 @@ test("what is prepared is checked: fields that the contract does not know are go
   );
 });
 
-test("a reply that was prepared for another contract, or by nobody, is a fault", async () => {
+test("a reply that was prepared for another contract, or not by prepareReply, is a fault", async () => {
   const foreign = prepareReply(read, { text: "a" });
   const replies = [foreign, { contract: weigh, characters: 2 }, null];
   for (const reply of replies) {

@@ -9,7 +9,7 @@ import { decodeReply, encodeJson, encodeValue, problemsOf } from "./wire.ts";
  */
 export interface PreparedReply<R extends Rpc = Rpc> {
   readonly contract: R;
-  /** Length of its JSON, for who keeps several. */
+  /** Length of its JSON, for callers that cache several. */
   readonly characters: number;
 }
 
@@ -60,7 +60,7 @@ function keepBody<R extends Rpc>(contract: R, body: string): PreparedReply<R> {
 
 /** The body of a reply: as it was prepared for this contract, or checked and written now. */
 export function replyBody(contract: Rpc, reply: unknown): string {
-  // A WeakMap has nothing under what is not an object, and says so without an error.
+  // For a key that is not an object, a WeakMap returns undefined without an error.
   const known = reply as PreparedReply;
   const body = bodies.get(known);
   return body !== undefined && known.contract === contract ? body : encodeReply(contract, reply);

@@ -3,7 +3,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { jetStreamError, quotaError, type ApiError } from "./infrastructure-errors.ts";
 import { parseObject } from "./wire.ts";
 
-/** Where a message is stored. */
+/** The position at which a message is stored. */
 export interface Published {
   readonly stream: string;
   readonly sequence: number;
@@ -20,8 +20,8 @@ interface PubAck {
 }
 
 /**
- * Reads what was answered to a message that a stream is to store. Throws JetStream's refusal, and
- * `invalid_reply` for what no stream says: whoever is subscribed to the subject may answer, too.
+ * Parses the answer to a message that a stream is to store. Throws JetStream's refusal, and `invalid_reply` for an answer that no stream
+ * gives: any subscriber of the subject may answer, too.
  */
 export function readPublishAck(subject: string, text: string): Published {
   const { error, stream, seq, duplicate = false }: PubAck = parseObject(text) ?? {};

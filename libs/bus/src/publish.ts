@@ -22,11 +22,11 @@ import { encodeJson, problemsOf } from "./wire.ts";
 export interface PublishOptions extends Correlation {
   /** A repeat with the same id is dropped while the stream's duplicate window lasts. */
   readonly messageId?: string | undefined;
-  /** As for a call: see CallOptions. */
+  /** See `userToken` in CallOptions. */
   readonly userToken?: string | undefined;
 }
 
-/** For this package. */
+/** Exported for this package only. */
 export const PUBLISH_TIMEOUT_MS = 5_000;
 /** How long a due message waits for the work queue to fetch it. */
 const DUE_TTL = "24h";
@@ -49,9 +49,9 @@ export function publishEvent<E extends Event>(
 }
 
 /**
- * Stores an event whose payload is JSON already. It is not looked at again, so whoever made it answers
- * for its fitting the contract: for what is written thousands of times a second from parts that were
- * checked. Errors as for {@link publishEvent}, but for `invalid_request`.
+ * Stores an event whose payload is JSON already. The payload is not validated, so the caller has to ensure that it fits the contract: meant
+ * for events that are written thousands of times a second from validated parts. Errors as for {@link publishEvent}, but for
+ * `invalid_request`.
  */
 // oxlint-disable-next-line max-params -- as for publishEvent
 export function publishEventJson<E extends Event>(
@@ -81,10 +81,9 @@ export function publishCommand<C extends Command>(
 }
 
 /**
- * Has the server put a command into the work queue at a time to come, under this bus's own user; a
- * time that is over means at once. There is one timer for each subject: setting it again moves it.
- * It survives restarts of everything, comes some 0.1 s late, and may come twice: the receiver looks
- * at the clock itself. Errors as for {@link publishEvent}.
+ * Makes the server put a command into the work queue at a future time, under this bus's own user; a time in the past means at once. There
+ * is one timer for each subject: setting it again moves it. It survives restarts of everything, comes some 0.1 s late, and may come twice:
+ * the receiver checks the clock itself. Errors as for {@link publishEvent}.
  */
 // oxlint-disable-next-line max-params -- as for publishEvent
 export function scheduleCommand<C extends Command>(
@@ -126,7 +125,7 @@ export function publishLive<L extends Live>(
   connection.outbox.send({ subject, body });
 }
 
-/** What is to be stored, with its payload as JSON. */
+/** A message that is to be stored, with its payload as JSON. */
 interface Message {
   readonly subject: string;
   readonly body: string;
@@ -159,7 +158,10 @@ async function store(
   return storeNow(connection, await readyMessage(connection, contract, message));
 }
 
-/** A message as it is sent; a body that is too large for one lies in the payload bucket by then. For this package. */
+/**
+ * A message in the form that is sent; a body that is too large for one message is already in the payload bucket. Exported for this package
+ * only.
+ */
 export async function readyMessage(
   { claims, user }: Connection,
   contract: Event | Command,
@@ -187,13 +189,13 @@ export async function readyMessage(
   };
 }
 
-/** Whose event it is; null for one that everybody may read. */
+/** The owner of an event; null for an event that every user may read. */
 function ownerOf(contract: Event, subject: string): string | null {
   const tokens: Readonly<Record<string, string>> | null = tokensOf(contract, subject);
   return tokens?.["owner"] ?? null;
 }
 
-/** Sends one message and waits until its stream has it. For this package; errors as for {@link publishEvent}. */
+/** Sends one message and waits until its stream has it. Exported for this package only; errors as for {@link publishEvent}. */
 export async function storeNow(
   { replies, stores }: Connection,
   { subject, body, headers }: ReadyMessage,

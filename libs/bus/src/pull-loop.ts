@@ -10,7 +10,7 @@ interface PullLoopOptions {
   readonly consumer: Pick<ConsumerDefinition, "stream" | "name">;
   readonly freeSlots: () => number;
   readonly onMessage: (message: Msg) => void;
-  /** The consumer cannot be pulled from, and the loop tries on. Told once per outage. */
+  /** The consumer cannot be pulled from, and the loop retries. Called once per outage. */
   readonly onTrouble: (error: unknown) => void;
   /**
    * Set for a loop that pulls only what is stored: called once, when the server answers that nothing is left, behind the last message.
@@ -22,21 +22,21 @@ interface PullLoopOptions {
 /** One pull request that the server holds. */
 interface Pull {
   readonly id: string;
-  /** Messages it may still bring. */
+  /** Messages that it may still deliver. */
   remaining: number;
   lastSign: number;
 }
 
-/** Short, because the server goes on to deliver to the pull of a process that is frozen. */
+/** Short, because the server continues to deliver to the pull of a process that is frozen. */
 const PULL_EXPIRES_MS = 3_000;
 const HEARTBEAT_MS = 1_000;
 const SILENCE_MS = 2 * HEARTBEAT_MS + 1_000;
 const PAUSE_MS = { first: 250, most: 5_000 };
 
 /**
- * Keeps one pull request at the server for exactly the free slots, so that no message waits in this
- * process while another replica has nothing to do. A filled or expired pull is followed by the
- * next; a pull whose heartbeats stay away is given up; any refusal is followed by a growing pause.
+ * Keeps one pull request at the server for exactly the free slots, so that no message waits in this process while another replica has
+ * nothing to do. A filled or expired pull is followed by the next; a pull without heartbeats is given up; any refusal is followed by a
+ * growing pause.
  *
  * Wire protocol: ADR-13, https://github.com/nats-io/nats-architecture-and-design/blob/main/adr/ADR-13.md
  */
@@ -88,13 +88,13 @@ export class PullLoop implements ConnectionListener {
       this.#refused(forbidden("publish", this.#connection.user, subject));
   }
 
-  /** Stops pulling; what is still under way is given back for others at once. */
+  /** Stops pulling; messages in flight are released for other replicas at once. */
   async stop(): Promise<void> {
     this.close();
     await drainSubscription(this.#connection.nc, this.#subscription);
   }
 
-  /** Stops pulling without a word to the server. */
+  /** Stops pulling without notifying the server. */
   close(): void {
     this.#isStopped = true;
     this.#connection.listeners.delete(this);
@@ -135,7 +135,7 @@ export class PullLoop implements ConnectionListener {
       pull.remaining -= 1;
       if (pull.remaining === 0) this.#pull = null;
     }
-    // A pull that was given up may still bring something: without a slot it is for another replica.
+    // A pull that was given up may still deliver a message: without a free slot it is left to another replica.
     if (this.#isStopped || this.#options.freeSlots() <= 0) giveBack(this.#connection, message, 0);
     else this.#options.onMessage(message);
     this.#next();

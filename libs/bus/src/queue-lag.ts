@@ -7,11 +7,11 @@ import { infrastructureError } from "./infrastructure-errors.ts";
 /** A work queue of a stream. */
 export interface QueueLag {
   readonly name: string;
-  /** Messages that nobody has taken yet. */
+  /** Messages that were not delivered yet. */
   readonly waiting: number;
-  /** Messages that somebody has and has not finished. */
+  /** Messages that were delivered and are not finished. */
   readonly inWork: number;
-  /** Of those in work, taken more than once. */
+  /** Messages in progress that were delivered more than once. */
   readonly redelivered: number;
 }
 
@@ -26,7 +26,7 @@ export interface StreamLag {
 
 const NOT_FOUND = new Set([10_014, 10_059]);
 
-/** How long each stream and its work queues are; those that are not made yet are left out. Rejects with a ServiceError. */
+/** How long each stream and its work queues are; missing ones are left out. Rejects with a ServiceError. */
 export async function queueLags(bus: Bus): Promise<StreamLag[]> {
   const { nc, user } = connectionOf(bus);
   try {

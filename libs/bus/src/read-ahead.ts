@@ -13,9 +13,9 @@ import type { Receipt } from "./receipt.ts";
 interface ReadAheadOptions {
   readonly consumer: Pick<ConsumerDefinition, "stream" | "name">;
   readonly lanes: Lanes;
-  /** A lane that has nothing in work here gets something: whether it is to be looked for at once. */
+  /** A lane without work in progress here gets a message: the callback starts a search for it. */
   readonly onArrival: (lane: Lane) => void;
-  /** The stream cannot be read, and the queue is worked off in its order. Told once per outage. */
+  /** The stream cannot be read, and the queue is worked off in its order. Called once per outage. */
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -23,34 +23,33 @@ interface ReadAheadOptions {
 export interface EarlyMessage {
   readonly message: QueueMessage;
   readonly receipt: Receipt;
-  /** To be called when its work has ended, whatever came of it. */
+  /** To be called when its work has ended, whatever the outcome. */
   readonly ended: () => void;
 }
 
-/** What is known of a message that the queue delivers in its turn. */
+/** The handling of a message that the queue delivers in its turn. */
 export type InTurn =
   | { readonly outcome: "take"; readonly ended: () => void }
   | { readonly outcome: "known"; readonly isDone: boolean };
 
 const NOTHING_TO_DO = (): void => {};
 
-/** How old the list of who waits may be. */
+/** How old the list of waiting messages may be. */
 const FRESH_MS = 100;
-/** With more subjects than these, only those of callers are listed: the ids of runs may be many. */
+/** With more subjects than these, only those of callers are listed: there may be many ids of runs. */
 const MAX_LISTED = 500;
 const TROUBLE_PAUSE_MS = 5_000;
-/** Messages of which it is remembered that they were taken early. One that is forgotten is handled once more. */
+/** How many early messages are remembered. One that is forgotten is handled once more. */
 const MAX_REMEMBERED = 10_000;
 const HOLDER_DIGITS = 16;
-/** A command is heard when it is sent, and lies in the queue after it came through its sender's stream. */
+/** A command is received when it is sent, and reaches the queue after it came through its sender's stream. */
 const ARRIVES_WITHIN_MS = [1, 2, 4, 8, 16, 32, 64] as const;
 const ARRIVAL_MS = ARRIVES_WITHIN_MS.reduce<number>((sum, waitMs) => sum + waitMs, 0);
 
 /**
- * Lets lanes take turns, where the queue of JetStream knows only first in, first out: while more waits than there are
- * free slots, a slot that becomes free looks whether a lane with less in work has something in the stream, and takes it
- * from there. The queue is not touched by that and needs no trust in it: it delivers the message in its turn all
- * the same, and whoever gets it finds that there is nothing left to do.
+ * Lets lanes take turns, where the queue of JetStream has only first in, first out: while more messages wait than there are free slots, a
+ * slot that becomes free checks whether a lane with less in progress has a message in the stream, and takes it from there. The queue itself
+ * is not changed: it still delivers the message in its turn, and the replica that gets it finds it done.
  */
 export class ReadAhead implements ConnectionListener {
   readonly #connection: Connection;
@@ -62,7 +61,7 @@ export class ReadAhead implements ConnectionListener {
   #hasBacklog = false;
   #lastDelivered = 0;
   #refreshedAt = -Infinity;
-  /** How many subjects the stream had when that was asked last. */
+  /** How many subjects the stream had at the last query. */
   #storedSubjects = 0;
   #pausedUntil = -Infinity;
   #isTroubled = false;
@@ -78,7 +77,7 @@ export class ReadAhead implements ConnectionListener {
     const callback = (error: Error | null, { subject }: Msg): void => {
       if (error === null) this.#heard(subject);
     };
-    // Of many processes, one hears of each command.
+    // Each command is received by one of all processes.
     const queue = consumer.name;
     this.#arrivals = laneFilters(lanes).map((filter) =>
       connection.nc.subscribe(filter, { queue, callback }),
@@ -91,7 +90,7 @@ export class ReadAhead implements ConnectionListener {
       if (!subscription.isClosed()) subscription.unsubscribe();
   }
 
-  /** Whether more waits than the queue delivered. */
+  /** True when more messages wait than the queue delivered. */
   get hasBacklog(): boolean {
     return this.#hasBacklog;
   }
@@ -110,7 +109,7 @@ export class ReadAhead implements ConnectionListener {
     // The request fails, too.
   }
 
-  /** Hears of each message that the queue delivers. */
+  /** Called for each message that the queue delivers. */
   delivered({ subject, reply = "" }: Msg): InTurn {
     const facts = isAckSubject(reply) ? readAckSubject(reply) : null;
     if (facts === null) return { outcome: "take", ended: NOTHING_TO_DO };
@@ -127,7 +126,7 @@ export class ReadAhead implements ConnectionListener {
     return { outcome: "known", isDone: early.isDone };
   }
 
-  /** Looks whether a lane is to be served before the queue. Null says at once that none is; never rejects. */
+  /** Checks whether a lane is to be served before the queue. Returns null at once when there is none; never rejects. */
   look(): Promise<EarlyMessage | null> | null {
     const now = performance.now();
     if (!this.#hasBacklog || this.#isLooking || now < this.#pausedUntil) return null;
@@ -142,8 +141,8 @@ export class ReadAhead implements ConnectionListener {
   }
 
   /**
-   * Looks for what a lane was heard to get, wherever the queue is, until nobody else has it and until it has nothing in
-   * work here. Never rejects.
+   * Searches for the message that a lane was notified of, wherever the queue is, until no other replica has it and until the lane has
+   * nothing in progress here. Never rejects.
    */
   async seek(lane: Lane): Promise<EarlyMessage | null> {
     try {
@@ -162,7 +161,7 @@ export class ReadAhead implements ConnectionListener {
     }
   }
 
-  /** The lane's next message that the queue has given to nobody. */
+  /** The lane's next message that the queue has not delivered. */
   async #undelivered(manager: JetStreamManager, lane: Lane): Promise<StoredMsg | null> {
     const { stream, name } = this.#options.consumer;
     const { delivered } = await manager.consumers.info(stream, name);
@@ -175,7 +174,7 @@ export class ReadAhead implements ConnectionListener {
     if (lane?.inWork === 0) this.#arrived(lane, now);
   }
 
-  /** Who hears that its work has ended may send the next before it has left here. */
+  /** A sender that is notified of the end of its work may send the next before it has left here. */
   #left(lane: Lane): void {
     const now = performance.now();
     if (this.#turns.left(lane, now - ARRIVAL_MS)) this.#arrived(lane, now);
@@ -191,7 +190,7 @@ export class ReadAhead implements ConnectionListener {
   }
 
   async #read(manager: JetStreamManager, lane: Lane, from: number): Promise<StoredMsg | null> {
-    const next = { seq: Math.max(lane.from, from), next_by_subj: lane.filter }; // ADR-31; the library's type does not know it
+    const next = { seq: Math.max(lane.from, from), next_by_subj: lane.filter }; // ADR-31; the library's type does not have it
     const found = await manager.streams.getMessage(this.#options.consumer.stream, next);
     this.#isTroubled = false;
     return found;
@@ -227,7 +226,7 @@ export class ReadAhead implements ConnectionListener {
     this.#refreshedAt = performance.now();
   }
 
-  /** Null for one that is here already. */
+  /** Null for a message that is here already. */
   #take(stored: StoredMsg): EarlyMessage | null {
     const facts: QueueFacts = {
       deliveryCount: 1,
@@ -264,7 +263,7 @@ export class ReadAhead implements ConnectionListener {
   }
 }
 
-/** The queue is told nothing: to it, the message still waits for its turn. */
+/** No acknowledgement is sent: for the queue, the message still waits for its turn. */
 class EarlyReceipt implements Receipt {
   readonly #facts: QueueFacts;
   readonly #state: { isDone: boolean };

@@ -3,15 +3,15 @@ import type { Connection } from "./connection.ts";
 import { readAckSubject, type QueueFacts } from "./delivery.ts";
 import { senderPosition } from "./message-headers.ts";
 
-/** What the queue says about a delivery, and how it is told what becomes of it. */
+/** The queue's facts about a delivery, and the acknowledgements for it. */
 export interface Receipt {
-  /** Throws a TypeError when the message is none of a queue. */
+  /** Throws a TypeError when the message is not from a queue. */
   facts(): QueueFacts;
-  /** Tells the end of a message and waits until the queue has it. */
+  /** Acknowledges the end of a message and waits until the queue has stored it. */
   confirm(body: string): Promise<void>;
-  /** Gives the message back for another delivery, after a delay. */
+  /** Releases the message for another delivery, after a delay. */
   giveBack(delayMs: number): void;
-  /** Says that the message is still in work. */
+  /** Reports to the queue that the message is still in progress. */
   keep(): void;
 }
 
@@ -35,7 +35,8 @@ export class QueueReceipt implements Receipt {
   }
 
   async confirm(body: string): Promise<void> {
-    // First, so that what nobody would look at again is not counted for ever: the message comes again when this fails.
+    // This is first, so that a message that is never delivered again does not count towards the quota for ever: the message comes again
+    // when this fails.
     await this.#endAtSender();
     const request = { subject: this.#subject, body, timeoutMs: ACK_TIMEOUT_MS };
     await this.#connection.replies.request(request);
@@ -50,7 +51,7 @@ export class QueueReceipt implements Receipt {
       this.#connection.outbox.send({ subject: this.#subject, body: "+WPI" });
   }
 
-  /** Removes the command from the stream that the queue has it from: its sender's quota. */
+  /** Removes the command from the sender's stream, which is the sender's quota. */
   async #endAtSender(): Promise<void> {
     const position = senderPosition(this.#message);
     if (position === null) return;
@@ -66,7 +67,7 @@ export class QueueReceipt implements Receipt {
   }
 }
 
-/** Gives a message back for another delivery, after a delay. Without a connection the ack wait does it. */
+/** Releases a message for another delivery, after a delay. Without a connection the ack wait does it. */
 export function giveBack(connection: Connection, message: Msg, delayMs: number): void {
   if (!connection.isConnected() || connection.nc.isClosed()) return;
   const delay = Math.max(0, Math.round(delayMs)) * NANOS_PER_MS;

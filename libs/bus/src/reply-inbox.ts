@@ -23,8 +23,8 @@ export interface OutgoingRequest extends Awaited {
 }
 
 /**
- * All replies to this connection arrive on one subscription. The token of each request is random:
- * whoever may write into this inbox still cannot answer a request that it did not receive.
+ * All replies to this connection arrive on one subscription. The token of each request is random: a client that may write into this inbox
+ * still cannot answer a request that it did not receive.
  */
 export class ReplyInbox {
   readonly #outbox: Outbox;
@@ -67,7 +67,7 @@ export class ReplyInbox {
     return pending.reply;
   }
 
-  /** The server refused a publish: whoever waits for an answer to it waits in vain. */
+  /** The server refused a publish: a request on that subject will never get an answer. */
   refuse(violation: PermissionViolationError): void {
     if (violation.operation !== "publish") return;
     for (const pending of this.#pending.values()) {

@@ -22,7 +22,7 @@ export function retryOverloaded(random: () => number): ClientInterceptor {
         const isOverloaded = error instanceof ServiceError && error.code === "overloaded";
         if (!isOverloaded || attempt === attempts) throw error;
       }
-      // Not all of those that were rejected together retry at once.
+      // Requests that were rejected together do not all retry at once.
       const pauseMs = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + random());
       await delay(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() =>
         signal?.throwIfAborted(),

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { Roster, type Seat } from "./roster.ts";
 
 test("a roster has what came and has not gone, in the order in which it came", () => {
-  // An odd number lets the next one come; an even one sends one of those who ever came away, again or for the first time.
+  // An odd number adds the next value; an even one removes one of those that were ever added, again or for the first time.
   fc.assert(
     fc.property(fc.array(fc.nat(), { maxLength: 200 }), (steps) => {
       const roster = new Roster<number>();

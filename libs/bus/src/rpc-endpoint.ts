@@ -32,11 +32,11 @@ import { problemsOf, type Failure } from "./wire.ts";
 
 /** A served contract. */
 export interface Endpoint {
-  /** Stops taking calls, then waits for the calls in work. */
+  /** Stops accepting calls, then waits for the calls in progress. */
   stop(): Promise<void>;
 }
 
-/** A bug that a caller was answered `internal` for. */
+/** A bug for which a caller got `internal`. */
 export interface Fault {
   readonly error: unknown;
   readonly contract: string;
@@ -48,13 +48,13 @@ interface RpcEndpointOptions {
   /** The handler, with the interceptors of its service around it. */
   readonly respond: Next<ServedCall>;
   readonly at: Partial<Record<string, string>>;
-  /** The calls in work of the whole service. */
+  /** The calls in progress of the whole service. */
   readonly running: InFlight<ActiveCall>;
-  /** Of the whole service. */
+  /** Shared by all endpoints of the service. */
   readonly slots: FairSlots;
   readonly turns: FairTurns;
   readonly callers: VerifiedCallers;
-  /** Of the calls of this endpoint; null for one without a limit of its own. */
+  /** The limit on calls of this endpoint; null for one without a limit of its own. */
   readonly ownLimit: number | null;
   readonly onFault: (fault: Fault) => void;
   readonly onStop: () => void;
@@ -174,7 +174,7 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
     void this.#serve(arrival);
   }
 
-  /** Why no request is taken now; null when this one is. */
+  /** The reason for refusing this request; null when it is accepted. */
   #takeSlot({ tokens, bytes }: Arrival): string | null {
     const caller = tokens["caller"] ?? "";
     const refusal = this.#ownSlots?.take(caller, bytes) ?? null;
@@ -184,7 +184,7 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
     return shared;
   }
 
-  /** Never rejects: whatever happens becomes a reply, and a fault besides if it is a bug. */
+  /** Never rejects: every outcome becomes a reply, and a bug is reported as a fault besides. */
   #serve(arrival: Arrival): Promise<void> {
     const { name } = this.#options.contract;
     const parent = arrival.header(HEADERS.traceparent);
@@ -312,7 +312,7 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
   }
 }
 
-/** Runners act for the owners of runs, and name the run. Of other services, nobody vouches for what a request is about. */
+/** Runners act for the owners of runs, and name the run. For other services, the subject of a request is not verified. */
 function forWhom({ caller, correlationId }: ActiveCall): string {
   return caller === RUNNER_USER ? (ownerOfRun(correlationId) ?? caller) : caller;
 }

@@ -54,7 +54,7 @@ test("calls above the limit are answered overloaded at once, and those below it 
     retryable: true,
     message: /has 2 calls of cli in work, its share of 4 at a time; try again shortly/,
   });
-  // Who comes next is not to notice, and a service that works for many gets what there is.
+  // The next caller is not to notice, and a service that acts for many gets any free slot.
   const [team, runner] = await Promise.all([testBus(nats, "team-b"), testBus(nats, "runner")]);
   accepted.push(call(team, ask, { question: "?" }, { tokens }));
   const last = call(runner, ask, { question: "?" }, { tokens });

@@ -87,7 +87,7 @@ test("a declared error arrives with its code, its data and whether to try again"
   await bus.drain();
 });
 
-test("an async handler that throws is answered internal, told as a fault, and kills nothing", async () => {
+test("an async handler that throws is answered internal, reported as a fault, and kills nothing", async () => {
   const { bus, service, faults } = await oracle();
   let calls = 0;
   service.handle(ask, async () => {
@@ -231,7 +231,7 @@ test("the signal of a call aborts at its deadline, and the caller learns it", as
   await bus.flush();
   await assert.rejects(call(caller, ask, { question: "?" }, { tokens, timeoutMs: 60 }), (error) => {
     assert.ok(error instanceof ServiceError);
-    assert.ok(["timeout", "deadline_exceeded"].includes(error.code), error.code); // who notices first is open
+    assert.ok(["timeout", "deadline_exceeded"].includes(error.code), error.code); // which side notices first is open
     return true;
   });
   await aborted;
@@ -424,7 +424,7 @@ test("a service whose answer is not that of a service is left out, and hides no 
         void message.respond(JSON.stringify({ ...identity, name: "plain", endpoints: null })),
     }),
   );
-  // Answers of a busy machine may come after the question's time.
+  // Answers of a busy machine may come after the request's deadline.
   await until(async () => {
     const found = await discoverServices(caller);
     const told = found.map(({ name, endpoints }) => `${name} ${endpoints.length}`);
@@ -459,7 +459,7 @@ test("a service that is expected is waited for, and the question ends soon after
   delayMs = 150;
   assert.equal(await found(["prompt", "late"]), "L,P1,P2");
   delayMs = 0;
-  // A busy machine may make one question slow, and not all of them.
+  // A busy machine may make one request slow, and not all of them.
   await until(
     async () => {
       const startedAt = performance.now();
@@ -468,7 +468,7 @@ test("a service that is expected is waited for, and the question ends soon after
     },
     ({ all, tookMs }) => all === "L,P1,P2" && tookMs < 250,
   );
-  // One that never answers does not make the question endless.
+  // A service that never answers does not make the request endless.
   assert.equal(await found(["prompt", "nobody"]), "L,P1,P2");
   for (const subscription of subscriptions) subscription.unsubscribe();
 });

@@ -15,18 +15,18 @@ import type { PreparedReply } from "./prepared-reply.ts";
 import { RpcEndpoint, type Endpoint, type Fault } from "./rpc-endpoint.ts";
 import { NOTE_EVERY_MS, WORKING } from "./working-note.ts";
 
-/** What a handler knows of the call besides its request. */
+/** The facts of a call that a handler gets besides its request. */
 export interface CallContext<R extends Rpc = Rpc> {
-  /** The NATS user that called, for whom the server's permissions vouch, or for whom the gateway called. */
+  /** The NATS user that called, which the server's permissions guarantee, or the user that the gateway called for. */
   readonly caller: string;
-  /** Of whom the gateway called for, among which the contract's is; none of a NATS user that called by itself. */
+  /** The roles of the user that the gateway called for, among which the contract's is; empty for a NATS user that called directly. */
   readonly roles: readonly UserRole[];
-  /** With which the gateway called for them, verified; undefined for a NATS user that called by itself. */
+  /** The verified user token with which the gateway called; undefined for a NATS user that called directly. */
   readonly userToken: string | undefined;
   readonly tokens: Tokens<R["subject"]>;
   /** The contract's errors: `throw fail.denied("…", decision)`. */
   readonly fail: Fail<R["errors"]>;
-  /** In milliseconds since the epoch. */
+  /** The deadline in milliseconds since the epoch. */
   readonly deadline: number;
   /** Aborts at the deadline, and when a drain gives up waiting. */
   readonly signal: AbortSignal;
@@ -55,15 +55,15 @@ export interface ServeOptions {
   readonly version: string;
   readonly description: string;
   /**
-   * Calls in work at a time over all endpoints, default 256; above it a call is answered `overloaded`. No client takes
-   * all of them, see {@link FairSlots}.
+   * Calls in progress at a time over all endpoints, default 256; above it a call is answered `overloaded`. No client can use all of them,
+   * see {@link FairSlots}.
    */
   readonly concurrency?: number;
-  /** The same for single contracts, by their names: calls that take long leave room for the others then. */
+  /** The same for single contracts, by their names, so that long calls leave room for the others. */
   readonly limits?: Readonly<Record<string, number>>;
   /** Interceptors around each handler, the first one outermost. They see requests that fit their contracts. */
   readonly interceptors?: readonly ServerInterceptor[];
-  /** Verifies the gateway's user tokens; by default the policy service is asked. */
+  /** Verifies the gateway's user tokens; by default it calls the policy service. */
   readonly verifyUser?: VerifyUser;
   /** Called for every fault: a handler that threw something undeclared, a reply outside its schema. */
   readonly onFault: (fault: Fault) => void;
@@ -84,9 +84,9 @@ export interface Service {
 }
 
 const CONCURRENCY = 256;
-/** While callers compete: enough that a process always has something to do, few enough that nobody waits long behind them. */
+/** The limit while callers compete: enough that a process always has something to do, few enough that no caller waits long behind them. */
 const BEGUN_AT_ONCE = 8;
-/** Of the requests in work, as they came; they take some times as much when they are read. */
+/** The size of all requests in progress, as received; parsed, they take a multiple of it. */
 const MAX_REQUEST_BYTES = 256 * 1024 * 1024;
 const DRAIN_MS = 20_000;
 

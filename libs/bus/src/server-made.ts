@@ -2,16 +2,15 @@ import type { Msg } from "@nats-io/transport-node";
 import { headerOf } from "./message-headers.ts";
 
 /**
- * True for a message that the NATS server sent itself, as the answer to a request whose maker named
- * this subject for the answer. No permission looks at that name, so what comes this way says nothing
- * about who sent it: https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization
- * has permissions for publishing only.
+ * True for a message that the NATS server sent itself, as the answer to a request whose sender named this subject for the answer.
+ * Permissions do not apply to that name, so such a message does not show its sender:
+ * https://docs.nats.io/running-a-nats-service/configuration/securing_nats/authorization has permissions for publishing only.
  *
- * There are three kinds: a stored message, which the server marks; answers of the JetStream API, which
- * name their type; and acknowledgements of publishing.
+ * There are three kinds: a stored message, which the server marks; answers of the JetStream API, which name their type; and
+ * acknowledgements of publishing.
  */
 export function isServerMade(message: Pick<Msg, "headers">, body: unknown): boolean {
-  // What ADR-31 adds to a stored message, and what no publisher of ours sets.
+  // ADR-31 adds this header to a stored message, and no publisher of Switchyard sets it.
   if (headerOf(message, "Nats-Stream") !== undefined) return true;
   if (typeof body !== "object" || body === null) return false;
   if ("type" in body && typeof body.type === "string" && body.type.startsWith(API_TYPES))

@@ -15,8 +15,8 @@ const NUMBERS: Readonly<Record<string, number>> = {
 };
 
 /**
- * The number that stands for an error code in `Nats-Service-Error-Code`, after HTTP's, for NATS
- * tools only: our own clients read the code itself. 409 is every other declared error.
+ * The number of an error code in `Nats-Service-Error-Code`, after HTTP's, for NATS tools only: Switchyard's own clients read the code
+ * itself. 409 is every other declared error.
  */
 export function numericCode(code: string): number {
   if (Object.hasOwn(NUMBERS, code)) return NUMBERS[code] ?? 409;

@@ -24,7 +24,7 @@ async function replica() {
   return child;
 }
 
-test("a call that takes long is waited for, and a client that knows nothing of notes gets its answer too", async () => {
+test("a call that takes long is waited for, and a client without support for notes gets its answer too", async () => {
   const bus = await testBus(nats, "oracle");
   const service = serve(bus, {
     name: "oracle",
@@ -47,7 +47,7 @@ test("a call that takes long is waited for, and a client that knows nothing of n
   await bus.drain();
 });
 
-test("a replica that stands still gets no more calls after 6 s, and its share again when it goes on", async () => {
+test("a frozen replica gets no more calls after 6 s, and its share again when it resumes", async () => {
   const [frozen, other] = await Promise.all([replica(), replica()]);
   const answers = async () =>
     Promise.allSettled(

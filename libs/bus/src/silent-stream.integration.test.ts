@@ -12,7 +12,7 @@ test("a server that takes the beginning of a batch and stores nothing is silent 
   const bus = await testBus(nats, "runner");
   const server = await connect({ servers: nats.url });
   after(() => server.close());
-  // As nats-server with a full disk: the first message of a batch is answered at once, and no message is stored.
+  // Behaves as nats-server with a full disk: the first message of a batch is answered at once, and no message is stored.
   let begun = 0;
   let isStoring = false;
   server.subscribe("yard.evt.>", {

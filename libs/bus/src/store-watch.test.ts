@@ -50,10 +50,10 @@ test("lets one attempt at a silent stream through at a time, a second apart, and
   assert.equal(isRefused(watch, EVENT), false);
 });
 
-test("an attempt that nobody tells the end of holds up the next one for ten seconds, not for ever", () => {
+test("an attempt without a reported end delays the next one for ten seconds, not for ever", () => {
   const { clock, watch } = watchAt();
   watch.unanswered(EVENT);
-  watch.begin(EVENT); // it was refused by permissions, say, and says nothing of the stream
+  watch.begin(EVENT); // it was refused by permissions, say, which shows nothing about the stream
   clock.now = 9_999;
   assert.equal(isRefused(watch, EVENT), true);
   clock.now = 10_000;
@@ -74,7 +74,7 @@ test("takes everything again as soon as the stream answers, or the connection is
   assert.deepEqual(watch.silent(), []);
 });
 
-test("says nothing of a stream that nobody has tried for a minute", () => {
+test("has no state of a stream without attempts for a minute", () => {
   const { clock, watch } = watchAt();
   watch.unanswered(EVENT);
   clock.now = 60_000;

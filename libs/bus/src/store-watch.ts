@@ -4,34 +4,34 @@ import { notStored } from "./infrastructure-errors.ts";
 
 /** Between the end of one attempt at a silent stream and the next one. */
 const PAUSE_MS = 1_000;
-/** An attempt of which nobody says how it ended is over by then: longer than any publish waits. */
+/** An attempt without a reported end counts as over after that: longer than any publish waits. */
 const ATTEMPT_MS = 10_000;
-/** What nobody tried for so long says nothing any more. */
+/** The state of a stream expires after so long without an attempt. */
 const FORGET_MS = 60_000;
 
 interface Silence {
-  /** When an attempt is due; while one is under way, when the next one is due without a word of it. */
+  /** When an attempt is due; while one is under way, when the next one is due if that one never ends. */
   nextAt: number;
   triedAt: number;
 }
 
 /**
- * Knows which streams do not answer, although the connection stands. A nats-server that cannot write to its disk gives no
- * answer at all, and takes nothing more into that stream until it is started anew. Without this each message would wait for its
- * whole timeout; with it one attempt at a time is made, and all others are refused at once.
+ * Detects streams that do not answer, although the connection is up. A nats-server that cannot write to its disk gives no answer at all,
+ * and stores nothing more in that stream until it is restarted. Without this each message would wait for its whole timeout; with it one
+ * attempt at a time is made, and all others are refused at once.
  */
 export class StoreWatch {
   readonly #silences = new Map<string, Silence>();
   readonly #now: () => number;
   readonly #onChange: (stream: string, isStored: boolean) => void;
 
-  /** `now`: milliseconds of a clock that does not go back. `onChange` hears when a stream falls silent and when it answers again. */
+  /** `now`: milliseconds of a monotonic clock. `onChange` is called when a stream falls silent and when it answers again. */
   constructor(now: () => number, onChange: (stream: string, isStored: boolean) => void = () => {}) {
     this.#now = now;
     this.#onChange = onChange;
   }
 
-  /** Asks the subject's stream to store something. Rejects as `ask` does, and with `overloaded` when nothing is asked now. */
+  /** Requests the subject's stream to store something. Rejects as `ask` does, and with `overloaded` when no attempt is due. */
   async watch<T>(subject: string, ask: () => Promise<T>): Promise<T> {
     this.begin(subject);
     try {
@@ -57,7 +57,7 @@ export class StoreWatch {
     silence.triedAt = this.#now();
   }
 
-  /** The stream answered, whatever it said. */
+  /** The stream answered, with whatever result. */
   answered(subject: string): void {
     const stream = streamOf(subject);
     if (this.#silences.delete(stream)) this.#onChange(stream, true);
@@ -69,8 +69,8 @@ export class StoreWatch {
   }
 
   /**
-   * The server answered at once that nobody takes it: there is no such stream, or JetStream is off, which nats-server turns off itself
-   * when its disk is full while a stream takes over from another one. That costs no time, so the next attempt may be made at once.
+   * The server answered at once that the subject has no stream: there is none, or JetStream is off, which nats-server turns off itself when
+   * its disk is full while a stream copies from another one. That costs no time, so the next attempt may be made at once.
    */
   absent(subject: string): void {
     this.#failed(subject, 0);
@@ -84,7 +84,7 @@ export class StoreWatch {
     if (isNews) this.#onChange(stream, false);
   }
 
-  /** What was sent over a connection that is gone tells nothing of the next one. */
+  /** Attempts over a lost connection show nothing about the next one. */
   forgetAll(): void {
     this.#silences.clear();
   }

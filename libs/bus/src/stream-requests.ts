@@ -2,11 +2,11 @@ import { JetStreamApiError } from "@nats-io/jetstream";
 import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import { infrastructureError } from "./infrastructure-errors.ts";
 
-/** Of nats-server's errors.json. */
+/** Error codes in nats-server's errors.json. */
 export const STREAM_NOT_FOUND = 10_059;
 export const CONSUMER_NOT_FOUND = 10_014;
 
-/** What was read, or null when the server answers with one of the codes. */
+/** The result of `read`, or null when the server answers with one of the codes. */
 export async function orNull<T>(
   read: () => Promise<T>,
   codes: readonly number[],
@@ -19,7 +19,7 @@ export async function orNull<T>(
   }
 }
 
-/** Rejects with a ServiceError that names what could not be read or made. */
+/** Rejects with a ServiceError that names the object that could not be read or made. */
 export async function named<T>(user: string, name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -28,7 +28,7 @@ export async function named<T>(user: string, name: string, work: () => Promise<T
   }
 }
 
-/** How a consumer is called in messages: with its stream. */
+/** The name of a consumer in messages: with its stream. */
 export function labelOf(consumer: ConsumerDefinition): string {
   return `${consumer.stream}/${consumer.name}`;
 }

@@ -71,7 +71,7 @@ test("only what differs in a field of ours is updated", async () => {
 test("however many messages wait for a later attempt, the next one is delivered", async () => {
   const { stream, name } = runCommands;
   const manager = await jetstreamManager(connectionOf(bus).nc);
-  // As an older version, or an administrator, may have left it.
+  // An older version, or an administrator, may have left it in this state.
   await manager.consumers.update(stream, name, { max_ack_pending: 2 });
   const queue = await jetstream(connectionOf(bus).nc).consumers.get(stream, name);
   const publish = (agent: string): Promise<unknown> =>

@@ -44,11 +44,11 @@ import { connectionOf } from "./connection.ts";
 import { CONSUMER_NOT_FOUND, labelOf, named, orNull, STREAM_NOT_FOUND } from "./stream-requests.ts";
 
 export interface EnsuredStreams {
-  /** Names of what was made: streams, `stream/consumer`, buckets. */
+  /** Names of the objects that were made: streams, `stream/consumer`, buckets. */
   readonly created: string[];
-  /** Names of what differed from the contracts. */
+  /** Names of the objects that differed from the contracts. */
   readonly updated: string[];
-  /** Names of what differs and is not this user's to change: the audit is the operator's, see {@link ensureAudit}. */
+  /** Names of the objects that differ and that this user may not change: the audit is the operator's, see {@link ensureAudit}. */
   readonly left: string[];
 }
 
@@ -60,7 +60,7 @@ export interface Clients {
   readonly withCommands: readonly string[];
 }
 
-/** `$SYS.REQ.USER.INFO`; without permissions a user may do everything. */
+/** The answer to `$SYS.REQ.USER.INFO`; without permissions a user may do everything. */
 const UserInfo = z.object({
   data: z.object({
     permissions: z
@@ -70,16 +70,16 @@ const UserInfo = z.object({
 });
 
 export interface StreamOptions {
-  /** Of each stream; without it a stream keeps what it has, and a new one gets as many as the others (1 when there are none). */
+  /** Copies of each stream; without it a stream keeps its number, and a new one gets as many as the others (1 when there are none). */
   readonly replicas?: number;
-  /** More room for the audit than the contracts give; never taken back. */
+  /** More room for the audit than the contracts grant; never reduced. */
   readonly auditBytes?: number;
 }
 
 /**
- * Creates the streams, consumers and payload buckets of the contracts, and updates what
- * differs in a field that the contracts set, but the audit: that is created, and told in `left` when it differs.
- * Safe to repeat. Needs the admin user; rejects with a ServiceError naming what could not be made.
+ * Creates the streams, consumers and payload buckets of the contracts, and updates those that differ in a field that the contracts set,
+ * except the audit: that is created, and listed in `left` when it differs. Safe to repeat. Needs the admin user; rejects with a
+ * ServiceError naming what could not be made.
  */
 export async function ensureStreams(
   bus: Bus,
@@ -116,7 +116,10 @@ export async function ensureStreams(
   return result;
 }
 
-/** The streams and buckets of an installation with these clients, as they are asked for; the work queue comes after those that it takes commands from. */
+/**
+ * The streams and buckets of an installation with these clients, in the form of the request; the work queue comes after the streams from
+ * which it copies commands.
+ */
 export function streamsFor(clients: Clients, auditBytes?: number): WantedStream[] {
   const queue = streamConfig(commandQueueFor(clients.withCommands));
   return [
@@ -131,8 +134,7 @@ export function streamsFor(clients: Clients, auditBytes?: number): WantedStream[
 }
 
 /**
- * Brings the audit's stream, which has to be there, to what the contracts and the options want. Needs the operator
- * user; rejects with a ServiceError.
+ * Updates the audit's stream, which has to exist, to the contracts and the options. Needs the operator user; rejects with a ServiceError.
  */
 export async function ensureAudit(bus: Bus, options: StreamOptions = {}): Promise<EnsuredStreams> {
   const { nc, user } = connectionOf(bus);
@@ -160,8 +162,8 @@ function checkCopies({ name, persist_mode }: StreamConfig, replicas = 1): void {
 }
 
 /**
- * Older versions had everybody's commands in one stream, and all events in another. No two streams may take the same subjects, so each
- * gives up what it is not to take before others are made or changed; what it holds it keeps.
+ * Older versions had everybody's commands in one stream, and all events in another. No two streams may have the same subjects, so each one
+ * drops the subjects that are no longer its own before others are made or changed; its stored messages stay.
  */
 async function narrow(
   manager: JetStreamManager,
@@ -206,9 +208,9 @@ async function ensureStream(
 }
 
 /**
- * nats-server 2.15 notes every two minutes how far a stream has taken over from its sources (`writeSourcesState` in its filestore.go), and may
- * lose what it took over into a stream that writes behind. With sources that it does not know it looks into the stream instead. That finds all
- * that is missing as long as nothing was taken over since: this is done before services start.
+ * nats-server 2.15 records every two minutes how far a stream has copied from its sources (`writeSourcesState` in its filestore.go), and
+ * may lose what it copied into a stream that writes behind. With sources that are not in the record it searches the stream instead. That
+ * finds all that is missing as long as nothing was copied since: this is done before services start.
  */
 async function resumeSources(manager: JetStreamManager, config: StreamConfig): Promise<void> {
   if (config.sources === undefined) return;
@@ -216,7 +218,7 @@ async function resumeSources(manager: JetStreamManager, config: StreamConfig): P
   await manager.streams.update(config.name, config);
 }
 
-/** How a new stream writes. It is no part of what streams are compared with: one that is there keeps what it has. */
+/** How a new stream writes. Streams are not compared by it: an existing one keeps its mode. */
 function persistenceOf({ name, num_replicas = 1 }: WantedStream): Partial<StreamConfig> {
   const isBehind = allStreams.some(
     (stream) => stream.name === name && stream.writesBehind === true,
@@ -225,8 +227,8 @@ function persistenceOf({ name, num_replicas = 1 }: WantedStream): Partial<Stream
 }
 
 /**
- * What is never to be deleted before its time is not made smaller: an operator gave it the room. Nothing else is made
- * smaller than what it holds.
+ * A stream whose messages are never deleted before their time is not made smaller: an operator granted it the room. No other stream is made
+ * smaller than its content.
  */
 function wantedOf<C extends Partial<StreamConfig>>(
   config: C,
@@ -261,8 +263,8 @@ async function ensureConsumer(
 }
 
 /**
- * The clients whose buckets and streams this user may make; on a server without permissions the buckets that every installation
- * has, and one stream for everybody's commands.
+ * The clients whose buckets and streams this user may make; on a server without permissions the buckets that every installation has, and
+ * one stream for all users' commands.
  */
 async function clientsOf(nc: NatsConnection, user: string): Promise<Clients> {
   const answer = await named(user, OWN_PERMISSIONS, () => nc.request(OWN_PERMISSIONS));
@@ -276,7 +278,7 @@ async function clientsOf(nc: NatsConnection, user: string): Promise<Clients> {
     const stream = /^\$JS\.API\.STREAM\.CREATE\.(.+)$/.exec(subject)?.[1];
     return stream ?? [];
   });
-  streams.sort(); // the server tells them in any order
+  streams.sort(); // the server lists them in any order
   return {
     withPayloads: streams.flatMap((stream) => ownerOfPayloads(stream.replace(/^OBJ_/, "")) ?? []),
     withCommands: streams.flatMap((stream) => ownerOfCommands(stream) ?? []),
@@ -315,9 +317,9 @@ function renamingOf({ subjects, strays, storedAs }: StreamDefinition): Partial<S
 }
 
 /**
- * The commands of a client are deleted when they are worked off, so what is in their stream is to be done; and of events all are to be read. The
- * queue reads it from its beginning where it does not know how far it was: without that, the server begins at the time of the queue's last
- * message (`trySetupSourceConsumer` in its stream.go), and a message from before that would never be taken.
+ * The commands of a client are deleted when they are handled, so all commands in its stream are to be done; and all events are to be read.
+ * The queue reads a source from its beginning when its position there is unknown: without that, the server begins at the time of the
+ * queue's last message (`trySetupSourceConsumer` in its stream.go), and a message from before that would never be copied.
  */
 function sourceOf({ stream, from, to }: StreamSource): StreamSourceConfig {
   if (from === ">") return { name: stream, opt_start_seq: 1 };
@@ -326,8 +328,8 @@ function sourceOf({ stream, from, to }: StreamSource): StreamSourceConfig {
 }
 
 /**
- * Laid out as NATS lays out an object store, so that its tools can show and purge it. But what is stored stays as it
- * is: no chunk is replaced, and no header of a message deletes others.
+ * The layout is that of a NATS object store, so that its tools can show and purge it. But stored messages stay unchanged: no chunk is
+ * replaced, and no header of a message deletes others.
  */
 function bucketConfig(store: ObjectStoreDefinition): WantedStream {
   return {
@@ -358,15 +360,18 @@ function consumerConfig(
     deliver_policy: DeliverPolicy.All,
     replay_policy: ReplayPolicy.Instant,
     ack_wait: nanos(consumer.ackWaitMs),
-    // No ceiling. Work is bounded by the workers' free slots; a message that comes again after a pause counts as
-    // pending, too, and enough of them would hold up all others: in an outage not even a cancel got through.
+    // There is no ceiling. Work is bounded by the workers' free slots; a message that comes again after a pause counts as pending, too, and
+    // enough of them would block all others: in an outage not even a cancel got through.
     max_ack_pending: -1,
     // Attempts are counted by the worker: a message that ran out of deliveries would stay in the queue unseen.
     max_deliver: -1,
   };
 }
 
-/** Compares only the fields that we set: the server adds its own, and leaves out a 0. Parts have their fields in the server's order. */
+/**
+ * Compares only the fields that the contracts set: the server adds its own, and leaves out a 0. Nested objects have their fields in the
+ * server's order.
+ */
 function differs(wanted: object, found: object): boolean {
   const actual = new Map(Object.entries(found));
   return Object.entries(wanted).some(

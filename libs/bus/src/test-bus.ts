@@ -12,7 +12,7 @@ export async function testBus(
   return bus;
 }
 
-/** A promise and its ends, for waiting on something that a callback tells. */
+/** A promise with its resolvers, to wait for a callback. */
 export function signalled<T = void>(): PromiseWithResolvers<T> {
   return Promise.withResolvers<T>();
 }

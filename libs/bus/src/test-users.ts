@@ -13,7 +13,7 @@ import { testBus } from "./test-bus.ts";
 export interface TestUsers {
   /** The `authorization` block with every user of the topology. */
   readonly authorization: string;
-  /** The seed of a user, for who logs in with it under another name. */
+  /** The seed of a user, for tests that log in with it under another name. */
   seedOf(user: string): string;
   /** A bus with the user's own key, so that the server's permissions hold. */
   connect(server: { readonly url: string }, user: string): Promise<Bus>;

@@ -5,7 +5,7 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 const SAMPLED = "01";
 const UNSAMPLED = "00";
 
-/** Whether a header says what it should: version 00, ids that are not all zero. */
+/** True for a valid header: version 00, ids that are not all zero. */
 export function isTraceparent(value: string): boolean {
   return TRACEPARENT.test(value);
 }
@@ -15,7 +15,7 @@ export function newTraceparent(): string {
   return `00-${randomHex(31)}1-${randomHex(15)}1-${SAMPLED}`;
 }
 
-/** The root of a trace that nobody is to record. */
+/** The root of a trace that is not to be recorded. */
 export function unsampledTraceparent(): string {
   return `${newTraceparent().slice(0, -2)}${UNSAMPLED}`;
 }

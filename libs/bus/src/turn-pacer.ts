@@ -1,12 +1,12 @@
 /** Pieces that begin in one turn of the event loop. */
 const PER_TURN = 16;
-/** More than these do not wait: who is over his limits must hear so at once, not take up memory. */
+/** Work beyond these does not wait: a caller over its limits is to be refused at once, and not to take up memory. */
 const MOST_WAITING = 1_024;
 
 /**
- * Begins what arrives together in portions, one for each turn of the event loop, in the order of arrival. Promise
- * jobs take turns: of 64 requests out of one read, none would have its first message sent before almost all of them
- * are done, and whoever works on what we send would have nothing to do meanwhile.
+ * Begins work that arrives together in portions, one for each turn of the event loop, in the order of arrival. Promise jobs take turns: of
+ * 64 requests out of one read, none would have its first message sent before almost all of them are done, and the services that handle
+ * these messages would have nothing to do meanwhile.
  */
 export class TurnPacer {
   readonly #waiting: (() => void)[] = [];

@@ -8,26 +8,26 @@ import type { z } from "zod";
 import { call } from "./call.ts";
 import type { Bus } from "./connect.ts";
 
-/** Whom a message is from, as far as it could be verified. */
+/** The sender of a message, as far as it could be verified. */
 export interface VerifiedCaller {
-  /** The NATS user that sent the message, or for whom the gateway did. */
+  /** The NATS user that sent the message, or the user that the gateway sent it for. */
   readonly caller: string;
-  /** Of whom the gateway sent it for; a NATS user has none, its permissions say what it may. */
+  /** The roles of the user that the gateway sent it for; a NATS user has none, its permissions decide what it may do. */
   readonly roles: readonly UserRole[];
 }
 
 type Verified = z.output<typeof verifyUserToken.reply>;
 
-/** Tells for whom a token stands. Rejects with a ServiceError. `storedAt` is that of a stored message, in milliseconds. */
+/** Resolves the user of a token. Rejects with a ServiceError. `storedAt` is that of a stored message, in milliseconds. */
 export type VerifyUser = (token: string, storedAt?: number) => Promise<Verified>;
 
 export interface Sender {
   /** The user token that came with the message. */
   readonly userToken: string | undefined;
-  /** The caller in the message's subject, for whom the server's permissions vouch. */
+  /** The caller in the message's subject, which the server's permissions guarantee. */
   readonly natsUser: string;
   readonly contract: Rpc | Command;
-  /** Of a message of a stream. */
+  /** Set for a message of a stream. */
   readonly storedAt?: number;
 }
 
@@ -44,8 +44,8 @@ export class VerifiedCallers {
   }
 
   /**
-   * Rejects with a ServiceError: `forbidden` for a token from anybody but the gateway, for the gateway without a good one, and
-   * for a user without the contract's role; `overloaded` when it cannot be verified now. Nothing was done then.
+   * Rejects with a ServiceError: `forbidden` for a token from any user but the gateway, for the gateway without a valid one, and for a user
+   * without the contract's role; `overloaded` when it cannot be verified now. Nothing was done then.
    */
   find({
     userToken: token,
@@ -59,9 +59,9 @@ export class VerifiedCallers {
         `only ${[...SPEAKERS].join(" and ")} may send ${HEADERS.user}, and this is ${natsUser}`,
       );
     }
-    // The toolbox asks for itself, too, what the policy and other toolboxes answer to it alone.
+    // The toolbox calls for itself, too, where the policy and other toolboxes answer to it alone.
     if (natsUser !== GATEWAY_USER && token === undefined) return { caller: natsUser, roles: [] };
-    // What the gateway asks for itself is not for its users.
+    // A call that the gateway makes for itself has no user.
     if (contract.role === null && token === undefined) return { caller: natsUser, roles: [] };
     if (token === undefined)
       throw forbidden(`${GATEWAY_USER} must say in ${HEADERS.user} for whom it asks`);
@@ -94,7 +94,7 @@ export class VerifiedCallers {
 
 const callers = new WeakMap<Bus, VerifiedCallers>();
 
-/** Those of a bus, which asks the policy service; its permissions must let it. */
+/** The verified callers of a bus, which calls the policy service; its permissions must allow that. */
 export function verifiedCallersOf(bus: Bus): VerifiedCallers {
   const known = callers.get(bus);
   if (known !== undefined) return known;

@@ -28,7 +28,7 @@ test("half of a character is neither sent nor received", () => {
   assert.deepEqual(decodeReply(encodeValue(half)), { ok: true, value: whole });
   const failure = { code: "x", message: "a\ud83d", data: half };
   assert.ok(!encodeFailure(failure).includes("ud83d"));
-  // As clients in other languages write it, with the halves of whole pairs as escapes.
+  // Clients in other languages write it so, with the halves of whole pairs as escapes.
   const text = String.raw`{"a\ud83d":["\udc00 b","\ud83d\ude00"]}`;
   assert.deepEqual(parseJson(text), { ok: true, value: whole });
 });

@@ -2,7 +2,7 @@ import { toJson, wellFormedJson } from "@switchyard/contracts/well-formed";
 import type { z } from "zod";
 import { cutText } from "@switchyard/contracts/cut-text";
 
-/** What stands in the body of a reply. */
+/** The content of a reply's body. */
 export type Reply =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly data: unknown };
@@ -25,13 +25,13 @@ export function encodeJson(value: unknown): string {
   return toJson(value) ?? "null";
 }
 
-/** The body of a reply that succeeded. What has no JSON is left out, and read as `undefined`. */
+/** The body of a reply that succeeded. A value without JSON is left out, and read as `undefined`. */
 export function encodeValue(value: unknown): string {
   const text = toJson(value) as string | undefined;
   return text === undefined ? '{"ok":true}' : `{"ok":true,"value":${text}}`;
 }
 
-/** The body of a reply that failed; `data` is always there for clients in other languages, if need be as null. */
+/** The body of a reply that failed; `data` is always present for clients in other languages, if need be as null. */
 export function encodeFailure(failure: Failure): string {
   return encodeJson({
     ok: false,
