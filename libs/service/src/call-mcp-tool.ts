@@ -55,7 +55,7 @@ async function ensureOwner(
     const { server } = tokens;
     await next({ contract: ensureServer, request: { server }, options: { ...limits, timeoutMs } });
   } catch (error) {
-    // No broker at all: what the call itself met says so best.
+    // Without any broker, the error of the call itself is the better one.
     if (error instanceof ServiceError && error.code === "no_responders") throw reason;
     throw error;
   }

@@ -75,7 +75,7 @@ test("takes an empty variable for an unset one", () => {
   ]);
 });
 
-test("never shows the value of a variable whose name says that it is secret", () => {
+test("never shows the value of a variable whose name marks it as secret", () => {
   const rule = z.string().refine((value) => value === "", {
     error: (issue) => `must not be ${String(issue.input)}`,
   });

@@ -34,7 +34,7 @@ export function envInteger(min: number, max: number) {
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 }
 
-/** What a list with commas names, without blanks around each. */
+/** The items of a list with commas, without blanks around each. */
 export function commaSeparated(list: string): string[] {
   return list
     .split(",")
@@ -59,7 +59,7 @@ export const processEnv = {
   YARD_HEALTH_HOST: z.string().default("127.0.0.1"),
   /** 0 is any free port; the line "service ready" has the address. */
   YARD_HEALTH_PORT: envInteger(0, 65_535).default(0),
-  /** Tells replicas apart in logs and leases. */
+  /** Distinguishes replicas in logs and leases. */
   YARD_INSTANCE: z
     .string()
     .regex(/^[A-Za-z0-9._-]{1,128}$/, "must be 1-128 characters of A-Z a-z 0-9 . _ -")
@@ -68,7 +68,7 @@ export const processEnv = {
   YARD_CONNECT_MS: envInteger(1, 3_600_000).default(10_000),
   /** How long a stopping process may take to finish what it began. */
   YARD_DRAIN_MS: envInteger(0, 3_600_000).default(25_000),
-  /** May be ended to be started again, by the toolbox's `gateway_restart`: whoever started it starts it again after exit code 75. */
+  /** The process may be ended for a restart, by the toolbox's `gateway_restart`: the supervisor starts it again after exit code 75. */
   YARD_RESTARTS: envFlag().default(false),
   /** Stop when stdin ends: set by a parent that holds the other end of the pipe. */
   YARD_EXIT_WITH_PARENT: envFlag().default(false),
@@ -121,7 +121,7 @@ export const redisEnv = {
       (value) => readRedisUrl(value) !== null,
       "must be a URL like redis://127.0.0.1:6379, rediss://user@host:6379/0, redis+sentinel://user@host1:26379,host2:26379/primary or redis+cluster://user@host1:6379,host2:6379",
     ),
-  /** File with the password; it takes the place of one in the URL. */
+  /** File with the password; it overrides one in the URL. */
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),
   /** File with the password of the Sentinels, where they have one. */
   YARD_REDIS_SENTINEL_PASSWORD_FILE: z.string().optional(),
@@ -145,9 +145,8 @@ export function forUser(env: Environment, user: string): Environment {
 }
 
 /**
- * Reads the variables that a schema names; an empty one counts as unset. Throws an EnvError that
- * lists every missing or bad variable with its rule. Values of variables whose name says that they
- * are secret are never part of the message.
+ * Reads the variables that a schema names; an empty one counts as unset. Throws an EnvError that lists every missing or bad variable with
+ * its rule. Values of variables whose name marks them as secret are never part of the message.
  */
 export function readEnv<S extends z.ZodObject>(schema: S, env: Environment): z.output<S> {
   const given: Record<string, string> = {};
@@ -194,7 +193,7 @@ function isUrlOf(protocols: readonly string[]): (value: string) => boolean {
   };
 }
 
-/** Lets a parser that throws make the value of a variable; what it throws is the problem that is told. */
+/** Makes the value of a variable with a parser that may throw; its error is the problem that is reported. */
 export function parsedBy<T>(parse: (text: string) => T) {
   return (text: string, context: z.RefinementCtx<string>): T => {
     try {

@@ -9,7 +9,7 @@ import { until } from "@switchyard/local-servers/until";
 import { fixtureCall } from "../test/fixture-contract.ts";
 import { startFixture } from "../test/service-process.ts";
 
-// Fills a disk, so it needs one of its own: where nobody may mount one there is nothing to fill.
+// The test fills a disk, so it needs one of its own: where mounting is not permitted there is nothing to fill.
 const disk = await SmallDisk.mount(await testDirectory());
 const isFillable = typeof disk !== "string";
 after(() => (isFillable ? disk.unmount() : undefined));
@@ -67,12 +67,12 @@ test(
   },
 );
 
-/** A few messages still go into what the file system had set aside. */
+/** A few messages still fit into what the file system had reserved. */
 async function untilRefused(store: () => Promise<string | null>): Promise<void> {
   for (let attempt = 1; attempt <= 50; attempt += 1) {
     const code = await store();
     if (code === null) continue;
-    // The server does not answer, or turns JetStream off when it finds out while one stream takes over from another one.
+    // The server does not answer, or turns JetStream off when it notices while one stream copies from another one.
     assert.ok(code === "timeout" || code === "no_responders", code);
     return;
   }

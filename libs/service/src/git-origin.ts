@@ -1,18 +1,17 @@
 import { open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** Where a git checkout came from. */
+/** The origin of a git checkout. */
 export interface GitOrigin {
-  /** Of the remote `origin`, without user, password, query and fragment. */
+  /** The URL of the remote `origin`, without user, password, query and fragment. */
   readonly url: string | null;
   readonly commit: string | null;
 }
 
 /**
- * Finds the checkout that a directory lies in, at most as high as `top`, and reads its origin from the
- * files in `.git`. No git process is started, so no hook, filter or configured command of the checkout
- * can run. Null when there is no checkout. A linked work tree or submodule (`.git` is a file) has no
- * origin here: its pointer may lead anywhere.
+ * Finds the checkout that contains a directory, at most as high as `top`, and reads its origin from the files in `.git`. No git process is
+ * started, so no hook, filter or configured command of the checkout can run. Null when there is no checkout. A linked work tree or
+ * submodule (`.git` is a file) has no origin here: its pointer may lead anywhere.
  */
 export async function readGitOrigin(directory: string, top: string): Promise<GitOrigin | null> {
   for (let at = directory; ; at = dirname(at)) {
@@ -45,7 +44,7 @@ function withoutCredentials(text: string): string | null {
   const short = /^(?:[^/@:]+@)?([\w.-]+):(?!\/\/)(.+)$/.exec(text);
   if (short !== null) return `${short[1]}:${short[2]}`;
   const url = URL.parse(text);
-  if (url === null) return null; // a path of the machine is nobody's business
+  if (url === null) return null; // a path of the machine is private
   if (!["https:", "http:", "ssh:", "git:"].includes(url.protocol)) return null;
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
@@ -73,7 +72,7 @@ async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isDirectory() ?? false;
 }
 
-/** Null for what is not an ordinary file of ordinary size. */
+/** Null for a file that is not an ordinary one of ordinary size. */
 async function textOf(path: string): Promise<string | null> {
   try {
     const facts = await stat(path);

@@ -72,7 +72,7 @@ test("metrics are OpenMetrics with traces as examples for who accepts that, else
     const response = await fetch(`${url}/metrics`, accept ? { headers: { accept } } : {});
     return { type: response.headers.get("content-type"), text: await response.text() };
   };
-  // As Prometheus asks.
+  // This is the Accept header of Prometheus.
   const open = await read(
     "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
   );

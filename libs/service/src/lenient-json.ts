@@ -1,4 +1,4 @@
-/** A text is not JSON, also when comments and trailing commas are allowed. The message has the place and none of the text. */
+/** A text is not JSON, also when comments and trailing commas are allowed. The message has the position and none of the text. */
 export class JsonTextError extends Error {
   override readonly name = "JsonTextError";
 }
@@ -25,7 +25,7 @@ export function parseLenientJson(text: string): unknown {
   }
 }
 
-/** Takes out what is found, but not in strings; all else keeps its place. */
+/** Blanks out the matches, but not in strings; all other text stays in its position. */
 function blanked(text: string, pattern: RegExp): string {
   return text.replaceAll(pattern, (found) =>
     found.startsWith('"') ? found : found.replaceAll(/[^\n]/g, " "),
@@ -66,7 +66,7 @@ function firstFault(text: string): { offset: number; expected: string } {
   }
 }
 
-/** What is wanted after a token; null when it does not fit. `open` are the brackets around it. */
+/** The kind of token that has to follow a token; null when it does not fit. `open` are the brackets around it. */
 function after(wanted: Wanted, token: RegExpExecArray, open: string[]): Wanted | null {
   const { mark, string } = token.groups ?? {};
   const done = (): Wanted => (open.length === 0 ? "end" : "next");

@@ -25,7 +25,7 @@ export function createLog(options: {
       level: (label) => ({ level: label }),
       log: (fields) => redactFields(fields) as Record<string, unknown>, // an object stays an object
     },
-    // Errors are plain objects by then, and pino would join the messages of their causes once more.
+    // Errors are already plain objects here, and pino would join the messages of their causes once more.
     serializers: { err: (copy: unknown) => copy },
     hooks: { streamWrite: redactText },
   };

@@ -8,7 +8,7 @@ import { collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 export interface Metrics {
   readonly registry: Registry;
   setReady(ready: boolean): void;
-  /** Tells how full Redis is, as its used share, whenever the metrics are read. */
+  /** Reports how full Redis is, as its used share, whenever the metrics are read. */
   setRedisFill(read: () => number): void;
 }
 
@@ -61,7 +61,8 @@ export function durations<L extends string = never>(
   config: { name: string; help: string; labelNames?: readonly L[]; buckets: readonly number[] },
 ): Durations<L> {
   const { name, help, labelNames = [], buckets } = config;
-  // Registered below, since the library takes histograms with examples for registries of OpenMetrics alone, and ours gives both.
+  // Registered below, since the library takes histograms with examples for registries of OpenMetrics alone, and this one writes both
+  // formats.
   const histogram = new Histogram<string>({
     name,
     help,
@@ -77,15 +78,15 @@ export function durations<L extends string = never>(
   };
 }
 
-/** Of a trace that is recorded; none otherwise. */
+/** The ids of a trace that is recorded; none otherwise. */
 function exampleLabels(): Record<string, string> {
   const [, traceId = "", spanId = "", flags = ""] = activeTraceparent()?.split("-") ?? [];
   return (Number.parseInt(flags, 16) & 1) === 1 ? { trace_id: traceId, span_id: spanId } : {};
 }
 
 /**
- * The metrics of all registries as one text: OpenMetrics, with examples, for clients that accept it, else the format that Prometheus had
- * before, without them.
+ * The metrics of all registries as one text: OpenMetrics, with examples, for clients that accept it, else the older format of Prometheus,
+ * without them.
  */
 export async function metricsText(
   registries: readonly Registry[],

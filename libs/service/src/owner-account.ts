@@ -5,7 +5,7 @@ import { fromRedis } from "./store-error.ts";
 /** The size of a thing in Redis now. */
 export interface Holding {
   readonly bytes: number;
-  /** When Redis forgets it by itself, in milliseconds since the Unix epoch; null: it lasts. */
+  /** When Redis expires it, in milliseconds since the Unix epoch; null: it lasts. */
   readonly ends: number | null;
 }
 
@@ -115,7 +115,7 @@ export class OwnerAccount {
     this.#writeSoon(bytes);
   }
 
-  /** Writes what is not written yet, and learns the sum. One at a time: whatever comes meanwhile goes together into the next one. */
+  /** Writes the pending changes, and reads the sum. One at a time: changes that come meanwhile go together into the next one. */
   exchange(): Promise<void> {
     this.#next ??= this.#takeTurn();
     return this.#next;
@@ -177,7 +177,7 @@ export class OwnerAccount {
     for (const thing of due) void this.#lookUp(thing);
   }
 
-  /** As the script takes them, with times in seconds. */
+  /** The arguments in the order of the script, with times in seconds. */
   #argumentsOf({ sets, adds, reservations }: Changes): (string | number)[] {
     const nowMs = this.#parts.now();
     const entry = (thing: string, { bytes, ends }: Holding): (string | number)[] => [

@@ -1,27 +1,28 @@
 import { ESSENTIAL } from "./essential-write.ts";
 
-/** The field that has the sum of all others. No thing is called like it. */
+/** The field with the sum of all others. No thing has this name. */
 export const STORAGE_TOTAL = "=";
 
-/** The hash of a service about an owner. Those of one owner are in one hash slot. */
+/** The hash that a service has for an owner. All hashes of one owner are in one hash slot. */
 export function storageKey(owner: string, service: string): string {
   return `yard:storage:{${owner}}:${service}`;
 }
 
-/** So many fields are looked at in each exchange, and so many of those whose time is over are returned. */
+/** How many fields each exchange examines, and how many expired ones it returns. */
 const LOOKED_AT = 50;
 const RETURNED = 20;
-/** An owner of whom nothing is heard for so long has nothing left that lasts. */
+/** An owner without changes for so long has nothing left that lasts. */
 const KEPT_SECONDS = 90 * 86_400;
 
 /**
- * The counts of one service for one owner: a hash from the name of each thing to `<bytes> <end in seconds>`, and the sum. Everything is in one
- * script, so the sum is that of the fields at any time. A thing is set to what it holds, so that a repeat changes nothing, and what was lost with
- * a process is corrected with the next set or look-up. A name that begins with ~ is a sum of things that Redis forgets by itself; it is deleted
- * when its time is over. Other things whose time is over are returned, to be looked up.
+ * The counts of one service for one owner: a hash from the name of each thing to `<bytes> <end in seconds>`, and the sum. Everything is in
+ * one script, so the sum is that of the fields at any time. A thing is set to its size, so that a repeat changes nothing, and counts that
+ * were lost with a process are corrected with the next set or look-up. A name that begins with ~ is a sum of things that Redis expires
+ * itself; it is deleted when its time is over. Other things whose time is over are returned, to be looked up.
  *
- * KEYS the hash · ARGV now in seconds, bytes that may be kept in all, cursor, number of sets, number of adds, then name, bytes and end of each set, of
- * each add and of each reservation · gives the sum, the next cursor, the numbers of the reservations that are refused, things to be looked up
+ * KEYS the hash · ARGV now in seconds, bytes that may be stored in all, cursor, number of sets, number of adds, then name, bytes and end of
+ * each set, of each add and of each reservation · returns the sum, the next cursor, the numbers of the reservations that are refused,
+ * things to be looked up
  */
 export const LEDGER = `${ESSENTIAL}
 local ledger, now, most = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -95,7 +95,7 @@ test("sets what a thing holds, so that a repeat and a second process change noth
   assert.deepEqual(await ledgerOf("grown"), {}, "of an owner without things nothing is left");
 });
 
-test("counts what several services keep together, and each knows what the others have", async () => {
+test("counts what several services store together, and each sees what the others have", async () => {
   const [runner, broker] = [storageOf("runner"), storageOf("broker")];
   await runner.reserve("both", { thing: "run:1", bytes: 600 });
   broker.add("both", 500, DAY_MS);

@@ -8,15 +8,15 @@ import { NEW_WORK_BELOW, UNDER_WAY_BELOW, type RedisRoom } from "./redis-room.ts
 export type { Holding } from "./owner-account.ts";
 
 /**
- * Counts what each owner keeps in Redis, and refuses new work when that is too much or Redis itself is nearly full. Refusals are ServiceErrors
- * `storage_full` with {@link StorageFull} as their data; without Redis methods reject with StoreError.
+ * Counts what each owner stores in Redis, and refuses new work when that is too much or Redis itself is nearly full. Refusals are
+ * ServiceErrors `storage_full` with {@link StorageFull} as their data; without Redis methods reject with StoreError.
  */
 export interface OwnerStorage {
   /** True while Redis has no room for new work of any owner. */
   readonly isRedisFull: boolean;
   /** Rejects when there is no room for the work. */
   admit(owner: string, work?: Work): Promise<void>;
-  /** As `admit`, for something of a known size, which is counted from then on under its name until `set` changes it. */
+  /** Does the same as `admit` for something of a known size, which is counted from then on under its name until `set` changes it. */
   reserve(
     owner: string,
     what: { readonly thing: string; readonly bytes: number },
@@ -24,11 +24,11 @@ export interface OwnerStorage {
   ): Promise<void>;
   /** Sets the size of a thing: 0 when it is deleted. Repeats change nothing. It is written within a second. */
   set(owner: string, thing: string, holding: Holding): void;
-  /** Counts bytes that Redis forgets by itself after `keptMs`. They are written within a second. */
+  /** Counts bytes that Redis expires itself after `keptMs`. They are written within a second. */
   add(owner: string, bytes: number, keptMs: number): void;
   /** Sets the function that looks up things that were not set for a day. Without it such things count as deleted. */
   lookUpWith(lookUp: LookUp): void;
-  /** Writes what is not written yet. */
+  /** Writes the changes that are not written yet. */
   stop(): Promise<void>;
 }
 
@@ -108,8 +108,8 @@ export function createOwnerStorage(options: OwnerStorageOptions): OwnerStorage {
 }
 
 /**
- * What is stored already for something that is asked a second time, where there is no room for anything new: what was done before is answered
- * all the same. Resolves with null when there is room, and rejects as the admission does when there is neither.
+ * Returns the stored result of a request that arrives a second time, where there is no room for anything new: it is answered all the same.
+ * Resolves with null when there is room, and rejects as the admission does when there is neither room nor a result.
  */
 export async function knownWithoutRoom<T>(
   admission: Promise<void> | undefined,

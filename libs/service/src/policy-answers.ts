@@ -10,8 +10,8 @@ const FRESH_MS = 1_000;
 const TIMEOUT_MS = 800;
 
 /**
- * A readiness check for services that do nothing without the policy service: it passes while that answers requests. The bus has to be that of a
- * user who may list stops (`topology.ts`).
+ * A readiness check for services that do nothing without the policy service: it passes while that service answers requests. The bus has to
+ * be that of a user who may list stops (`topology.ts`).
  */
 export function policyAnswers(bus: Bus): Check {
   const policy = client(bus, { listStops });

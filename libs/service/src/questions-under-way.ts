@@ -1,12 +1,15 @@
-/** Questions that have no answer yet, by what they ask. */
+/** Requests that have no answer yet, by their key. */
 export interface QuestionsUnderWay {
-  /** Resolves when the last equal question has its answer or has failed, never rejects; null when none is under way. */
+  /** Resolves when the last equal request has its answer or has failed, never rejects; null when none is under way. */
   find(key: string): Promise<void> | null;
-  /** Asks. Whoever waits for the answer goes on after `question` has resolved, so it is to store what they look for. */
+  /**
+   * Sends the request. A caller that waits for the answer continues after `question` has resolved, so `question` has to store what the
+   * caller looks for.
+   */
   ask<T>(key: string, question: () => Promise<T>): Promise<T>;
 }
 
-/** For answers that serve more than who asked: many that need one at the same moment can wait for the first. */
+/** Meant for answers that serve more than one caller: many that need one at the same moment can wait for the first. */
 export function createQuestionsUnderWay(): QuestionsUnderWay {
   const asking = new Map<string, Promise<void>>();
   return {

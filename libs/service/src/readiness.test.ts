@@ -69,7 +69,7 @@ test("refuses a second check of the same name", () => {
   assert.throws(() => readiness.add("bus", () => true), /readiness check bus already/);
 });
 
-test("shows the facts that a process tells of itself beside its checks", async () => {
+test("shows the facts that a process adds beside its checks", async () => {
   const readiness = new Readiness();
   readiness.phase = "running";
   assert.equal("details" in (await readiness.report()), false);

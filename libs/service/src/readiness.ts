@@ -1,4 +1,4 @@
-/** One named check. It must be cheap: it runs at every probe. A text is why it fails; it must hold no secret. */
+/** One named check. It must be cheap: it runs at every probe. A text is the reason of a failure; it must hold no secret. */
 export type Check = () => boolean | string | Promise<boolean | string>;
 
 export type Phase = "starting" | "running" | "stopping";
@@ -7,20 +7,20 @@ export interface ReadinessReport {
   readonly ready: boolean;
   readonly status: "ready" | "not_ready" | "starting" | "stopping";
   readonly checks: Readonly<Record<string, "ok" | "failing" | "timeout">>;
-  /** Why checks fail that know it, by name; absent when none does. */
+  /** Reasons of failed checks, by name; absent when there are none. */
   readonly reasons?: Readonly<Record<string, string>>;
   /** How the process does its work here; absent when there is nothing to say. */
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** Whether a process may be sent work: it runs, and every check passes within its time. */
+/** Decides if a process may receive work: it runs, and every check passes within its time. */
 export class Readiness {
   readonly #checks = new Map<string, Check>();
   readonly #details = new Map<string, string>();
   readonly #timeoutMs: number;
   phase: Phase = "starting";
 
-  /** `timeoutMs` is what one check may take; the checks run side by side. */
+  /** `timeoutMs` is the time limit of one check; the checks run side by side. */
   constructor(timeoutMs = 1_000) {
     this.#timeoutMs = timeoutMs;
   }
@@ -30,7 +30,7 @@ export class Readiness {
     this.#checks.set(name, check);
   }
 
-  /** Adds a fact for operators that decides nothing. It must hold no secret: probes are not asked who they are. */
+  /** Adds a fact for operators that decides nothing. It must hold no secret: probes are not authenticated. */
   describe(name: string, fact: string): void {
     this.#details.set(name, fact);
   }

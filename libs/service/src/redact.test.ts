@@ -52,7 +52,7 @@ test("redacts secrets in text by their shape", () => {
   }
 });
 
-/** What others find in a repository they revoke, or refuse the push; so none of these stands here as it is. */
+/** Secret scanners revoke keys that they find in a repository, or refuse the push; so the keys here are joined at run time. */
 const KEYS_OF_OTHERS = {
   "AWS key id": joined("AK", "IA", "Q3".repeat(8)),
   "AWS temporary key id": joined("AS", "IA", "Q3".repeat(8)),

@@ -60,7 +60,7 @@ const SECRET_SHAPES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** What is in each text that one of the shapes or a URL fits. One look is a tenth of the work of trying them all. */
+/** A part that every text with a match contains. One test for it is a tenth of the work of trying all shapes. */
 const MAY_HAVE_SECRET =
   /:\/\/|-----BEGIN|eyJ|[Bb][Ee][Aa][Rr][Ee][Rr]\s|[Bb][Aa][Ss][Ii][Cc]\s|[Aa][Ww][Ss]_|(?:sk|pk|rk|sw)[-_]|(?:gsk|hf|gh[pousr]|github_pat|npm)_|glpat-|xox[a-z]|xapp-|hooks\.slack|A(?:KI|SI|BI|CC)A|AIza|ya29\.|1\/\/0|GOCSPX|S[UANOC][A-Z2-7]{56}/;
 
@@ -120,8 +120,8 @@ function copyOfEntries(entries: readonly (readonly [string, unknown])[], inside:
 }
 
 /**
- * Errors carry whatever a library hangs on them: requests, command arguments, payloads. Only what
- * describes the error is kept, and of the rest only plain values such as `code` and `port`.
+ * Libraries attach things to errors: requests, command arguments, payloads. Only what describes the error is copied, and of the rest only
+ * plain values such as `code` and `port`.
  */
 function copyOfError(error: Error, inside: Nesting): object {
   const plain = ownEntries(error).filter(([, value]) => isPlain(value));

@@ -66,7 +66,7 @@ test("a call is claimed once and only by the latest pick-up of its run, wherever
     caller: "runner",
     token: undefined,
   };
-  // The runner's own ids, an id of somebody who calls for a run, and ids of no run.
+  // The runner's own ids, an id of another caller for a run, and ids without a run.
   for (const runId of ["cli~one", "cli~two", "cli~three"])
     for (const id of [`${runId}:1:0`, `team-a/${runId}-call`]) {
       const claim = (epoch: number | null, callId = id) =>
@@ -113,7 +113,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
   );
   await listener.connect();
   await subscribed;
-  // On a busy machine a replica may take its primary's place at any time, and what it had not got yet is gone.
+  // On a busy machine a replica may become primary at any time, and writes that it had not received are gone.
   await until(async () => {
     await redis.set(key, "kept").catch(() => null);
     await cluster.untilComplete();
@@ -123,7 +123,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
   const old = await cluster.primaryOf(key);
   const replica = cluster.partnerOf(old).server;
   const others = (await cluster.primaries()).filter((node) => node !== old);
-  // Nobody takes the place until it has been seen that it is empty.
+  // The stopped replica does not take over before the test has seen that the primary is missing.
   replica.kill("SIGSTOP");
   const killedAt = performance.now();
   old.server.kill("SIGKILL");
@@ -142,7 +142,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
   assert.equal(await redis.get(key), "kept");
   await untilWritten(redis, key, "after a death");
   await until(() => isServing(redis).catch(() => false));
-  // The node that is asked may hear of the new primary later than the client.
+  // The queried node may learn of the new primary later than the client.
   await until(() =>
     cluster.primaryOf(key).then(
       (node) => node !== old,
@@ -150,7 +150,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
     ),
   );
 
-  // Whichever node the listener was at, it hears of what is published at any.
+  // The listener receives messages published at any node, whichever one it is connected to.
   for (const { server } of others) {
     const plain = server.url.replace("redis://", "redis+cluster://");
     const from = await connect(plain);
@@ -165,7 +165,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
   assert.equal(await redis.get(key), "after a death");
 });
 
-test("what is no cluster, a wrong password and nodes that are not there are told with the address", async () => {
+test("a server that is not a cluster, a wrong password and unreachable nodes are reported with the address", async () => {
   const { url } = await testRedis();
   const refused = (named: string, more = {}) =>
     connectRedis({ url: named, name: "test", log, connectTimeoutMs: 1_500, ...more });

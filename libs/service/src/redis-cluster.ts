@@ -1,12 +1,16 @@
 import { Cluster, Redis, type ClusterOptions } from "ioredis";
 import type { RedisTarget } from "./redis-url.ts";
 
-/** How often the map of slots is asked for. Errors tell of most changes at once; of a primary that hangs, and was replaced, only this does. */
+/**
+ * How often the map of slots is queried. Errors announce most changes at once; a primary that hung and was replaced is detected by this
+ * alone.
+ */
 const SLOTS_REFRESH_MS = 10_000;
 
 /**
- * A client of Redis Cluster. What it sends has the keys of one hash slot and goes to the primary that has the slot. `node` are the options of
- * each connection. Commands that may have been executed are not sent again; those that a server answered with MOVED, ASK or TRYAGAIN were not.
+ * A client of Redis Cluster. Each command has the keys of one hash slot and goes to the primary that has the slot. `node` are the options
+ * of each connection. Commands that may have been executed are not sent again; those that a server answered with MOVED, ASK or TRYAGAIN
+ * were not.
  */
 export function openCluster(
   { hosts }: Pick<RedisTarget, "hosts">,
@@ -19,7 +23,7 @@ export function openCluster(
     clusterRetryStrategy: retryMs,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
-    // Below: the client's own timer goes on after some ends of the connection.
+    // Set below: the client's own timer continues after some ends of the connection.
     slotsRefreshInterval: 0,
     // Names stay names, which certificates are for.
     dnsLookup: (name, found) => found(null, name),
@@ -28,7 +32,7 @@ export function openCluster(
   const refresh = () => void (cluster.status === "ready" && cluster.refreshSlotsCache());
   const timer = setInterval(refresh, SLOTS_REFRESH_MS).unref();
   cluster.once("end", () => clearInterval(timer));
-  // It has the commands of the client of one server; what else it lacks, nobody uses without clusterOf.
+  // It has the commands of the client of one server; the few that it lacks are used through clusterOf alone.
   return cluster as unknown as Redis;
 }
 
@@ -53,10 +57,10 @@ export async function isServing(redis: Redis): Promise<boolean> {
 }
 
 /**
- * A connection of its own, not connected yet, for channels: a subscribed one takes no other commands. In a cluster it goes to
- * one of the primaries, which announce what is published at any, and to the next one when it is lost. It reconnects for ever, with `ready` each time,
- * and its user subscribes at each `ready`: the client's own resubscribing makes promises that no code can await, and ends the process when the
- * connection is cut meanwhile.
+ * A connection of its own, not connected yet, for channels: a subscribed one takes no other commands. In a cluster it goes to one of the
+ * primaries, which forward what is published at any, and to the next one when it is lost. It reconnects for ever, with `ready` each time,
+ * and its user subscribes at each `ready`: the client's own resubscribing makes promises that no code can await, and ends the process when
+ * the connection is cut meanwhile.
  */
 export function listenerOf(redis: Redis): Redis {
   const cluster = clusterOf(redis);

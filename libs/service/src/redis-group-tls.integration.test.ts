@@ -21,7 +21,7 @@ const log = createLog({
 });
 const wanted = { url: group.url, name: "test", log, password, sentinelPassword };
 
-test("Sentinels whose certificate nobody vouches for are refused", async () => {
+test("Sentinels whose certificate has no trusted authority are refused", async () => {
   await assert.rejects(connectRedis({ ...wanted, connectTimeoutMs: 1_500 }), {
     message: /^Redis at rediss\+sentinel:.* is unreachable .*All sentinels are unreachable/,
   });
@@ -42,7 +42,7 @@ test("Sentinels with TLS refuse a wrong password and a missing one, with the set
   await assert.rejects(refused, { message: /refused the user or the password/ });
 });
 
-test("by way of Sentinels with TLS and a password: one Sentinel and then the primary are killed, and writing goes on", async (t) => {
+test("by way of Sentinels with TLS and a password: one Sentinel and then the primary are killed, and writing continues", async (t) => {
   const redis = await connectRedis(wanted);
   after(() => redis.disconnect());
   await redis.set("yard:test:{a}", "kept");
@@ -51,7 +51,7 @@ test("by way of Sentinels with TLS and a password: one Sentinel and then the pri
   sentinel?.kill("SIGKILL");
   await sentinel?.exited;
   assert.equal(await redis.get("yard:test:{a}"), "kept");
-  // Whoever connects now asks the next one.
+  // A client that connects now uses the next Sentinel.
   const other = await connectRedis({ ...wanted, name: "other" });
   assert.equal(await other.get("yard:test:{a}"), "kept");
   other.disconnect();

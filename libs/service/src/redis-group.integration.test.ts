@@ -40,13 +40,13 @@ test("by way of Sentinels: a primary that is made a replica while it is well los
   await group.failOver();
   await until(async () => (await group.primary()) !== old);
   await untilWritten(redis, "after a change");
-  // Not only this connection: whoever connects now finds the same server.
+  // The change is not limited to this connection: a new client finds the same server.
   const other = await connectRedis({ url: group.url, name: "other", log });
   assert.equal(await other.get("yard:test:{b}"), "after a change");
   other.disconnect();
 });
 
-test("a name that the Sentinels do not know, and Sentinels that are not there, are told with the address", async (t) => {
+test("a name that the Sentinels do not have, and unreachable Sentinels, are reported with the address", async (t) => {
   const strange = group.url.replace(/\/main$/, "/strange");
   await refused(
     t,

@@ -39,7 +39,7 @@ test("refuses versions below 7.0 and servers that do not name theirs", () => {
   }
 });
 
-test("refuses a server that may evict keys, and says how to change it", () => {
+test("refuses a server that may evict keys, and names how to change it", () => {
   const facts = parseRedisInfo(INFO.replace("noeviction", "allkeys-lru"));
   const [complaint] = checkRedis(facts);
   assert.equal(complaint?.severity, "error");
@@ -55,7 +55,7 @@ test("only warns when the append-only file is off", () => {
   );
 });
 
-test("refuses a replica and a node of a cluster, and says what to use", () => {
+test("refuses a replica and a node of a cluster, and names what to use", () => {
   for (const [line, message, hint] of [
     [
       "role:slave",

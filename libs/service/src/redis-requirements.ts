@@ -1,4 +1,4 @@
-/** What a Redis server must be for the state in it to be safe, read from its `INFO` reply. */
+/** The properties of a Redis server that the safety of its state depends on, read from its `INFO` reply. */
 export interface RedisFacts {
   readonly version: string;
   readonly maxmemoryPolicy: string;
@@ -31,7 +31,7 @@ export function parseRedisInfo(info: string): RedisFacts {
   };
 }
 
-/** Compares a server with what Switchyard needs. An empty list is a good server. `asCluster`: it was named as a node of one. */
+/** Compares a server with Switchyard's requirements. An empty list is a good server. `asCluster`: the URL names it as a node of one. */
 export function checkRedis(facts: RedisFacts, asCluster = false): RedisComplaint[] {
   const complaints: RedisComplaint[] = [];
   const major = Number(/^(\d+)\./.exec(facts.version)?.[1] ?? 0);

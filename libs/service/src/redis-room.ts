@@ -2,7 +2,7 @@ import type { Redis } from "./redis.ts";
 import { primariesOf } from "./redis-cluster.ts";
 import { fromRedis } from "./store-error.ts";
 
-/** How full Redis is, as far as this process knows. */
+/** How full Redis is, as this process last read it. */
 export interface RedisRoom {
   /** The used share of `maxmemory`, of the fullest primary; 0 where there is no limit. Above 1 Redis refuses what may grow. */
   readonly fill: number;
@@ -15,7 +15,7 @@ export interface RedisRoom {
 
 /** From this share on new work is refused. */
 export const NEW_WORK_BELOW = 0.85;
-/** From this share on work that is under way rests: what is left is for its end. */
+/** Above this share work in progress rests: the remaining room is reserved for its end. */
 export const UNDER_WAY_BELOW = 0.92;
 
 const LOOK_EVERY_MS = 1_000;
@@ -23,7 +23,10 @@ const LOOK_EVERY_MS = 1_000;
 const NEAR = 0.7;
 const LOOK_OFTEN_MS = 100;
 
-/** Looks at Redis once, and then all the time. A look that fails leaves what was known: the commands that follow report the outage. */
+/**
+ * Reads the state of Redis once, and then regularly. After a failed read the previous state stays: the commands that follow report the
+ * outage.
+ */
 export async function openRedisRoom(redis: Redis): Promise<RedisRoom> {
   let facts = { fill: 0, limitBytes: null as number | null, usedBytes: 0 };
   let timer: NodeJS.Timeout | undefined;

@@ -1,8 +1,8 @@
-/** Where Redis is: at one address, wherever the Sentinels say that the primary is, or a cluster that some of its nodes know. */
+/** The address of Redis: one server, the primary that the Sentinels name, or a cluster by some of its nodes. */
 export interface RedisTarget {
   readonly kind: "server" | "sentinel" | "cluster";
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
-  /** The name of the primary as the Sentinels know it; null without Sentinels. */
+  /** The name of the primary at the Sentinels; null without Sentinels. */
   readonly primary: string | null;
   readonly db: number;
   readonly username: string;
@@ -47,7 +47,7 @@ export function readRedisUrl(text: string): RedisTarget | null {
   };
 }
 
-/** IPv6 addresses stand in brackets, as in any URL. */
+/** IPv6 addresses are in brackets, as in any URL. */
 function readHost(text: string, port: number): { host: string; port: number } | null {
   const url = URL.parse(`http://${text}`);
   if (url === null || url.hostname === "" || url.host === "" || /[/@?#]/.test(text)) return null;

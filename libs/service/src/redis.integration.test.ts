@@ -12,7 +12,7 @@ const shared = await testRedis();
 const admin = await connectRedis({ url: shared.url, name: "admin", log: recordingLog().log });
 after(() => admin.disconnect());
 
-test("connects under its name and does what it is asked", async (t) => {
+test("connects under its name and executes commands", async (t) => {
   const redis = await connect(t, { url: shared.url, name: "policy:i1" });
   assert.equal(await redis.set("yard:test:{a}", "1"), "OK");
   assert.equal(await redis.client("GETNAME"), "policy:i1");
@@ -43,7 +43,7 @@ test("warns once when the append-only file is off", async (t) => {
   assert.match(lines[0] ?? "", /"level":"warn".*append-only file off/);
 });
 
-test("tells a wrong password from a missing one, at once and without showing it", async (t) => {
+test("distinguishes a wrong password from a missing one, at once and without showing it", async (t) => {
   const server = await testRedis();
   await configure(server.url, "requirepass", "right");
   await assert.rejects(connect(null, { url: server.url }), /wants a password/);

@@ -15,9 +15,9 @@ export type { Redis } from "ioredis";
 interface RedisConnectOptions {
   /** `redis://[user[:password]@]host:port[/db]`, `rediss://` for TLS, `redis+sentinel://…` or `redis+cluster://…`, see {@link readRedisUrl}. */
   url: string;
-  /** Takes the place of a password in the URL. */
+  /** Overrides a password in the URL. */
   password?: string;
-  /** Of the Sentinels themselves, which may have one of their own. */
+  /** The password of the Sentinels themselves, which may have one of their own. */
   sentinelPassword?: string;
   /** Name of the connection in `CLIENT LIST`. */
   name: string;
@@ -27,13 +27,12 @@ interface RedisConnectOptions {
 }
 
 /**
- * Connects to Redis and checks that it is fit to hold state. Rejects with a StartError when the
- * server is unreachable within the budget, refuses the credentials, is older than 7.0, evicts
- * keys, is a replica, or is a node of a cluster that the URL does not name as one.
+ * Connects to Redis and checks that it is fit to hold state. Rejects with a StartError when the server is unreachable within the budget,
+ * refuses the credentials, is older than 7.0, evicts keys, is a replica, or is a node of a cluster that the URL does not name as one.
  *
- * Afterwards the client reconnects for ever. While the connection is down every command fails at
- * once, also those already sent: whether they were executed is unknown, so they are never sent again. With Sentinels each
- * connection goes to the primary that they name at that time; with a cluster each command goes to the primary that has its keys.
+ * Afterwards the client reconnects for ever. While the connection is down every command fails at once, also those already sent: whether
+ * they were executed is unknown, so they are never sent again. With Sentinels each connection goes to the primary that they name at that
+ * time; with a cluster each command goes to the primary that has its keys.
  */
 export async function connectRedis(options: RedisConnectOptions): Promise<Redis> {
   const target = readRedisUrl(options.url);
@@ -102,19 +101,19 @@ function sentinelOptions(
     name,
     ...(password === undefined ? {} : { sentinelPassword: password }),
     sentinelRetryStrategy: () => SENTINEL_RETRY_MS,
-    // Of the connections that hear of a new primary.
+    // Options of the connections that learn of a new primary.
     sentinelReconnectStrategy: () => LAST_RETRY_MS,
     sentinelCommandTimeout: SENTINEL_ANSWER_MS,
     Connector: QuietSentinels,
-    // A primary that hangs is given up by the Sentinels; the connection to it would last.
+    // The Sentinels give up a primary that hangs; the connection to it would last.
     failoverDetector: true,
-    // One that was made a replica refuses what it is sent, and the next connection goes to the new one.
+    // A server that was made a replica refuses writes, and the next connection goes to the new primary.
     reconnectOnError: (error: Error) => error.message.startsWith("READONLY"),
     ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
   } satisfies RedisOptions;
 }
 
-/** Errors of a connection to a Sentinel have no listener in the client, which then prints them. Another Sentinel is asked. */
+/** The client prints errors of a connection to a Sentinel, which has no listener. Another Sentinel is tried. */
 class QuietSentinels extends SentinelConnector {
   constructor(options: unknown) {
     super(options as SentinelConnectionOptions); // those below
@@ -147,7 +146,7 @@ async function firstReady(redis: Redis, where: string, budgetMs: number): Promis
   }
 }
 
-/** With a cluster, what the last of its nodes said. */
+/** With a cluster, the cause is the error of its last node. */
 function causeOf(error: Error): Error {
   return "lastNodeError" in error && error.lastNodeError instanceof Error
     ? error.lastNodeError

@@ -3,8 +3,8 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { isAdmin } from "@switchyard/contracts/user-roles";
 
 /**
- * The caller, when it is one of the NATS users that a setting names, or over HTTP has the role. Throws `forbidden_admin`
- * for anybody else, which every contract for admins declares. `may` says what they may not do, `service` whose setting it is.
+ * The caller, when it is one of the NATS users that a setting names, or has the role over HTTP. Throws `forbidden_admin` for any other
+ * caller, which every contract for admins declares. `may` is the action that is refused, `service` is the service whose setting it is.
  */
 export function requireAdmin(
   admins: readonly string[],

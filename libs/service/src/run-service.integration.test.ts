@@ -198,7 +198,7 @@ test("logs a bug in the start with its stack, undoes what was started and exits 
   assert.ok(messages(service).includes("fixture undone"));
 });
 
-test("says which port is taken when health cannot be served", async () => {
+test("names the port that is in use when health cannot be served", async () => {
   const blocker = createServer().listen(0, "127.0.0.1");
   await once(blocker, "listening");
   const { port } = blocker.address() as AddressInfo; // what a TCP listener has
@@ -219,7 +219,7 @@ test("exits 0 on SIGTERM in the middle of the start", async () => {
   assert.ok(!messages(service).includes("service ready"));
 });
 
-test("logs an error that nobody caught, stops and exits 1", async () => {
+test("logs an uncaught error, stops and exits 1", async () => {
   for (const does of ["throw-later", "reject-later"] as const) {
     const service = startFixture(env);
     await service.logged("service ready");
@@ -255,7 +255,7 @@ test("is not ready while a check of the service fails", async () => {
   await stop(service);
 });
 
-test("stays alive without NATS and Redis, says so, and still stops with exit 0", async () => {
+test("stays alive without NATS and Redis, reports that, and still stops with exit 0", async () => {
   const ownNats = await testNats();
   const ownRedis = await testRedis();
   const admin = await connectBus({ servers: ownNats.url, user: "admin" });
@@ -292,7 +292,7 @@ test("stops when its parent is killed, so that no orphan stays", async () => {
   assert.ok(messages(parent).includes("service stopped"));
 });
 
-test("stops in order also when nobody reads its log any more", async () => {
+test("stops in order also when its log is no longer read", async () => {
   const service = startFixture({ ...env, YARD_EXIT_WITH_PARENT: "1" });
   await service.logged("service ready");
   const reply = call(bus, fixtureCall, { does: "wait-for-stop" });

@@ -43,7 +43,7 @@ test("returns the claims that were signed", async () => {
   assert.deepEqual(await verify(token), CLAIMS);
 });
 
-test("hands out claims that nobody can change for the next user of the token", async () => {
+test("returns claims that one user of the token cannot change for the next", async () => {
   const claims = await verify(token);
   assert.throws(() => claims.tools.push(["*"]), TypeError);
   assert.throws(() => claims.tools[0]?.push("*"), TypeError);
@@ -178,11 +178,11 @@ test("checks a signature once and forgets the token that was used least recently
   assert.notEqual(await remember(first), claims);
 });
 
-test("a token that was signed here is known, says what its bytes say, and ends when its time is over", async () => {
+test("a token that was signed here is cached, has the claims of its bytes, and ends when its time is over", async () => {
   let clock = NOW_MS;
   const known = new KnownRunTokens();
   const signKnown = await createRunTokenSigner(key.privateJwk, { known });
-  // It has another key, so it can tell nothing of signatures.
+  // It has another key, so it cannot check signatures.
   const verifyKnown = await createRunTokenVerifier(otherKey.publicJwk, { now: () => clock, known });
   const own = await signKnown({ ...CLAIMS, run: "r1", roles: undefined });
   assert.deepEqual(await verifyKnown(own), await verify(own));
@@ -262,7 +262,7 @@ test("accepts tokens of both keys of a rotation, and names the key in each", asy
 
 test("a token cannot have itself checked with another key by naming it", async () => {
   const verifyBoth = await createRunTokenVerifier([otherKey.publicJwk, key.publicJwk], { now });
-  // Signed with a key that is good by itself: a stop of one key is not got round by naming the other.
+  // Signed with a key that is valid itself: a stop of one key is not bypassed by naming the other.
   const kid = await runTokenKeyId(otherKey.publicJwk);
   const misnamed = await signRaw(CLAIMS, { typ: "yard-run+jwt", kid });
   await assert.rejects(verifyBoth(misnamed), { reason: "signature" });

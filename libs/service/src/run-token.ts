@@ -16,7 +16,10 @@ import {
 } from "jose";
 import { z } from "zod";
 
-/** Why a run token is refused: it is not a token, not ours, too old, says something it may not, not whose it was given to, or too long to travel. */
+/**
+ * The reason why a run token is refused: it is not a token, not signed by this installation, too old, has forbidden content, was issued to
+ * another user, or is too long to travel.
+ */
 export type RunTokenFault =
   | "malformed"
   | "signature"
@@ -26,7 +29,7 @@ export type RunTokenFault =
   | "holder"
   | "too_large";
 
-/** Why a token is refused or could not be made. The message never holds the token. */
+/** A token is refused or could not be made. The message never holds the token. */
 export class RunTokenError extends Error {
   override readonly name = "RunTokenError";
   readonly reason: RunTokenFault;
@@ -37,16 +40,16 @@ export class RunTokenError extends Error {
   }
 }
 
-/** What the policy service signs: one kind of token is never taken for another one. */
+/** A kind of token that the policy service signs: one kind is never accepted as another one. */
 export interface TokenKind<C extends Times> {
-  /** In messages, such as `run token`. */
+  /** Its name in messages, such as `run token`. */
   readonly name: string;
   /** RFC 8725 §3.11: an explicit type keeps tokens of another kind, signed by the same key, out. */
   readonly type: string;
   /** In characters. */
   readonly maxLength: number;
   readonly claims: z.ZodType<C>;
-  /** What a token that is too long has to have less of. */
+  /** The content that has to be reduced in a token that is too long. */
   readonly shorten: string;
 }
 
@@ -77,18 +80,18 @@ export async function createRunTokenKey(): Promise<{ privateJwk: string; publicJ
   };
 }
 
-/** Tokens that are known to be good but for their times, by their SHA-256. */
+/** Tokens that are verified but for their times, by their SHA-256. */
 export class KnownRunTokens<C extends Times = Claims> {
   readonly #size: number;
   /** In the order of last use. */
   readonly #known = new Map<string, C>();
 
-  /** `size` is how many are kept, 10,000 when nobody says; the one whose last use is longest ago goes first. */
+  /** `size` is how many are cached, 10,000 by default; the one whose last use is longest ago is removed first. */
   constructor(size = 10_000) {
     this.#size = size;
   }
 
-  /** Takes out what is known of a token; whoever uses it puts it back. */
+  /** Removes and returns the cached claims of a token; the caller puts them back. */
   take(digest: string): C | undefined {
     const claims = this.#known.get(digest);
     this.#known.delete(digest);
@@ -130,7 +133,7 @@ export async function createTokenSigner<C extends Times>(
         "too_large",
         `the ${name} has ${token.length} characters and ${maxLength} are allowed: ${kind.shorten}`,
       );
-    // What its bytes say, as any other verifier reads them.
+    // The claims of its bytes, as any other verifier reads them.
     known?.put(digestOf(token), freeze(parseClaims(kind, parseJson(payload))));
     return token;
   };
@@ -146,10 +149,9 @@ export function createRunTokenVerifier(
 }
 
 /**
- * Makes the function that checks a token and returns its claims; they are frozen. It rejects with a
- * RunTokenError. A good token is remembered in `known`, so the signature is checked once; its
- * times are checked at every use, as of `at`, in milliseconds, or now. Several keys are those of a rotation: a token
- * is checked with the key that its `kid` names, and one without a `kid` with each of them.
+ * Makes the function that checks a token and returns its claims; they are frozen. It rejects with a RunTokenError. A valid token is cached
+ * in `known`, so the signature is checked once; its times are checked at every use, as of `at`, in milliseconds, or now. Several keys are
+ * those of a rotation: a token is checked with the key that its `kid` names, and one without a `kid` with each of them.
  */
 export async function createTokenVerifier<C extends Times>(
   kind: TokenKind<C>,

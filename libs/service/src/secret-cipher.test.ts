@@ -12,7 +12,7 @@ function cipher(text: string) {
   return made;
 }
 
-test("what is sealed opens again, says nothing of its text, and never looks the same twice", () => {
+test("a sealed text opens again, reveals nothing of its content, and never looks the same twice", () => {
   const { seal, open } = cipher(key());
   fc.assert(
     fc.property(fc.string({ minLength: 8 }), fc.string(), (text, context) => {

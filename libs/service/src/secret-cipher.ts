@@ -1,16 +1,16 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
-/** Encrypts what a service keeps of secrets in Redis. */
+/** Encrypts the secrets that a service stores in Redis. */
 export interface SecretCipher {
-  /** `place` is bound to the text, so that one cannot be put in the place of another. */
+  /** `context` is bound to the text, so that one cannot be put in the place of another. */
   readonly seal: (text: string, context: string) => string;
   /** Throws SealError when no key opens it. */
   readonly open: (sealed: string, context: string) => string;
-  /** Whether it was sealed with the key that seals now. */
+  /** True when it was sealed with the key that seals now. */
   readonly isNewest: (sealed: string) => boolean;
 }
 
-/** What was kept does not open. */
+/** A stored text does not open. */
 export class SealError extends Error {
   override readonly name = "SealError";
   readonly reason: "unknown_key" | "changed";

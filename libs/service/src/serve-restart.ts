@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { Service } from "@switchyard/bus/serve";
 import type { RESTARTS, Restartable } from "@switchyard/contracts/restarts";
 
-/** The answer is on its way before the process begins to stop. */
+/** The answer is sent before the process begins to stop. */
 const AFTER_ANSWER_MS = 50;
 
 /**
- * Lets the toolbox have this process started again. Serve it last: who sees it in discovery takes the process for ready. `restart` is the kit's; null
- * answers `restart_disabled`.
+ * Lets the toolbox restart this process. Serve it last: a client that discovers it assumes that the process is ready. `restart` is the
+ * kit's; null answers `restart_disabled`.
  */
 export function serveRestart(
   service: Service,

@@ -3,24 +3,24 @@ import type { z } from "zod";
 import type { Log } from "./log.ts";
 import { StartError } from "./start-error.ts";
 
-/** The settings of this moment. */
+/** Returns the settings of this moment. */
 export type CurrentSettings<T> = () => Promise<T>;
 
 const LOOK_AGAIN_MS = 500;
 
 /**
- * Reads a small JSON file of settings, and again when it has changed: asking looks at the file at most every 500 ms. Rejects
- * with a StartError when the file cannot be used; a change that cannot be used is logged, and what was read before stays in force.
+ * Reads a small JSON file of settings, and again when it has changed: a call checks the file at most every 500 ms. Rejects with a
+ * StartError when the file cannot be used; a change that cannot be used is logged, and the previous settings stay in force.
  */
 export async function openSettingsFile<Schema extends z.ZodType>(
   path: string,
   schema: Schema,
   options: {
-    /** What the file holds, for the log: `team limits`. */
+    /** The name of the content in the log: `team limits`. */
     readonly name: string;
-    /** What to do about a file that cannot be used. */
+    /** The remedy for a file that cannot be used. */
     readonly hint: string;
-    /** Stands for a file that is not there; without it such a file cannot be used. */
+    /** Used in place of a missing file; without it a missing file cannot be used. */
     readonly missing?: unknown;
     readonly log: Log;
     /** Milliseconds of any clock. */

@@ -4,7 +4,7 @@ import { createLog } from "./log.ts";
 import { Shutdown } from "./shutdown.ts";
 import { StopSteps } from "./stop-steps.ts";
 
-test("says that it stops before the first step, then undoes the steps in reverse order and exits 0", async () => {
+test("logs that it stops before the first step, then undoes the steps in reverse order and exits 0", async () => {
   const { shutdown, steps, events, exited } = fixture();
   for (const name of ["health", "redis", "bus"]) {
     steps.push(name, async () => {
@@ -29,7 +29,7 @@ test("says that it stops before the first step, then undoes the steps in reverse
   ]);
 });
 
-test("goes on after a step that fails, and exits 1", async () => {
+test("continues after a step that fails, and exits 1", async () => {
   const { shutdown, steps, events, exited, logged } = fixture();
   steps.push("first", async () => void events.push("first"));
   steps.push("second", async () => {
@@ -43,7 +43,7 @@ test("goes on after a step that fails, and exits 1", async () => {
   );
 });
 
-test("exits with the code that was asked for, unless something fails on the way", async () => {
+test("exits with the requested code, unless something fails on the way", async () => {
   const well = fixture();
   well.shutdown.begin("restart requested", 75);
   well.shutdown.begin("SIGTERM");

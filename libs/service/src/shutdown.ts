@@ -33,14 +33,14 @@ export class Shutdown {
     return this.#stopping;
   }
 
-  /** Begins an orderly stop that ends with this exit code if nothing fails; while one is under way it does nothing. */
+  /** Begins an orderly stop that ends with this exit code if nothing fails; during another stop it does nothing. */
   begin(reason: string, exitCode = 0): void {
     if (this.#stopping) return;
     this.#inOrder = exitCode;
     this.#begin(reason, this.#drainMs);
   }
 
-  /** Begins a stop that leaves only a short time for what is in flight; one under way only gets the exit code. */
+  /** Begins a stop that leaves only a short time for requests in flight; a stop that has begun only gets the exit code. */
   beginAfterFault(reason: string, exitCode = 1): void {
     this.#exitCode = exitCode;
     this.#begin(reason, Math.min(this.#drainMs, FAULT_BUDGET_MS));

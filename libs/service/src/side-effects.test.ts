@@ -20,7 +20,7 @@ const sent: MessageSent = {
   ts: 1,
 };
 
-test("what was written is read in its order, and nobody else may read the file [F36] [F38] [F41]", async () => {
+test("written records are read in their order, and no other user may read the file [F36] [F38] [F41]", async () => {
   const file = join(directory, "effects.ndjson");
   await recordSideEffect(file, sent);
   await recordSideEffect(file, { type: "cron_added", jobId: "job-1", ts: 2 });
@@ -49,7 +49,7 @@ test("a line that a crash cut, and what may not have been sent, are left out [X3
   assert.deepEqual([sentTexts, cronAdds], [["one\ntwo"], 1]);
 });
 
-test("a file that is not there tells of nothing [F36]", async () => {
+test("a missing file has no records [F36]", async () => {
   const { sentTexts, sentTargets, cronAdds } = await readSideEffects(join(directory, "none"));
   assert.deepEqual([sentTexts, sentTargets, cronAdds], [[], [], 0]);
 });

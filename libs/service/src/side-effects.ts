@@ -40,8 +40,8 @@ export async function recordSideEffect(file: string, effect: SideEffect): Promis
 }
 
 /**
- * What a file tells of, in its order. A file that is not there tells of nothing; a line that is cut or is not a record is left out, and
- * so is what may not have been sent: nobody may take an answer for given because of it. Rejects with other errors of the system.
+ * Reads the records of a file, in their order. A missing file has no records; a line that is cut or is not a record is left out, and so is
+ * a message that may not have been sent: an answer must not count as given because of it. Rejects with other errors of the system.
  */
 export async function readSideEffects(file: string): Promise<SideEffects> {
   const lines = (await textOf(file)).split("\n").map(parsed);

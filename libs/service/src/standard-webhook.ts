@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual, type Hmac } from "node:crypto";
 
-/** As https://www.standardwebhooks.com advises: so far may the sender's clock be away, and so long may a request be sent again by who overheard it. */
+/**
+ * The limit that https://www.standardwebhooks.com advises: how far the sender's clock may differ, and how long a request may be sent again
+ * by a client that overheard it.
+ */
 export const WEBHOOK_TOLERANCE_SECONDS = 300;
 const ID = /^[\x21-\x7e]{1,256}$/;
 
@@ -25,7 +28,7 @@ export function signedWebhookHeaders(
   };
 }
 
-/** Says whether one of the keys has signed the body, not long ago; `missing`: headers are not there or no such headers. */
+/** Checks that one of the keys has signed the body, not long ago; `missing`: headers are absent or malformed. */
 export function checkWebhook(
   keys: readonly Uint8Array[],
   {
@@ -54,8 +57,8 @@ export function checkWebhook(
 }
 
 /**
- * True when one of the keys made one of the signatures (HMAC-SHA256). Compares all with all, each in constant time: the time says neither how much of a
- * signature was right nor which key it was.
+ * True when one of the keys made one of the signatures (HMAC-SHA256). Compares all with all, each in constant time: the duration reveals
+ * neither how much of a signature was right nor which key it was.
  */
 export function isOneOf(
   given: readonly Uint8Array[],

@@ -5,8 +5,8 @@ export const EXIT_UNREACHABLE = 6;
 export const EXIT_RESTART = 75;
 
 /**
- * A start that failed for a reason outside the program: a wrong setting, a server that is down.
- * It is reported in one line, without a stack, and `hint` says what to do about it.
+ * A start that failed for a reason outside the program: a wrong setting, a server that is down. It is reported in one line, without a
+ * stack, and `hint` names a remedy.
  */
 export class StartError extends Error {
   override readonly name: string = "StartError";

@@ -1,6 +1,6 @@
 import type { Log } from "./log.ts";
 
-/** Undoes one step of a start. `remainingMs` is what is left of the whole budget. */
+/** Undoes one step of a start. `remainingMs` is the rest of the whole budget. */
 export type StopStep = (remainingMs: number) => Promise<void>;
 
 interface Step {

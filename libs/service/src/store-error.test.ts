@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromRedis, StoreError, storeErrorOf, type StoreTrouble } from "./store-error.ts";
 
-/** As ioredis 6 throws what Redis replied. */
+/** Builds an error as ioredis 6 throws it for a reply of Redis. */
 function reply(message: string, previousErrors?: readonly Error[]): Error {
   const error = Object.assign(new Error(message), { name: "ReplyError" });
   return previousErrors === undefined ? error : Object.assign(error, { previousErrors });
@@ -35,7 +35,7 @@ const TROUBLES: readonly (readonly [StoreTrouble, Error])[] = [
   ["unreachable", Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" })],
 ];
 
-test("has one message for each trouble with Redis, which says what to do", async () => {
+test("has one message for each trouble with Redis, which names a remedy", async () => {
   const messages = new Map<StoreTrouble, Set<string>>();
   for (const [trouble, error] of TROUBLES) {
     const found = storeErrorOf(error);

@@ -1,6 +1,6 @@
 /**
- * A reason why Redis did not execute a correct command. Each kind has one message, which says what to do;
- * every service reports it in the same words.
+ * A reason why Redis did not execute a correct command. Each kind has one message with a remedy; every service reports it in the same
+ * words.
  */
 export type StoreTrouble = keyof typeof MESSAGES;
 
@@ -8,7 +8,7 @@ const MESSAGES = {
   /** The connection failed or was lost. */
   unreachable:
     "Redis cannot be reached: see whether it runs, and whether YARD_REDIS_URL and the network lead to it",
-  /** The connection stands and no reply came in time. */
+  /** The connection is up and no reply came in time. */
   silent: "Redis does not answer in time: see whether it is overloaded or its disk is slow",
   full: "Redis has reached its maxmemory and refuses writes: give it more memory, or delete what is not needed (docs/operations.md, When Redis is full)",
   loading: "Redis is loading its data from disk: wait until it has",
@@ -24,10 +24,10 @@ const MESSAGES = {
     "Redis refuses this service's user: give Redis the users.acl of this version (yard keys init) and check the password",
 } as const;
 
-/** Redis did not carry out a command, or holds what cannot be read. Whether a write happened is unknown where the connection was the trouble. */
+/** Redis did not execute a command, or holds content that cannot be read. After a connection failure it is unknown if a write happened. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** Null: Redis answered, and what it holds cannot be used. */
+  /** Null: Redis answered, and its content cannot be used. */
   readonly trouble: StoreTrouble | null;
 
   constructor(
@@ -42,7 +42,10 @@ export class StoreError extends Error {
   }
 }
 
-/** The answer of Redis. Whatever keeps Redis from answering becomes a StoreError; an error of the command itself is a fault and stays as it is. */
+/**
+ * The answer of Redis. Any cause that keeps Redis from answering becomes a StoreError; an error of the command itself is a fault and stays
+ * as it is.
+ */
 export async function fromRedis<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -123,7 +126,7 @@ function troubleOf(error: unknown): StoreTrouble | null {
   return isOfConnection(error) ? "unreachable" : null;
 }
 
-/** The client has no class of its own for most of these, so their texts tell. */
+/** The client has no class of its own for most of these, so they are recognized by their texts. */
 const CONNECTION_TEXT =
   /^(?:Connection is closed|Stream isn't writeable|Command aborted|Reached the max retries|Cluster isn't ready|Cluster is ended|Too many Cluster redirections|None of startup nodes|Failed to refresh slots|Node is disconnected|All sentinels are|connect ETIMEDOUT)/;
 const SOCKET_CODE =

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeEnvironment } from "./take-environment.ts";
 
-test("secrets are taken out of the environment, and what says how programs run stays", () => {
+test("secrets are removed from the environment, and the variables for running programs stay", () => {
   const env: NodeJS.ProcessEnv = {
     PATH: "/usr/bin",
     NODE_EXTRA_CA_CERTS: "/ca.pem",

@@ -1,4 +1,4 @@
-/** Variables that say how a program runs on this machine and how it reaches the network. */
+/** Variables for running programs on this machine and for reaching the network. */
 export const PROGRAM_VARIABLES: readonly string[] = [
   ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR"],
   ["TZ", "LANG", "LC_ALL", "LC_CTYPE"],
@@ -12,7 +12,7 @@ export const PROGRAM_VARIABLES: readonly string[] = [
   ["npm_config_registry", "UV_DEFAULT_INDEX"],
 ].flat();
 
-/** Variables that Node.js and libraries may read later. Our own settings are read once, at the start. */
+/** Variables that Node.js and libraries may read later. Switchyard's own settings are read once, at the start. */
 const READ_LATER = /^(?:NODE|OTEL|UV_THREADPOOL|NATS)_/;
 
 /**

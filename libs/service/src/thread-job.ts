@@ -43,7 +43,7 @@ export async function doInThread<Answer>(job: ThreadJob): Promise<Answer | null>
   }
 }
 
-/** For the thread's file: answers with what `work` makes of the job's data. `work` names the type of the data that it is given. */
+/** Used in the thread's file: answers with the result of `work` for the job's data. `work` names the type of the data that it receives. */
 export function answerThreadJob(work: (data: never) => unknown): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread has no origin
   parentPort?.postMessage(work(workerData as never)); // what doInThread was given

@@ -7,9 +7,9 @@ import type { ResourceLimits } from "node:worker_threads";
 const MAX_YOUNG_MB = 16;
 
 /**
- * Limits for a worker thread that reads what strangers wrote: at `maxHeapMb` MiB the thread ends, and the process goes on.
- * A single allocation that is larger than the spare room, such as that of a growing Map, still ends the process: only a
- * process of its own would be safe from that. So what threads read is limited in size, too.
+ * Limits for a worker thread that reads untrusted content: at `maxHeapMb` MiB the thread ends, and the process continues. A single
+ * allocation that is larger than the spare room, such as that of a growing Map, still ends the process: only a process of its own would be
+ * safe from that. So the content that threads read is limited in size, too.
  */
 export function threadLimits(maxHeapMb: number): ResourceLimits {
   return { maxOldGenerationSizeMb: maxHeapMb, maxYoungGenerationSizeMb: MAX_YOUNG_MB };

@@ -4,7 +4,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { StoreError } from "./store-error.ts";
 import { isOfOutage } from "./unhandled-rejection.ts";
 
-test("tells a lost connection, a late reply and an abort from a mistake of the program", () => {
+test("distinguishes a lost connection, a late reply and an abort from a mistake of the program", () => {
   const socket = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
   const outages = [
     new Error("Connection is closed."),

@@ -2,8 +2,8 @@ import { INVISIBLE } from "@switchyard/contracts/invisible";
 import { cutText, cutTextStart } from "@switchyard/contracts/cut-text";
 
 /**
- * Text of a server as it may be shown: what cannot be seen, or what moves other characters, is
- * written as `\u{…}`, and a long text is cut in its middle.
+ * Text of a server in a form that may be shown: characters that are invisible or move others are written as `\u{…}`, and a long text is cut
+ * in its middle.
  */
 export function visible(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   const shown = text.replaceAll(INVISIBLE, escaped);

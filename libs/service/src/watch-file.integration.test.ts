@@ -18,7 +18,7 @@ function watched(path: string, known: string): (string | null)[] {
   return texts;
 }
 
-/** Writes a file again and again. */
+/** Writes a file over and over. */
 function changingAllTheTime(path: string): { stop(): Promise<void> } {
   const over = new AbortController();
   const writing = (async () => {
@@ -38,7 +38,7 @@ const told = (texts: (string | null)[], count: number) =>
     ({ length }) => length >= count,
   );
 
-test("tells each new text once: written in place, put in its place, taken away", async () => {
+test("reports each new text once: written in place, replaced, removed", async () => {
   const directory = await testDirectory();
   const path = join(directory, "file.json");
   await writeFile(path, "zero");
@@ -83,7 +83,7 @@ test("is not put off by another file of the directory that changes all the time"
   }
 });
 
-test("tells what was written before the watch began", async () => {
+test("reports a text that was written before the watch began", async () => {
   const path = join(await testDirectory(), "file.json");
   await writeFile(path, "newer");
   assert.deepEqual(await told(watched(path, "older"), 1), ["newer"]);

@@ -10,12 +10,12 @@ export interface FileWatch {
 const SETTLED_MS = 100;
 
 /**
- * Watches a small text file and tells each new text once, `null` when the file cannot be read. The
- * directory is watched, not the file: editors and Kubernetes put another file in its place.
+ * Watches a small text file and reports each new text once, `null` when the file cannot be read. The directory is watched, not the file:
+ * editors and Kubernetes replace the file.
  */
 export function watchFile(options: {
   path: string;
-  /** The text that is known already. */
+  /** The text that was read before. */
   known: string;
   onText: (text: string | null) => void;
   onTrouble: (error: unknown) => void;
@@ -28,7 +28,7 @@ export function watchFile(options: {
 
   const readAgain = (): void => {
     if (isClosed) return;
-    // Not put off by what comes meanwhile: another file of the directory may change all the time.
+    // A later change does not postpone the look: another file of the directory may change all the time.
     timer ??= setTimeout(() => void look(), SETTLED_MS);
   };
   const look = async (): Promise<void> => {
@@ -50,7 +50,7 @@ export function watchFile(options: {
   };
 
   const watcher = watchDirectory();
-  // Whatever was written between the first reading and the watch.
+  // Reads a text that was written between the first reading and the watch.
   readAgain();
   return {
     close() {

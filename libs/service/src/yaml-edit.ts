@@ -6,7 +6,7 @@ export interface YamlChange {
   readonly value: unknown;
 }
 
-/** The text with some values changed. Comments and the order of keys stay. Throws for what is not YAML. */
+/** The text with some values changed. Comments and the order of keys stay. Throws for a text that is not YAML. */
 export function withYamlChanges(text: string, changes: readonly YamlChange[]): string {
   const document = parseDocument(text, { schema: "core", merge: false, stringKeys: true });
   const [error] = document.errors;

@@ -9,13 +9,13 @@ import {
   type Document,
 } from "yaml";
 
-/** What is wrong with the content of a file: where in it, and a sentence for its author. */
+/** A problem with the content of a file: the path in it, and a sentence for its author. */
 export interface ShapeProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** One thing that is wrong with a file, and where. Lines and columns count from 1. */
+/** One problem with a file, and its position. Lines and columns count from 1. */
 export interface FileProblem {
   readonly line: number;
   readonly column: number;
@@ -26,7 +26,7 @@ export interface FileProblem {
 export const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_PROBLEMS = 50;
 
-/** What became of the content of a file: its value, or what is wrong with it and where in it. */
+/** The result of checking the content of a file: its value, or its problems with their paths. */
 export type Checked<T> =
   | { readonly value: T; readonly problems: readonly [] }
   | { readonly value: null; readonly problems: readonly ShapeProblem[] };
@@ -42,7 +42,10 @@ export type YamlFile<T> =
     }
   | { readonly value: null; readonly problems: readonly FileProblem[] };
 
-/** Reads a YAML text, in the strict form that files of ours have, and lets `check` judge its content. Never throws for what is in the text. */
+/**
+ * Reads a YAML text, in the strict form of Switchyard's files, and lets `check` judge its content. Never throws for the content of the
+ * text.
+ */
 export function readYaml<T extends object>(
   text: string,
   check: (content: unknown) => Checked<T>,
@@ -116,7 +119,10 @@ interface SyntaxProblem {
   readonly message: string;
 }
 
-/** What YAML itself finds, and what it allows but a file of ours must not have: a reader has to see what it says where it stands. */
+/**
+ * The problems that YAML itself finds, and constructs that it allows but Switchyard's files must not have: a reader has to see a value
+ * where it is written.
+ */
 function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
   const found = [...document.errors, ...document.warnings];
   const exhausted = found.find((problem) => problem.code === "RESOURCE_EXHAUSTION");
@@ -148,7 +154,7 @@ function syntaxProblems(document: Document.Parsed): SyntaxProblem[] {
   return problems;
 }
 
-/** The place of a mapping's key or of a list's entry; when it is missing, of what should hold it. */
+/** The position of a mapping's key or of a list's entry; when it is missing, of its parent. */
 function offsetOf(document: Document.Parsed, path: readonly PropertyKey[]): number {
   const parent: unknown = path.length === 0 ? null : nodeAt(document, path.slice(0, -1));
   const key = path.at(-1);

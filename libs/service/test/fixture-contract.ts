@@ -1,7 +1,7 @@
 import { rpc } from "@switchyard/contracts/define";
 import { z } from "zod";
 
-/** What the fixture service is told to do. */
+/** The behaviours of the fixture service. */
 export const fixtureCall = rpc({
   subject: "yard.rpc.{caller}.fixture.call",
   summary: "Makes the fixture service behave in one way.",

@@ -16,7 +16,7 @@ export async function redisCertificate() {
   });
   await writeFile(files.cert, cert);
   await writeFile(files.key, key, { mode: 0o600 });
-  // As NODE_EXTRA_CA_CERTS does at the start of a process.
+  // The effect is that of NODE_EXTRA_CA_CERTS at the start of a process.
   const trust = () => setDefaultCACertificates([...getCACertificates("default"), cert]);
   return { files, trust };
 }

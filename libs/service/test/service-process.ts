@@ -38,7 +38,7 @@ export function observe(child: ChildProcessWithoutNullStreams): ServiceProcess {
   const exited = once(child, "close").then(([code, signal]: unknown[]) => {
     hasEnded = true;
     notify();
-    return { code: code as number | null, signal: signal as NodeJS.Signals | null }; // as Node documents
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null }; // the types that Node documents
   });
   after(async () => {
     if (hasEnded) return;

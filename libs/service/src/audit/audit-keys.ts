@@ -29,7 +29,7 @@ export function auditKeyId({ crv, kty, x }: PublicJwk): string {
   return hash("sha256", JSON.stringify({ crv, kty, x }), "base64url");
 }
 
-/** `privateJwk` is the JSON of a private Ed25519 key (RFC 8037). Throws what `createPrivateKey` throws when it is none. */
+/** `privateJwk` is the JSON of a private Ed25519 key (RFC 8037). Throws the error of `createPrivateKey` for any other text. */
 export function createTextSigner(privateJwk: string): TextSigner {
   const jwk = z.object({ ...PublicJwk.shape, d: z.string() }).parse(JSON.parse(privateJwk));
   const key = createPrivateKey({ key: jwk, format: "jwk" });

@@ -1,10 +1,10 @@
 import type { Redis } from "../redis.ts";
 
-/** Who has how much of the audit. */
+/** How much of the audit each user has filled. */
 export interface AuditRoom {
-  /** Why nothing more of a user is recorded now; null when it is. */
+  /** The reason why no more records of a user are accepted now; null when they are. */
   refusalOf(user: string): string | null;
-  /** One record of a user more. */
+  /** Counts one more record of a user. */
   count(user: string): void;
   stop(): Promise<void>;
 }
@@ -12,7 +12,7 @@ export interface AuditRoom {
 interface AuditRoomOptions {
   readonly redis: Redis;
   readonly service: string;
-  /** How full the stream is, from 0 to 1. Rejects when that cannot be known now. */
+  /** How full the stream is, from 0 to 1. Rejects when that cannot be read now. */
   readonly fill: () => Promise<number>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -22,16 +22,16 @@ interface AuditRoomOptions {
   readonly everyMs?: number;
 }
 
-/** From here on there is room only for those who have little of the audit. */
+/** From here on only users with few records have room. */
 export const RESERVED_FROM = 0.9;
 const EVERY_MS = 30_000;
-/** As long as the stream keeps records, and the month that goes on. */
+/** The time for which the stream stores records, and the current month. */
 const MONTHS = 15;
 
 /**
- * Keeps the last tenth of the audit free for those who did not fill it: while the stream is that full, whoever has more records than
- * a fair part, with one part left for who comes next, gets no more. Replicas of a service count together in Redis, by month;
- * what a process counted since it looked last is lost when it is killed.
+ * Reserves the last tenth of the audit for users who did not fill it: while the stream is that full, a user with more records than a fair
+ * part, with one part left for the next user, gets no more. Replicas of a service count together in Redis, by month; the counts of a
+ * process since its last look are lost when it is killed.
  */
 export async function openAuditRoom(options: AuditRoomOptions): Promise<AuditRoom> {
   const { redis, service, fill, now, onTrouble, everyMs = EVERY_MS } = options;
@@ -63,7 +63,7 @@ export async function openAuditRoom(options: AuditRoomOptions): Promise<AuditRoo
       await look();
       hasFailed = false;
     } catch (error) {
-      // What was known last stays, and the stream itself refuses when it is full.
+      // The last counts stay in use, and the stream itself refuses when it is full.
       if (!hasFailed) onTrouble(error);
       hasFailed = true;
     }

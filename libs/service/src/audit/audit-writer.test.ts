@@ -7,7 +7,7 @@ import { AuditUnavailableError, createAuditWriter } from "./audit-writer.ts";
 
 const fact: AuditFact = { kind: "refusal", provider: "broker", caller: "cli", reason: "expired" };
 
-/** A writer whose stream does what the test says. */
+/** A writer whose stream does what the test sets. */
 function lab(options: { patienceMs?: number; refusal?: string; perUserHour?: number } = {}) {
   const blocks: AuditBlock[] = [];
   const ids: string[] = [];
@@ -43,7 +43,7 @@ test("facts that come together share a message, and are numbered in their order"
   );
 });
 
-test("a fact is asked for when its record is made, and later changes do not reach it", async () => {
+test("a fact is read when its record is made, and later changes do not reach it", async () => {
   const { writer, blocks } = lab();
   let reason = "first";
   const entry = writer.append(() => ({ ...fact, reason }));
@@ -112,7 +112,7 @@ test("a few large records that wait are too many, too", async () => {
   assert.equal(writer.state.refusal, null);
 });
 
-test("a full buffer refuses, however patient it is", async () => {
+test("a full buffer refuses, however long the timeout is", async () => {
   const { writer, stream } = lab();
   stream.isUp = false;
   for (let count = 0; count < 20_000; count += 1) writer.append(() => fact);
@@ -122,7 +122,7 @@ test("a full buffer refuses, however patient it is", async () => {
   await until(() => writer.state.waiting === 0);
 });
 
-test("a user that has had its number of records in an hour is refused, and nobody else is", async () => {
+test("a user that has had its number of records in an hour is refused, and no other user is", async () => {
   const { writer } = lab({ perUserHour: 3 });
   for (let index = 0; index < 3; index += 1) writer.admit("team-a");
   assert.throws(() => writer.admit("team-a"), {

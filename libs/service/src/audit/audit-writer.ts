@@ -8,39 +8,38 @@ export interface AuditEntry {
   /** `{writer}:{seq}`. */
   readonly ref: string;
   readonly seq: number;
-  /** False as long as a change of what the fact is made from still reaches the record. */
+  /** False as long as a change of the fact's source still reaches the record. */
   readonly isSealed: boolean;
 }
 
-/** How far the audit of this process is. */
+/** The state of the audit of this process. */
 export interface AuditState {
   /** Records that the stream does not have yet. */
   readonly waiting: number;
   /** Records that the stream has. */
   readonly stored: number;
-  /** Why nothing may happen that would have to be recorded; null when it may. */
+  /** The reason why nothing may happen that would have to be recorded; null when it may. */
   readonly refusal: string | null;
 }
 
 /**
- * The chain of one process. Facts are numbered at once and written a moment later, many in a message,
- * in their order and one message at a time, so that recording costs a call next to nothing. While the
- * stream refuses, records wait in memory; what would have to be recorded is refused when that has
- * lasted too long or too many wait. See `decisions/015-audit.md`.
+ * The chain of one process. Facts are numbered at once and written a moment later, many in a message, in their order and one message at a
+ * time, so that recording costs a call next to nothing. While the stream refuses, records wait in memory; new facts are refused when that
+ * has lasted too long or too many wait. See `decisions/015-audit.md`.
  */
 export interface AuditWriter {
   readonly id: string;
   readonly state: AuditState;
   /**
-   * Throws AuditUnavailableError while nothing may happen that would have to be recorded. Ask before it happens. With `user`
-   * it counts as one record of that user, and throws as well when that has had its number in this hour, or has filled the stream.
+   * Throws AuditUnavailableError while nothing may happen that would have to be recorded. Call it before the action. With `user` it counts
+   * as one record of that user, and throws as well when that user has had its number in this hour, or has filled the stream.
    */
   admit(user?: string): void;
-  /** `fact` is asked when the record is made, within milliseconds; it must not throw. */
+  /** `fact` is called when the record is made, within milliseconds; it must not throw. */
   append(fact: () => AuditFact): AuditEntry;
-  /** Resolves when the stream has the record; rejects with AuditUnavailableError when it will not for long. */
+  /** Resolves when the stream has the record; rejects with AuditUnavailableError when the stream refuses for too long. */
   stored(entry: Pick<AuditEntry, "seq">): Promise<void>;
-  /** Writes what waits, and gives up at the end of the time. Returns how many records are lost. */
+  /** Writes the waiting records, and gives up at the end of the time. Returns how many records are lost. */
   close(budgetMs: number): Promise<number>;
 }
 
@@ -54,18 +53,18 @@ export interface AuditWriterOptions {
   readonly service: string;
   /** Stores the JSON of one block; a repeat with the same `messageId` must be dropped by the receiver. */
   readonly publish: (block: string, to: BlockTarget) => Promise<void>;
-  /** What one user may have recorded in an hour by this process, so that nobody fills the audit for all; 0 for no limit. */
+  /** The most records of one user in an hour by this process, so that no user fills the audit for all; 0 for no limit. */
   readonly perUserHour?: number;
-  /** What is left of the stream, and for whom. */
+  /** The room that is left in the stream, by user. */
   readonly room?: Pick<AuditRoom, "refusalOf" | "count">;
   /** For how long the stream may refuse until calls are refused, in milliseconds. */
   readonly patienceMs: number;
-  /** Why waiting does not help against a failure, so that nothing is to happen from then on; null when it may help. */
+  /** The reason why a retry does not help against a failure, so that nothing is to happen from then on; null when it may help. */
   readonly refusalOf?: (error: unknown) => string | null;
-  /** Hears of the first failure in a row, and of the first success after it. */
+  /** Called with the first failure in a row, and on the first success after it. */
   readonly onTrouble: (error: unknown) => void;
   readonly onRecovered: () => void;
-  /** Hears of every block that was stored. */
+  /** Called for every block that was stored. */
   readonly onStored?: (head: { readonly seq: number; readonly hash: string }) => void;
 }
 
@@ -82,9 +81,9 @@ const GATHER_MS = 50;
 const RETRY_MS = 250;
 const HOUR_MS = 3_600_000;
 const MAX_WAITING = 20_000;
-/** Of one message, estimated from its JSON text; the stream takes 1 MiB. */
+/** The most of one message, estimated from its JSON text; the stream accepts 1 MiB. */
 const MAX_BLOCK_CHARS = 256 * 1024;
-/** Of all that wait. */
+/** The most of all waiting records together. */
 const MAX_WAITING_CHARS = 64 * 1024 * 1024;
 
 /** One for each decision and call. A class, because objects with a getter of their own are made slowly. */
@@ -133,12 +132,12 @@ class ChainWriter implements AuditWriter {
   #seq = 0;
   #storedSeq = 0;
   #hash: string | null = null;
-  /** When the first failure in a row began, on a clock that does not go back. */
+  /** When the first failure in a row began, on a monotonic clock. */
   #failingSince: number | null = null;
-  /** What the last failure said that waiting does not help against. */
+  /** The reason of the last failure against which a retry does not help. */
   #refused: string | null = null;
   #pumping: Promise<void> | null = null;
-  /** Ends a pause in which facts gather; `#hurry` ends any. */
+  /** Ends a pause in which facts gather; `#hurry` ends any pause. */
   #wake: (() => void) | null = null;
   #hurry: (() => void) | null = null;
   #isClosing = false;
@@ -257,7 +256,7 @@ class ChainWriter implements AuditWriter {
     this.#resolveWaiters();
   }
 
-  /** Makes the records of what was numbered until now, and blocks of them. */
+  /** Makes the records of all numbered facts, and blocks of them. */
   #seal(): void {
     const numbered = this.#numbered;
     this.#numbered = [];
@@ -310,7 +309,7 @@ class ChainWriter implements AuditWriter {
     for (const { done } of waiters) done.reject(new AuditUnavailableError(reason));
   }
 
-  /** Ends early when the process stops; a pause to gather also when somebody waits for a record. */
+  /** Ends early when the process stops; a pause to gather also when a caller waits for a record. */
   async #pause(ms: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = setTimeout(over.resolve, ms);
@@ -326,7 +325,7 @@ class ChainWriter implements AuditWriter {
 interface OpenBlock {
   readonly prev: string | null;
   readonly kind: AuditFact["kind"];
-  /** The JSON of each. */
+  /** The JSON of each record. */
   readonly records: string[];
   chars: number;
   /** Number of the first record. */

@@ -28,7 +28,7 @@ test("arguments that no digest can be made of fail before the call, not in the r
   assert.throws(() => readLater({ nested }, auditedArguments), RangeError);
 });
 
-test("values that somebody wants recorded are without secrets, and say when they are not all", () => {
+test("values that are to be recorded are without secrets, and note when they are not all", () => {
   assert.deepEqual(auditedValues({ path: "a" }), { args: { path: "a" } });
   assert.deepEqual(auditedValues({ apiKey: "x", path: secret }), {
     args: { apiKey: "[redacted]", path: "[redacted]" },

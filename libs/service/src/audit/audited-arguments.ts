@@ -4,7 +4,7 @@ import { redactFields, redactText } from "../redact.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Arguments as the audit knows them without their values: names and a digest. */
+/** Arguments in the form of the audit, without their values: names and a digest. */
 export interface AuditedArguments {
   readonly argsDigest: string;
   readonly argKeys: string[];
@@ -17,7 +17,7 @@ const MAX_KEY_CHARS = 64;
 const MAX_VALUE_CHARS = 16 * 1024;
 
 /**
- * `argsDigest` where it is known already. Throws a RangeError for arguments that are nested too deep for any digest; such a
+ * `argsDigest` is passed where it is computed already. Throws a RangeError for arguments that are nested too deep for any digest; such a
  * call is not made.
  */
 export function auditedArguments(args: Args, argsDigest?: string): AuditedArguments {
@@ -28,8 +28,8 @@ export function auditedArguments(args: Args, argsDigest?: string): AuditedArgume
 }
 
 /**
- * Reads arguments when the record is made, which is cheaper for who waits for the decision or the call. Nested ones
- * are read now: what is nested too deep for a digest has to fail before the call is made.
+ * Reads arguments when the record is made, so that the decision or the call does not wait for it. Nested ones are read now: arguments that
+ * are nested too deep for a digest have to fail before the call is made.
  */
 export function readLater<T>(args: Args, read: (args: Args) => T): () => T {
   const isFlat = Object.values(args).every((value) => typeof value !== "object" || value === null);
@@ -39,8 +39,8 @@ export function readLater<T>(args: Args, read: (args: Args) => T): () => T {
 }
 
 /**
- * The values without secrets, for who wants them recorded. `isArgsChanged` when something was taken
- * out: then the values do not belong to the digest, and nothing can be decided about them again.
+ * The values without secrets, for audits that record them. `isArgsChanged` when a value was removed: then the values do not belong to the
+ * digest, and a decision about them cannot be repeated.
  */
 export function auditedValues(args: Args): {
   args?: Record<string, unknown>;
@@ -52,7 +52,7 @@ export function auditedValues(args: Args): {
   return isSame ? { args: { ...clean } } : { args: { ...clean }, isArgsChanged: true };
 }
 
-/** A UUID or a ULID: what everybody has who did not choose another one. */
+/** A UUID or a ULID: the form of ids that no client chose. */
 const MADE_ID = /^(?:[0-9a-f-]{36}|[0-9A-Z]{26})$/;
 
 /** A correlation id, which a client may have chosen, without what looks like a secret. */

@@ -5,12 +5,11 @@ import { z } from "zod";
 import type { Redis } from "../redis.ts";
 
 /**
- * The ends of a service's chains in Redis, written some time after the stream has the records. A new
- * chain begins with those of the others, so that a cut end shows, and the policy service signs all of
- * them. Best effort: nothing waits for it.
+ * The ends of a service's chains in Redis, written some time after the stream has the records. A new chain begins with those of the others,
+ * so that a cut end is detected, and the policy service signs all of them. Best effort: nothing waits for it.
  */
 export interface ChainHeads {
-  /** Of the other chains. Those of processes that are long gone are told once more and then forgotten. */
+  /** The ends of the other chains. Those of processes that are long gone are returned once more and then deleted. */
   others(): Promise<ChainHead[]>;
   keep(head: Omit<ChainHead, "writer">): void;
   stop(): Promise<void>;
@@ -76,7 +75,7 @@ function keyOf(service: string): string {
   return `yard:audit:{${service}}:heads`;
 }
 
-/** The newest first; what cannot be read is left out. */
+/** Returns the newest first; unreadable fields are left out. */
 function parsed(fields: Readonly<Record<string, string>>): (ChainHead & { atMs: number })[] {
   return Object.entries(fields)
     .flatMap(([writer, text]) => {

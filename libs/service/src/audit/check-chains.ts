@@ -1,6 +1,6 @@
 import { auditHash, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 
-/** A place where the audit is not as it was written. */
+/** A position at which the audit is not as it was written. */
 export interface AuditBreak {
   readonly kind:
     | "changed"
@@ -10,9 +10,9 @@ export interface AuditBreak {
     | "foreign"
     | "unreadable"
     | "after-end"
-    /** A signature is not of the key that it names, or no such key is known. */
+    /** A signature is not by the key that it names, or there is no such key. */
     | "signature"
-    /** What a signature says of the records is not what they are. */
+    /** A signature states something else about the records than they contain. */
     | "contradicted"
     /** A signature that has to be there is missing. */
     | "unsigned";
@@ -24,7 +24,7 @@ export interface AuditBreak {
   readonly message: string;
 }
 
-/** What was read of one chain. */
+/** The part of one chain that was read. */
 export interface ChainSummary {
   readonly writer: string;
   readonly service: string;
@@ -41,18 +41,18 @@ interface Chain extends ChainSummary {
   lastAt: string;
   lastHash: string;
   hasEnded: boolean;
-  /** Of the last records by their numbers: a writer that got no answer sends its last message again. */
+  /** Hashes of the last records by their numbers: a writer that got no answer sends its last message again. */
   readonly recent: Map<number, string>;
 }
 
 /**
- * Follows the chains of all writers. A record fits when its hash is that of its content, and it names
- * the hash of the one before it. So nothing can be changed, taken out, put in or moved without a break.
+ * Follows the chains of all writers. A record fits when its hash is that of its content, and it names the hash of the one before it. So
+ * nothing can be changed, removed, inserted or moved without a break.
  */
 export interface ChainCheck {
   /**
-   * `reachesBack`: what stands before the first record that was read may exist. False for a record that was
-   * read before: its writer got no answer and sent it again.
+   * `reachesBack`: the records before the first one that was read may exist. False for a record that was read before: its writer got no
+   * answer and sent it again.
    */
   read(record: ChainedRecord, place: { sequence: number | null; reachesBack: boolean }): boolean;
   readonly breaks: readonly AuditBreak[];
@@ -61,7 +61,7 @@ export interface ChainCheck {
   hashOf(writer: string, seq: number): string | null;
   /** A chain as far as it was read. */
   chain(writer: string): ChainSummary | null;
-  /** Chains as they are by now, and what others knew of them that is not there. */
+  /** The chains at the end of the audit, and records that other chains name but that are missing. */
   finish(options: { readonly isWhole: boolean }): readonly ChainSummary[];
 }
 
@@ -99,7 +99,7 @@ export function createChainCheck(): ChainCheck {
       }
       const problem = problemOf(record, chain, reachesBack);
       if (problem !== null) broken(problem.kind, record, { sequence, message: problem.message });
-      if (problem?.kind === "order") return true; // the chain goes on behind it
+      if (problem?.kind === "order") return true; // the chain continues behind it
       take(chains, record);
       if (record.kind !== "chain") return true;
       for (const { writer, seq } of record.others ?? [])

@@ -12,21 +12,21 @@ import type { SignatureCheck, SignatureFinding } from "./audit-keys.ts";
 
 type ExecutionRecord = Extract<ChainedRecord, { kind: "execution" }>;
 
-/** Of a record only what is compared: there may be millions. */
+/** The part of a record that is compared: there may be millions. */
 type Execution = Pick<
   ExecutionRecord,
   "caller" | "argsDigest" | "effect" | "decision" | "approvalId" | "grantId"
 > & {
-  /** What the policy's signature of the decision is worth; null without one, or without keys to check it with. */
+  /** The result of checking the policy's signature of the decision; null without one, or without keys to check it with. */
   readonly signed: SignatureFinding | null;
   /** The signed decision is about any arguments. */
   readonly isKept: boolean;
-  /** The same of the signature of a person's approval, and which one it is. */
+  /** The same for the signature of a person's approval, and its id. */
   readonly admitted: { readonly finding: SignatureFinding; readonly id: string } | null;
   readonly ref: string;
   readonly principal: string;
   readonly tool: string;
-  /** Of the start of a run: the call that it is for, which starts one run however often it is tried. */
+  /** Set for the start of a run: the call that it is for, which starts one run however often it is tried. */
   readonly startOf?: string;
 };
 
@@ -41,7 +41,10 @@ interface Decision {
 
 /** A call that was made and that the audit does not show to be allowed. */
 export interface ExecutionFinding {
-  /** `violation`: the audit says that it was not allowed. `unproven`: what would say so is not there, because it was lost with a process or lies outside of what was read. */
+  /**
+   * `violation`: the audit shows that it was not allowed. `unproven`: the proof is missing, because it was lost with a process or lies
+   * outside of the part that was read.
+   */
   readonly kind: "violation" | "unproven";
   readonly ref: string;
   readonly tool: string;
@@ -51,11 +54,11 @@ export interface ExecutionFinding {
 export interface ExecutionSummary {
   readonly executions: number;
   readonly proven: number;
-  /** Those of them whose decision the policy's own chain does not have, and which the policy's signature proves. */
+  /** The executions of these whose decision the policy's own chain lacks, and which the policy's signature proves. */
   readonly bySignature: number;
   /** Records of the policy that calls name and that were lost with a process that was killed. */
   readonly lost: readonly LostRecords[];
-  /** Executions whose end is not told: the provider was killed, or the call is still in work. */
+  /** Executions without a recorded end: the provider was killed, or the call is still in progress. */
   readonly openEnds: number;
   readonly findings: readonly ExecutionFinding[];
 }
@@ -64,15 +67,15 @@ export interface ExecutionSummary {
 export interface LostRecords {
   readonly writer: string;
   readonly from: number;
-  /** The last that a call names; of those behind it nothing is known. */
+  /** The last one that a call names; later ones are unknown. */
   readonly to: number;
   /** Records among them by which calls were made. */
   readonly executed: number;
 }
 
 /**
- * Looks for the decision of each execution: it has to be about the same principal, tool and
- * arguments and to allow it, or to ask and a person's approval has to be used for it.
+ * Finds the decision of each execution: it has to be about the same principal, tool and arguments and to allow it, or to ask and a person's
+ * approval has to be used for it.
  */
 export interface ExecutionCheck {
   read(record: ChainedRecord): void;
@@ -80,8 +83,8 @@ export interface ExecutionCheck {
 }
 
 /**
- * Decisions and executions may be read in any order: they are compared at the end, and kept until then. `signatures` is null
- * where there are no keys of the policy service.
+ * Decisions and executions may be read in any order: they are compared at the end, and stored until then. `signatures` is null where there
+ * are no keys of the policy service.
  */
 export function createExecutionCheck(signatures: SignatureCheck | null): ExecutionCheck {
   const decisions = new Map<string, Decision>();
@@ -130,7 +133,7 @@ interface Known {
   readonly kept: ReadonlyMap<string, Decision>;
   /** How often people's approvals and grants were used, by what they are about. */
   readonly passes: ReadonlyMap<string, number>;
-  /** How often each decision or approval was used by an execution until now. */
+  /** How often each decision or approval was used by an execution so far. */
   readonly uses: Map<string, number>;
   /** Number of the last record that was read of a chain. */
   readonly lastOf: (writer: string) => number | null;
@@ -153,14 +156,14 @@ function findingOf(execution: Execution, known: Known): Finding | null {
   if (!isSameCall(execution, decision))
     return violation(`is another call than the one that ${ref} is about`);
   if (decision.effect === "deny") return violation(`was made, and ${ref} denies it`);
-  // One that is not kept is good for one call.
+  // A decision that is not kept is valid for one call.
   if (!decision.isKept && use(known, ref) > 1)
     return violation(`uses ${ref} again, which was good for one call`);
   if (decision.effect === "allow") return null;
   return approvalFinding(execution, known);
 }
 
-/** For a decision that asks: a person's approval or grant has to be used for the call. */
+/** With a decision that asks, a person's approval or grant has to be used for the call. */
 function approvalFinding(execution: Execution, known: Known): Finding | null {
   const key = executionPassKey(execution);
   if (key === null) return violation("was made without an approval");
@@ -186,7 +189,7 @@ function isBySignature(
   return ref !== null && !decisions.has(ref) && (signed === "good" || kept.has(ref));
 }
 
-/** By the numbers of the policy's records that calls name and that its chains do not have. */
+/** The numbers of the policy's records that calls name and that its chains do not have. */
 function lostRecords(
   executions: readonly Execution[],
   lastOf: Known["lastOf"],
@@ -207,7 +210,7 @@ function lostRecords(
   }));
 }
 
-/** A start that is tried again by the runner that took the run over uses the approval for the same one run. */
+/** A start that is retried by the runner that took the run over uses the approval for the same one run. */
 function usesOf({ startOf }: Execution, key: string, known: Known): number {
   const isRepeated = startOf !== undefined && use(known, `${key} ${startOf}`) > 1;
   return isRepeated ? (known.uses.get(key) ?? 0) : use(known, key);
@@ -263,7 +266,7 @@ function executionOf(record: ExecutionRecord, signatures: SignatureCheck | null)
   };
 }
 
-/** Whether the policy service has signed the decision that the record is made of. */
+/** The result of checking the policy service's signature of the decision from which the record is made. */
 function decisionFinding(
   record: ExecutionRecord,
   signatures: SignatureCheck | null,

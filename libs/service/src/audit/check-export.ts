@@ -7,7 +7,7 @@ import type { AuditBreak } from "./check-chains.ts";
 
 export type ExportPart = z.infer<typeof AuditExportPart>;
 
-/** What the lines of an export say of the export itself. */
+/** The facts that an export's own lines state about it. */
 export interface ExportSummary {
   /** Messages of the stream that the export has, and those that the stream had when it was signed. */
   readonly from: number;
@@ -26,13 +26,13 @@ export interface ExportCheck {
   finish(): { readonly breaks: readonly AuditBreak[]; readonly summary: ExportSummary | null };
 }
 
-/** Of one part, what was read. */
+/** The number of records and the chains that were read from one part. */
 interface Read {
   records: number;
   readonly chains: Map<string, ExportPart["chains"][number]>;
 }
 
-/** Without `signatures` only what the lines say is checked, not who wrote them. */
+/** Without `signatures` only the content of the lines is checked, not their author. */
 export function createExportCheck(signatures: SignatureCheck | null): ExportCheck {
   const breaks: AuditBreak[] = [];
   let read: Read = { records: 0, chains: new Map() };

@@ -3,12 +3,12 @@ import { sealText } from "@switchyard/contracts/signed-texts";
 import type { SignatureCheck } from "./audit-keys.ts";
 import type { AuditBreak, ChainCheck, ChainSummary } from "./check-chains.ts";
 
-/** What the seals of the policy service cover. */
+/** The records that the policy service's seals cover. */
 export interface SealSummary {
   readonly seals: number;
   /** Records that are covered by a good seal. */
   readonly records: number;
-  /** When the first good seal was made; what was stored before an upgrade has none. Null: there is no good seal. */
+  /** When the first valid seal was made; records from before an upgrade have none. Null: there is no valid seal. */
   readonly since: string | null;
 }
 
@@ -31,8 +31,8 @@ interface SealedTo {
 }
 
 /**
- * `sealedSince`: from then on records need a seal; null: from the first seal that is read. Without a seal nothing is known of
- * who wrote the records, so then there is one break that says so.
+ * `sealedSince`: from then on records need a seal; null: from the first seal that is read. Without a seal the author of the records is
+ * unknown, so one break reports that.
  */
 export function createSealCheck(
   chains: Pick<ChainCheck, "hashOf" | "chain">,
@@ -59,7 +59,7 @@ export function createSealCheck(
       since ??= signedAt;
       for (const head of heads) {
         const chain = chains.chain(head.writer);
-        // A part of the audit need not have the chain, or its begin.
+        // A part of the audit may lack the chain, or its beginning.
         if (chain === null || head.seq < chain.from) continue;
         const place = { sequence, writer: head.writer, seq: head.seq };
         if (head.seq > chain.to) {

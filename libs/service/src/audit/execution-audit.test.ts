@@ -20,7 +20,7 @@ const START: ExecutedCall = {
   correlationId: "r1",
 };
 
-/** An audit with the setting `on`, whose stream does what the test says. */
+/** An audit with the setting `on`, whose stream does what the test sets. */
 function lab(store: () => Promise<void>) {
   const records: ChainedRecord[] = [];
   const writer = createAuditWriter({
@@ -50,7 +50,7 @@ test("a start is made when its record is stored, also where others do not wait f
   assert.deepEqual([end.of, end.outcome], [1, "started"]);
 });
 
-test("a start that cannot be recorded is not made, and is told as that when it can be", async () => {
+test("a start that cannot be recorded is not made, and is recorded as such when it can be", async () => {
   let isFull = true;
   const { writer, records, executions } = lab(async () => {
     if (isFull) throw new Error("full");
@@ -65,7 +65,7 @@ test("a start that cannot be recorded is not made, and is told as that when it c
   );
 });
 
-test("a start that failed in the middle is told as one of which nobody knows", async () => {
+test("a start that failed in the middle is recorded with an unknown outcome", async () => {
   const { writer, records, executions } = lab(async () => undefined);
   const lost = new Error("the store is away");
   const made = executions.duringStart(START, () => Promise.reject(lost));

@@ -13,7 +13,7 @@ import type { Audit } from "./start-audit.ts";
 
 /** A call that is about to be made, and by which decision. */
 export interface ExecutedCall {
-  /** The NATS user that asked the provider for it. */
+  /** The NATS user that requested it from the provider. */
   readonly caller: string;
   readonly principal: Principal;
   readonly ref: ToolRef;
@@ -23,9 +23,9 @@ export interface ExecutedCall {
   readonly decision: Decision;
   /** The policy's record of the decision. */
   readonly decisionRef: string | undefined;
-  /** The policy's signature of the decision: with it the provider's chain proves the call by itself. */
+  /** The policy's signature of the decision: with it the provider's chain proves the call without another record. */
   readonly signed?: DecisionSignature | undefined;
-  /** By what a person let it pass, where the policy asked. */
+  /** The person's approval or grant that let it pass, where the policy asked. */
   readonly passed: {
     readonly approvalId: string | null;
     readonly grantId: string | null;
@@ -42,18 +42,16 @@ export interface ExecutedRequest extends Omit<ExecutedCall, "pin" | "callId" | "
 }
 
 /**
- * Records each call that a tool provider makes: who, what, by which decision, how it ended. The
- * record is begun before the call. When it cannot be, the call is not made: NotSentError with
- * `policy_unavailable`.
+ * Records each call that a tool provider makes: the caller, the tool, the decision, how it ended. The record is begun before the call. When
+ * it cannot be, the call is not made: NotSentError with `policy_unavailable`.
  */
 export interface ExecutionAudit {
   begin(call: ExecutedCall): Promise<ExecutionRecord>;
   /** The same for a request for something that is not a tool. */
   beginRequest(request: ExecutedRequest): Promise<ExecutionRecord>;
   /**
-   * The same for the start of a run, which has happened when `work` resolves, and of which nobody here knows when
-   * it rejects. It always waits until the record is stored, whatever the setting: what is started goes on when this
-   * process is killed, and would then be without its record.
+   * The same for the start of a run, which has happened when `work` resolves, and whose outcome is unknown when it rejects. It always waits
+   * until the record is stored, whatever the setting: a started run continues when this process is killed, and would then lack its record.
    */
   duringStart<T>(call: ExecutedCall, work: () => Promise<T>): Promise<T>;
 }
@@ -71,7 +69,7 @@ const fail = failuresOf(callTool.errors);
 
 const NOT_RECORDED: ExecutionRecord = { ended: () => undefined, failed: () => undefined };
 
-/** Null records nothing. */
+/** With null, nothing is recorded. */
 export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
   if (audit === null)
     return {
@@ -102,8 +100,8 @@ export function createExecutionAudit(audit: Audit | null): ExecutionAudit {
 const RECENT = 1_000;
 
 /**
- * A decision that is kept lets many calls pass. The first record of them has its signature, the others name the decision: the
- * chain has no record without those before it.
+ * A kept decision lets many calls pass. The first record of them has its signature, the others name the decision: the chain has no record
+ * without those before it.
  */
 function keptSignaturesOnce(): <T extends Pick<ExecutedCall, "decisionRef" | "signed">>(
   call: T,
@@ -145,7 +143,7 @@ async function beginRecord(
   return { ended, failed: (error) => ended(failureOf(error)) };
 }
 
-/** Made of the call when the record is: until then it costs the call nothing. */
+/** Built from the call when the record is made: until then it costs the call nothing. */
 function executionLater(call: ExecutedCall): () => Execution {
   const { pin, callId, passed, args } = call;
   const digest = readLater(args, canonicalDigest);
@@ -186,7 +184,7 @@ function commonOf(
   };
 }
 
-/** How the audit says that a call ended. */
+/** The audit's word for the end of a call. */
 export function toldOutcome(outcome: CallOutcome): string {
   if (outcome.kind !== "result") return outcome.kind;
   return outcome.result.isError ? "tool_error" : "result";

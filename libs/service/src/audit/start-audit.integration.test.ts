@@ -85,7 +85,7 @@ test("a process that stops in order has a chain with an end, and the next one na
   assert.deepEqual(Object.keys(heads).toSorted(), [first.writer.id, second.writer.id].toSorted());
   const messages: AuditBlock[] = [];
   for await (const { payload } of readAudit(auditor, { from: { sequence: 1 }, upTo: 99 }))
-    messages.push(payload as AuditBlock); // of which nothing else was written
+    messages.push(payload as AuditBlock); // a chain to which nothing else was written
   const begin = messages
     .flatMap(recordsOf)
     .find(({ writer, seq }) => writer === second.writer.id && seq === 1);
@@ -96,9 +96,9 @@ test("a process that stops in order has a chain with an end, and the next one na
   );
 });
 
-test("nobody but the auditor and the admin reads the audit, and nobody writes another service's", async () => {
+test("only the auditor and the admin read the audit, and no service writes another one's records", async () => {
   await assert.rejects(auditBounds(cli), { code: "forbidden" });
-  // A service that writes records may ask how full the stream is, and reads none of them.
+  // A service that writes records may query how full the stream is, and reads none of them.
   assert.ok((await auditFill(brokerBus)) < 1);
   const first = { from: { sequence: 1 }, upTo: 1 } as const;
   assert.equal((await readAudit(auditor, first).next()).done, false);
@@ -122,7 +122,7 @@ test("nobody but the auditor and the admin reads the audit, and nobody writes an
   assert.deepEqual((await report()).breaks, []);
 });
 
-test("with the setting strict a record is stored before anything goes on", async () => {
+test("with the setting strict a record is stored before anything continues", async () => {
   const audit = await start(policyBus, "policy", "strict");
   const { last } = await auditBounds(auditor);
   await audit.writer.stored(audit.writer.append(() => refusal));
@@ -148,7 +148,7 @@ test("while NATS is away records wait, then calls are refused, and all is stored
   assert.deepEqual(chains.find((chain) => chain.writer === writer.id)?.to, 102);
 });
 
-test("a message that is a bad record is told as a break", async () => {
+test("a message that is a bad record is reported as a break", async () => {
   const { last } = await auditBounds(auditor);
   const payload = { v: 2, writer: "broker-1", records: [] };
   const foreign = { subject: "yard.evt.audit.broker.decision", payload, sequence: last + 1 };

@@ -18,16 +18,16 @@ import { createChainHeads } from "./chain-heads.ts";
 export const auditEnv = {
   /** `on`: records are written within milliseconds. `strict`: nothing happens before its record is stored. `off`: none are written. */
   YARD_AUDIT: z.enum(["on", "strict", "off"]).default("on"),
-  /** For how long records may not be storable until calls are refused. */
+  /** How long records may fail to be stored until calls are refused, in milliseconds. */
   YARD_AUDIT_PATIENCE_MS: envInteger(0, 600_000).default(5_000),
-  /** What one user may have recorded in an hour by this process; 0 for no limit. */
+  /** The most records of one user in an hour by this process; 0 for no limit. */
   YARD_AUDIT_PER_USER: envInteger(0, 1_000_000_000).default(250_000),
 };
 
 /** The audit of a process. */
 export interface Audit {
   readonly writer: AuditWriter;
-  /** True: what is recorded waits until its record is stored. */
+  /** True: every action waits until its record is stored. */
   readonly isStrict: boolean;
   /** The orderly end of the chain, after everything that writes to it. */
   stop(): Promise<void>;
@@ -54,8 +54,8 @@ const STOP_MS = 5_000;
 const FULL = `the stream ${STREAM_NAMES.audit} is full; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\` (or NATS more disk), and all goes on by itself`;
 
 /**
- * Begins the chain of this process; null when the setting says that nothing is recorded. Rejects with
- * a StartError when the begin cannot be stored in the time to connect: then no call could be made anyway.
+ * Begins the chain of this process; null when the setting turns recording off. Rejects with a StartError when the begin cannot be stored in
+ * the time to connect: then no call could be made anyway.
  */
 export async function startAudit(options: AuditOptions): Promise<Audit | null> {
   const { bus, redis, log, metrics, service, config } = options;

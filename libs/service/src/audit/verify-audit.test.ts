@@ -153,7 +153,7 @@ test("a start that a person approved is one, also when the runner that took the 
   assert.equal(await findings("broker", tries("r1:1:0", "r1:1:0")), 1, "two calls");
 });
 
-test("answers of NATS and of services that somebody had sent here are told, and break nothing", () => {
+test("answers of NATS and of services that a client had sent here are reported, and break nothing", () => {
   const subject = "yard.evt.audit.policy.decision";
   const answers = [
     { type: "io.nats.jetstream.api.v1.stream_msg_get_response", message: { data: "e30=" } },
@@ -179,7 +179,7 @@ test("answers of NATS and of services that somebody had sent here are told, and 
   );
 });
 
-/** Where a leaf of a JSON value is. */
+/** The path of a leaf of a JSON value. */
 function leavesOf(value: unknown, path: (string | number)[] = []): (string | number)[][] {
   if (typeof value !== "object" || value === null) return [path];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...path, key]));

@@ -7,14 +7,14 @@ import { createExecutionCheck, type ExecutionSummary } from "./check-executions.
 import { createExportCheck, type ExportPart, type ExportSummary } from "./check-export.ts";
 import { createSealCheck, type SealSummary } from "./check-seals.ts";
 
-/** A message of the audit's stream, or what stands in its place. */
+/** A message of the audit's stream, or a substitute for one. */
 export interface AuditMessage {
   readonly subject: string;
   readonly payload: unknown;
   readonly sequence: number;
 }
 
-/** What the stream says of itself, see `audit-log.ts` of the bus. */
+/** The bounds that the stream reports, see `audit-log.ts` of the bus. */
 export interface AuditExtent {
   readonly first: number;
   readonly last: number;
@@ -28,42 +28,42 @@ export interface AuditReport {
   /** Messages that a writer sent twice because it got no answer. */
   readonly repeated: number;
   /**
-   * Messages that are not records: answers of NATS, or of a service, that somebody had sent here instead
-   * of to themselves. They can hide nothing, because no record is missing.
+   * Messages that are not records: answers of NATS, or of a service, that a client had sent here instead of to itself. They can hide
+   * nothing, because no record is missing.
    */
   readonly strays: { readonly count: number; readonly first: number | null };
   /** In the order in which they were found. */
   readonly breaks: readonly AuditBreak[];
   readonly chains: readonly ChainSummary[];
   readonly calls: ExecutionSummary;
-  /** What seals of the policy service cover; null when there were no keys to check them with. */
+  /** The records that seals of the policy service cover; null when there were no keys to check them with. */
   readonly sealed: SealSummary | null;
-  /** Of a file: what it says of itself; null when it does not. */
+  /** The facts that a file states about itself; null when there are none. */
   readonly export: ExportSummary | null;
 }
 
-/** Reads the audit in the order of the stream and tells what is wrong with it. */
+/** Reads the audit in the order of the stream and collects its breaks. */
 export interface AuditVerifier {
   message(message: AuditMessage): void;
-  /** A record by itself, of an export. */
+  /** A single record of an export. */
   record(record: ChainedRecord): void;
   /** The line of an export behind the records of one part. */
   part(part: ExportPart): void;
   finish(): AuditReport;
 }
 
-/** What the stream forgets may be older by this than what it says. */
+/** Records that the stream deletes may be older by this than its stated age. */
 const AGE_MARGIN_MS = 3_600_000;
 
-/** With which keys signatures are checked, and from when on records need one; see `createSealCheck`. */
+/** The keys that check signatures, and from when on records need one; see `createSealCheck`. */
 export interface VerifierKeys {
   readonly signatures: SignatureCheck;
   readonly sealedSince?: Date | null;
 }
 
 /**
- * `extent` is null when only a part is read, such as an export: then nothing is said of what stands before it. Without `keys`
- * only hashes are checked, which anyone who can write the records can compute anew.
+ * `extent` is null when only a part is read, such as an export: then nothing is reported about the records before it. Without `keys` only
+ * hashes are checked, which anyone who can write the records can compute anew.
  */
 export function createAuditVerifier(
   extent: AuditExtent | null,
@@ -86,7 +86,7 @@ export function createAuditVerifier(
 
   const take = (record: ChainedRecord, sequence: number | null): void => {
     records += 1;
-    // What is stored twice happened once: a call, and the use of an approval.
+    // A record that is stored twice happened once: a call, and the use of an approval.
     if (!chains.read(record, { sequence, reachesBack: !isWhole })) return;
     executions.read(record);
     seals?.read(record, sequence);
@@ -142,7 +142,7 @@ export function createAuditVerifier(
   };
 }
 
-/** The block of a message, or why it is none. */
+/** The block of a message, or the reason why it is not one. */
 export function readAuditBlock(
   subject: string,
   payload: unknown,
@@ -154,12 +154,12 @@ export function readAuditBlock(
   const { service, writer } = block.data;
   const isOwn = tokensOf(event, subject)?.service === service;
   if (!isOwn || !writer.startsWith(`${service}-`)) return "foreign";
-  // As it is stored: what the schema does not know counts in the hash, too.
+  // The stored form counts: fields outside the schema are part of the hash, too.
   const raw = payload as AuditBlock;
   return Object.keys(raw).length === Object.keys(block.data).length ? raw : "unreadable";
 }
 
-/** Nothing that is sent here by mistake or malice does; see `decisions/018-answers-of-the-server.md`. */
+/** No message that is sent here by mistake or malice resembles one; see `decisions/018-answers-of-the-server.md`. */
 function resemblesBlock(payload: unknown): boolean {
   return (
     typeof payload === "object" && payload !== null && ("records" in payload || "writer" in payload)

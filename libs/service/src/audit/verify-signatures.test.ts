@@ -32,7 +32,7 @@ const BEGIN_MS = Date.parse("2026-11-27T10:00:00.000Z");
 type Fact = AuditFact & { readonly atMs?: number };
 type Line = ChainedRecord | ExportPart;
 
-/** The chain that a writer makes of facts, of which each is a minute later unless it says when. */
+/** The chain that a writer makes of facts, each a minute later than the one before unless it has a time. */
 function chainOf(writer: string, facts: readonly Fact[]): ChainedRecord[] {
   let prev: string | null = null;
   return facts.map(({ atMs, ...fact }, index) => {
@@ -152,7 +152,7 @@ const problems = ({ breaks, calls }: AuditReport): string[] => [
   ...calls.findings.map(({ kind }) => kind),
 ];
 
-/** What anybody can do who has the file: change records, and make all hashes of their chain anew. */
+/** The change that anyone with the file can make: change records, and recompute all hashes of their chain. */
 function rehashed(records: readonly ChainedRecord[]): ChainedRecord[] {
   const lasts = new Map<string, { seq: number; hash: string }>();
   return records.map((record) => {
@@ -179,7 +179,7 @@ const policys = chainOf(POLICY, [
 const records = [...policys.slice(0, 3), ...brokers, ...policys.slice(3)];
 const whole = exportOf(records);
 
-test("an export with its seals and signatures is intact, and says what they cover", () => {
+test("an export with its seals and signatures is intact, and shows what they cover", () => {
   const report = verified(whole);
   assert.deepEqual(problems(report), []);
   assert.deepEqual(report.sealed, { seals: 1, records: 6, since: "2026-11-27T10:01:00.000Z" });
@@ -263,13 +263,13 @@ for (const [what, lines] of forgeries)
 
 test("a seal finds a record of the stream that was written anew, whatever else was made to fit", () => {
   const verifier = createAuditVerifier(null, Date.now(), { signatures });
-  // The seal keeps its text and its place; only what it is about was changed.
+  // The seal keeps its text and its position; only the records that it covers were changed.
   for (const record of rehashed(records.map(changed))) verifier.record(record);
   const kinds = verifier.finish().breaks.map(({ kind }) => kind);
   assert.ok(kinds.includes("contradicted"), kinds.join());
 });
 
-test("a chain that goes on for minutes without a seal is found, the end of a killed process is not", () => {
+test("a chain that continues for minutes without a seal is found, the end of a killed process is not", () => {
   const late = (atMs: number) =>
     [
       ...chainOf(POLICY, [started, seal(brokers.slice(0, 1).map(headOf), BEGIN_MS + MINUTE_MS)]),

@@ -47,7 +47,7 @@ test("definitions, references, recursion, alternatives and patterns are checked"
       additionalProperties: false,
     },
   };
-  // As Pydantic writes a model that contains itself.
+  // Pydantic writes a model that contains itself in this form.
   const schema = { $ref: "#/$defs/Node", $defs };
   const leaf = { name: "leaf", children: [], size: null };
   assert.ok(fits(schema, { name: "root", children: [leaf, { ...leaf, size: 3 }] }));

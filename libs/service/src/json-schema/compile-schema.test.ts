@@ -62,7 +62,7 @@ test("agrees with the compiler alone on schemas that need no care", () => {
   );
   fc.assert(
     fc.property(schema, value, (...drawn) => {
-      // As they come from the bus, and the first is an object.
+      // The values have the form of messages from the bus, and the first is an object.
       const [object, candidate] = JSON.parse(JSON.stringify(drawn)) as [object, unknown];
       // The compiler alone calls what a value has under these names.
       fc.pre(!/"(?:toString|valueOf|constructor)":/.test(JSON.stringify([object, candidate])));
@@ -133,7 +133,7 @@ test("is not stopped by patterns that stop other engines", () => {
   }
 });
 
-test("leaves a pattern out that only a backtracking engine takes, and says so", () => {
+test("leaves a pattern out that only a backtracking engine takes, and reports it", () => {
   const schema = {
     properties: { a: { type: "string", pattern: "^(?=.*x)(\\w)\\1$" } },
     patternProperties: { "(?<!a)b": { type: "number" } },

@@ -9,10 +9,10 @@ import { FORMATS } from "./text-formats.ts";
 import { valueProblems } from "./value-problems.ts";
 import { spend, withBudget, WorkExceededError } from "./work-budget.ts";
 
-/** Says where a value does not fit; an empty list when it does. Never throws. */
+/** Returns where a value does not fit; an empty list when it does. Never throws. */
 export type Validate = (value: unknown) => readonly ValueProblem[];
 
-/** What one check may cost: up to half a microsecond each in the worst schemas that were measured. */
+/** The limit on the cost of one check: up to half a microsecond each in the worst schemas that were measured. */
 const MAX_STEPS = 250_000;
 
 const TOO_MUCH: readonly ValueProblem[] = [
@@ -20,8 +20,8 @@ const TOO_MUCH: readonly ValueProblem[] = [
 ];
 
 /**
- * Compiles a schema of an MCP server. One that is too complex, or that the compiler refuses, checks
- * nothing: the server checks its own arguments too, and a finding on the tool says so.
+ * Compiles a schema of an MCP server. One that is too complex, or that the compiler refuses, checks nothing: the server checks its own
+ * arguments too, and a finding on the tool reports it.
  */
 export function compileSchema(raw: JsonRecord): Validate {
   const prepared = prepareSchema(raw);
@@ -53,7 +53,7 @@ function compiled(schema: object): Validate | null {
   }
 }
 
-/** One for each schema: an instance keeps what it compiled for as long as it lives. */
+/** There is one for each schema: an instance stores what it compiled for as long as it lives. */
 function createAjv(): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
@@ -118,7 +118,7 @@ interface LengthLimits {
 const linearRegExp = Object.assign(
   (pattern: string) => {
     const result = compileLinearRegex(pattern);
-    // `prepareSchema` left out what the engine does not take; the empty pattern stands for any name.
+    // `prepareSchema` left out the patterns that the engine refuses; the empty pattern matches any name.
     if ("problem" in result) throw new TypeError(result.problem);
     return result.regex;
   },
@@ -147,7 +147,7 @@ function isMultiple(value: number, divisor: number): boolean {
   return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * QUOTIENT_ERROR;
 }
 
-/** Fits what is equal to one of the values as JSON. */
+/** Accepts values that equal one of these as JSON. */
 function oneOf(values: readonly unknown[]): DataValidateFunction {
   const texts = new Set(values.map(canonicalJson));
   const check: DataValidateFunction = (value) => {

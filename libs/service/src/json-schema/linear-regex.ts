@@ -1,7 +1,7 @@
 import { RE2JS, type RE2JS as CompiledPattern } from "re2js";
 import { spend } from "./work-budget.ts";
 
-/** What Ajv needs of a compiled pattern. */
+/** The part of a compiled pattern that Ajv uses. */
 export interface LinearRegex {
   test(text: string): boolean;
   /** Ajv shares compiled patterns by this text, so it must be the pattern's own. */
@@ -11,9 +11,9 @@ export interface LinearRegex {
 const MAX_PATTERN = 1_000;
 /** A counted repetition is written out: `[a-z]{1,1000}` alone has 2,000 instructions. */
 const MAX_INSTRUCTIONS = 4_000;
-/** As many take about as long to compile as one subschema. */
+/** So many take about as long to compile as one subschema. */
 const INSTRUCTIONS_PER_SUBSCHEMA = 100;
-/** What is refused was read, too. */
+/** A refused pattern was parsed, too: so many of its characters count as one subschema. */
 const REFUSED_PER_SUBSCHEMA = 100;
 /** Instructions times characters that cost about as much as one subschema. */
 const WORK_PER_STEP = 256;

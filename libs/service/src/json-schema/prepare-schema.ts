@@ -19,7 +19,7 @@ export type PreparedSchema =
 /** Compiling one of this size takes about a tenth of a second; what a reference names takes the longest. */
 export const SCHEMA_LIMITS = { depth: 64, subschemas: 1_000, targets: 200, notes: 20 } as const;
 
-/** Keywords whose value is one schema, applied where they stand. */
+/** Keywords whose value is one schema, applied to the same value. */
 const IN_PLACE = ["not", "if", "then", "else"];
 /** The same, for a list of schemas. */
 const IN_PLACE_LISTS = ["allOf", "anyOf", "oneOf"];
@@ -35,10 +35,9 @@ const FOR_EACH = [
 class TooComplexError extends Error {}
 
 /**
- * Builds a schema anew out of what is understood, so that nothing of a stranger's text reaches the
- * compiler that was not looked at: known keywords with values of the right type, patterns that the
- * linear engine takes, references within the document. What is not understood is left out, that is,
- * not checked, and noted. The work is bounded whatever the schema is.
+ * Builds a schema anew out of the parts that are understood, so that no untrusted text reaches the compiler unchecked: known keywords with
+ * values of the right type, patterns that the linear engine takes, references within the document. Other parts are left out, that is, not
+ * checked, and noted. The work is bounded whatever the schema is.
  *
  * With `isStrict`, formats are assertions, and a keyword that no revision of JSON Schema has is noted, too. Without it both are
  * annotations: https://json-schema.org/draft/2020-12/json-schema-core#section-6.5
@@ -72,7 +71,7 @@ class Preparation {
   readonly notes: SchemaNote[] = [];
   readonly #root: JsonRecord;
   readonly #dialect: Dialect;
-  /** Targets of references: each is built once, whoever names it. */
+  /** Targets of references: each is built once, however many references name it. */
   readonly #names = new Map<JsonRecord, string>();
   readonly #waiting: { name: string; target: JsonRecord; where: string }[] = [];
   readonly #isStrict: boolean;
@@ -270,7 +269,7 @@ function joined(before: JsonRecord, now: JsonRecord): JsonRecord {
   return isRecord(earlier) && isRecord(later) ? { yardLength: { ...earlier, ...later } } : now;
 }
 
-/** True when a reference stands somewhere below; deep ones may be missed, and then it has a note of its own. */
+/** True when a reference is somewhere below; deep ones may be missed, and then each has a note of its own. */
 function hasReference(schema: JsonRecord): boolean {
   const waiting: unknown[] = [schema];
   for (let steps = 0; steps < SCHEMA_LIMITS.subschemas; steps += 1) {

@@ -2,7 +2,7 @@ import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { FORMATS } from "./text-formats.ts";
 
-/** What an assertion becomes in the schema that is compiled, or why it is not checked. */
+/** The result of reading an assertion: its keywords in the schema that is compiled, or the reason why it is not checked. */
 export type ReadAssertion =
   | { readonly keywords: JsonRecord; readonly weight: number }
   | { readonly problem: string; readonly weight?: number };
@@ -19,7 +19,7 @@ const COUNTS = new Set([
 ]);
 const MAX_VALUE_NODES = 2_000;
 
-/** Keywords that say nothing about which values fit: of JSON Schema, OpenAPI, and the generators of both. */
+/** Keywords without an effect on which values fit: those of JSON Schema, OpenAPI, and the generators of both. */
 const ANNOTATIONS = new Set([
   "$schema",
   "$id",
@@ -85,13 +85,13 @@ const OF_VALUES = new Set([
   "dependentRequired",
 ]);
 
-/** True for a keyword that is checked, and for one that means nothing for a check. */
+/** True for a keyword that is checked, and for one without an effect on a check. */
 export function isKnownKeyword(keyword: string): boolean {
   const isChecked = NUMBERS.has(keyword) || COUNTS.has(keyword) || OF_VALUES.has(keyword);
   return isChecked || OTHERS.has(keyword) || ANNOTATIONS.has(keyword) || keyword.startsWith("x-");
 }
 
-/** Reads one keyword that says something about a value itself. Null when it is not one of those. */
+/** Reads one keyword that asserts something about a value itself. Null for any other keyword. */
 export function readAssertion(
   keyword: string,
   value: unknown,
@@ -154,7 +154,7 @@ function readValues(keyword: string, own: string, value: unknown): ReadAssertion
   return { keywords: valueKeyword(keyword, own, value), weight: Math.ceil(weight / 16) };
 }
 
-/** The compiler asks values how they compare, and trips over those that have a member named `toString` or `valueOf`. */
+/** The compiler calls methods of values to compare them, and fails on those that have a member named `toString` or `valueOf`. */
 function valueKeyword(keyword: string, own: string, value: unknown): JsonRecord {
   const values = keyword === "enum" && Array.isArray(value) ? value : [value];
   const isPlain = values.every((item) => typeof item !== "object" || item === null);

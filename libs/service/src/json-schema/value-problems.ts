@@ -6,9 +6,9 @@ import { visible } from "../visible-text.ts";
 const MAX_PROBLEMS = 5;
 const MAX_TEXT = 300;
 
-/** What a caller is told about a value that does not fit: where, and what the schema wants there. Never the value. */
+/** The problems of a value that does not fit, for its caller: the position, and the schema's requirement there. Never the value. */
 export function valueProblems(errors: readonly ErrorObject[], value: unknown): ValueProblem[] {
-  // A failed alternative comes with the errors of its branches before it; it says the most.
+  // A failed alternative comes with the errors of its branches before it, and is the most useful one.
   const shown = errors.length > MAX_PROBLEMS ? errors.slice(-MAX_PROBLEMS) : errors;
   return shown.map((error) => {
     const { pointer, expected } = problemOf(error, value);

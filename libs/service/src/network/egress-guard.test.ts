@@ -11,7 +11,7 @@ import {
 
 const nothing = parsePrivateHosts("");
 
-/** What a guard says of a URL: the error, or null. */
+/** The guard's result for a URL: the error, or null. */
 function verdict(url: string, setting = ""): string | null {
   try {
     createEgressGuard({ permitted: parsePrivateHosts(setting), setting: "YARD_TEST" }).checkUrl(
@@ -166,7 +166,7 @@ test("the name of an interface behind an address changes nothing", () => {
   assert.ok(!isSpecialAddress("2606:2800:220:1::1%eth0"));
 });
 
-/** Asks the guard for a name that resolves to these addresses. */
+/** Resolves through the guard a name that has these addresses. */
 function resolve(addresses: readonly string[], all: boolean): Promise<unknown> {
   const answer = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   // A resolver of its own: no name of the public DNS may decide a test.

@@ -3,9 +3,8 @@ import { BlockList, isIP, type LookupFunction } from "node:net";
 import { commaSeparated } from "../env.ts";
 
 /**
- * Decides which addresses a process may connect to for others. The URL of an MCP server, a page that
- * a model wants, their redirects: these are words of others, and without this they could reach the
- * cloud's metadata service or whatever else listens inside.
+ * Decides which addresses a process may connect to for others. The URL of an MCP server, a page that a model requests, their redirects:
+ * these are chosen by others, and without this they could reach the cloud's metadata service or any other internal listener.
  */
 export interface EgressGuard {
   /** Throws EgressError when the host of the URL is an address that is not permitted. */
@@ -17,7 +16,7 @@ export interface EgressGuard {
   readonly lookup: LookupFunction;
 }
 
-/** What the setting permits beside public addresses. */
+/** The addresses that the setting permits beside public ones. */
 export interface PrivateHosts {
   isPermitted(address: string): boolean;
 }
@@ -64,8 +63,8 @@ const CARRIERS = [
   { network: networks(["2002::/16"]), group: 1 },
 ];
 /**
- * Whatever of IPv6 may be public: IANA has given out global addresses from 2000::/3 alone (RFC 4291, the IPv6 Address
- * Space registry). IPv4-translated addresses (::ffff:0:0:0/96), 5f00::/16, 100::/64 and the link-local ones are outside.
+ * The IPv6 addresses that may be public: IANA has assigned global addresses from 2000::/3 alone (RFC 4291, the IPv6 Address Space
+ * registry). IPv4-translated addresses (::ffff:0:0:0/96), 5f00::/16, 100::/64 and the link-local ones are outside.
  */
 const GLOBAL_IPV6 = networks(["2000::/3", "::ffff:0:0/96", "64:ff9b::/96"]);
 
@@ -99,7 +98,7 @@ export interface EgressGuardOptions {
   readonly permitted: PrivateHosts;
   /** The name of the setting that permits more, for messages. */
   readonly setting: string;
-  /** The resolver of the machine unless told otherwise. */
+  /** Left out, it is the resolver of the machine. */
   readonly resolve?: typeof dnsLookup;
 }
 

@@ -1,6 +1,6 @@
 import { delimiter, dirname, join } from "node:path";
 
-/** Where people keep what opens other doors, and what coding agents keep of their own. */
+/** Where people store credentials, and where coding agents store their own. */
 const OF_HOME =
   ".ssh .aws .azure .config .docker .gnupg .kube .netrc .npmrc .pypirc .git-credentials .claude .claude.json .codex .gemini .local/share/keyrings .local/share/opencode .local/state/switchyard".split(
     " ",
@@ -11,24 +11,24 @@ const OF_MACHINE =
     " ",
   );
 
-/** A directory that is everybody's: of a key in it only the file is private. */
+/** A directory that all users share: for a key in it only the file is private. */
 const SHARED = new Set(
   "/ /etc /home /media /mnt /opt /root /run /run/secrets /srv /tmp /usr /usr/local /var /var/run".split(
     " ",
   ),
 );
 
-/** What a program that a service starts is not to see of the service and of the person whose machine it is. */
+/** The files of the service and of the machine's user that a program started by a service must not see. */
 export interface PrivatePaths {
-  /** Keys, passwords and other files of the service's own, and what lies beside its keys. */
+  /** Keys, passwords and other files of the service's own, and the files beside its keys. */
   readonly secret: string[];
-  /** Usual places of credentials; a program may need one of them. */
+  /** Usual paths of credentials; a program may need one of them. */
   readonly personal: string[];
 }
 
 /**
- * From the environment of the service: each variable `YARD_…_FILE` names a file of its own, and `YARD_PRIVATE_PATHS` more
- * paths, with the separator of PATH, that `yard dev` has its keys and data in.
+ * Collected from the environment of the service: each variable `YARD_…_FILE` names a file of its own, and `YARD_PRIVATE_PATHS` more paths,
+ * with the separator of PATH, where `yard dev` has its keys and data.
  */
 export function privatePaths(
   env: Readonly<Record<string, string | undefined>>,
@@ -49,7 +49,7 @@ function isOfKey(name: string): boolean {
   return /_(?:NKEY|PASSWORD|KEY|TOKEN|SECRETS)_FILE$/.test(name);
 }
 
-/** Keys of other services lie in the same directory, unless that is one of the system's. */
+/** Keys of other services are in the same directory, unless that is one of the system's. */
 function besideOf(path: string): string {
   const directory = dirname(path);
   return SHARED.has(directory) ? path : directory;

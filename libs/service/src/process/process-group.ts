@@ -14,8 +14,8 @@ export async function isGroupAlive(groupId: number): Promise<boolean> {
 }
 
 /**
- * True while a process lives in the group that a detached child began, whether or not the child
- * itself does: such a group is a session too, and its number is not given away while it has members.
+ * True while a process lives in the group that a detached child began, whether or not the child itself does: such a group is a session too,
+ * and its number is not reused while it has members.
  */
 export async function isDetachedGroupAlive(groupId: number): Promise<boolean> {
   if (process.platform !== "linux") return false;
@@ -26,8 +26,8 @@ export async function isDetachedGroupAlive(groupId: number): Promise<boolean> {
 }
 
 /**
- * Ends a process group: SIGTERM, then SIGKILL to whoever is left after the grace period. Resolves
- * to true when the group is gone.
+ * Ends a process group: SIGTERM, then SIGKILL for the processes that are left after the grace period. Resolves to true when the group is
+ * gone.
  */
 export async function endGroup(groupId: number, graceMs: number): Promise<boolean> {
   signalGroup(groupId, "SIGTERM");
@@ -42,12 +42,12 @@ function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
     process.kill(-groupId, signal);
     return true;
   } catch (error) {
-    // EPERM: it lives and is somebody else's. ESRCH: nobody is left.
+    // EPERM: it lives and belongs to another user. ESRCH: no process is left.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
 
-/** Nothing reports the death of a grandchild, so this looks again and again. */
+/** The death of a grandchild is not reported, so the group is polled. */
 async function isGoneWithin(groupId: number, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;
   while (await isGroupAlive(groupId)) {

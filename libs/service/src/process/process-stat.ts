@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 
-/** What Linux tells of a process in `/proc/<pid>/stat`, see proc(5). */
+/** The facts about a process in Linux's `/proc/<pid>/stat`, see proc(5). */
 export interface ProcessStat {
   readonly pid: number;
   /** It has ended and its parent has not collected it yet. */

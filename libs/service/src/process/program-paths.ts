@@ -55,7 +55,7 @@ function packageOf(file: string, home: string): string[] {
   return isOwn(dirname(real), home) ? [file, dirname(real)] : [file, real];
 }
 
-/** In a workspace the packages of all lie beside them. */
+/** In a workspace the packages of all members are in the directories above. */
 function modulesAbove(directory: string, home: string): string[] {
   const parent = dirname(directory);
   if (!isOwn(parent, home)) return [];

@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { cutText } from "@switchyard/contracts/cut-text";
 
 /**
- * What a process in a bubblewrap sandbox reaches. Of two paths the one that lies deeper counts, so a directory that is hidden
- * may have one below it that is shown, and the other way round. What does not exist is left out.
+ * The files that a process in a bubblewrap sandbox can reach. Of two paths the deeper one counts, so a directory that is hidden may have
+ * one below it that is shown, and the other way round. Missing paths are left out.
  */
 export interface Sandbox {
   /** `all`, the default: every file of the machine, read-only. `system`: the system's programs and libraries alone. */
@@ -16,14 +16,14 @@ export interface Sandbox {
   readonly writable: readonly string[];
   /** Files and directories that look empty, unless the same path is among the readable or writable ones. */
   readonly hidden: readonly string[];
-  /** The same, whatever else is said of that path. */
+  /** The same, whatever the other lists contain for that path. */
   readonly secret?: readonly string[];
   readonly network: boolean;
-  /** How much `/tmp` holds, in bytes; left out, what the kernel gives: half of the memory. */
+  /** The size of `/tmp`, in bytes; left out, the kernel's default: half of the memory. */
   readonly tmpBytes?: number;
 }
 
-/** The sandbox cannot be had on this machine; the server is not started without it. */
+/** The sandbox is not available on this machine; the server is not started without it. */
 export class SandboxError extends Error {
   override readonly name = "SandboxError";
 }
@@ -35,17 +35,17 @@ export interface Launch {
 }
 
 /**
- * For a service that is root: bubblewrap leaves root its capabilities, with which a process could mount again, writable,
- * what it shall only read, and show what is hidden.
+ * Needed for a service that is root: bubblewrap leaves root its capabilities, with which a process could mount read-only paths again as
+ * writable, and show what is hidden.
  */
 export const NO_CAPABILITIES = "--cap-drop ALL".split(" ");
-/** Of the processes inside, and read-only: settings of the kernel in it may be root's to write even without a capability. */
+/** Shows the processes inside only, and read-only: root may write kernel settings in it even without a capability. */
 export const OWN_PROC = "--proc /proc --remount-ro /proc".split(" ");
 const PROBE_TIMEOUT_MS = 10_000;
 
-/** What programs are made of. Nothing here is anybody's data, and all of it is mounted read-only. */
+/** The directories that programs consist of. They hold no user's data, and all of them are mounted read-only. */
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
-/** Of /etc only what programs cannot do without. */
+/** The entries of /etc that programs cannot do without. */
 const SYSTEM_FILES = [
   "alternatives",
   "ca-certificates",
@@ -75,7 +75,7 @@ export function sandboxed(
 ): Launch {
   const { command, args, cwd } = launch;
   const outer = [
-    // Its end takes everything inside along, whatever kills it.
+    // Its end also ends everything inside, whatever kills it.
     "--die-with-parent",
     "--unshare-all",
     ...NO_CAPABILITIES,
@@ -99,7 +99,7 @@ export function mountArguments(sandbox: Sandbox): string[] {
 /** How a path looks inside. */
 type Look = "shown" | "writable" | "hidden";
 
-/** What lies deeper comes later, and so on top; what looks like the directory that it is in needs nothing. */
+/** A deeper path comes later, and so on top; a path that looks like its directory needs no mount. */
 function viewArguments(sandbox: Sandbox): string[] {
   const { files = "all", readable = [], writable, hidden, secret = [] } = sandbox;
   const isSystem = files === "system";
@@ -121,14 +121,14 @@ function viewArguments(sandbox: Sandbox): string[] {
   );
 }
 
-/** How the directory looks that a path is in; null for those that are made before. */
+/** The look of the directory that contains a path; null for those that are made before. */
 function lookAround(path: string, looks: ReadonlyMap<string, Look>): Look | null | undefined {
   if (path === "/" || path === "/tmp") return looks.get(path);
   const parent = dirname(path);
   return looks.get(parent) ?? lookAround(parent, looks);
 }
 
-/** Where a path leads; where the links on the way are not there, the path, too. None for what does not exist. */
+/** The target of a path; where the links on the way are missing, the path, too. Empty for a path that does not exist. */
 function namesOf(path: string, isSystem: boolean): string[] {
   try {
     const real = realpathSync(path);
@@ -148,7 +148,7 @@ function argumentsOf(path: string, look: Look): string[] {
   return statSync(path).isDirectory() ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path];
 }
 
-/** Where bubblewrap may be. */
+/** The places to search for bubblewrap. */
 export interface BubblewrapSearch {
   /** The value of YARD_BWRAP_BIN. Undefined or empty: the `bwrap` on `path`. */
   readonly program: string | undefined;
@@ -159,8 +159,8 @@ export interface BubblewrapSearch {
 const known = new Map<string, Promise<string>>();
 
 /**
- * The bubblewrap of this machine, once it has proven that it can make a sandbox. Rejects with a
- * SandboxError that says what is missing. A failure is not remembered: it may be repaired meanwhile.
+ * The bubblewrap of this machine, once it has proven that it can make a sandbox. Rejects with a SandboxError that names what is missing. A
+ * failure is not cached: it may be repaired meanwhile.
  */
 export function findBubblewrap({ program, path }: BubblewrapSearch): Promise<string> {
   const key = JSON.stringify([program, path]);

@@ -17,7 +17,7 @@ interface SystemCall {
   readonly argument?: number;
 }
 
-/** What the kernel would answer: an interpreter of the few instructions that the filter has. */
+/** The kernel's verdict: an interpreter of the few instructions that the filter has. */
 function verdict({ architecture, audit, number, argument = 0 }: SystemCall): number {
   const program = seccompFilter(architecture);
   assert.ok(program !== null);

@@ -1,9 +1,9 @@
 import { constants, endianness } from "node:os";
 
 /**
- * The system calls that a command has no business with, as classic BPF for `bwrap --seccomp`: what Docker's default
- * profile refuses to a container without capabilities, and what has come to Linux since. A bug in one of them is a way
- * out of the sandbox, whatever namespaces and capabilities say. Null for a machine whose numbers are not known here.
+ * The system calls that a command never needs, as classic BPF for `bwrap --seccomp`: those that Docker's default profile refuses to a
+ * container without capabilities, and those that Linux has added since. A bug in one of them is a way out of the sandbox, whatever its
+ * namespaces and capabilities are. Null for a machine whose numbers are not listed here.
  */
 export function seccompFilter(architecture: string = process.arch): Buffer | null {
   const machine = MACHINES[architecture];
@@ -19,7 +19,7 @@ export function seccompFilter(architecture: string = process.arch): Buffer | nul
       const number = calls[name];
       return number === undefined ? [] : ifEqual(number, [answer(refusedWith(errno.EPERM))]);
     }),
-    // Its flags lie in memory, where no filter can look; glibc and others take `clone` then.
+    // Its flags are in memory, which a filter cannot read; glibc and others use `clone` then.
     ...ifEqual(calls.clone3, [answer(refusedWith(errno.ENOSYS))]),
     ...ifEqual(calls.clone, [
       load(FIRST_ARGUMENT),
@@ -45,7 +45,7 @@ const NEW_NAMESPACES = 0x7e02_0000;
 interface Machine {
   /** AUDIT_ARCH_* of linux/audit.h. */
   readonly audit: number;
-  /** From where on a number means a call of the x32 ABI. */
+  /** The first number that means a call of the x32 ABI. */
   readonly x32From: number | null;
   readonly calls: Readonly<Record<string, number>> &
     Readonly<Record<"clone" | "clone3" | "socket", number>>;

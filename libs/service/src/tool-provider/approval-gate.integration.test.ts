@@ -22,7 +22,7 @@ const grantId = `grt-${"0".repeat(32)}`;
 const consumed: Admission = { outcome: "passed", approvalId, grantId: null, by: "admin" };
 const policyFail = failuresOf({ ...admitCall.errors, ...settleCall.errors });
 
-/** What the policy answers, and what it was asked and told. */
+/** The policy's answers, and the requests that it received. */
 const admission = { reply: (): Admission => consumed, settle: (): boolean => true };
 const admitted: z.output<typeof admitCall.request>[] = [];
 const settled: z.output<typeof settleCall.request>[] = [];
@@ -72,7 +72,7 @@ function callToApprove(): CallToApprove {
   };
 }
 
-/** What a call that must not be sent ends with. */
+/** The error of a call that must not be sent. */
 async function refusal(): Promise<ServiceError> {
   const sent = gate.consume(callToApprove());
   const error = await sent.then(
@@ -140,7 +140,7 @@ test("an approval that has no room is refused as such, so that the caller knows 
   assert.deepEqual([refused.code, refused.data], ["storage_full", data]);
 });
 
-test("without a person's yes a call is not sent, and its error says what to do", async () => {
+test("without a person's yes a call is not sent, and its error names the next step", async () => {
   const expiresAt = "2030-01-01T00:00:00.000Z";
   admission.reply = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
   const waits = await refusal();
@@ -174,7 +174,7 @@ test("whatever is not a clear answer lets no call through", async () => {
   assert.ok(isError(await refusal(), callTool, "invalid_token"));
 });
 
-test("a result is the caller's even when its end cannot be told", async () => {
+test("a caller gets its result even when the end of the call cannot be reported", async () => {
   admission.settle = () => {
     throw policyFail.approvals_unavailable("no Redis", { cause: "redis" });
   };

@@ -31,8 +31,8 @@ export interface CallToApprove {
  */
 export interface ApprovalGate {
   /**
-   * Rejects with NotSentError when the call may not be sent: `approval_required` until a person has decided,
-   * `denied` when that was no, `storage_full` when the approval has no room, `policy_unavailable` when the policy service cannot answer.
+   * Rejects with NotSentError when the call may not be sent: `approval_required` until a person has decided, `denied` when the decision was
+   * no, `storage_full` when the approval has no room, `policy_unavailable` when the policy service cannot answer.
    */
   consume(call: CallToApprove): Promise<Consumed>;
 }
@@ -45,7 +45,7 @@ export interface Consumed extends Passed {
   notSent(): Promise<void>;
 }
 
-/** By what a person let a call pass: one of the two. */
+/** The person's approval or grant that let a call pass: one of the two. */
 export interface Passed {
   readonly approvalId: string | null;
   readonly grantId: string | null;
@@ -58,13 +58,13 @@ const TIMEOUT_MS = 2_000;
 /** Every tool provider declares these codes alike. */
 const fail = failuresOf(callTool.errors);
 
-/** The decision that a call which was made is told: where the policy asked, a person has said yes by then. */
+/** The decision that is returned for a call which was made: where the policy asked, a person has approved it. */
 export function asAllowed(decision: Decision): Decision {
   if (decision.effect === "allow") return decision;
   return { ...decision, effect: "allow", reason: `${decision.reason}; a person did` };
 }
 
-/** `onNotSettled` hears of an approval whose end could not be told: it stays consumed, its execution `unknown`. */
+/** `onNotSettled` is called for an approval whose end could not be reported: it stays consumed, its execution `unknown`. */
 export function createApprovalGate(
   bus: Bus,
   options: { readonly onNotSettled: (error: unknown, approvalId: string) => void },
@@ -98,7 +98,7 @@ export function createApprovalGate(
       const passed = await admit(call, attempt);
       const { approvalId } = passed;
       const end = async (how: End): Promise<void> => {
-        // By a session grant: nothing was consumed.
+        // With a session grant nothing was consumed.
         if (approvalId !== null) await settle({ approvalId, attempt, ...how }, call.requester);
       };
       return {

@@ -3,8 +3,8 @@ import type { Principal } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 
 /**
- * SHA-256 over who calls what with which arguments. A `callId` belongs to exactly one of these, so
- * that nobody reads another's result or gets the answer to another question.
+ * SHA-256 over the caller, the principal, the tool and the arguments. A `callId` belongs to exactly one of these, so that no caller reads
+ * another's result or gets the answer to another request.
  */
 export function callFingerprint(call: {
   caller: string;

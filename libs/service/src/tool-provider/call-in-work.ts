@@ -7,31 +7,31 @@ import { NotSentError } from "./call-once.ts";
 import type { Requester } from "./policy-gate.ts";
 import { isAbout, stoppedBy } from "./stop-scope.ts";
 
-/** What is known of a request to a tool provider in its first moment. */
+/** The facts of a request to a tool provider when it arrives. */
 export interface ArrivedCall {
   readonly requester: Requester;
-  /** As the caller named it; nobody can cancel a call without one. */
+  /** The id that the caller chose; a call without one cannot be cancelled. */
   readonly callId: string | undefined;
   /** Null for a provider without servers. */
   readonly server: string | null;
 }
 
-/** The server is told this text. */
+/** The text that is sent to the server. */
 const CANCELLED = "the caller cancelled the call";
 const STOPPED = "an administrator stopped such calls";
 
 const fail = failuresOf(callTool.errors);
 
 /**
- * One request to a tool provider, from its first moment to its end, and everything that may end it early: the caller
- * gives up, somebody cancels it, an administrator stops it. All of them abort its one signal.
+ * One request to a tool provider, from its first moment to its end, and everything that may end it early: the caller gives up, a client
+ * cancels it, an administrator stops it. All of them abort its one signal.
  *
- * It arrives (nothing was decided), is in work (claimed, about to be sent or sent), and is over.
+ * It arrives (nothing was decided), is in progress (claimed, about to be sent or sent), and is over.
  */
 export class CallInWork {
   readonly callId: string | undefined;
   readonly server: string | null;
-  /** For questions to the policy. What it reserves for the call is given back at the end of the call. */
+  /** The requester for calls to the policy. What the policy reserves for the call is released at its end. */
   readonly requester: Requester;
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal;
@@ -53,7 +53,7 @@ export class CallInWork {
     };
     this.#callerSignal = requester.signal;
     this.#onEnd = onEnd;
-    // Not AbortSignal.any: its bookkeeping costs more than the whole of a cheap call.
+    // AbortSignal.any is not used: its bookkeeping costs more than the whole of a cheap call.
     if (requester.signal.aborted) this.#giveUp();
     else requester.signal.addEventListener("abort", this.#giveUp, { once: true });
   }
@@ -62,12 +62,12 @@ export class CallInWork {
     return this.#controller.signal;
   }
 
-  /** True once somebody who may has cancelled it. */
+  /** True once a client with permission has cancelled it. */
   get isCancelled(): boolean {
     return this.#isCancelled;
   }
 
-  /** Whose call of what it is; null until it is in work. */
+  /** The principal and the tool; null until it is in progress. */
   get work(): { readonly principal: Principal; readonly ref: ToolRef } | null {
     return this.#work;
   }
@@ -81,7 +81,7 @@ export class CallInWork {
     return this.#isCancelled;
   }
 
-  /** Ends it when it is in work and the stop is about it. New calls the policy denies by itself. */
+  /** Ends it when it is in progress and the stop matches it. The policy itself denies new calls. */
   stopIf(stop: Stop): void {
     if (this.#work === null || this.signal.aborted) return;
     if (!isAbout(stop.scope, { ...this.#work, token: this.requester.token })) return;
@@ -89,7 +89,7 @@ export class CallInWork {
     this.#controller.abort(STOPPED);
   }
 
-  /** From here on it is in work. Throws NotSentError when it was cancelled before that. */
+  /** From here on it is in progress. Throws NotSentError when it was cancelled before that. */
   begin(principal: Principal, ref: ToolRef): void {
     this.refuseCancelled();
     this.#work = { principal, ref };
@@ -106,7 +106,7 @@ export class CallInWork {
     );
   }
 
-  /** What a failure of the call is: a stop, unless the call was provably not sent. */
+  /** The error to report for a failure: a stop, unless the call was provably not sent. */
   failureOf(error: unknown): unknown {
     return this.#stop === null || error instanceof NotSentError ? error : stoppedBy(this.#stop);
   }

@@ -2,7 +2,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { Counter, type Registry } from "prom-client";
 import { durations } from "../metrics.ts";
 
-/** What every tool provider counts of its calls. */
+/** The metrics that every tool provider keeps about its calls. */
 export interface CallMetrics {
   /** Times a call and counts its end by outcome: ok, tool_error, replayed or an error code. */
   readonly measureCall: <R extends { isError: boolean; replayed: boolean }>(
@@ -13,7 +13,7 @@ export interface CallMetrics {
   readonly countDecision: (isHit: boolean) => void;
 }
 
-/** `label` tells calls apart; its values come from a small set. */
+/** `label` distinguishes calls; its values come from a small set. */
 export function createCallMetrics(
   registry: Registry,
   options: {

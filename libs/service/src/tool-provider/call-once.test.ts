@@ -12,7 +12,7 @@ const other: CallIdentity = { fingerprint: "f2", ref, ...owner };
 const outcome: CallOutcome = { kind: "failed", reason: "no such file" };
 const notSent = new NotSentError(new ServiceError("overloaded", "no place is free"));
 
-/** Several providers, each with calls of its own in work, on one store. */
+/** Several providers on one store, each with its own calls in progress. */
 function lab(options: { finish?: () => Promise<void> } = {}) {
   const records = new Map<string, CallRecord>();
   let newest = 0;
@@ -101,7 +101,7 @@ test("repeats in the same turn join the call in work", async () => {
   assert.equal(made(), 1);
 });
 
-test("a repeat of a call that fails hears of the same failure", async () => {
+test("a repeat of a call that fails gets the same failure", async () => {
   const { provider } = lab();
   const once = provider();
   const lost = new Error("the connection was lost");
@@ -162,7 +162,7 @@ test("a call that ended in anything else may have happened: it is unknown and no
   assert.equal(made(), 0);
 });
 
-test("an outcome that cannot be kept is still told, and unknown to a repeat", async () => {
+test("an outcome that cannot be stored is still returned, and unknown to a repeat", async () => {
   const full = new Error("out of memory");
   const { provider, notStored, make } = lab({ finish: () => Promise.reject(full) });
   assert.equal((await provider().run("id", call, make)).kind, "outcome");

@@ -1,7 +1,7 @@
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { CallIdentity, CallOutcome, CallStore, Claim, PickUp } from "./call-store.ts";
 
-/** What is known of a call with a `callId` that came here before, or why it may not be made. */
+/** The result of an earlier call with the same `callId`, or the reason why the call may not be made. */
 export type EarlierCall =
   | { readonly kind: "outcome"; readonly outcome: CallOutcome }
   /** The id belongs to another call. */
@@ -10,13 +10,13 @@ export type EarlierCall =
   | { readonly kind: "cancelled" }
   /** An earlier call was sent and its outcome is lost. */
   | { readonly kind: "unknown" }
-  /** Another runner has the run by now. */
+  /** Another runner has taken the run over. */
   | { readonly kind: "stale" };
 
-/** The right to make a call, which is in work from now on. Exactly one of the two ends it. */
+/** The right to make a call, which is in progress from now on. Exactly one of the two ends it. */
 export interface Turn {
   readonly kind: "turn";
-  /** Keeps the outcome for repeats. */
+  /** Stores the outcome for repeats. */
   finish(outcome: CallOutcome): Promise<void>;
   /** After a NotSentError the id is free again; after anything else the outcome is unknown. */
   fail(error: unknown): Promise<void>;
@@ -35,16 +35,16 @@ export class NotSentError extends Error {
 
 export interface CallOnce {
   /**
-   * Claims a call, so that it is made at most once for its id: a repeat waits for the call in work or gets its stored
-   * outcome. Rejects with what the call in work failed with, or with StoreError before anything was sent.
+   * Claims a call, so that it is made at most once for its id: a repeat waits for the call in progress or gets its stored outcome. Rejects
+   * with the error of the call in progress, or with StoreError before anything was sent.
    */
   claim(callId: string, call: CallIdentity, pickUp?: PickUp | null): Promise<Turn | EarlierCall>;
 }
 
-/** Joins calls in work of this process; those of others it sees in the store. */
+/** Joins calls in progress of this process; those of other processes are found in the store. */
 export function createCallOnce(options: {
   store: CallStore;
-  /** The outcome is known but could not be kept yet: until it is, only this process can tell it to a repeat. */
+  /** The outcome could not be stored yet: until it is, only this process can return it to a repeat. */
   onNotStored: (error: unknown) => void;
 }): CallOnce {
   const { store, onNotStored } = options;
@@ -70,12 +70,12 @@ export function createCallOnce(options: {
         if (pickUp !== null && !(await store.admit(pickUp))) return { kind: "stale" };
         if (inWork.fingerprint !== fingerprint) return { kind: "conflict" };
         const earlier = await inWork.end;
-        // That was of an older pick-up of the run than this one.
+        // The refusal was for an older pick-up of the run than this one.
         return earlier.kind === "stale" ? once.claim(callId, call, pickUp) : earlier;
       }
       // Entered before the first await, so that a repeat in the same tick finds it.
       const { promise: end, resolve } = Promise.withResolvers<EarlierCall>();
-      end.catch(() => undefined); // whoever makes the call knows
+      end.catch(() => undefined); // the caller that makes the call handles it
       working.set(callId, { fingerprint, end });
       const over = (ended: Promise<EarlierCall>): void => {
         working.delete(callId);

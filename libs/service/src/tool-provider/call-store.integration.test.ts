@@ -27,7 +27,7 @@ async function claimed(callId: string): Promise<Claim> {
   return claim.state === "new" ? claim : assert.fail(`it is ${claim.state}`);
 }
 
-/** A day, but for the time that the test takes. */
+/** True for an expiry of a day, less the time that the test takes. */
 async function isKeptForADay(callId: string): Promise<boolean> {
   const seconds = await redis.ttl(`yard:call:{${callId}}`);
   return seconds > DAY_SECONDS - 600 && seconds <= DAY_SECONDS;
@@ -50,7 +50,7 @@ test("claim and outcome are kept for a day", async () => {
   assert.deepEqual(await there.read("b"), { state: "done", outcome, ...kept });
 });
 
-test("a released id is free, and whoever has it by then keeps it", async () => {
+test("a released id is free, and a later claim of it stays", async () => {
   const claim = await claimed("c");
   await claim.release();
   assert.equal(await here.read("c"), null);
@@ -68,7 +68,7 @@ test("without Redis there is no answer to take for one", async () => {
   await assert.rejects(store.claim("d", call), StoreError);
 });
 
-/** A connection that carries out what it is asked, and loses the answers while `isLosing`. */
+/** A connection that executes its commands, and loses the answers while `isLosing`. */
 function losing(): { readonly connection: Redis; isLosing: boolean } {
   const lost = { connection: Object.create(redis) as Redis, isLosing: true };
   for (const command of ["set", "eval"] as const) {
@@ -102,7 +102,7 @@ test("a claim whose answer was lost frees its id for other processes too", async
   await until("the id is free", async () => (await there.read("f")) === null);
 });
 
-test("an outcome that Redis did not take is told from here meanwhile, and stored when Redis is back", async () => {
+test("an outcome that Redis did not store is returned from this process meanwhile, and stored when Redis is back", async () => {
   const away = Object.create(redis) as Redis;
   let isAway = false;
   Object.assign(away, {
@@ -121,7 +121,7 @@ test("an outcome that Redis did not take is told from here meanwhile, and stored
   await until("Redis has the outcome", async () => (await there.read("h"))?.state === "done");
 });
 
-test("a call that its owner cancelled before it was claimed is not made, and nobody else can forbid it", async () => {
+test("a call that its owner cancelled before it was claimed is not made, and no other caller can forbid it", async () => {
   assert.equal(await there.forbid("i", { ...owner, caller: "somebody" }), null);
   await there.forbid("i", owner);
   assert.equal((await here.claim("i", call)).state, "cancelled");
@@ -130,7 +130,7 @@ test("a call that its owner cancelled before it was claimed is not made, and nob
   assert.equal((await here.claim("j", call)).state, "new");
   assert.equal((await here.claim("k", call)).state, "new");
   assert.equal((await there.claim("k", call)).state, "claimed");
-  // Once it is claimed, who has it is told, and the record stays.
+  // Once it is claimed, its holder is returned, and the record stays.
   assert.equal((await there.forbid("j", owner))?.state, "claimed");
   assert.equal((await here.read("j"))?.state, "claimed");
 });

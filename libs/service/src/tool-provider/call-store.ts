@@ -10,16 +10,16 @@ import { clusterOf } from "../redis-cluster.ts";
 import { z } from "zod";
 
 /**
- * What is known of a call with a `callId` (as `ownCallId` makes it), kept for a day: a claim from before it is sent, then its
- * outcome. A claim without an outcome means that nobody knows whether the call happened.
+ * The records of calls with a `callId` (as `ownCallId` makes it), stored for a day: a claim from before it is sent, then its outcome. A
+ * claim without an outcome means that it is unknown if the call happened.
  */
 export interface CallStore {
   /** The record of a call, or null. Rejects with StoreError. */
   read(callId: string): Promise<CallRecord | null>;
   /**
-   * Writes the claim unless the id has a record already, and returns that one. The run's epoch is looked at in the same
-   * step: with an older one than was seen nothing is claimed. Rejects with StoreError, and with `storage_full` when there is no record and no
-   * room for the outcome.
+   * Writes the claim unless the id has a record already, and returns that one. The run's epoch is checked in the same step: with an older
+   * one than was seen nothing is claimed. Rejects with StoreError, and with `storage_full` when there is no record and no room for the
+   * outcome.
    */
   claim(
     callId: string,
@@ -29,16 +29,16 @@ export interface CallStore {
   /** False when a higher epoch of the run was seen, by any provider on this Redis. Rejects with StoreError. */
   admit(pickUp: PickUp): Promise<boolean>;
   /**
-   * For a call that may be on its way to another process: when its owner comes to claim it within a minute, it
-   * is refused. Returns the record that the id has already, or null. Rejects with StoreError.
+   * Forbids a call that may be in flight to another process: when its owner comes to claim it within a minute, it is refused. Returns the
+   * record that the id has already, or null. Rejects with StoreError.
    */
   forbid(callId: string, owner: CallOwner): Promise<CallRecord | null>;
 }
 
-/** Whose call it is: somebody who may name the id is not yet somebody who may stop it. */
+/** The owner of a call: a client that may name the id is not necessarily one that may stop it. */
 export interface CallOwner {
   readonly caller: string;
-  /** As the call carries it. */
+  /** The run token that the call carries. */
   readonly token: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface CallIdentity extends CallOwner {
   readonly storedFor?: string | undefined;
 }
 
-/** Which pick-up of a run a call is of: a runner that lost its run, and does not know it yet, can do nothing more. */
+/** The pick-up of a run that a call belongs to: a runner that lost its run without noticing can do nothing more. */
 export interface PickUp {
   readonly runId: string;
   readonly epoch: number;
@@ -78,7 +78,7 @@ export const CallResult = z.object({
 });
 export type CallResult = z.infer<typeof CallResult>;
 
-/** An end that a repeat must see again: a result, or a failure that the server answered with. */
+/** An end that a repeat must get again: a result, or a failure that the server answered with. */
 export const CallOutcome = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("result"), result: CallResult }),
   z.object({ kind: z.literal("failed"), reason: z.string() }),
@@ -93,32 +93,32 @@ const CallRecord = z.discriminatedUnion("state", [
   z.object({
     state: z.literal("claimed"),
     claimId: z.string(),
-    /** The process that has the call in work; absent in claims of older ones. */
+    /** The process that has the call in progress; absent in claims of older ones. */
     holder: z.string().optional(),
     ...identity,
   }),
   z.object({ state: z.literal("done"), outcome: CallOutcome, ...identity }),
-  /** Cancelled before anybody had it in work. */
+  /** Cancelled before a process began it. */
   z.object({ state: z.literal("cancelled"), owners: z.array(z.string()) }),
 ]);
 export type CallRecord = z.infer<typeof CallRecord>;
 
 const KEPT_SECONDS = 24 * 60 * 60;
-/** The key of a record, and the claim that an outcome takes the place of. */
+/** The key of a record, and the claim that an outcome replaces. */
 const RECORD_BYTES = 400;
 /** Longer than a call waits for its server and its decision. */
 const FORBIDDEN_SECONDS = 60;
 const MOST_OWNERS = 9;
-/** How often Redis is told again what it did not confirm. */
+/** How often a write is repeated until Redis confirms it. */
 const TELL_AGAIN_MS = 1_000;
 
-/** Deletes the claim only while it is still ours: after a day the id may belong to another call. */
+/** Deletes the claim only while it still belongs to this call: after a day the id may belong to another call. */
 const RELEASE = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`;
 
 /**
- * Writes the highest epoch once and not for each call: every write goes to disk before the call may go on. It is kept for
- * a day, the shortest time for which a run is kept after its end: so nothing is known any more of a run whose id is used
- * again, and a runner that lost its run has no valid token for so long.
+ * Writes the highest epoch once and not for each call: every write goes to disk before the call may continue. It is stored for a day, the
+ * shortest time for which a run is stored after its end: so nothing is left of a run whose id is used again, and a runner that lost its run
+ * has no valid token for so long.
  */
 const ADMIT = `
 local function admit(key, epoch, kept)
@@ -138,24 +138,24 @@ const CLAIM = `${ADMIT}
 if not admit(KEYS[2], tonumber(ARGV[2]), tonumber(ARGV[3])) then return 0 end
 return redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3], 'NX', 'GET')`;
 
-/** Changes a cancellation, or puts a claim in its place; returns what is there when it is another record by now. */
+/** Changes a cancellation, or replaces it with a claim; returns the stored record when that is another one. */
 const REPLACE = `${ESSENTIAL}
 local found = redis.call("GET", KEYS[1])
 if found and found ~= ARGV[1] then return found end
 redis.call("SET", KEYS[1], ARGV[2], "EX", ARGV[3])
 return false`;
 
-/** What Redis has not confirmed. */
+/** A write that Redis has not confirmed. */
 interface Owed {
-  /** What it says of the call once it has it; null: nothing. */
+  /** The record that it will write; null: none. */
   readonly record: CallRecord | null;
   readonly write: () => Promise<unknown>;
 }
 
 /**
- * `holder` is the name under which this process can be asked about its claims. A write that Redis did not confirm may
- * have been carried out or not. It is made again until Redis confirms it: without that, a claim whose answer
- * was lost, or an outcome that was not kept, would make the call's outcome unknown for a day.
+ * `holder` is the name under which this process answers for its claims. A write that Redis did not confirm may have been executed or not.
+ * It is repeated until Redis confirms it: without that, a claim whose answer was lost, or an outcome that was not stored, would make the
+ * call's outcome unknown for a day.
  */
 export function createCallStore(
   redis: Redis,
@@ -187,7 +187,7 @@ export function createCallStore(
       let found = typeof answer === "string" ? answer : null;
       const record = parseRecord(found);
       if (found === null || record?.state !== "cancelled") return record;
-      // Whoever may name the id may have been here before.
+      // Another client that may name the id may have been here before.
       const own = cancelledText([...record.owners.slice(-MOST_OWNERS), ownerText(owner)]);
       found = await fromRedis(
         replace(redis, key, { found, text: own, seconds: FORBIDDEN_SECONDS }),
@@ -283,7 +283,7 @@ async function claimOnce(
   const claim = () => redis.set(key, text, "EX", KEPT_SECONDS, "NX", "GET");
   if (pickUp === null) return claim();
   const { runId, epoch } = pickUp;
-  // The runner's own calls are beside their run. Who calls for a run with an id of its own has two servers to ask.
+  // The runner's own calls are stored beside their run. A call for a run with an id of its own needs two servers of the cluster.
   if (clusterOf(redis) !== null && runIn(callId) !== runId) {
     const isAdmitted = await redis.eval(RAISE, 1, epochKey(runId), epoch, KEPT_SECONDS);
     return isAdmitted === 1 ? claim() : 0;

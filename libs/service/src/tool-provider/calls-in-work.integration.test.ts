@@ -16,7 +16,7 @@ const nats = await testNats();
 const policy = await testBus(nats, "policy");
 const broker = await testBus(nats, "broker");
 await ensureStreams(policy);
-/** What the policy says when it is asked. */
+/** The stops that the policy lists. */
 const stops: Stop[] = [];
 const service = serve(policy, {
   name: "policy",
@@ -35,7 +35,7 @@ function callOf(runId: string) {
   return { principal, ref: mcpToolRef("files", "read_file"), token: undefined };
 }
 
-/** Does the work of a call that was decided, as a provider does. */
+/** Does the work of a decided call, as a provider does. */
 async function during<T>(
   { principal, ref, token }: ReturnType<typeof callOf>,
   signal: AbortSignal,
@@ -65,7 +65,7 @@ function stopOf(runId: string): Stop {
   return { scope, reason: "test", by: "admin", at: "2026-01-01T00:00:00.000Z" };
 }
 
-/** Work that ends in this error when it is told to stop, and never otherwise. */
+/** Work that ends in this error when its signal aborts, and never otherwise. */
 function endless(error: Error): (signal: AbortSignal) => Promise<never> {
   return (signal) =>
     new Promise((_, reject) =>
@@ -73,7 +73,7 @@ function endless(error: Error): (signal: AbortSignal) => Promise<never> {
     );
 }
 
-test("a stop that is told ends the calls in work that it is about, and no others", async () => {
+test("the event of a stop ends the matching calls in progress, and no others", async () => {
   const other = new AbortController();
   const goesOn = during(callOf("run-other"), other.signal, endless(new Error("over")));
   await Promise.all([
@@ -101,7 +101,7 @@ test("a stop whose event was lost is seen by the next look at the list", async (
   assert.equal(getEventListeners(signal, "abort").length, 0, "a call that is over hears nothing");
 });
 
-test("a call that was stopped before it was sent says so, and not that it may have had its effect", async () => {
+test("a call that was stopped before it was sent reports that, and not that it may have had its effect", async () => {
   stops.push(stopOf("run-unsent"));
   const notSent = new NotSentError(new ServiceError("overloaded", "it waited for a place"));
   const { signal } = new AbortController();

@@ -10,22 +10,22 @@ import {
 import { CallInWork, type ArrivedCall } from "./call-in-work.ts";
 
 /**
- * The requests that this process has, from their first moment on. An administrator's stop of their agent, run, user,
- * server or token key ends them, and what the policy reserved for them is given back when they are over.
+ * The requests of this process, from their first moment on. An administrator's stop of their agent, run, user, server or token key ends
+ * them, and reservations of the policy for them are released when they are over.
  */
 export interface CallsInWork {
-  /** Whoever begins a call ends it. */
+  /** The code that begins a call also ends it. */
   begin(call: ArrivedCall): CallInWork;
-  /** Those with this `callId`, whoever's they are; several when a call is repeated. */
+  /** All calls with this `callId`, of any caller; several when a call is repeated. */
   find(callId: string): readonly CallInWork[];
   stop(): void;
 }
 
-/** An event that was lost is made up for within this time. */
+/** A lost event is compensated within this time. */
 const LOOK_MS = 400;
 const LOOK_TIMEOUT_MS = 1_000;
 
-/** Listens for stops from now on, so make one before the first call. */
+/** Subscribes to stops from now on, so make one before the first call. */
 export function createCallsInWork(bus: Bus): CallsInWork {
   const policy = client(bus, { listStops, releaseCall });
   const calls = new Set<CallInWork>();
@@ -34,7 +34,7 @@ export function createCallsInWork(bus: Bus): CallsInWork {
   const apply = (stop: Stop): void => {
     for (const call of calls) call.stopIf(stop);
   };
-  // With nothing in work there is nothing to end, and nobody is asked.
+  // With nothing in progress there is nothing to end, and the policy is not called.
   const look = async (): Promise<void> => {
     if (isLooking || ![...calls].some(({ work }) => work !== null)) return;
     isLooking = true;
@@ -42,7 +42,7 @@ export function createCallsInWork(bus: Bus): CallsInWork {
       const { stops } = await policy.listStops({}, { timeoutMs: LOOK_TIMEOUT_MS });
       stops.forEach(apply);
     } catch {
-      // While the policy is away no new call is let pass; the next look is soon.
+      // While the policy is away it lets no new call pass; the next look is soon.
     } finally {
       isLooking = false;
     }
@@ -51,7 +51,7 @@ export function createCallsInWork(bus: Bus): CallsInWork {
   const timer = setInterval(() => void look(), LOOK_MS);
   const end = (call: CallInWork, reserved: readonly string[]): void => {
     calls.delete(call);
-    // What cannot be given back lapses by itself, so nobody waits for it and no error is told.
+    // A reservation that cannot be released expires, so the release is not awaited and its error is not reported.
     for (const reservation of reserved) policy.releaseCall({ reservation }).catch(() => undefined);
   };
 

@@ -8,7 +8,7 @@ import type { Requester, PolicyGate } from "./policy-gate.ts";
 export interface CancelRequest {
   readonly callId: string;
   readonly token?: string | undefined;
-  /** The server that the call is of; null for a provider without servers. */
+  /** The server of the call; null for a provider without servers. */
   readonly server: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface CancelDeps {
   readonly store: CallStore;
   /** The name of this process in the records of calls. */
   readonly holder: string;
-  /** Asks the process that has a call. */
+  /** Calls the process that has a call. */
   readonly passOn: (
     holder: string,
     request: CancelRequest,
@@ -31,8 +31,8 @@ export interface CancelDeps {
 }
 
 /**
- * Cancels a call that arrives or is in work here, or is at the process that has it. One that waits for its server or its
- * decision at another process is told as not in work, and is not made.
+ * Cancels a call that arrives or is in progress here, or is at the process that has it. One that waits for its server or its decision at
+ * another process is reported as not in progress, and is not made.
  */
 export async function cancelCall(
   deps: CancelDeps,
@@ -45,7 +45,7 @@ export async function cancelCall(
     .filter((call) => call.requester.onBehalfOf === requester.onBehalfOf);
   const cancelled = await cancelThese(deps, here, { request, requester });
   if (cancelled || here.some(({ work }) => work !== null)) return { cancelled };
-  // Nobody may have it in work yet: then it is not made, wherever it waits. Without Redis nobody makes it either.
+  // No process may have begun it yet: then it is not made, wherever it waits. Without Redis no process makes it either.
   const owner = { caller: requester.onBehalfOf, token: requester.token };
   const own = ownCallId(requester.onBehalfOf, callId);
   const record = await deps.store.forbid(own, owner).catch(() => null);
@@ -54,7 +54,7 @@ export async function cancelCall(
   return deps.passOn(holder, request, requester);
 }
 
-/** Asks the process that has a call. One that is gone has no call in work any more. */
+/** Calls the process that has a call. A process that is gone has no call in progress any more. */
 export async function askHolder(
   { deadline, signal, correlationId, traceparent }: Requester,
   ask: (
@@ -72,8 +72,7 @@ export async function askHolder(
 const OF_THE_CALLER: ReadonlySet<string> = new Set(["invalid_token", "policy_unavailable"]);
 
 /**
- * Cancels a call of this process, of the same caller and the same run. Anybody else is told what one is told
- * about a call that does not exist.
+ * Cancels a call of this process, of the same caller and the same run. Any other requester gets the answer for a call that does not exist.
  */
 export async function cancelHere(
   deps: Pick<CancelDeps, "calls" | "gate">,
@@ -94,13 +93,13 @@ async function cancelThese(
   let isAny = false;
   for (const call of found) {
     if (call.server !== request.server || !(await isOfSameRun(gate, call, requester))) continue;
-    // It may have ended while the policy was asked; then nothing is left to stop.
+    // It may have ended while the policy answered; then nothing is left to stop.
     if (calls.find(request.callId).includes(call)) isAny = call.cancel() || isAny;
   }
   return isAny;
 }
 
-/** A run may have got a new token since: then the policy says whose both are. */
+/** A run may have got a new token since: then the policy resolves the runs of both. */
 async function isOfSameRun(
   gate: PolicyGate,
   call: CallInWork,

@@ -43,8 +43,8 @@ export async function claimCall(
 }
 
 /**
- * Which claim of a run the call belongs to; null for a call without one. The token says it, unless it is of an older version, and only of its
- * own run. Throws `stale_epoch` for a call that names another claim.
+ * The claim of a run that the call belongs to; null for a call without one. The token names it, unless it is of an older version, and only
+ * for its own run. Throws `stale_epoch` for a call that names another claim.
  */
 function pickUpOf(
   { epoch: named }: { readonly epoch?: number | undefined },

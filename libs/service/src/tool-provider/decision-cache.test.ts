@@ -17,7 +17,7 @@ const reply = (revision: string | null, forMs = 500) => ({
   ...(revision === null ? {} : { cacheable: { revision, forMs } }),
 });
 
-test("keeps a decision for as long as the policy said, counted from before it was asked", () => {
+test("keeps a decision for as long as the policy promised, counted from before the request", () => {
   let now = 1_000;
   const cache = createDecisionCache(() => now);
   now = 1_300; // the answer took 300 ms
@@ -76,7 +76,7 @@ test("two questions share a key only when everything but the arguments is the sa
     assert.equal(decisionKey(one) === decisionKey(other), isSame);
   };
   fc.assert(fc.property(question, question, keysDiffer));
-  // Two that were drawn by themselves are hardly ever alike but for one thing.
+  // Two keys that are drawn independently hardly ever differ in one field only.
   fc.assert(
     fc.property(question, question, (one, other) => {
       for (const [name, value] of Object.entries(other)) keysDiffer(one, { ...one, [name]: value });
@@ -86,7 +86,7 @@ test("two questions share a key only when everything but the arguments is the sa
 
 interface Step {
   readonly waitMs: number;
-  /** How long the answer of the policy is on its way. */
+  /** How long the answer of the policy is in flight. */
   readonly travelMs: number;
   readonly does: "asks" | "changes the rules";
 }
@@ -101,9 +101,8 @@ const steps = fc.array(
 );
 
 /**
- * A policy and a provider on one clock, without the event that tells of a change. The policy brings
- * a change into force when its promises are over, unless it breaks them. Returns the answers that
- * were given from the cache and were not those of the rules in force.
+ * A policy and a provider on one clock, without the event that announces a change. The policy brings a change into force when its promises
+ * are over, unless it breaks them. Returns the answers that came from the cache and differed from the rules in force.
  */
 function staleAnswers(play: readonly Step[], keepsPromises: boolean): string[] {
   const forMs = 500;
@@ -133,7 +132,7 @@ function staleAnswers(play: readonly Step[], keepsPromises: boolean): string[] {
     }
     const askedAt = now;
     passes(travelMs);
-    // While a change waits no new promise is made, or it would wait for ever.
+    // While a change waits no new promise is made, or the change would wait for ever.
     const answer = {
       ...reply(`r${inForce}`, forMs),
       ...(change !== null && { cacheable: undefined }),

@@ -9,7 +9,7 @@ type CheckReply = z.output<typeof checkPolicy.reply>;
 export interface Decided {
   readonly decision: Decision;
   readonly principal: Principal;
-  /** Of the claim that the run token was minted for; absent without one, and in older tokens. */
+  /** The epoch of the claim that the run token was minted for; absent without one, and in older tokens. */
   readonly epoch?: number | undefined;
   /** The policy's record of it in the audit. */
   readonly audit?: string | undefined;
@@ -18,16 +18,16 @@ export interface Decided {
 }
 
 /**
- * Decisions that the policy said may be kept, each for as long as the policy promised to bring no
- * other revision into force. See `decisions/` on why a kept decision is never an old one.
+ * Decisions that the policy permits to be cached, each for as long as the policy promised to bring no other revision into force. See
+ * `decisions/` on why a cached decision is never an old one.
  */
 export interface DecisionCache {
   /** How many decisions are kept; some may have expired. */
   readonly size: number;
   find(key: string): Decided | null;
-  /** `askedAt` is from before the question was sent, so that the time of the answer's way is not counted twice. */
+  /** `askedAt` is from before the request was sent, so that the answer's travel time is not counted twice. */
   keep(key: string, reply: CheckReply, askedAt: number): void;
-  /** What was said of whole lists, under the same promise. */
+  /** Answers about whole lists, under the same promise. */
   readonly filters: KeptFilters;
   /** Empties the kept lists, too. */
   clear(): void;
@@ -40,7 +40,7 @@ interface Kept extends Decided {
 
 const MAX_KEPT = 10_000;
 
-/** `now` in milliseconds, of a clock that does not go back and that no pause of the process stops. */
+/** `now` in milliseconds, of a monotonic clock that no pause of the process stops. */
 export function createDecisionCache(now: () => number): DecisionCache {
   const kept = new Map<string, Kept>();
   const filters = createKeptFilters(now);
@@ -58,7 +58,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
       return null;
     },
     keep(key, { decision, principal, epoch, audit, signed, cacheable }, askedAt) {
-      // Another revision answers: nothing of an earlier one is worth keeping.
+      // Another revision answers: no answer of an earlier one stays valid.
       const revision = cacheable?.revision ?? null;
       if (revision !== null && revision !== newest) {
         kept.clear();
@@ -93,10 +93,10 @@ export function decisionKey(question: {
   readonly tool: string;
   readonly name: string;
   readonly pin: string | undefined;
-  /** What the declaration says of the server, as one line. */
+  /** The facts that the declaration has about the server, as one line. */
   readonly facts: string;
 }): string {
   const { onBehalfOf, token = "", server, tool, name, pin = "", facts } = question;
-  // Only the token, which is checked later, and the tool's own name, which stands last, can hold a separator.
+  // Only the token, whose length is in the key, and the tool's own name, which is last, can hold a separator.
   return `${onBehalfOf}\n${token.length}\n${token}\n${server ?? ""}\n${facts}\n${pin}\n${name}\n${tool}`;
 }

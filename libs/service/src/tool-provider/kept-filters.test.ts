@@ -10,7 +10,7 @@ const reply = (revision: string | null, allowed = ["a"]) => ({
   ...(revision === null ? {} : { cacheable: { revision, forMs: 500 } }),
 });
 
-test("an answer about a list is kept for as long as the policy said, counted from before it was asked", () => {
+test("an answer about a list is kept for as long as the policy promised, counted from before the request", () => {
   let now = 1_300; // the answer took 300 ms
   const filters = createKeptFilters(() => now);
   filters.keep("k", { refs, reply: reply("r1") }, 1_000);

@@ -11,7 +11,7 @@ type FilterReply = z.output<typeof filterPolicy.reply>;
  */
 export interface KeptFilters {
   find(key: string, refs: readonly ToolRef[]): FilterReply | null;
-  /** Takes the place of what was kept under the key. `askedAt` is from before the question was sent. */
+  /** Replaces the reply under the key. `askedAt` is from before the request was sent. */
   keep(
     key: string,
     answer: { readonly refs: readonly ToolRef[]; readonly reply: FilterReply },

@@ -18,7 +18,7 @@ import type { Decided, DecisionCache } from "./decision-cache.ts";
 import { keepDecisions } from "./keep-decisions.ts";
 import { mayUseServer, narrowByRoles, type FactsOf, type RolesOf } from "./server-access.ts";
 
-/** Who asks, and how long an answer is of use. */
+/** The caller of a request, and how long an answer is of use. */
 export interface Requester {
   /** The `{caller}` token of the request that the provider serves. */
   readonly onBehalfOf: string;
@@ -27,13 +27,13 @@ export interface Requester {
   readonly signal: AbortSignal;
   readonly correlationId: string;
   readonly traceparent: string;
-  /** With which the gateway asked for the caller. */
+  /** The user token with which the gateway called for the caller. */
   readonly userToken?: string | undefined;
-  /** Hears of a place that the policy reserved for the call; see `call-in-work.ts`. */
+  /** Called when the policy has reserved a slot for the call; see `call-in-work.ts`. */
   readonly onReserved?: (reservation: string) => void;
 }
 
-/** Who asks with a request of a client, which may bring a run token. */
+/** The requester of a client's request, which may carry a run token. */
 export function requesterOf<R extends Rpc>(
   context: CallContext<R>,
   token: string | undefined,
@@ -42,7 +42,7 @@ export function requesterOf<R extends Rpc>(
   return { onBehalfOf, token, deadline, signal, correlationId, traceparent, userToken };
 }
 
-/** What is asked for; a tool call unless `kind` says something else. */
+/** The requested access; a tool call unless `kind` is another one. */
 export interface Question {
   readonly ref: ToolRef;
   readonly args: Record<string, unknown>;
@@ -52,16 +52,15 @@ export interface Question {
 }
 
 /**
- * Asks the policy service, and narrows what it allows by the server's roles. Fails closed: whatever
- * is not a clear answer is `policy_unavailable`, and then nothing happens. A token that the policy
- * refuses is the caller's `invalid_token`.
+ * Calls the policy service, and narrows what it allows by the server's roles. Fails closed: any unclear answer is `policy_unavailable`, and
+ * then nothing happens. A token that the policy refuses is the caller's `invalid_token`.
  */
 export interface PolicyGate {
   check(question: Question, requester: Requester): Promise<Decided>;
-  /** Who asks, as the policy reads the token. */
+  /** The principal, as the policy reads the token. */
   identify(requester: Requester): Promise<Principal>;
   /**
-   * The names that the principal may use with at least some arguments. Rejects with `run_stopped` where tools are asked for with the token of
+   * The names that the principal may use with at least some arguments. Rejects with `run_stopped` for a request for tools with the token of
    * a run that is stopped: with an empty list the run would continue as if it had none.
    */
   filter(
@@ -72,22 +71,22 @@ export interface PolicyGate {
 }
 
 export interface PolicyGateOptions {
-  /** Null asks the policy for every call. */
+  /** With null, the policy is called for every call. */
   readonly cache: DecisionCache | null;
   readonly rolesOf: RolesOf;
-  /** Left out: there is nothing to say of any server. */
+  /** Left out, there are no facts about any server. */
   readonly factsOf?: FactsOf;
-  /** Hears of every check of a tool call, whether a kept decision answered it. */
+  /** Called for every check of a tool call, with true when a cached decision answered it. */
   readonly onChecked: (isHit: boolean) => void;
 }
 
-/** What the contract takes in one question. */
+/** The most names that the contract accepts in one request. */
 const MAX_FILTERED = 20_000;
 
 /** Both declare `invalid_token` and `policy_unavailable` alike. */
 const fail = failuresOf(listTools.errors);
 
-/** The bus has to be that of a user who may ask the policy for decisions; see `topology.ts`. */
+/** The bus has to be that of a user who may request decisions from the policy; see `topology.ts`. */
 export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGate {
   const { cache, rolesOf, factsOf = () => null, onChecked } = options;
   const kept = cache === null ? [] : keepDecisions(cache, onChecked);
@@ -149,7 +148,7 @@ export function createPolicyGate(bus: Bus, options: PolicyGateOptions): PolicyGa
     },
     async filter(refs, requester, kind) {
       const allowed = new Set<string>();
-      // Never without a question, or an empty list would hide a token that is refused.
+      // There is always one request, or an empty list would hide a token that is refused.
       for (let start = 0; start === 0 || start < refs.length; start += MAX_FILTERED) {
         const tools = refs.length <= MAX_FILTERED ? refs : refs.slice(start, start + MAX_FILTERED);
         const reply = await filter(tools, requester, kind);
@@ -188,7 +187,7 @@ function reserved<T extends { readonly reservation?: string | undefined }>(
   return reply;
 }
 
-/** Without a token the caller is all that there is to say of who asks: an answer about another one is not an answer. */
+/** Without a token the requester is identified by the caller alone: an answer about another one is not an answer. */
 function aboutRequester<T extends { readonly principal: Principal }>(
   reply: T,
   requester: Requester,
@@ -200,7 +199,7 @@ function aboutRequester<T extends { readonly principal: Principal }>(
   );
 }
 
-/** Answers once for each server: a list has many tools of few of them. */
+/** Computes the answer once for each server: a list has many tools of few of them. */
 function serverOpenness(rolesOf: RolesOf, principal: Principal): (server: string) => boolean {
   const known = new Map<string, boolean>();
   return (server) => {
@@ -210,12 +209,12 @@ function serverOpenness(rolesOf: RolesOf, principal: Principal): (server: string
   };
 }
 
-/** A policy service that does not say whom a token is of: an agent without roles, to be careful. */
+/** A policy service that does not resolve the principal of a token: an agent without roles, to be careful. */
 function unknownPrincipal({ onBehalfOf, token }: Requester): Principal {
   return { user: onBehalfOf, agent: token === undefined ? null : "unknown", runId: null };
 }
 
-/** By server; null when there is nothing to say of any. */
+/** The facts by server; null when there are none. */
 function factsOfTools(
   tools: readonly ToolRef[],
   factsOf: FactsOf,
@@ -247,7 +246,7 @@ async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (isError(error, checkPolicy, "invalid_token"))
       throw fail.invalid_token(error.message, error.data);
-    // It says what to do about it.
+    // The error names a remedy.
     if (isError(error, checkPolicy, "audit_unavailable"))
       throw fail.policy_unavailable(`${error.message} The call was not made.`, {
         cause: error.code,

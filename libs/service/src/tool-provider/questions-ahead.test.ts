@@ -21,7 +21,7 @@ test("an equal question waits until the answer is there; another one does not", 
   assert.equal(ahead.find("k", "search"), null);
 });
 
-test("after an answer that may not be kept, calls of the tool wait for nobody until one may be again", async () => {
+test("after an answer that may not be cached, calls of the tool do not wait until one may be again", async () => {
   const ahead = createQuestionsAhead();
   await ahead.ask("k", "search", async () => ({}));
   const second = Promise.withResolvers<typeof kept>();
@@ -34,7 +34,7 @@ test("after an answer that may not be kept, calls of the tool wait for nobody un
   await third;
 });
 
-test("a question that fails ends the waiting for it, and fails for its asker alone", async () => {
+test("a question that fails ends the waiting for it, and fails for its own caller alone", async () => {
   const ahead = createQuestionsAhead();
   const answer = Promise.withResolvers<typeof kept>();
   const asked = ahead.ask("k", "search", () => answer.promise);

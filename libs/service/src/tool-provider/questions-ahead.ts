@@ -1,13 +1,13 @@
 import { createQuestionsUnderWay } from "../questions-under-way.ts";
 
 /**
- * Questions to the policy that are on their way. Calls of one step come together, and when the answer to the first
- * may be kept it answers the others, too.
+ * Requests to the policy that are in flight. Calls of one step come together, and when the answer to the first may be cached it answers the
+ * others, too.
  */
 export interface QuestionsAhead {
-  /** Resolves when the equal question that is on its way has its answer or has failed; null when waiting for one is not worth it. */
+  /** Resolves when the equal request that is in flight has its answer or has failed; null when waiting for one is not worth it. */
   find(key: string, tool: string): Promise<void> | null;
-  /** Asks, and lets equal questions wait for the answer. It is stored where they look for it before they go on. */
+  /** Sends the request, and lets equal ones wait for the answer. It is stored where they look for it before they continue. */
   ask<T extends { readonly cacheable?: unknown }>(
     key: string,
     tool: string,
@@ -15,13 +15,13 @@ export interface QuestionsAhead {
   ): Promise<T>;
 }
 
-/** Of names; as many tools as have rules about arguments. */
+/** The number of names; as many tools as have rules about arguments. */
 const MAX_UNKEPT = 1_000;
 
-/** It remembers whose answers could not be kept, so that their calls do not wait one behind the other. */
+/** It remembers tools whose answers could not be cached, so that their calls do not wait one behind the other. */
 export function createQuestionsAhead(): QuestionsAhead {
   const asking = createQuestionsUnderWay();
-  /** Tools of which the last answer could not be kept: each call of theirs is asked about at once. */
+  /** Tools whose last answer could not be cached: each of their calls is checked at once. */
   const unkept = new Set<string>();
   return {
     find: (key, tool) => (unkept.has(tool) ? null : asking.find(key)),

@@ -21,7 +21,7 @@ test("an agent needs one of the server's roles; without roles the server is ever
   assert.equal(mayUseServer(["writer"], person), true);
 });
 
-test("the denial says which roles are missing and where they stand [A7]", () => {
+test("the denial names the missing roles and where they are defined [A7]", () => {
   const decision = narrowByRoles(
     { decision: allowed, principal: run },
     { server: "git", roles: ["writer"] },

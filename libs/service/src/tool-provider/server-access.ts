@@ -1,6 +1,6 @@
 import type { Decision, Principal, ServerFacts } from "@switchyard/contracts/policy";
 
-/** The roles that a server is kept for; null is every agent's. */
+/** The roles that a server is reserved for; null allows every agent. */
 export type RolesOf = (server: string) => readonly string[] | null;
 
 /**

@@ -6,7 +6,7 @@ import { runsAbove } from "@switchyard/contracts/run-context";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { keyIdOf } from "../run-token.ts";
 
-/** What a stop can be about. */
+/** The properties of a call that a stop can match. */
 export interface StoppableCall {
   readonly principal: Principal;
   readonly ref: ToolRef;

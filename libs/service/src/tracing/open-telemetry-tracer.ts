@@ -20,7 +20,7 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 } as const satisfies Record<SpanFacts["kind"], SpanKind>;
 
-/** The NATS user of the service whose work is under way. */
+/** The NATS user of the service whose work is in progress. */
 const USER = createContextKey("switchyard.user");
 
 /** Makes OpenTelemetry spans of the work of the bus and the services. `tracers` are those of this process's services, by NATS user. */
@@ -45,7 +45,7 @@ export function openTelemetryTracer(tracers: ReadonlyMap<string, OpenTelemetryTr
 
 async function toItsEnd<T>(span: Span, work: (span: WorkSpan) => Promise<T>): Promise<T> {
   const fail = (code: string): void => {
-    // No message: it may quote what a tool or a model said.
+    // The message is left out: it may quote a tool or a model.
     span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute("error.type", code);
   };
   try {
@@ -62,7 +62,7 @@ async function toItsEnd<T>(span: Span, work: (span: WorkSpan) => Promise<T>): Pr
   }
 }
 
-/** A request that no work caused is housekeeping, such as a lease that is renewed: nobody looks for it in a trace. */
+/** A request that no work caused is housekeeping, such as a lease that is renewed: it is not worth a trace. */
 function within(kind: SpanFacts["kind"]): Context {
   const active = context.active();
   if (kind !== "client" || trace.getSpan(active) !== undefined) return active;

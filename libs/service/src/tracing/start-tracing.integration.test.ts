@@ -127,7 +127,7 @@ test("a request that no work caused is not recorded, nor what it causes", async 
   assert.equal(collector.spans.filter(({ name }) => name === "trace.outer").length, before);
 });
 
-test("a failed call is told with its code on both sides, and without its message", async () => {
+test("a failed call is recorded with its code on both sides, and without its message", async () => {
   const parent = `00-${"d".repeat(32)}-${"b".repeat(16)}-01`;
   const options = { traceparent: parent };
   await assert.rejects(call(caller, inner, { fails: true }, options), /secret-in-a-message/);

@@ -33,7 +33,7 @@ export interface TracingOptions {
 }
 
 export interface Tracing {
-  /** Sends what is left, for at most `limitMs`. */
+  /** Sends the remaining spans, for at most `limitMs`. */
   stop(limitMs: number): Promise<void>;
 }
 
