@@ -82,7 +82,7 @@ async function passwordFromFile(env: NodeJS.ProcessEnv): Promise<string> {
   return file === undefined || file === "" ? "" : (await readFile(file, "utf8")).trim();
 }
 
-/** Also of an address that is none, because its password holds what should have been encoded. */
+/** Accepts also an invalid address whose password has characters that should have been encoded. */
 function withoutCredentials(url: string): string {
   return url.replace(/^((?:[a-z]+:\/\/)?).*@/is, "$1");
 }

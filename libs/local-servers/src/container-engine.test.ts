@@ -11,7 +11,7 @@ function refused(stderr: string): CommandResult {
   return { code: 1, stdout: "", stderr };
 }
 
-/** Answers `docker info` and the like from a table, and notes what was asked with which limit. */
+/** Answers `docker info` and the like from a table, and records each command with its limit. */
 function engines(answers: Record<string, CommandResult>): { run: RunCommand; asked: string[] } {
   const asked: string[] = [];
   const run: RunCommand = async (command, args, { timeoutMs }) => {
@@ -42,7 +42,7 @@ test("takes docker when its daemon answers and the image is there, without pulli
   ]);
 });
 
-test("pulls a missing image for at most a minute and says so", async () => {
+test("pulls a missing image for at most a minute and reports it", async () => {
   const { run, asked } = engines({
     "docker info": OK,
     "docker image inspect registry.example/nats:3": refused("no such image"),
@@ -61,7 +61,7 @@ test("pulls a missing image for at most a minute and says so", async () => {
   assert.deepEqual(lines, ["nats: pulling the image registry.example/nats:3 with docker"]);
 });
 
-test("goes on to podman when docker's daemon does not answer", async () => {
+test("continues with podman when docker's daemon does not answer", async () => {
   const { run } = engines({
     "docker info": refused("Cannot connect to the Docker daemon"),
     "podman info": OK,
@@ -71,7 +71,7 @@ test("goes on to podman when docker's daemon does not answer", async () => {
   assert.deepEqual(found, { engine: "podman", image: "redis:7-alpine" });
 });
 
-test("tells why no engine will do", async () => {
+test("reports why no engine can be used", async () => {
   const { run } = engines({
     "docker info": OK,
     "docker image inspect nats:2.15-alpine": refused("no such image"),

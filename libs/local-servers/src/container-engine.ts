@@ -42,7 +42,7 @@ export async function findContainerEngine(options: {
   return { reason: reasons.join("; ") };
 }
 
-/** Where `DOCKER_HOST` or the chosen context points, when that is another machine. */
+/** The address of `DOCKER_HOST` or the chosen context, when that is another machine. */
 async function remoteDaemon(env: NodeJS.ProcessEnv, run: RunCommand): Promise<string | null> {
   const args = ["context", "inspect", "--format", "{{.Endpoints.docker.Host}}"];
   const { code, stdout } = await run("docker", args, { timeoutMs: ANSWER_TIMEOUT_MS, env });

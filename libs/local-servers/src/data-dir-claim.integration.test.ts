@@ -29,7 +29,7 @@ async function claimed(
   };
 }
 
-test("stops the server that a dead owner left behind, and says so", async () => {
+test("stops the server that a dead owner left behind, and reports it", async () => {
   const dataDir = await testDirectory();
   const left = await sleeper();
   const ended = once(left, "exit");

@@ -28,8 +28,8 @@ const STOP_TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Takes `dataDir` for one server called `name`, stopping a server that a dead owner left behind.
- * Rejects when a living process holds the directory.
+ * Claims `dataDir` for one server called `name`, stopping a server that a dead owner left behind. Rejects when a living process holds the
+ * directory.
  */
 export async function claimDataDir(options: {
   dataDir: string;
@@ -98,7 +98,7 @@ async function endsWithin(left: ProcessRecord, timeoutMs: number): Promise<boole
   return false;
 }
 
-/** False when somebody else created the claim first. `link` makes a complete file appear at once, which `wx` does not. */
+/** False when another process created the claim first. `link` makes a complete file appear at once, which `wx` does not. */
 async function createClaim(file: string, claim: ClaimRecord): Promise<boolean> {
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(claim));

@@ -75,7 +75,7 @@ Signed-By:
   });
 });
 
-test("reads several values that go on over lines", () => {
+test("reads several values that continue over lines", () => {
   const text =
     "Types: deb\nURIs:\n http://a.example/other\n http://b.example/debian\nSuites: sid\nComponents:\n main\n";
   assert.equal(debianMirror(sources("", text), "forky")?.url, "http://b.example/debian");

@@ -14,9 +14,9 @@ interface Source extends DebianMirror {
 const DEBIAN_SUITES = ["stable", "oldstable", "testing", "unstable", "sid"];
 
 /**
- * Finds Debian's own archive in the text of `/etc/apt/sources.list` and `/etc/apt/sources.list.d/*`.
- * `file.name` tells the format: `*.sources` is deb822, anything else one line a source (sources.list(5)).
- * The security archive, snapshots and other people's repositories are passed over; the first that remains wins.
+ * Finds Debian's own archive in the text of `/etc/apt/sources.list` and `/etc/apt/sources.list.d/*`. `file.name` determines the format:
+ * `*.sources` is deb822, anything else one line a source (sources.list(5)). The security archive, snapshots and third-party repositories
+ * are passed over; the first that remains wins.
  */
 export function debianMirror(
   files: readonly { name: string; text: string }[],
@@ -37,7 +37,7 @@ export function debianMirror(
   return null;
 }
 
-/** Mirrors keep the archive under a folder called `debian`; repositories of other people that serve the same suites do not. */
+/** Mirrors serve the archive under a folder called `debian`; third-party repositories of the same suites do not. */
 function isDebianArchive(url: string): boolean {
   if (!/^https?:\/\//.test(url) || url.includes("://snapshot.")) return false;
   const folder = url.replace(/\/+$/, "").split("/").at(-1) ?? "";
@@ -80,7 +80,7 @@ function deb822Fields(stanza: string): Map<string, string> {
     const [, name, value] = /^([A-Za-z-]+):\s*(.*)$/.exec(line) ?? [];
     if (name !== undefined) current = name.toLowerCase();
     if (current === null) continue;
-    // A line that begins with a space goes on with the field above.
+    // A line that begins with a space continues the field above.
     fields.set(
       current,
       name === undefined ? `${fields.get(current) ?? ""} ${line.trim()}` : (value ?? "").trim(),

@@ -130,7 +130,7 @@ test("Redis comes from the system's own sources with the libraries that are miss
   );
 });
 
-test("a package that does not run here is told and leaves nothing behind", async () => {
+test("a package that does not run here is reported and leaves nothing behind", async () => {
   const { options, cache } = await system({
     osRelease: DEBIAN,
     apt: async (tool, args, cwd) => {
@@ -152,7 +152,7 @@ test("a package that does not run here is told and leaves nothing behind", async
   await assert.rejects(access(join(cache, "bin")));
 });
 
-test("tells why packages cannot be had: no mirror, no network, no apt", async () => {
+test("reports why packages cannot be fetched: no mirror, no network, no apt", async () => {
   const noMirror = await system({
     osRelease: DEBIAN,
     sources: "deb https://packages.example/apt stable main\n",

@@ -28,7 +28,7 @@ const LOCAL_TIMEOUT_MS = 30_000;
 const TOOL_PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
 const DEBIAN_KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/** Fetches and unpacks the program of `kind`, or tells why that cannot be. Takes some seconds and a network. */
+/** Fetches and unpacks the program of `kind`, or returns the reason why that is impossible. Takes some seconds and a network. */
 export async function unpackDebianPackage(
   options: PackageOptions,
 ): Promise<FoundBinary | { reason: string }> {
@@ -131,7 +131,7 @@ async function fetchAndUnpack(
   return keep({ options, root, program, packageVersion: candidate, label: source.label });
 }
 
-/** Tries the unpacked program where it lies, then moves it to its place: the cache never holds one that does not run. */
+/** Runs the unpacked program where it is, then moves it into the cache: the cache never holds one that does not run. */
 async function keep(unpacked: {
   options: PackageOptions;
   root: string;
@@ -157,7 +157,7 @@ async function keep(unpacked: {
     "packages",
     `${program}-${packageVersion.replaceAll(/[^\w.+~-]/g, "_")}`,
   );
-  // Somebody else may have put the same package there meanwhile: then theirs is as good.
+  // Another process may have put the same package there meanwhile, which is just as good.
   await rename(root, home).catch(async (error: unknown) => {
     if (!(await exists(join(home, inside)))) throw error;
   });

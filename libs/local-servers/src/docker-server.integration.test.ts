@@ -38,7 +38,7 @@ async function containers(t: TestContext, kind: ServerKindName) {
   return { dataDir, start, ofEngine, running: () => ofEngine("ps", "--all", "--quiet", ...label) };
 }
 
-/** Writes what a server is to keep, in its own protocol, and waits for the acknowledgement. */
+/** Writes a value that a server has to keep, in its own protocol, and waits for the acknowledgement. */
 const KEEP = {
   nats: (server: RunningServer) => {
     const config = JSON.stringify({ name: "kept", subjects: ["kept"] });

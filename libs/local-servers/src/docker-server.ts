@@ -78,7 +78,7 @@ export async function startDockerServer(options: DockerServerOptions): Promise<R
   });
   return {
     ...server,
-    // Ending the engine's client passes the signal on, but only the engine can say that the container is gone.
+    // Ending the engine's client passes the signal on, but only the engine can confirm that the container is gone.
     stop: async () => {
       await server.stop();
       await control("rm", "--force", container);
@@ -137,7 +137,7 @@ function publish(inside: number, outside: number): string[] {
   return ["--publish", `${HOST}:${outside === 0 ? "" : outside}:${inside}`];
 }
 
-/** Not `--volume`, which cuts a path at its colons. The engine reads the value as a line of CSV. */
+/** The option is not `--volume`, which cuts a path at its colons. The engine reads the value as a line of CSV. */
 function bindMount(dataDir: string): string[] {
   const source = `source=${dataDir}`.replaceAll('"', '""');
   return ["--mount", `type=bind,"${source}",target=/data`];
@@ -183,7 +183,7 @@ async function containerReady(target: {
   const inside = kind === "nats" ? NATS_PORT : REDIS_PORT;
   for (;;) {
     const port = await publishedPort(inside);
-    // The engine accepts connections before the server inside does, and closes them: ask until it answers.
+    // The engine accepts connections before the server inside does, and closes them: probe until the server answers.
     const probe = kind === "nats" ? probeNats : probeRedis;
     const at = { host: HOST, port, ...probeCredentials(access), signal };
     const answer = port === 0 ? null : await probe(at).catch(() => null);

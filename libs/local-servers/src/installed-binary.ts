@@ -9,11 +9,11 @@ import { versionIn } from "./version.ts";
 export interface FoundBinary {
   binary: string;
   version: string;
-  /** Where it comes from, for a person: `YARD_NATS_SERVER_BIN`, `PATH`, … */
+  /** The origin of the program, for a person: `YARD_NATS_SERVER_BIN`, `PATH`, … */
   source: string;
 }
 
-/** Places where package managers put servers and which a login shell's PATH may lack. */
+/** Directories where package managers put servers and which a login shell's PATH may lack. */
 export const SYSTEM_DIRS = [
   "/usr/sbin",
   "/usr/local/sbin",
@@ -100,7 +100,7 @@ async function candidates(
   systemDirs: readonly string[],
 ): Promise<{ binary: string; source: string }[]> {
   const path = (env["PATH"] ?? "").split(delimiter).filter(isAbsolute);
-  // The cache comes last: what somebody installs later may have rights that an unpacked program lacks.
+  // The cache comes last: a program that is installed later may have rights that an unpacked one lacks.
   const places = [
     ...path.map((dir) => ({ dir, source: "PATH" })),
     ...systemDirs.map((dir) => ({ dir, source: "system directory" })),

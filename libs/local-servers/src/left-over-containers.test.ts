@@ -5,7 +5,7 @@ import { dataDirLabel, removeLeftOvers } from "./left-over-containers.ts";
 import type { CommandResult } from "./run-command.ts";
 import { ServerStartError } from "./server-process.ts";
 
-/** An engine that answers `ps` and `rm` from lists, and notes what it was asked. */
+/** An engine that answers `ps` and `rm` from lists, and records its commands. */
 function engine(answers: { ps: Partial<CommandResult>[]; rm?: Partial<CommandResult>[] }) {
   const asked: string[] = [];
   const lines: string[] = [];
@@ -31,7 +31,7 @@ test("without a container of an earlier start nothing is removed or said", async
   assert.deepEqual(dataDirLabel("/d"), ["--label", "switchyard.data-dir=/d"]);
 });
 
-test("a container that is just being removed is waited for, and told once", async () => {
+test("a container that is just being removed is waited for, and reported once", async () => {
   const { asked, lines, remove } = engine({
     ps: [{ stdout: "a1\nb2\n" }, { stdout: "b2\n" }],
     rm: [{ code: 1, stderr: "removal of container b2 is already in progress" }],

@@ -13,15 +13,14 @@ const LABEL = "switchyard.data-dir";
 const REMOVAL_ATTEMPTS = 50;
 const POLL_MS = 100;
 
-/** The `docker run` arguments by which {@link removeLeftOvers} knows a container of `dataDir`. */
+/** The `docker run` arguments by which {@link removeLeftOvers} finds a container of `dataDir`. */
 export function dataDirLabel(dataDir: string): string[] {
   return ["--label", `${LABEL}=${dataDir}`];
 }
 
 /**
- * Removes the containers of earlier starts that work in `dataDir`, and says so. Rejects with `ServerStartError` when the
- * engine cannot tell whether there are any or cannot remove them: two servers on one JetStream or append-only directory
- * would destroy it.
+ * Removes the containers of earlier starts that work in `dataDir`, and logs that. Rejects with `ServerStartError` when the engine cannot
+ * list them or cannot remove them: two servers on one JetStream or append-only directory would destroy it.
  */
 export async function removeLeftOvers(options: {
   control: EngineControl;
@@ -42,7 +41,7 @@ export async function removeLeftOvers(options: {
     } else {
       await delay(POLL_MS);
     }
-    // Refused also for a container that is just going by itself (`--rm`): only its absence counts.
+    // The engine refuses also for a container that is just being removed (`--rm`): only its absence counts.
     refusal = firstLine((await control("rm", "--force", ...left)).stderr);
   }
   throw new ServerStartError(

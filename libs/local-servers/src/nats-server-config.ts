@@ -4,7 +4,7 @@ export function natsServerConfig(options: {
   port: number;
   monitorPort: number;
   storeDir: string;
-  /** Where the server writes which ports it took. */
+  /** The directory where the server writes its ports. */
   portsDir?: string;
   /** More configuration text, put last. */
   extra: string;

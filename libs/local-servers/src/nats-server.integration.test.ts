@@ -12,7 +12,7 @@ import { resolveServer } from "./resolve.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testNats } from "./test-servers.ts";
 
-// What is tested here are programs, also where other tests take containers.
+// This file tests programs, also where other tests use containers.
 delete process.env["YARD_SERVERS"];
 
 async function monitor(server: RunningServer, path: string): Promise<unknown> {
@@ -124,7 +124,7 @@ test("stop ends the server, even one that is paused, and may be called again", a
   assert.equal(await processIdentity(nats.pid), null);
 });
 
-test("tells how the server ended when nobody asked it to", async () => {
+test("reports how the server ended when it was not stopped", async () => {
   const dataDir = await testDirectory();
   const resolved = await resolveServer({
     kind: "nats",

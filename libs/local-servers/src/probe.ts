@@ -7,7 +7,7 @@ import { connect as connectTls } from "node:tls";
 export interface ProbeTarget {
   host: string;
   port: number;
-  /** TLS from the first byte (`rediss:`). NATS tells its TLS needs in plain text first, so it never sets this. */
+  /** TLS from the first byte (`rediss:`). NATS announces its TLS requirement in plain text first, so it never sets this. */
   tls?: boolean;
   username?: string;
   password?: string;
@@ -45,7 +45,7 @@ export async function probeNats(target: ProbeTarget): Promise<NatsAnswer> {
 }
 
 export interface RedisAnswer {
-  /** `valkey` tells its own version here, not the Redis version it imitates. */
+  /** `valkey` reports its own version here, not the Redis version it imitates. */
   version: string;
   product: "redis" | "valkey";
   processId: number;

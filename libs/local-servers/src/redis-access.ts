@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Who may do what on a local Redis. Without it everybody may do everything, as on a bare server. */
+/** The users of a local Redis and their rights. Without it every client may do everything, as on a bare server. */
 export interface RedisAccess {
   /** Text of the server's access list (`aclfile`): a `user …` line for each user. */
   readonly acl: string;

@@ -2,12 +2,12 @@
 export function redisServerArguments(options: {
   bind: string;
   port: number;
-  /** As the server sees it. */
+  /** The path inside the server's file system. */
   dir: string;
   appendfsync: "always" | "everysec";
   /** Off only where the server must accept clients from outside its own network namespace: in a container. */
   protectedMode: boolean;
-  /** The access list, as the server sees it; none leaves everything open. */
+  /** The access list, by its path inside the server's file system; none leaves everything open. */
   aclFile?: string | null;
   /** More arguments, such as `--replicaof HOST PORT`. */
   more?: readonly string[];

@@ -9,7 +9,7 @@ import { probeRedis } from "./probe.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testRedis } from "./test-servers.ts";
 
-// What is tested here are programs, also where other tests take containers.
+// This file tests programs, also where other tests use containers.
 delete process.env["YARD_SERVERS"];
 
 /** Sends one inline command and returns the raw answer, which must end with `last`. */
@@ -60,7 +60,7 @@ test("keeps every acknowledged write through a kill with appendfsync always", as
   assert.equal(await ask(second, "GET kept", "yes\r\n"), "$3\r\nyes\r\n");
 });
 
-test("with an access list nobody without credentials is let in, and the list is for its owner alone", async () => {
+test("with an access list a client without credentials is refused, and the list is for its owner alone", async () => {
   const dataDir = await testDirectory();
   const access = {
     acl: "user default off resetpass\nuser monitor on >probe -@all +ping +info\nuser app on >app ~app:* -@all +set\n",
@@ -75,7 +75,7 @@ test("with an access list nobody without credentials is let in, and the list is 
   assert.match(await answers(first, "AUTH app app", "SET other yes"), /^\+OK\r\n-NOPERM/);
   first.kill("SIGKILL");
   await first.exited;
-  // The list of the next start counts, whatever an earlier one or a hand wrote.
+  // The list of the next start counts, whatever an earlier start or a person wrote.
   const acl = access.acl.replace("app:*", "new:*");
   const second = await testRedis({ dataDir, access: { ...access, acl } });
   assert.match(await answers(second, "AUTH app app", "SET app:1 yes"), /^\+OK\r\n-NOPERM/);
@@ -95,7 +95,7 @@ test("servers started at once take different ports", async () => {
   assert.equal(new Set(servers.map(({ port }) => port)).size, 3);
 });
 
-test("the probe tells a wrong password, a missing one and a right one apart", async () => {
+test("the probe distinguishes a wrong password, a missing one and a right one", async () => {
   const redis = await testRedis();
   assert.equal(await ask(redis, "CONFIG SET requirepass secret"), "+OK\r\n");
   const probe = (password?: string) =>

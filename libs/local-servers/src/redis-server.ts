@@ -22,7 +22,7 @@ export interface RedisServerOptions {
   port?: number;
   /** Default `always`: an acknowledged write survives a crash. */
   appendfsync?: "always" | "everysec";
-  /** Default: no access list, everybody on this machine may do everything. */
+  /** Default: no access list, every user of this machine may do everything. */
   access?: RedisAccess;
   /** More of its command line, such as `--replicaof HOST PORT`. */
   more?: readonly string[];
@@ -44,7 +44,7 @@ export async function startRedisServer(options: RedisServerOptions): Promise<Run
     try {
       return await startOnPort(options, await freePort());
     } catch (error) {
-      // Between finding a free port and Redis binding it, somebody else may take it.
+      // Another process may take a free port before Redis binds it.
       if (
         !(error instanceof ServerStartError) ||
         !/address already in use/i.test(error.output) ||
@@ -74,7 +74,7 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
     logFile: options.logFile,
     onExit: options.onExit,
     log: options.log,
-    // Once the directory is claimed: another server's list must not be replaced.
+    // Runs once the directory is claimed: another server's list must not be replaced.
     prepare: async () => {
       if (access !== undefined) await writeAclFile(dataDir, access.acl);
     },
@@ -85,12 +85,12 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
 /** Starts a Redis Sentinel on loopback and waits until it answers. Rejects with `ServerStartError`. */
 export async function startSentinel(options: {
   binary: string;
-  /** Its configuration, which it writes anew when it learns something. */
+  /** The directory of its configuration, which it rewrites when it learns something. */
   dataDir: string;
   port: number;
-  /** `sentinel monitor …` and what else it is told. */
+  /** `sentinel monitor …` and the other lines of its configuration. */
   config: string;
-  /** What its configuration has as `requirepass`. */
+  /** The password that its configuration has as `requirepass`. */
   password?: string | undefined;
 }): Promise<RunningServer> {
   const dataDir = resolve(options.dataDir);
@@ -127,7 +127,7 @@ async function redisReady({
       ...probeCredentials(access),
       signal,
     }).catch(() => null);
-    // On a port that another Redis holds, that one answers while ours is about to give up.
+    // On a port that another Redis holds, that one answers while this one is about to give up.
     if (answer?.processId === pid)
       return { url: `redis://${HOST}:${port}`, host: HOST, port, version: answer.version };
     await delay(POLL_MS, undefined, { signal });

@@ -11,7 +11,7 @@ export const BUBBLEWRAP: ProgramKind = {
   brewFormula: null,
   aptPackages: ["bubblewrap"],
   aptFromSid: false,
-  // What runs in the sandbox gets the caller's library path, not the one that bwrap itself needs.
+  // A program in the sandbox gets the caller's library path, not the one that bwrap itself needs.
   beforeLibraryPath: `if [ -n "\${LD_LIBRARY_PATH:-}" ]
 then set -- --setenv LD_LIBRARY_PATH "$LD_LIBRARY_PATH" "$@"
 else set -- --unsetenv LD_LIBRARY_PATH "$@"
@@ -20,8 +20,8 @@ fi
 };
 
 /**
- * Finds bubblewrap, or says why there is none. Whether it can make a sandbox here is not tried.
- * Rejects when YARD_BWRAP_BIN names a program that is not usable.
+ * Finds bubblewrap, or returns the reason why there is none. It does not test that bubblewrap can make a sandbox here. Rejects when
+ * YARD_BWRAP_BIN names a program that is not usable.
  */
 export async function resolveBubblewrap(
   options: ProgramOptions,

@@ -1,4 +1,4 @@
-// A program that is not a server, found as the servers are: what somebody named or installed, else out of the distribution's packages.
+// A program that is not a server, found as the servers are: configured or installed, else out of the distribution's packages.
 
 import { unpackDebianPackage, type PackageOptions } from "./debian-packages.ts";
 import { findInstalledBinary, type FoundBinary } from "./installed-binary.ts";
@@ -9,11 +9,11 @@ export interface ProgramOptions extends Omit<PackageOptions, "kind" | "run"> {
   run?: RunCommand;
   /** Searched after PATH. */
   systemDirs?: readonly string[];
-  /** False: take what is there already. Default true. */
+  /** False: only use a program that is there already. Default true. */
   fetch?: boolean;
 }
 
-/** Finds the program, or says why there is none. Rejects when the variable of `kind` names a program that is not usable. */
+/** Finds the program, or returns the reason why there is none. Rejects when the variable of `kind` names a program that is not usable. */
 export async function resolveProgram(
   kind: ProgramKind,
   options: ProgramOptions,

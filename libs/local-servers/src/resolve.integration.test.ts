@@ -66,7 +66,7 @@ test("a configured Redis wants the password of the file, as the services read it
   await assert.rejects(find(`redis://${address}`), /wants a password.*YARD_REDIS_PASSWORD_FILE/);
 });
 
-test("a configured server of the other kind, or too old, is told for what it is", async (t) => {
+test("a configured server of the other kind, or too old, is reported as such", async (t) => {
   const redis = await testRedis();
   const nats = await testNats();
   const reject = (kind: "nats" | "redis", env: Record<string, string>, message: RegExp) =>
@@ -80,7 +80,7 @@ test("a configured server of the other kind, or too old, is told for what it is"
   await reject("nats", { YARD_NATS_URL: old }, /it is nats 2\.9\.10, 2\.14\.0 or newer is needed/);
   const plain = await natsThatSays(t, { version: "2.15.1", jetstream: false });
   await reject("nats", { YARD_NATS_URL: plain }, /JetStream is off/);
-  // Redis waits for the client to speak first, so only the time limit can tell.
+  // Redis waits for the client to speak first, so only the time limit can detect it.
   await reject(
     "nats",
     { YARD_NATS_URL: `nats://127.0.0.1:${redis.port}` },
@@ -120,7 +120,7 @@ test("redis-server out of the distribution's packages brings the libraries that 
 test("bubblewrap comes with the libraries that the system lacks, and keeps them from what it runs", async (t) => {
   const machine = await bareMachine(t);
   if (machine === null) return;
-  // As where they are missing: the rest of this system needs them, so apt cannot be told that they are.
+  // Simulates a system without these libraries: the rest of this system needs them, so apt cannot be made to believe that they are missing.
   const run: RunCommand = (command, args, options) =>
     runCommand(command, args.includes("install") ? [...args, "libcap2"] : args, options);
   const found = await resolveBubblewrap({ ...machine, run });
@@ -157,7 +157,7 @@ test("where bubblewrap cannot be had it is said why, and a named one is never re
   await assert.rejects(resolveBubblewrap({ ...machine, env }), /YARD_BWRAP_BIN: .*ENOENT/);
 });
 
-/** The INFO line of a server that this machine does not have. */
+/** A listener with the INFO line of a server that this machine does not have. */
 async function natsThatSays(t: TestContext, info: object): Promise<string> {
   const listener = createServer(
     (socket) => void socket.end(`INFO ${JSON.stringify({ auth_required: true, ...info })}\r\n`),
@@ -205,7 +205,7 @@ async function fromPackages(
   }
 }
 
-/** Makes apt believe that Redis and two of its libraries are not installed. */
+/** Makes apt treat Redis and two of its libraries as not installed. */
 async function withoutRedisLibraries(directory: string): Promise<RunCommand> {
   await access(DPKG_STATUS);
   const removed = ["redis-server", "redis-tools", "liblzf1", "libjemalloc2"];

@@ -29,7 +29,7 @@ async function emptyMachine(): Promise<ResolveOptions & { lines: string[]; root:
   };
 }
 
-test("the error of a machine without any server tells every step, its reason and what to do", async () => {
+test("the error of a machine without any server lists every step, its reason and what to do", async () => {
   const machine = await emptyMachine();
   await assert.rejects(resolveServer(machine), (error: unknown) => {
     assert.ok(error instanceof UnresolvedServerError);
@@ -75,7 +75,7 @@ test("YARD_SERVERS=containers passes over programs and packages, and another val
   await assert.rejects(wrong, /YARD_SERVERS is "docker"; it is containers, or unset/);
 });
 
-test("on macOS the packages step only says which command installs the server", async () => {
+test("on macOS the packages step only names the command that installs the server", async () => {
   const machine = await emptyMachine();
   const search = resolveServer({ ...machine, kind: "redis", platform: "darwin" });
   await assert.rejects(
@@ -84,7 +84,7 @@ test("on macOS the packages step only says which command installs the server", a
   );
 });
 
-test("an installed program is used before any container is asked for", async () => {
+test("an installed program is used before any container is tried", async () => {
   const machine = await emptyMachine();
   const binary = join(machine.root, "bin", "nats-server");
   await mkdir(join(machine.root, "bin"));
@@ -108,7 +108,7 @@ test("a container is used where no program is installed, before packages are fet
   assert.equal(machine.lines.at(-1), "nats: using docker image nats:2.15-alpine");
 });
 
-test("only the steps that were asked for are taken", async () => {
+test("only the requested steps are taken", async () => {
   const machine = await emptyMachine();
   const env = { ...machine.env, YARD_NATS_URL: "nats://192.0.2.1:4222" };
   await assert.rejects(resolveServer({ ...machine, env, steps: ["binary"] }), (error: unknown) => {

@@ -1,5 +1,5 @@
-// Which NATS or Redis a laptop or a test uses: the configured one, an installed program, a container, the distribution's
-// packages, in that order. Every step says in one line what it found; when none works, the error repeats all of them.
+// Finds the NATS or Redis for a laptop or a test: the configured one, an installed program, a container, the distribution's packages, in
+// that order. Every step reports its result in one line; when none works, the error repeats all of them.
 
 import { checkConfiguredServer } from "./configured-server.ts";
 import { findContainerEngine, type ContainerEngine } from "./container-engine.ts";
@@ -41,7 +41,7 @@ export function defaultSteps(env: NodeJS.ProcessEnv): readonly ResolveStep[] {
   return wantsContainers(env) ? ["url", "docker"] : RESOLVE_STEPS;
 }
 
-/** Whether `YARD_SERVERS` says that NATS and Redis come from a container engine, whatever is installed. */
+/** True when `YARD_SERVERS` requests NATS and Redis from a container engine, whatever is installed. */
 export function wantsContainers({ YARD_SERVERS: wanted = "" }: NodeJS.ProcessEnv): boolean {
   if (wanted === "" || wanted === "containers") return wanted !== "";
   throw new Error(`YARD_SERVERS is ${JSON.stringify(wanted)}; it is containers, or unset`);
@@ -111,7 +111,7 @@ const TAKE: Readonly<
   },
 };
 
-/** Where a server comes from, for people: a URL without its password, a file, or an image. */
+/** The origin of a server, for people: a URL without its password, a file, or an image. */
 export function describeServer(server: ResolvedServer): string {
   if (server.how === "url") {
     return `${server.url.replaceAll(/\/\/[^@/,]*@/g, "//")} (version ${server.version})`;

@@ -38,7 +38,7 @@ export const runCommand: RunCommand = (command, args, { timeoutMs, env, cwd }) =
     );
   });
 
-/** What a command says first, for a message of one line. */
+/** The first line of a command's output, for a message of one line. */
 export function firstLine(text: string): string {
   return text.trim().split("\n")[0] || "no message";
 }

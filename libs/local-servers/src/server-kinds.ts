@@ -10,7 +10,7 @@ export interface ProgramKind {
   binaryVariable: string;
   /** `null` where macOS has no such program. */
   brewFormula: string | null;
-  /** Debian packages: the first belongs to the program, the others are what of the same source it cannot run without. */
+  /** Debian packages: the first belongs to the program, the others are of the same source and required by it. */
   aptPackages: readonly string[];
   /** On Debian, take the package of sid: stable's is too old, and this program needs nothing but libc. */
   aptFromSid: boolean;
@@ -73,7 +73,7 @@ export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
   },
 };
 
-/** The program of `kind` that a file or version text belongs to; the first one when it cannot be told. */
+/** The program of `kind` that a file or version text belongs to; the first one when the text does not show it. */
 export function programOf(kind: ProgramKind, text: string): { program: string; minimum: string } {
   const product = kind.programs.find(({ program }) =>
     text.toLowerCase().includes(program.split("-")[0] ?? program),

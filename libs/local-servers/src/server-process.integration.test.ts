@@ -11,7 +11,7 @@ import { ServerStartError, startServerProcess, type ServerAddress } from "./serv
 import { testDirectory } from "./test-servers.ts";
 import { until } from "./until.ts";
 
-/** Never ready: resolves nothing until it is told to give up. */
+/** Never ready: resolves nothing until its signal aborts. */
 async function neverReady(_pid: number, signal: AbortSignal): Promise<ServerAddress> {
   if (!signal.aborted) await once(signal, "abort");
   throw signal.reason;

@@ -1,5 +1,5 @@
-// A server as a child process: its own process group (Ctrl-C in a terminal reaches us alone, so that we stop it in order),
-// its output in a file, and a watcher that ends it when this process dies without stopping it.
+// A server as a child process: its own process group (Ctrl-C in a terminal reaches this process alone, so that it stops the server in
+// order), its output in a file, and a watcher that ends it when this process dies without stopping it.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { claimDataDir, type DataDirClaim } from "./data-dir-claim.ts";
 
 export interface RunningServer extends ServerAddress {
   pid: number;
-  /** Asks the server to end, and kills it after 5 s. Safe to call again. */
+  /** Signals the server to end, and kills it after 5 s. Safe to call again. */
   stop(): Promise<void>;
   /** Sends a signal without waiting: for crash tests. */
   kill(signal: NodeJS.Signals): void;
@@ -39,7 +39,7 @@ export interface ServerProcessOptions {
   startTimeoutMs?: number | undefined;
   /** Variables the program needs beyond the few every server gets; never the whole environment of this process. */
   env?: NodeJS.ProcessEnv;
-  /** Runs once the data directory is ours, before the server starts. */
+  /** Runs once the data directory is claimed, before the server starts. */
   prepare?: () => Promise<void>;
   /** Resolves when the server answers its protocol; gives up when the signal aborts. */
   ready: (pid: number, signal: AbortSignal) => Promise<ServerAddress>;
@@ -147,7 +147,7 @@ async function spawnServer(
       detached: true,
       env: { ...serverEnvironment(), ...env },
     });
-    const exit = exitOf(child); // heard from the start: a program may end before the awaits below do
+    const exit = exitOf(child); // listens from the start: a program may end before the awaits below do
     await once(child, "spawn");
     if (child.pid === undefined) throw new Error("no pid");
     return { child, pid: child.pid, exit };

@@ -13,7 +13,7 @@ const PIECES_BYTES = [1_048_576, 65_536, 4_096, 1];
  * the mount is gone with it. Others reach the files through the root directory of that process.
  */
 export class SmallDisk {
-  /** Where everybody finds the files. */
+  /** The path at which all processes find the files. */
   readonly directory: string;
   readonly pid: number;
   readonly #holder: ChildProcess;

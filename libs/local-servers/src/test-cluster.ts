@@ -4,9 +4,9 @@ import type { RunningServer } from "./server-process.ts";
 import { testDirectory, testNats } from "./test-servers.ts";
 import { until } from "./until.ts";
 
-/** One server of a cluster, which can end and come back with its data. */
+/** One server of a cluster, which can be stopped and restarted with its data. */
 export interface ClusterNode {
-  /** As JetStream names it when it tells who leads a stream: `n0`, `n1`, … */
+  /** The name that JetStream uses when it reports the leader of a stream: `n0`, `n1`, … */
   readonly name: string;
   readonly server: RunningServer;
   /** Starts it again on the same port with the same data, after it ended. */
@@ -19,7 +19,7 @@ export interface TestCluster {
   readonly url: string;
 }
 
-/** Servers of NATS on loopback that replicate to each other. Resolves when they have agreed on who leads; they end with the test. */
+/** Servers of NATS on loopback that replicate to each other. Resolves when they have elected leaders; they end with the test. */
 export async function testNatsCluster(size: number): Promise<TestCluster> {
   const ports = await Promise.all(Array.from({ length: size }, freePort));
   const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(", ");
@@ -52,7 +52,7 @@ export async function untilHealthy({ monitorUrl }: RunningServer): Promise<void>
   await until(async () => (await fetch(new URL("/healthz", monitorUrl))).ok);
 }
 
-/** The routes have to know it before the server picks one itself. */
+/** The routes need the port before the server picks one itself. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -7,7 +7,7 @@ import { testDirectory, testNats } from "./test-servers.ts";
 /** A nats-server that is put back to what it stored earlier, as after a crash that took its last writes or a restored disk. */
 export interface NatsWithPast {
   readonly url: string;
-  /** Keeps what is stored now; the server is started anew for it. */
+  /** Saves the current content of the store; the server is restarted for it. */
   remember(): Promise<void>;
   /** Has it forget what it stored since then, and starts it anew at the same address. */
   goBack(): Promise<void>;

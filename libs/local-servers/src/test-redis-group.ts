@@ -5,7 +5,7 @@ import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testRedis, testSentinel } from "./test-servers.ts";
 import { until } from "./until.ts";
 
-/** One Redis of a group, which can end and come back with its data. */
+/** One Redis of a group, which can be stopped and restarted with its data. */
 export interface RedisNode {
   readonly server: RunningServer;
   /** Starts it again on the same port with the same data, after it ended. */
@@ -15,13 +15,13 @@ export interface RedisNode {
 export interface RedisGroup {
   readonly nodes: readonly RedisNode[];
   readonly sentinels: readonly RunningServer[];
-  /** By way of the Sentinels, as services take it. */
+  /** A URL that names the Sentinels, as services use it. */
   readonly url: string;
-  /** The one that the Sentinels name, when it says so itself. */
+  /** The primary that the Sentinels name, once it confirms its role itself. */
   primary(): Promise<RedisNode>;
-  /** Resolves when the primary has as many replicas as it should, which have what was written before. */
+  /** Resolves when the primary has all its replicas, with all earlier writes. */
   untilComplete(): Promise<void>;
-  /** Has a replica take the place of a primary that is well. */
+  /** Makes a replica take over from a primary that is well. */
   failOver(): Promise<void>;
 }
 
@@ -41,8 +41,8 @@ const GROUP = "main";
 const START_ATTEMPTS = 3;
 
 /**
- * A primary with replicas, and three Sentinels that replace it when two of them have not heard it for a second. Resolves when all know each other;
- * they end with the test.
+ * A primary with replicas, and three Sentinels that replace it when two of them have had no reply from it for a second. Resolves when all
+ * have found each other; they end with the test.
  */
 export async function testRedisGroup(
   size: number,
@@ -88,7 +88,7 @@ export async function testRedisGroup(
         each.get("num-other-sentinels") === "2" && each.get("num-slaves") === String(size - 1),
     );
   });
-  // The last one: tests end the first.
+  // The last one is used, because tests end the first.
   const sentinel = places.at(-1)?.plain ?? 0;
   const scheme = secured === undefined ? "redis" : "rediss";
   const list = places.map(({ plain, tls }) => `127.0.0.1:${secured === undefined ? plain : tls}`);
@@ -144,15 +144,15 @@ function securedSentinel(secured: GroupSecurity, port: number): string[] {
 
 export interface RedisCluster {
   readonly nodes: readonly RedisNode[];
-  /** By some of its nodes, as services take it. */
+  /** A URL that names some of its nodes, as services use it. */
   readonly url: string;
-  /** Those that have slots, as the nodes that run agree. */
+  /** The nodes that have slots, as the running nodes agree. */
   primaries(): Promise<readonly RedisNode[]>;
-  /** The one that has the slot of a key. */
+  /** The node that has the slot of a key. */
   primaryOf(key: string): Promise<RedisNode>;
-  /** The other one of its pair. */
+  /** The other node of its pair. */
   partnerOf(node: RedisNode): RedisNode;
-  /** Resolves when all slots are served, by primaries whose replicas have what was written before. */
+  /** Resolves when all slots are served, by primaries whose replicas have all earlier writes. */
   untilComplete(): Promise<void>;
 }
 
@@ -175,7 +175,7 @@ export async function testRedisCluster({
       const bus = await freePort();
       const more = ["--cluster-enabled", "yes", "--cluster-port", String(bus)];
       more.push("--cluster-node-timeout", "1000");
-      // Else a replica that could not be chosen within 20 s, as on a busy machine, never tries again.
+      // Otherwise a replica that could not be elected within 20 s, as on a busy machine, never tries again.
       more.push("--cluster-replica-validity-factor", "0");
       if (tls !== undefined) more.push("--tls-cluster", "yes");
       if (access !== undefined)
@@ -211,7 +211,7 @@ export async function testRedisCluster({
     await ask(node, `CLUSTER REPLICATE ${id}`);
   }
   const portOf = (address = "") => Number(/:(\d+)@/.exec(address)?.[1]);
-  /** What a node that runs says of those that have slots, with the ports without TLS, as it was asked without. */
+  /** The nodes that have slots, as a running node reports them, with the ports without TLS, since the query came without TLS. */
   const rows = async () => {
     for (const node of nodes) {
       const all = await known(node).catch(() => null);
@@ -275,7 +275,7 @@ interface NodeOptions {
   more?: readonly string[];
 }
 
-/** Its port for TLS has to be chosen before it starts, and somebody else may take it meanwhile. */
+/** Its port for TLS has to be chosen before it starts, and another process may take it meanwhile. */
 async function startNode(options: NodeOptions): Promise<RedisNode & { readonly port: number }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -319,7 +319,7 @@ async function askRedis(
   user?: string,
 ): Promise<string[]> {
   const socket = connect({ host: "127.0.0.1", port }).setEncoding("utf8");
-  // A Sentinel knows no QUIT; the answer to PING is behind the other one.
+  // A Sentinel has no QUIT; the answer to PING is behind the other one.
   const login =
     password === undefined ? "" : `AUTH ${user === undefined ? "" : `${user} `}${password}\r\n`;
   socket.write(`${login}${command}\r\nPING\r\n`);
@@ -334,7 +334,7 @@ async function askRedis(
   return lines.filter((line) => line !== "" && !/^[*$]-?\d+$/.test(line));
 }
 
-/** How many replicas have told that they have all that the primary has written, which is what `INFO replication` of it shows. */
+/** How many replicas have confirmed that they have all that the primary has written, as its `INFO replication` shows. */
 function replicasUpToDate(info: string): number {
   const own = Number(/^master_repl_offset:(\d+)$/m.exec(info)?.[1] ?? NaN);
   const replicas = info.matchAll(/state=online,offset=(\d+),lag=[01]$/gm);
@@ -347,7 +347,7 @@ function pairs(lines: readonly string[]): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The others have to know it before the server starts. */
+/** The other nodes need the port before the server starts. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,4 +1,4 @@
-// Real servers for tests: temporary directories, free ports, stopped and removed when the test that asked for them ends.
+// Real servers for tests: temporary directories, free ports, stopped and removed when the test that started them ends.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,9 +14,9 @@ import type { RunningServer } from "./server-process.ts";
 import { testProgram, testSource, type TestSource } from "./test-source.ts";
 
 /**
- * A nats-server with JetStream. Without `authorization` (configuration text) everyone may do anything.
- * Give `dataDir` and `port` again to restart one with its data after a crash. With `asProgram` it is a process of this machine
- * also where tests take containers: for what listens on further ports, reads other files, or is looked at by its pid.
+ * A nats-server with JetStream. Without `authorization` (configuration text) every user may do anything. Pass `dataDir` and `port` again to
+ * restart one with its data after a crash. With `asProgram` it is a process of this machine also where tests use containers: for tests that
+ * need further ports, other files, or its pid.
  */
 export async function testNats(
   options: { authorization?: string; port?: number; dataDir?: string; asProgram?: boolean } = {},
@@ -34,8 +34,8 @@ export async function testNats(
 }
 
 /**
- * A Redis server with its append-only file (`appendfsync` default `everysec`, because tests on one disk wait for each other's fsync).
- * With `asProgram`, or `more` of its command line, it is a process of this machine also where tests take containers.
+ * A Redis server with its append-only file (`appendfsync` default `everysec`, because tests on one disk wait for each other's fsync). With
+ * `asProgram`, or `more` of its command line, it is a process of this machine also where tests use containers.
  */
 export async function testRedis(
   options: {
@@ -59,7 +59,10 @@ export async function testRedis(
   );
 }
 
-/** A Redis Sentinel, which is redis-server in another mode. `config` says what it watches, and `password` who may ask it. */
+/**
+ * A Redis Sentinel, which is redis-server in another mode. `config` names the primary that it watches, and `password` is the one that its
+ * clients need.
+ */
 export async function testSentinel(
   port: number,
   config: string,

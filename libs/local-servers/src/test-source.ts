@@ -1,4 +1,4 @@
-// Where tests take NATS and Redis from. Never a configured server: it holds somebody's data.
+// The source of NATS and Redis for tests. It is never a configured server, which may hold real data.
 
 import {
   resolveServer,
@@ -24,7 +24,7 @@ export async function testSource(
   return found;
 }
 
-/** A program, also where tests take containers: for what has to be a process of this machine. */
+/** A program, also where tests use containers: for tests that need a process of this machine. */
 export async function testProgram(kind: ServerKindName): Promise<string> {
   const found = await testSource(kind, { ...process.env, YARD_SERVERS: "" });
   if (found.how !== "binary") throw new Error(`${kind} was found as ${found.how}`);

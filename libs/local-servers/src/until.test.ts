@@ -14,7 +14,7 @@ test("with a condition of its own any answer may be the one", async () => {
   assert.equal(await until(more, (answer) => answer === 3), 3);
 });
 
-test("gives up after its time and says what was asked and the last answer", async () => {
+test("gives up after its time and reports the condition and the last answer", async () => {
   await assert.rejects(
     until(
       () => ({ status: "connecting" }),

@@ -5,9 +5,9 @@ const LIMIT_MS = 60_000;
 const INTERVAL_MS = 10;
 
 /**
- * For tests, where nothing announces what they wait for: asks again and again until the answer fits (default: until it is
- * neither false nor null nor undefined), and returns it. After `timeoutMs`, a minute, it rejects with the text of what was
- * asked and the last answer. An error of `ask` is passed on.
+ * Meant for tests, where no event announces the awaited state: polls until the answer fits (default: until it is neither false nor null nor
+ * undefined), and returns it. After `timeoutMs`, a minute, it rejects with the text of the condition and the last answer. An error of `ask`
+ * is passed on.
  */
 export async function until<T>(
   ask: () => T | Promise<T>,
