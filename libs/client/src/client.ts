@@ -11,19 +11,19 @@ import { ProblemError, problemOfResponse } from "./problem-error.ts";
 
 /** Method and path of an operation, such as `GET /runs/{runId}`. */
 export type Operation = keyof Operations;
-/** What an operation answers. */
+/** The reply of an operation. */
 export type Reply<Op extends Operation> = Operations[Op]["reply"];
-/** What an operation takes: `path`, `query`, `body`, `idempotencyKey` and `ifMatch`, a version, each where it has one. */
+/** The request of an operation: `path`, `query`, `body`, `idempotencyKey` and `ifMatch`, a version, each where it has one. */
 export type Request<Op extends Operation> = Operations[Op]["request"];
 
 export interface ClientOptions {
-  /** Of the gateway, such as `https://switchyard.example.com`; in a browser "" is the page's own. */
+  /** The gateway's base URL, such as `https://switchyard.example.com`; in a browser "" is the page's own. */
   readonly baseUrl: string;
   /** An API key, or a token of a configured issuer. Left out: the browser's cookie of a session. */
   readonly token?: string | (() => string | undefined);
-  /** For every request. */
+  /** Headers that are added to every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** In place of the global `fetch`. */
+  /** Used in place of the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
 
@@ -39,21 +39,24 @@ export interface Client {
       ? [request?: Request<Op>, options?: RequestOptions]
       : [request: Request<Op>, options?: RequestOptions]
   ): Promise<Reply<Op>>;
-  /** The events of a run from its beginning to its end, with live text between them. Cuts are resumed. */
+  /** The events of a run from its beginning to its end, with live text between them. After a cut the stream is resumed. */
   followRun(runId: string, options?: FollowOptions): AsyncGenerator<RunMessage>;
-  /** What is said of everything that is the caller's, or of one noun or thing of it, from now on. Cuts are resumed. */
+  /**
+   * The events about everything that belongs to the caller, or about one noun or object of it, from now on. After a cut the stream is
+   * resumed.
+   */
   followEvents(
     about?: { readonly noun?: string; readonly id?: string },
     options?: FollowOptions,
   ): AsyncGenerator<StreamMessage>;
   /**
-   * Resolves when the run has ended, however it did: `status` says so. Rejects with a ProblemError `rejected` for a command that
-   * became no run, and with the signal's reason. A message that became part of another run of its session is answered by that run.
+   * Resolves when the run has ended, with any `status`. Rejects with a ProblemError `rejected` for a command that became no run, and with
+   * the signal's reason. A message that became part of another run of its session is answered by that run.
    */
   waitForRun(runId: string, options?: FollowOptions): Promise<RunDetail>;
 }
 
-/** What the parts of any request look like; which of them an operation has, its type says. */
+/** The parts that any request may have; the type of an operation declares which ones it has. */
 interface Parts {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
@@ -64,7 +67,7 @@ interface Parts {
   readonly ifMatch?: string;
 }
 
-/** A client of one gateway. It keeps nothing but its options. */
+/** A client of one gateway. It stores nothing but its options. */
 export function createClient(options: ClientOptions): Client {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
     const { token } = options;
@@ -109,7 +112,7 @@ export function createClient(options: ClientOptions): Client {
         ...(attachment === undefined ? {} : { body: attachment }),
         ...(signal === undefined ? {} : { signal }),
       });
-      // What the gateway answers follows from the table that the type is generated from.
+      // The form of the gateway's reply follows from the table that the type is generated from.
       return (await response.json()) as never;
     },
     followRun: (runId, follow) => {
@@ -140,7 +143,7 @@ function queryText(query: Readonly<Record<string, unknown>>): string {
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
-    // Lists as JSON: an element may have the comma that would part it from the next one.
+    // Lists are encoded as JSON: an element may contain the comma that would separate it from the next one.
     params.append(name, typeof value === "string" ? value : JSON.stringify(value));
   }
   return params.size === 0 ? "" : `?${params.toString()}`;

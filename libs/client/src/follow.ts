@@ -8,14 +8,14 @@ export type FollowState = "connecting" | "live" | "waiting";
 export interface FollowOptions {
   /** Ends the following without an error. */
   readonly signal?: AbortSignal;
-  /** The last id that is known already. */
+  /** The id of the last event that the caller has. */
   readonly after?: string | number;
   readonly onState?: (state: FollowState) => void;
-  /** Of a run: ends after what is stored, also when the run goes on. */
+  /** Set for a run: ends after the stored events, also when the run continues. */
   readonly stopAtEnd?: boolean;
 }
 
-/** An event of a run; `id` is its number in the run, null for live text and what is said before the run begins. */
+/** An event of a run; `id` is its number in the run, null for live text and for events before the run begins. */
 export type RunMessage = {
   [Name in keyof RunEvents]: {
     readonly event: Name;
@@ -24,22 +24,22 @@ export type RunMessage = {
   };
 }[keyof RunEvents];
 
-/** An event of the stream of all events; `id` is its place there, which goes into `after` as it is. */
+/** An event of the stream of all events; `id` is its position there, which goes into `after` unchanged. */
 export interface StreamMessage {
   readonly event: string;
   readonly id: string | null;
   readonly data: unknown;
 }
 
-/** Opens the stream behind the last event that is known. Rejects with a ProblemError. */
+/** Opens the stream behind the last event that the caller has. Rejects with a ProblemError. */
 export type OpenStream = (lastId: string, signal: AbortSignal) => Promise<Response>;
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 15_000;
-/** A gateway pings every 15 seconds: after so long without a byte the connection is taken for dead. */
+/** A gateway pings every 15 seconds: after so long without a byte the connection counts as dead. */
 const SILENCE_MS = 40_000;
 
-/** A run from its beginning, or behind `after`, to its end; cuts are resumed, so that no event is lost or told twice. */
+/** A run from its beginning, or behind `after`, to its end; after a cut it is resumed, so that no event is lost or repeated. */
 export async function* followRun(
   open: OpenStream,
   options: FollowOptions = {},
@@ -56,8 +56,8 @@ export async function* followRun(
 }
 
 /**
- * Messages of a stream until the signal ends it. Rejects with a ProblemError when the gateway refuses to tell (a 4xx other than 429);
- * everything else is tried again, with pauses that grow to 15 seconds. A stream that the gateway ended is opened again unless `isDone`.
+ * Messages of a stream until the signal ends it. Rejects with a ProblemError when the gateway refuses the stream (a 4xx other than 429);
+ * every other failure is retried, with pauses that grow to 15 seconds. A stream that the gateway ended is opened again unless `isDone`.
  */
 export async function* followStream(
   open: OpenStream,
@@ -77,7 +77,7 @@ export async function* followStream(
     try {
       const response = await open(lastId, attempt.signal);
       onState("live");
-      // Whoever answers is there: after a cut it is asked again soon, whether or not it had something to tell.
+      // A gateway that answers is available: after a cut the client reconnects soon, even if no event came.
       failures = 0;
       const control = { onBytes: silence.heard, onRetry: (ms: number) => void (retryMs = ms) };
       if (response.body === null) throw new TypeError("the stream has no body");

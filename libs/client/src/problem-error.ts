@@ -1,17 +1,17 @@
-/** What a gateway answers to a request that it does not carry out, RFC 9457. */
+/** The gateway's answer to a request that it refuses, RFC 9457. */
 export interface Problem {
   readonly status: number;
   /** As in docs/subjects.md, for example `unknown_run`; `unreachable` when no gateway answered. */
   readonly code: string;
   readonly detail: string;
-  /** What to do about it, where the detail does not say so. */
+  /** The next step, where the detail does not name it. */
   readonly next?: string;
   readonly data?: unknown;
-  /** Under which logs have it; empty when no gateway answered. */
+  /** The id of the request in logs; empty when no gateway answered. */
   readonly requestId: string;
 }
 
-/** A request failed. `message` is the problem's detail; a `status` of 0 says that no gateway answered. */
+/** A request failed. `message` is the problem's detail; a `status` of 0 means that no gateway answered. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly problem: Problem;
@@ -30,7 +30,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The problem of an answer that is not a success, also of one that some proxy gave in the gateway's place. */
+/** The problem of an answer that is not a success, also of one that a proxy sent in the gateway's place. */
 export async function problemOfResponse(response: Response): Promise<ProblemError> {
   const text = await response.text().catch(() => "");
   const body = parsed(text);

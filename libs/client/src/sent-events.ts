@@ -1,15 +1,15 @@
 /** One message of a stream of server-sent events. */
 export interface SentEvent {
   readonly event: string;
-  /** Null for one that cannot be resumed after, such as live text. */
+  /** Null for a message after which a stream cannot be resumed, such as live text. */
   readonly id: string | null;
   readonly data: string;
 }
 
 /**
- * The messages of a body in `text/event-stream`, https://html.spec.whatwg.org/multipage/server-sent-events.html. Ends where the body
- * does; a message that is not whole by then is dropped. `onBytes` hears of everything that comes,
- * comments included; `onRetry` of how long the server wants readers to wait before they come again, in milliseconds.
+ * The messages of a body in `text/event-stream`, https://html.spec.whatwg.org/multipage/server-sent-events.html. Ends where the body does;
+ * an incomplete last message is dropped. `onBytes` is called for everything that arrives, comments included; `onRetry` with the time that
+ * readers have to wait before they reconnect, in milliseconds.
  */
 export async function* readSentEvents(
   body: ReadableStream<Uint8Array>,
