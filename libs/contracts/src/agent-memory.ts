@@ -3,12 +3,12 @@ import { rpc } from "./define.ts";
 import { storeUnavailable } from "./definition-store.ts";
 import { RunToken } from "./run-token.ts";
 
-/** What an agent kept for itself with `memory_write`, for the system prompt of a new run of it. */
+/** An agent's memories, stored with `memory_write`, become part of the system prompt of its new runs. */
 
 /** Room for memories in a system prompt, in bytes: the least that is of use, and the most that is sensible. */
 export const MEMORY_ROOM = { least: 256, most: 32_768 } as const;
 
-/** How many memories are looked at, the first by name. */
+/** How many memories are read, the first by name. */
 export const MAX_RECALLED = 64;
 
 export const RecalledMemory = z.object({
@@ -21,23 +21,23 @@ export const RecalledMemory = z.object({
 export type RecalledMemory = z.infer<typeof RecalledMemory>;
 
 /**
- * The same reads as `memory_read` makes: the policy decides about the list of names and about each text, and
- * each is recorded. Nobody is asked to approve one: what is not plainly allowed is left out.
+ * The same reads as `memory_read` makes: the policy decides about the list of names and about each text, and each is recorded. No person is
+ * prompted to approve one: a read that is not plainly allowed is left out.
  */
 export const recallMemory = rpc({
   subject: "yard.rpc.{caller}.toolbox.recall",
   summary: "Reads what the agent of a run kept, as far as the policy lets the run read it.",
   request: z.strictObject({
     token: RunToken,
-    /** For all names and texts together. */
+    /** The limit for all names and texts together. */
     maxBytes: z.int().min(MEMORY_ROOM.least).max(MEMORY_ROOM.most),
   }),
   reply: z.object({
-    /** By name. */
+    /** Sorted by name. */
     memories: z.array(RecalledMemory).max(MAX_RECALLED),
     /** How many names there are, those that are not in the list included. */
     kept: z.int().nonnegative(),
-    /** Why the run may not even read the names; null when it may. */
+    /** The reason why the run may not even read the names; null when it may. */
     refused: z.string().nullable(),
   }),
   errors: {

@@ -18,7 +18,7 @@ test("takes the agent files of a project and nothing beside them", () => {
   assert.deepEqual(agentPaths(paths), ["agents/a.md", "deep/agents/b.yml", "helper/AGENT.md"]);
 });
 
-test("takes every YAML and Markdown file where no name says what is an agent", () => {
+test("takes every YAML and Markdown file where no name marks an agent", () => {
   assert.deepEqual(agentPaths(["mine/a.md", "mine/b.yaml", "mine/c.txt", "readme.md"]), [
     "mine/a.md",
     "mine/b.yaml",

@@ -1,15 +1,15 @@
-/** Directories whose files nobody means to import. */
+/** Directories whose files are never meant to be imported. */
 const NEVER_ENTERED = /^(?:node_modules|\..+)$/;
 const AGENT_FILE = /\.(?:ya?ml|md)$/;
-/** Files that are named for something else. */
+/** Files whose names mark something else. */
 const OTHER_FILE = /^(?:skills?|readme)\.md$/i;
 const SKILL_FILES: ReadonlySet<string> = new Set(["SKILL.md", "skill.md", "skills.md"]);
 const OWN_DIRECTORY: ReadonlySet<string> = new Set(["agent.yaml", "agent.yml", "AGENT.md"]);
 
 /**
- * Which paths of a tree, with `/`, are agent files: those in a directory `agents`, and `agent.yaml` and `AGENT.md`
- * anywhere; in a tree that has none of them every YAML and Markdown file. Hidden directories, installed packages and
- * whatever lies with a skill are left out. The paths keep their order.
+ * Selects the paths of a tree, with `/`, that are agent files: those in a directory `agents`, and `agent.yaml` and `AGENT.md` anywhere; in
+ * a tree that has none of them every YAML and Markdown file. Hidden directories, installed packages and everything in a skill's directory
+ * are left out. The paths keep their order.
  */
 export function agentPaths(paths: readonly string[]): string[] {
   const skills = new Set(paths.filter((path) => SKILL_FILES.has(nameOf(path))).map(directoryOf));
@@ -22,7 +22,7 @@ export function agentPaths(paths: readonly string[]): string[] {
   return certain.length > 0 ? certain : possible;
 }
 
-/** True for a path that can be an agent file, as far as its own name and its directories say. */
+/** True for a path that can be an agent file, judged by its own name and its directories alone. */
 export function mayBeAgentPath(path: string): boolean {
   const directories = path.split("/").slice(0, -1);
   const name = nameOf(path);

@@ -24,17 +24,17 @@ import { Diagnostic } from "./skills.ts";
 
 /** One immutable state of an agent. */
 export const AgentVersion = z.object({
-  /** SHA-256 of the file's bytes: what runs are pinned to. */
+  /** SHA-256 of the file's bytes, to which runs are pinned. */
   digest: Digest,
   provenance: Provenance,
-  /** What the scanner said, and which one; null when the version was never scanned. */
+  /** The scanner's verdict, with the scanner; null when the version was never scanned. */
   verdict: z.object({ scanner: z.string(), verdict: ScanVerdict }).nullable().default(null),
-  /** Set when another version took its place, or it left the list; it goes 45 days later. */
+  /** Set when another version replaced it, or it left the list; it is deleted 45 days later. */
   supersededAt: Timestamp.nullable(),
 });
 export type AgentVersion = z.infer<typeof AgentVersion>;
 
-/** What became of one file. */
+/** The outcome of one imported file. */
 export const ImportedAgent = z.object({
   file: z.string(),
   /** Null when the file does not load. */
@@ -43,11 +43,11 @@ export const ImportedAgent = z.object({
   digest: Digest.nullable(),
   /** `not_an_agent`: a Markdown file without frontmatter, such as a README. */
   outcome: z.enum(["loaded", "skipped", "not_an_agent"]),
-  /** `new`, `changed` or `same` against what is listed; `hidden`: a file of the importer has the name. */
+  /** `new`, `changed` or `same` compared with the listed version; `hidden`: a file of the importer has the name. */
   change: z.enum(["new", "changed", "same", "hidden"]).nullable(),
   withheld: WithheldReason.nullable().default(null),
   diagnostics: z.array(Diagnostic),
-  /** Only when it was asked for. */
+  /** Present only when it was requested. */
   scan: ScanReport.optional(),
 });
 export type ImportedAgent = z.infer<typeof ImportedAgent>;
@@ -79,7 +79,7 @@ export const uploadAgents = rpc({
   role: "operator",
   request: z.strictObject({
     ...importOptions,
-    /** The last parts of a path say the format and the name that the agent falls back to. */
+    /** The last parts of a path determine the format and the fallback name of the agent. */
     files: z.array(SentFile).min(1).max(1_000),
   }),
   reply: ImportReply,
@@ -108,7 +108,7 @@ export const listAgentVersions = rpc({
   role: "viewer",
   request: z.strictObject({ name: AgentName }),
   reply: z.object({
-    /** The version that is listed, wherever it came from; null when none is. */
+    /** The version that is listed, from any source; null when none is. */
     current: Digest.nullable(),
     withheld: z.object({ digest: Digest, reason: WithheldReason }).nullable().default(null),
     versions: z.array(AgentVersion),
@@ -134,7 +134,7 @@ export const rollbackAgent = rpc({
     unknown_version: unknownVersion,
     managed_by_files: managedByFiles,
     version_changed: versionChanged,
-    /** The scanner blocks that version, and nobody trusted it. */
+    /** The scanner blocks that version, and no admin trusted it. */
     version_blocked: unknownVersion,
   },
 });
@@ -147,11 +147,11 @@ export const diffAgent = rpc({
   reply: z.object({
     from: Digest,
     to: Digest,
-    /** Of the definition as it was read: lines with ` `, `-` or `+` before them, three around each change. */
+    /** The difference of the two parsed definitions: lines with ` `, `-` or `+` before them, three around each change. */
     text: z.string(),
     /** Such as `tool read_file`, `skill review`, `role planner`, `limit steps 20`, `host example.com`. */
     capabilities: Changes,
-    /** As `code file`. */
+    /** Each in the form `code file`. */
     findings: Changes,
   }),
   errors: {
@@ -169,7 +169,7 @@ export const removeAgent = rpc({
   reply: z.object({
     name: AgentName,
     digest: Digest,
-    /** What has the name now, such as the built-in agent of that name; null when nothing has. */
+    /** The version that has the name now, such as the built-in agent of that name; null when there is none. */
     current: Digest.nullable(),
   }),
   errors: {
@@ -177,7 +177,7 @@ export const removeAgent = rpc({
     unknown_agent: unknownName,
     managed_by_files: managedByFiles,
     version_changed: versionChanged,
-    /** It comes with the importer; only an agent of the same name can take its place. */
+    /** It comes with the importer; only an agent of the same name can replace it. */
     built_in_agent: { data: z.object({ name: z.string() }) },
   },
 });

@@ -13,11 +13,11 @@ import { ThinkingLevel } from "./thinking.ts";
 /** `imported`: a client sent it. */
 export const AgentSource = z.enum(["project", "user", "built-in", "imported"]);
 
-/** What a provider's "outcome unknown" means for a call: try it once more, give it up, or ask a person. */
+/** The reaction to a provider's "outcome unknown" of a call: try it once more, give it up, or ask a person. */
 export const UnknownOutcome = z.enum(["retry", "fail", "ask"]);
 export type UnknownOutcome = z.infer<typeof UnknownOutcome>;
 
-/** What a run of the agent may use up beside its steps; null is no limit of the agent's own. */
+/** The limits of an agent's run beside its steps; null is no limit of the agent's own. */
 export const AgentLimits = z.object({
   maxToolCalls: z.int().min(0).max(10_000).nullable().default(null),
   /** Input and output tokens of all model calls together. */
@@ -52,17 +52,17 @@ export const AgentDefinition = z.object({
   /** Null: the provider's own. */
   thinking: ThinkingLevel.nullable().default(null),
   plan: Plan.nullable(),
-  /** Names that policies and servers know the agent's duties by. */
+  /** Names of the agent's duties, which policies and servers refer to. */
   roles: z.array(RoleName).max(MAX_ROLES).default([]),
   limits: AgentLimits.default(NO_AGENT_LIMITS),
   onUnknownOutcome: UnknownOutcome.default("fail"),
-  /** The least that each call of the agent asks of people; null leaves it to the policy. */
+  /** The least approval that each call of the agent needs from people; null leaves it to the policy. */
   approval: ApprovalTier.nullable().default(null),
-  /** Tokens that the model's window holds; null when the file does not say. */
+  /** Tokens that the model's window holds; null when the file does not state it. */
   contextWindow: z.int().min(1_024).max(100_000_000).nullable().default(null),
-  /** Bytes of what the agent kept that stand in the system prompt of its runs; null is nothing. */
+  /** Bytes of the agent's memories in the system prompt of its runs; null is none. */
   memoryBytes: z.int().min(MEMORY_ROOM.least).max(MEMORY_ROOM.most).nullable().default(null),
-  /** True when all runs of the agent are to have one memory, whoever they work for; the policy says for whom they may. */
+  /** True when all runs of the agent have one memory, for all requesters; the policy decides which requesters may use it. */
   sharesMemory: z.boolean().default(false),
 });
 export type AgentDefinition = z.infer<typeof AgentDefinition>;
@@ -99,14 +99,14 @@ export const getAgent = rpc({
     agent: AgentDefinition,
     /** Present when `version` was given. */
     review: VersionReview.optional(),
-    /** Of a version that a client sent: where it came from. */
+    /** The origin of a version that a client sent. */
     provenance: Provenance.optional(),
     keepForMs: KeepForMs.optional(),
   }),
   errors: { unknown_agent: unknownName, store_unavailable: storeUnavailable },
 });
 
-/** Clients send files, not paths: what they check need not lie on one of the importer's roots. */
+/** Clients send files, not paths: the files need not be on one of the importer's roots. */
 export const checkAgents = rpc({
   subject: "yard.rpc.{caller}.agents.check",
   summary: "Reads agent files that the caller sends and checks them; nothing is stored.",
@@ -115,7 +115,7 @@ export const checkAgents = rpc({
     files: z
       .array(
         z.strictObject({
-          /** Path with `/`: its last parts say the format and the name that the agent falls back to. */
+          /** Path with `/`: its last parts determine the format and the fallback name of the agent. */
           file: z.string().min(1).max(1_024),
           text: z.string().max(262_144),
         }),

@@ -9,26 +9,26 @@ import { StopInForce } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 import { ToolRef } from "./tool-names.ts";
 
-/** What a provider knows of a call right before it would send it. */
+/** The facts of a call that a provider has right before it would send it. */
 const AskedCall = z.strictObject({
   onBehalfOf: CallerName,
   token: RunToken.optional(),
   tool: ToolRef,
   pin: Digest.optional(),
-  /** Exactly as they will be sent. */
+  /** The arguments exactly as they will be sent. */
   args: z.record(z.string(), z.unknown()),
   callId: CallId.optional(),
-  /** For a call without a `callId`: the approval it was told to wait for. */
+  /** Set for a call without a `callId`: the approval that an earlier answer named. */
   approvalId: ApprovalId.optional(),
   /** The policy's answer, which is `ask`. */
   decision: Decision,
-  /** By the provider, from what it is about to send. */
+  /** Computed by the provider from the call that it is about to send. */
   binding: Digest,
-  /** Of this attempt to send the call, never used before: only it can give the approval back. */
+  /** The id of this attempt to send the call, never used before: only it can release the approval. */
   attempt: z.uuid(),
 });
 
-/** Asked by a tool provider when the policy said `ask`, as the last thing before the call is sent. */
+/** Called by a tool provider when the policy answered `ask`, as the last step before the call is sent. */
 export const admitCall = rpc({
   subject: "yard.rpc.{caller}.approvals.admit",
   summary:
@@ -51,29 +51,29 @@ export const admitCall = rpc({
       approvalId: ApprovalId.nullable(),
       state: z.enum(["denied", "expired", "cancelled", "consumed", "rate_limited"]),
       reason: z.string(),
-      /** Set when a stop refused it: the call may pass once that is lifted. */
+      /** Set when a stop refused it: the call may pass once the stop is lifted. */
       stop: StopInForce.optional(),
     }),
   ]),
   errors: {
     invalid_token: { data: z.object({ reason: z.string() }) },
-    /** Other rules are in force than those that the decision is of: ask for a decision again. */
+    /** Other rules are in force than those of the decision: request a decision again. */
     policy_changed: { data: z.object({ policyDigest: Digest }) },
-    /** Provider and policy do not mean the same call. */
+    /** Provider and policy have different calls under this approval. */
     binding_mismatch: { data: z.object({ expected: Digest }) },
     approvals_unavailable: ApprovalsUnavailable,
   },
   timeoutMs: 2_000,
 });
 
-/** Told by the provider when the call is over. */
+/** Called by the provider when the call is over. */
 export const settleCall = rpc({
   subject: "yard.rpc.{caller}.approvals.settle",
   summary: "Tells what became of a call that consumed an approval.",
   request: z.strictObject({
     approvalId: ApprovalId,
     attempt: z.uuid(),
-    /** `not_sent` only when it is provable: then the approval is as good as before. */
+    /** `not_sent` only when it is provable: then the approval is valid again. */
     outcome: z.enum(["executed", "not_sent"]),
     resultDigest: Digest.optional(),
   }),

@@ -13,7 +13,7 @@ export const expireApproval = command({
   payload: z.strictObject({ id: ApprovalId }),
 });
 
-/** Arguments are never part of an event: `approvals.get` has them for who may see them. */
+/** Arguments are never part of an event: `approvals.get` returns them to users with permission. */
 const facts = {
   approvalId: ApprovalId,
   tier: AskedTier,

@@ -7,17 +7,16 @@ import { type Decision, Principal } from "./policy.ts";
 import { ToolRef } from "./tool-names.ts";
 
 /**
- * A tool call that the policy answers with `ask` waits for a person. The policy service keeps the
- * approval; the tool provider asks it right before it sends the call. An approval is bound to the
- * digest of exactly one call, and its id is a name, not a permission.
+ * A tool call that the policy answers with `ask` waits for a person. The policy service stores the approval; the tool provider calls it
+ * right before it sends the call. An approval is bound to the digest of exactly one call, and its id is a name, not a permission.
  */
 
 export const ApprovalId = z.string().regex(/^apr-[0-9a-f]{32}$/, "must look like apr-0123abcd…");
 export const GrantId = z.string().regex(/^grt-[0-9a-f]{32}$/, "must look like grt-0123abcd…");
 
 /**
- * `pending` → `approved` | `denied` | `expired` | `cancelled`, and `approved` → `consumed` once, or
- * `expired` when nobody consumed it in time. A call that was provably not sent gives a consumed one back.
+ * `pending` → `approved` | `denied` | `expired` | `cancelled`, and `approved` → `consumed` once, or `expired` when it was not consumed in
+ * time. A call that was provably not sent releases a consumed one.
  */
 export const ApprovalState = z.enum([
   "pending",
@@ -34,8 +33,8 @@ export const AskedTier = ApprovalTier.exclude(["auto"]);
 export type AskedTier = z.infer<typeof AskedTier>;
 
 /**
- * How much harm the call could do, for who has to decide which to look at first. It decides nothing. A record of an
- * earlier version has none; its call counts as one that nothing is known of.
+ * How much harm the call could do, so that an approver can look at the riskiest first. It decides nothing. A record of an earlier version
+ * has none; its call counts as one of unknown risk.
  */
 export const Risk = z.enum(["low", "medium", "high"]).default("medium");
 export type Risk = z.infer<typeof Risk>;
@@ -43,15 +42,15 @@ export type Risk = z.infer<typeof Risk>;
 /** Data of the error `approval_required` that every tool provider declares. */
 export const ApprovalRequired = z.object({
   approvalId: ApprovalId,
-  /** Nobody can approve it from then on. */
+  /** It cannot be approved from then on. */
   expiresAt: Timestamp,
   tier: AskedTier,
 });
 export type ApprovalRequired = z.infer<typeof ApprovalRequired>;
 
 /**
- * How the identity of who decided is known: `nats-user` is the server's permission to publish as that user, `user-token` what the
- * policy service verified for the gateway.
+ * How the approver's identity was established: `nats-user` is the server's permission to publish as that user, `user-token` is the policy
+ * service's verification for the gateway.
  */
 export const Authentication = z.enum(["nats-user", "user-token", "policy-service"]);
 
@@ -66,7 +65,7 @@ export const ApprovalDecision = z.object({
 });
 export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 
-/** What became of a consumed approval. `unknown`: the provider has not told, so the call may have happened. */
+/** The execution of a consumed approval. `unknown`: the provider has not reported its end, so the call may have happened. */
 export const Execution = z.enum(["executed", "unknown"]);
 
 export const Approval = z.object({
@@ -87,7 +86,7 @@ export const Approval = z.object({
   why: z.string(),
   policyDigest: Digest,
   callId: CallId.nullable(),
-  /** How long a session grant may last by the rule, in milliseconds; null when the rule does not say. */
+  /** How long a session grant may last by the rule, in milliseconds; null when the rule does not limit it. */
   grantTtlMs: z.int().positive().nullable(),
   requestedAt: Timestamp,
   /** The end of the time to decide; for an approved one, of the time to consume it. `now == expiresAt` is too late. */
@@ -100,7 +99,7 @@ export const Approval = z.object({
 });
 export type Approval = z.infer<typeof Approval>;
 
-/** One place where the arguments differ from those of the last approved call of the same tool. */
+/** One position at which the arguments differ from those of the last approved call of the same tool. */
 export const ArgumentChange = z.object({
   pointer: z.string(),
   /** Canonical JSON as in {@link Presentation}; null when there was, or is, nothing. */
@@ -110,15 +109,15 @@ export const ArgumentChange = z.object({
 export type ArgumentChange = z.infer<typeof ArgumentChange>;
 
 /**
- * What a person sees of the arguments: all of them, but of what has the shape of a credential only length and digest
- * (`[redacted 40 chars sha256:ab12…]`), and what cannot be seen stands as `\u{…}`.
+ * The arguments in the form that a person sees: all of them, but of a credential-shaped value only length and digest (`[redacted 40 chars
+ * sha256:ab12…]`), and invisible characters are written as `\u{…}`.
  */
 export const Presentation = z.object({
   /** Canonical JSON. */
   args: z.string(),
-  /** Of the whole arguments. */
+  /** The size of the whole arguments. */
   argsBytes: z.int().nonnegative(),
-  /** True when `args` is not all of them. Who approves then approves what cannot be seen. */
+  /** True when `args` is not all of them. An approver then approves content that is not shown. */
   isCut: z.boolean(),
   hasHiddenCharacters: z.boolean(),
   hasRedactions: z.boolean(),
@@ -145,7 +144,7 @@ export const SessionGrant = z.object({
 });
 export type SessionGrant = z.infer<typeof SessionGrant>;
 
-/** What every question about approvals may be answered when Redis is away. */
+/** The error of every rpc about approvals while Redis is away. */
 export const ApprovalsUnavailable = {
   data: z.object({ cause: z.string() }),
   retryable: true,
@@ -157,8 +156,8 @@ export const ForbiddenApprover = {
 } as const;
 
 /**
- * What an approval is bound to: SHA-256 of the canonical JSON of who acts, on what, with which
- * definition and arguments, by which rule of which policy. Another value of any of them is another call.
+ * The digest that an approval is bound to: SHA-256 of the canonical JSON of the principal, the tool, its definition and arguments, the rule
+ * and the policy. Another value of any of them is another call.
  */
 export function bindingDigest(call: {
   readonly principal: z.infer<typeof Principal>;

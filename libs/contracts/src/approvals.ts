@@ -31,7 +31,7 @@ const ShownBinding = Digest.optional();
 const endErrors = {
   unknown_approval: UnknownApproval,
   forbidden_approver: ForbiddenApprover,
-  /** Somebody was first, its time is over, or the rules changed. */
+  /** Another caller decided first, its time is over, or the rules changed. */
   already_ended: { data: z.object({ id: z.string(), state: ApprovalState }) },
   approvals_unavailable: ApprovalsUnavailable,
 } as const;
@@ -47,7 +47,7 @@ export const listApprovals = rpc({
   summary: "Lists approvals that the caller may decide or has asked for, newest first.",
   role: "viewer",
   request: z.strictObject({
-    /** Only those that wait for a person, unless false. */
+    /** Only approvals that wait for a person, unless false. */
     pendingOnly: z.boolean().default(true),
     runId: RunId.optional(),
     limit: z.int().min(1).max(500).default(100),
@@ -81,7 +81,7 @@ export const getApproval = rpc({
 
 export const MAX_APPROVAL_STATES = 500;
 
-/** For who waits, such as a runner with a parked run: the truth behind the events. */
+/** Meant for services that wait, such as a runner with a parked run: the truth behind the events. */
 export const approvalStates = rpc({
   subject: "yard.rpc.{caller}.approvals.states",
   summary: "Tells the states of approvals by id; one that is not known is left out.",
@@ -102,10 +102,10 @@ export const approveCall = rpc({
     binding: ShownBinding,
     scope: z.enum(["once", "session"]).default("once"),
     reason: Reason.optional(),
-    /** Of a session grant; never longer than the rule's `ttl`. */
+    /** The lifetime of a session grant; never longer than the rule's `ttl`. */
     ttlSeconds: z.int().min(1).max(86_400).optional(),
     maxUses: z.int().min(1).max(10_000).optional(),
-    /** Of a session grant: JSON pointers whose values must stay as they are. */
+    /** JSON pointers of a session grant whose values must stay unchanged. */
     sameArguments: z.array(z.string().max(256)).max(20).optional(),
   }),
   reply: z.object({ approval: Approval, grant: SessionGrant.nullable() }),
@@ -113,7 +113,7 @@ export const approveCall = rpc({
     ...decisionErrors,
     /** The tier is `always`: each call needs its own. */
     once_only: { data: z.object({ id: z.string() }) },
-    /** A JSON pointer of `sameArguments` is none, or leads nowhere. */
+    /** A JSON pointer of `sameArguments` is malformed, or finds nothing. */
     bad_pointer: { data: z.object({ pointer: z.string() }) },
   },
 });

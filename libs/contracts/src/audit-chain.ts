@@ -5,7 +5,7 @@ import { canonicalJson, digestOf } from "./canonical-json.ts";
 /** A message of the audit: records that follow one another in the chain of one writer. */
 export type AuditBlock = z.infer<(typeof auditEvents)[number]["payload"]>;
 
-/** One record by itself, as it is exported: with its writer and the hash of the record before it, it can be checked alone. */
+/** A single record, in the form of an export: with its writer and the hash of the record before it, it can be checked alone. */
 export type ChainedRecord = {
   readonly v: 1;
   readonly service: string;
@@ -16,7 +16,7 @@ export type ChainedRecord = {
   readonly hash: string;
 } & AuditFact;
 
-/** Where a record stands: what a block says once for all its records. */
+/** The position of a record: the fields that a block has once for all its records. */
 type ChainHead = Pick<ChainedRecord, "v" | "service" | "writer" | "prev">;
 
 /** A record as its block has it, without its hash. */
@@ -58,7 +58,7 @@ export function blockJson(
   return `${head.slice(0, -1)},"records":[${records.join(",")}]}`;
 }
 
-/** The records of a block, each by itself. */
+/** The records of a block, each with its own position. */
 export function recordsOf({ v, service, writer, prev, records }: AuditBlock): ChainedRecord[] {
   const chained: ChainedRecord[] = [];
   let before = prev;

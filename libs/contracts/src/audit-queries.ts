@@ -13,7 +13,7 @@ export const AuditedRecord = z.looseObject({
   at: Timestamp,
   prev: Digest.nullable(),
   hash: Digest,
-  /** As in {@link AuditFact}; the other members follow from it. */
+  /** The kind of {@link AuditFact}; the other members follow from it. */
   kind: z.string(),
 });
 
@@ -29,18 +29,18 @@ export const listAudit = rpc({
   request: z.strictObject({
     since: Timestamp.optional(),
     until: Timestamp.optional(),
-    /** Of the records, such as decision, approval or execution. */
+    /** The kind of the records, such as decision, approval or execution. */
     kind: z
       .string()
       .regex(/^[a-z]{1,32}$/)
       .optional(),
-    /** Whom they are about, or who asked. */
+    /** The user that they are about, or that made the request. */
     user: CallerName.optional(),
     runId: RunId.optional(),
     /** A part of the name of the tool. */
     tool: z.string().max(128).optional(),
     order: z.enum(["newest", "oldest"]).default("newest"),
-    /** From the answer before, with everything else as it was. */
+    /** Taken from the previous answer; all other fields have to be unchanged. */
     cursor: z
       .string()
       .regex(/^\d{1,15}:\d{1,6}$/)
@@ -66,12 +66,12 @@ const ExportedChain = z.object({
 });
 
 /**
- * A part of an export as the policy service has read it from the stream and signs it: a line of the export behind the records
- * that it is about. With the hashes of the records, nothing in between can be another or missing.
+ * A part of an export as the policy service has read it from the stream and signs it: a line of the export behind the records that it
+ * covers. With the hashes of the records, no record in between can be replaced or missing.
  */
 export const AuditExportPart = z.object({
   kind: z.literal("export"),
-  /** Of this export. */
+  /** The id of this export. */
   export: z.uuid(),
   /** From 1. */
   part: z.int().positive(),
@@ -79,16 +79,16 @@ export const AuditExportPart = z.object({
   /** Messages of the stream that were read, both included; `to` is less than `from` when there were none. */
   from: z.int().nonnegative(),
   to: z.int().nonnegative(),
-  /** What was asked for; null: no limit. */
+  /** The requested range; null: no limit. */
   since: Timestamp.nullable(),
   until: Timestamp.nullable(),
-  /** Where the stream began and ended when it was signed. */
+  /** The bounds of the stream when the part was signed. */
   stream: z.object({ first: z.int(), last: z.int() }),
   records: z.int().nonnegative(),
   chains: z.array(ExportedChain),
   signedAt: Timestamp,
   kid: KeyId,
-  /** Of `exportText` in `signed-texts.ts`. */
+  /** The signature of `exportText` in `signed-texts.ts`. */
   signature: Ed25519Signature,
 });
 
@@ -102,7 +102,7 @@ export const exportAudit = rpc({
     part: z.int().positive().default(1),
     since: Timestamp.optional(),
     until: Timestamp.optional(),
-    /** Of the answer before; left out for the first part. */
+    /** `next` of the previous answer; left out for the first part. */
     from: z.int().positive().optional(),
     /** The last message of the export: `upTo` of the first answer. */
     upTo: z.int().nonnegative().optional(),
@@ -140,12 +140,12 @@ export const verifyAudit = rpc({
     proven: z.int(),
     /** Records that a signature of the policy service covers. */
     sealed: z.int().optional(),
-    /** At most 100 of what is wrong. */
+    /** The first problems, at most 100. */
     problems: z.array(z.string()),
   }),
   errors: {
     ...queryErrors,
-    /** The audit is too long for one request, or another check is under way. */
+    /** The audit is too long for one request, or another check is running. */
     audit_busy: { data: z.object({ records: z.int() }), retryable: true },
   },
   timeoutMs: 60_000,

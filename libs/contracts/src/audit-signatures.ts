@@ -10,9 +10,9 @@ export const Ed25519Signature = z.string().regex(/^[A-Za-z0-9_-]{86}$/);
 export const MAX_PATH = 8;
 
 /**
- * What the policy service signs of a decision that lets a call pass, or of a person's approval that does. A tool provider
- * stores it as it is in its own record of the call, so the call is proven even when the policy's record was lost. What is
- * signed is in `signed-texts.ts`.
+ * The policy service's signature of a decision that lets a call pass, or of a person's approval that does. A tool provider stores it
+ * unchanged in its own record of the call, so the call is proven even when the policy's record was lost. The signed text is in
+ * `signed-texts.ts`.
  */
 export const DecisionSignature = z.object({
   /** When it was decided, in milliseconds since the Unix epoch. */

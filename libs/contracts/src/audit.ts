@@ -15,9 +15,9 @@ import { ToolRef } from "./tool-names.ts";
  * records that follow one another in that chain.
  */
 
-/** Arguments as the audit knows them: what they are called, and what they were by their digest. */
+/** Arguments in the form of the audit: their names, and the digest of their values. */
 const argumentFacts = {
-  /** Of the canonical JSON. */
+  /** The digest of the canonical JSON. */
   argsDigest: Digest,
   /** Names on the first level, at most 50, each cut at 64 characters. */
   argKeys: z.array(z.string().max(64)).max(50),
@@ -26,7 +26,7 @@ const argumentFacts = {
 /** An answer of the policy to a tool provider. */
 export const DecisionRecord = z.object({
   kind: z.literal("decision"),
-  /** The NATS user that asked, and the one for whose request it asked. */
+  /** The NATS user that made the request, and the one on whose behalf it was made. */
   provider: CallerName,
   caller: CallerName,
   principal: Principal,
@@ -34,50 +34,50 @@ export const DecisionRecord = z.object({
   tool: ToolRef,
   pin: Digest.optional(),
   server: ServerFacts.optional(),
-  /** The tool patterns of the run token; null when they are too long to be kept here. */
+  /** The tool patterns of the run token; null when they are too long to be stored here. */
   layers: z.array(z.array(z.string())).nullable().optional(),
   ...argumentFacts,
-  /** The arguments themselves, without secrets: only where the setting says so. */
+  /** The arguments themselves, without secrets: only where the setting turns that on. */
   args: z.record(z.string(), z.unknown()).optional(),
-  /** True when `args` is not what was decided about: a secret was taken out, or too much of it. */
+  /** True when `args` differs from the arguments that were decided about: a secret was removed, or they were cut. */
   isArgsChanged: z.boolean().optional(),
   decision: Decision,
-  /** What the rules alone said, when a stop, a flow or a budget said something else. Null: a stop, and they were not asked. */
+  /** The result of the rules alone, when a stop, a flow or a budget changed it. Null: a stop, and the rules were not evaluated. */
   byRules: Decision.shape.effect.nullable().optional(),
   /** The provider may answer other calls of the same principal and tool with it, for so long. */
   keptForMs: z.int().positive().optional(),
   correlationId: z.string(),
 });
 
-/** A question with a run token that is not good. */
+/** A request with an invalid run token. */
 export const RefusalRecord = z.object({
   kind: z.literal("refusal"),
   provider: CallerName,
   caller: CallerName,
   reason: z.string(),
-  /** What was asked for, when that was one thing. */
+  /** The requested tool, when the request was about one. */
   tool: ToolRef.optional(),
   argsDigest: Digest.optional(),
 });
 
 /**
- * More of what was just recorded: denials of one user by one rule for one tool, or refused tokens of one caller for one reason, of
- * which the first few within a minute have records of their own.
+ * More records like one that was just written: denials of one user by one rule for one tool, or refused tokens of one caller for one
+ * reason, of which the first few within a minute have records of their own.
  */
 export const RepeatRecord = z.object({
   kind: z.literal("repeat"),
-  /** What is repeated. */
+  /** The kind of the repeated records. */
   what: z.enum(["decision", "refusal"]),
   /** The first record of them. */
   like: AuditRef,
   provider: CallerName,
-  /** The user that they are about; for a refusal, who presented the tokens. */
+  /** The user that they are about; for a refusal, the user that presented the tokens. */
   user: CallerName,
-  /** Left out where the user asked for so many that they are counted together. */
+  /** Left out where the user requested so many that they are counted together. */
   tool: ToolRef.optional(),
-  /** Of the denials; null when no rule allows it. */
+  /** The rule of the denials; null when no rule allows it. */
   rule: z.string().nullable().optional(),
-  /** Of the refusals. */
+  /** The reason of the refusals. */
   reason: z.string().optional(),
   count: z.int().positive(),
   first: Timestamp,
@@ -120,10 +120,10 @@ const Outcome = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
 const ending = { outcome: Outcome, durationMs: z.number().nonnegative() };
 
-/** What a provider is about to do: a call of a tool, or a request for something else of a server. */
+/** An action that a provider is about to take: a call of a tool, or another request to a server. */
 export const ExecutionRecord = z.object({
   kind: z.literal("execution"),
-  /** Left out: a call of a tool. For what is none, `tool` names the resource or the prompt as its decision does. */
+  /** Left out: a call of a tool. For another request, `tool` names the resource or the prompt as its decision does. */
   access: AccessKind.optional(),
   /** The MCP request, such as `resources/read`; left out for a call of a tool. */
   method: z
@@ -144,7 +144,7 @@ export const ExecutionRecord = z.object({
   decision: AuditRef.nullable(),
   /** The policy's signature of the decision; with the other fields it is the whole decision. Missing from an older policy service. */
   signed: DecisionSignature.optional(),
-  /** By what a person let it pass. */
+  /** The approval or grant of a person that let it pass. */
   approvalId: ApprovalId.optional(),
   grantId: GrantId.optional(),
   /** The policy's signature that this approval or grant lets the call pass. */
@@ -164,31 +164,31 @@ export const OutcomeRecord = z.object({
 });
 
 /**
- * What people and programs without NATS did at the gateway: sign-ins, refusals, and calls that only an admin may make. And
- * from the runner, which dead commands were sent again, whoever asked for it.
+ * Actions of people and programs without NATS at the gateway: sign-ins, refusals, and calls that only an admin may make. The runner also
+ * records here which dead commands were sent again, and by which user.
  */
 export const AccessRecord = z.object({
   kind: z.literal("access"),
-  /** `called` stands before the call, and `answered` follows with what came of it. */
+  /** `called` is written before the call, and `answered` follows with its result. */
   change: z.enum(["signed_in", "signed_out", "refused", "called", "answered"]),
-  /** Null where the credential did not say who it is. */
+  /** Null when the credential did not identify its user. */
   caller: CallerName.nullable(),
   /** The name of the credential, never the credential. */
   credential: z.string().max(200).nullable(),
-  /** From where, as the gateway's setting of trusted proxies says; `nats` where the runner recorded it. */
+  /** The address, resolved by the gateway's setting of trusted proxies; `nats` where the runner recorded it. */
   address: z.string().max(64),
-  /** The contract's name, or what was asked of the gateway itself. */
+  /** The contract's name, or the operation of the gateway itself. */
   operation: z.string().max(128),
-  /** What it was done to, where the record says it. */
+  /** The object of the operation, where the record has it. */
   about: z.string().max(200).optional(),
-  /** The HTTP status and the code of the problem that it was answered with; missing when there was none. */
+  /** The HTTP status and the problem code of the answer; missing when there was none. */
   status: z.int().optional(),
   code: z.string().max(64).optional(),
-  /** Under which logs have it. */
+  /** The request's id in logs. */
   requestId: z.string().max(100),
 });
 
-/** How far a chain was: what is known of it outside of it. */
+/** The position of a chain, as other writers have recorded it. */
 export const ChainHead = z.object({
   writer: AuditWriterId,
   seq: z.int().positive(),
@@ -199,13 +199,13 @@ export type ChainHead = z.infer<typeof ChainHead>;
 /** Heads in one seal. */
 export const MAX_SEALED_HEADS = 500;
 
-/** By the policy service, about every minute and at its end: how far all chains that grew are, signed. */
+/** Written by the policy service, about every minute and at its end: the signed heads of all chains that grew. */
 export const SealRecord = z.object({
   kind: z.literal("seal"),
   signedAt: Timestamp,
   heads: z.array(ChainHead).min(1).max(MAX_SEALED_HEADS),
   kid: KeyId,
-  /** Of `sealText` in `signed-texts.ts`. */
+  /** The signature of `sealText` in `signed-texts.ts`. */
   signature: Ed25519Signature,
 });
 
@@ -215,7 +215,7 @@ export const ChainRecord = z.object({
   change: z.enum(["started", "ended"]),
   instance: z.string(),
   version: z.string(),
-  /** What was last known of the service's other chains when this one began. */
+  /** The last known heads of the service's other chains when this one began. */
   others: z.array(ChainHead).max(100).optional(),
 });
 
@@ -236,7 +236,7 @@ export const MAX_BLOCK_RECORDS = 1_000;
 
 /** The fields that put a record into its chain. */
 const chainFields = {
-  /** From 1, without a gap. */
+  /** Counts from 1, without a gap. */
   seq: z.int().positive(),
   at: Timestamp,
   /** SHA-256 of the canonical JSON of the record, its writer and the hash of the record before it; see `audit-chain.ts`. */
@@ -307,7 +307,7 @@ export const auditEvents = [
   auditChain,
 ] as const;
 
-/** The event that a fact is told by. */
+/** The event that carries a fact. */
 export const AUDIT_EVENT_OF = {
   decision: auditDecision,
   refusal: auditDecision,

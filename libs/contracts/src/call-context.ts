@@ -4,10 +4,10 @@ import { AgentName, CallerName, RunId } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
-/** The calls right before the one that waits; the number of earlier ones is in `earlierCalls`. */
+/** How many of the calls right before the waiting one are included; the number of earlier ones is in `earlierCalls`. */
 export const MAX_PRECEDING_CALLS = 10;
 
-/** A call that the run made before, or that the model wants beside the one that waits. */
+/** A call that the run made before, or that the model wants beside the waiting one. */
 export const PrecedingCall = z.object({
   tool: z.string(),
   /** JSON of the arguments, cut to 1 KiB. */
@@ -20,8 +20,8 @@ export const PrecedingCall = z.object({
 export type PrecedingCall = z.infer<typeof PrecedingCall>;
 
 /**
- * The part of a run that a person is shown who decides about one of its calls, and nothing else of the run. Texts are
- * redacted as those of run events are, characters that cannot be seen are written as `\u{…}`, and a text that was cut ends in `…`.
+ * The part of a run that is shown to a person who decides about one of its calls, and nothing else of the run. Texts are redacted as those
+ * of run events are, invisible characters are written as `\u{…}`, and a text that was cut ends in `…`.
  */
 export const CallContext = z.object({
   agent: AgentName,
@@ -37,7 +37,7 @@ export const CallContext = z.object({
 });
 export type CallContext = z.infer<typeof CallContext>;
 
-/** Requested by the policy service alone, which knows who may see the approval of the call. */
+/** Requested by the policy service alone, which checks who may see the approval of the call. */
 export const readCallContext = rpc({
   subject: "yard.rpc.{caller}.runs.call-context",
   summary: "Returns the part of a run that an approver of one of its calls is shown.",

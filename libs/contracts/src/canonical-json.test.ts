@@ -22,7 +22,7 @@ test("does not mind the order of keys", () => {
   );
 });
 
-test("tells values apart that only look alike", () => {
+test("distinguishes values that only look alike", () => {
   const texts = [[1], ["1"], { 0: 1 }, null, "null", { a: null }, {}].map(canonicalJson);
   assert.equal(new Set(texts).size, texts.length);
 });

@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 
 /**
- * JSON with sorted keys and without spaces: equal values have one text, whatever the order of their
- * keys. Members that are undefined are left out, as JSON.stringify does. For values that came from
- * JSON; numbers and strings are written as JSON.stringify writes them, which is RFC 8785's form.
+ * JSON with sorted keys and without spaces: equal values have one text, whatever the order of their keys. Members that are undefined are
+ * left out, as JSON.stringify does. Meant for values that came from JSON; numbers and strings are written as JSON.stringify writes them,
+ * which is RFC 8785's form.
  */
 export function canonicalJson(value: unknown): string {
-  // Every call and every audit record passes here; JSON.stringify of what is in order takes half the time of a text of our own.
+  // Every call and every audit record passes here; JSON.stringify of a value in order takes half the time of a serializer in JavaScript.
   const inOrder = sorted(value);
   const text = inOrder === AWKWARD ? written(value) : JSON.stringify(inOrder);
   return text ?? "null";
@@ -94,7 +94,7 @@ function sortKeys(keys: string[]): boolean {
   return true;
 }
 
-/** What is before `from` is in order. */
+/** The keys before `from` are in order. */
 function insertionSort(keys: string[], from: number): void {
   for (let next = from; next < keys.length; next += 1) {
     const key = keys[next] ?? "";

@@ -16,7 +16,7 @@ export const AccountId = z
     "must be 1-32 characters of a-z 0-9 -, starting with a letter or digit",
   );
 
-/** What a provider calls something. It is compared and sent back, never read. */
+/** A provider's id of an object. It is compared and sent back, never interpreted. */
 export const ProviderId = z
   .string()
   // oxlint-disable-next-line no-control-regex -- control characters are what it keeps out
@@ -28,7 +28,7 @@ export type TargetKind = z.infer<typeof TargetKind>;
 export const Target = z.strictObject({ kind: TargetKind, id: ProviderId });
 export type Target = z.infer<typeof Target>;
 
-/** Where a message goes or comes from [N1]. A thread is part of the address; the message that is replied to is not. */
+/** The destination or origin of a message [N1]. A thread is part of the address; the message that is replied to is not. */
 export const Address = z.strictObject({
   channel: ChannelName,
   accountId: AccountId,
@@ -37,7 +37,7 @@ export const Address = z.strictObject({
 });
 export type Address = z.infer<typeof Address>;
 
-/** Without an account it is the only one of the channel that the caller may use. */
+/** The account may be left out when the caller may use only one of the channel. */
 export const AddressInput = Address.partial({ accountId: true });
 export type AddressInput = z.infer<typeof AddressInput>;
 
@@ -49,7 +49,7 @@ export const MessageRef = z.strictObject({
   authorId: ProviderId.optional(),
 });
 
-/** What an account can do [N4]. */
+/** The actions that an account supports [N4]. */
 export const ChannelAction = z.enum([
   "send",
   "reply",
@@ -76,14 +76,14 @@ export const Capabilities = z.strictObject({
   effects: z.array(z.string()),
   /** `reply`: a thread is named by its first message; `topic`: by an id; `channel`: it is a target of its own. */
   threads: z.enum(["none", "reply", "topic", "channel"]),
-  /** What an emoji may be: its character, the provider's name for it, either. */
+  /** The accepted form of an emoji: its character, the provider's name for it, or either. */
   reactions: z.enum(["none", "unicode", "named", "any"]),
   /** True when the provider drops a message that is sent again under the same key. */
   idempotentSend: z.boolean(),
 });
 export type Capabilities = z.infer<typeof Capabilities>;
 
-/** Reads `user:42`, `group:x` or `channel:C1`; null for anything else, which `channels.resolve-target` may know. */
+/** Reads `user:42`, `group:x` or `channel:C1`; null for any other text, which `channels.resolve-target` may resolve. */
 export function parseTarget(text: string): Target | null {
   const colon = text.indexOf(":");
   const read = Target.safeParse({ kind: text.slice(0, colon), id: text.slice(colon + 1) });

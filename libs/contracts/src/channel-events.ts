@@ -5,19 +5,19 @@ import { event } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
 import { SessionKey } from "./session-key.ts";
 
-/** A message that came in: the id is made of where it came from and the provider's id for it. */
+/** An incoming message: the id is made of its address and the provider's id for it. */
 export const InboundId = z.string().regex(/^in-[0-9a-f]{32}$/, "must look like in-…");
 
-/** Who wrote a message, as the provider says. */
+/** The author of a message, as the provider reports it. */
 export const Sender = z.object({
   id: z.string(),
   name: z.string().optional(),
   username: z.string().optional(),
-  /** True for those that channels.json names as owners of the account. */
+  /** True for senders that channels.json names as owners of the account. */
   isOwner: z.boolean(),
 });
 
-/** What an event shows of a text. */
+/** The most characters of a text in an event. */
 export const MAX_EVENT_TEXT = 16_384;
 
 export const messageReceived = event({
@@ -39,16 +39,16 @@ export const messageReceived = event({
       }),
     ),
     replyToMessageId: z.string().optional(),
-    /** It was said in private, or it speaks to the account: names it, or answers a message of its own. */
+    /** It was sent in private, or it addresses the account: names it, or answers one of its messages. */
     mentionsAccount: z.boolean(),
-    /** When the provider says that it was written. */
+    /** When it was written, by the provider's clock. */
     writtenAt: Timestamp,
     sessionKey: SessionKey,
     runId: RunId,
   }),
 });
 
-/** What every event of a send carries. `{owner}` is who sent it. */
+/** The fields that every event of a send carries. `{owner}` is the sender. */
 const Outbound = z.object({
   sendId: SendId,
   at: Timestamp,
@@ -56,10 +56,10 @@ const Outbound = z.object({
   address: Address,
   text: z.string(),
   truncated: z.boolean(),
-  /** Of the first attachment, without what follows a `?`. */
+  /** The address of the first attachment, without the query after a `?`. */
   mediaUrl: z.string().nullable(),
   messageIds: z.array(z.string()),
-  /** What the sender said of itself. */
+  /** The sender's own claims. */
   tool: z.string().nullable(),
   runId: RunId.nullable(),
   sessionKey: SessionKey.nullable(),

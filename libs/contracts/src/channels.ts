@@ -16,14 +16,14 @@ import { SessionKey } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
 /**
- * Messages to and from people, whatever the provider. An account belongs to one NATS user; `channels.json` says who
- * else may use it, and for anybody else it does not exist.
+ * Messages to and from people, for any provider. An account belongs to one NATS user; `channels.json` names the other users that may use
+ * it, and for all others it does not exist.
  */
 
-/** A message that a send has made, or several when it was cut to pieces. */
+/** A message that a send has made, or several when it was cut into pieces. */
 export const SendId = z.string().regex(/^snd-[0-9a-f]{32}$/, "must look like snd-…");
 
-/** By reference: the service loads it itself, from a public address or a directory that it may read [N5]. */
+/** An attachment by reference: the service loads it itself, from a public address or a directory that it may read [N5]. */
 export const Attachment = z.strictObject({
   /** `https://…`, or the path of a file inside of the allowed directories. */
   source: z.string().min(1).max(4_096),
@@ -34,15 +34,15 @@ export const Attachment = z.strictObject({
     .optional(),
 });
 
-/** Longer texts are cut to pieces of what the account can take. */
+/** Longer texts are cut into pieces that the account accepts. */
 export const MAX_MESSAGE_TEXT = 100_000;
 
 const Idempotency = {
-  /** For a day, the same key of the same caller answers what the first request with it came to. */
+  /** For a day, the same key of the same caller returns the result of the first request with it. */
   idempotencyKey: z.string().min(1).max(200).optional(),
 };
 
-/** The users that a service speaks for; of anybody else the caller itself is taken. */
+/** The user that a service acts for; for any other caller it is the caller itself. */
 const OnBehalfOf = { onBehalfOf: CallerName.optional() };
 
 const Content = z.strictObject({
@@ -54,9 +54,9 @@ const Content = z.strictObject({
   effectFallback: z.enum(["refuse", "plain"]).default("refuse"),
   /** Without a sound on the other side, where the provider can. */
   silent: z.boolean().default(false),
-  /** Looks whether it could be sent, and sends nothing. */
+  /** Checks if it could be sent, and sends nothing. */
   dryRun: z.boolean().default(false),
-  /** What the sender says of itself: for the events, believed of nobody. */
+  /** The sender's own claims: included in the events, and not verified. */
   tool: z.string().min(1).max(64).optional(),
   runId: RunId.optional(),
   sessionKey: SessionKey.optional(),
@@ -68,13 +68,13 @@ function hasContent(content: { readonly text: string; readonly attachments: read
 
 const Where = { channel: z.string(), accountId: z.string().nullable() };
 
-/** N6. The message says what to do. */
+/** The errors of N6. Their messages name a remedy. */
 export const channelErrors = {
-  /** No account that the caller may use is meant by this; `known` are those that it may use. */
+  /** No account that the caller may use matches; `known` are those that it may use. */
   unknown_account: { data: z.object({ ...Where, known: z.array(z.string()) }) },
   /** The provider has no such target, or it is of another kind. */
   invalid_target: { data: z.object(Where) },
-  /** The message is not there. */
+  /** The message does not exist. */
   not_found: { data: z.object(Where) },
   /** The provider does not let this account do it, or the account is switched off. */
   not_allowed: { data: z.object(Where) },
@@ -86,16 +86,16 @@ export const channelErrors = {
   timeout_unknown: {
     data: z.object({ ...Where, sendId: SendId.nullable(), messageIds: z.array(z.string()) }),
   },
-  /** The provider refused it or cannot be reached; what it concerns was not done. */
+  /** The provider refused it or cannot be reached; the action was not done. */
   provider_error: { data: z.object({ ...Where, messageIds: z.array(z.string()) }) },
   store_unavailable: storeUnavailable,
 } as const;
 
 const sendErrors = {
   ...channelErrors,
-  /** An attachment is not there, too large, or not where files may be taken from. */
+  /** An attachment is missing, too large, or outside of the allowed sources. */
   bad_attachment: { data: z.object({ source: z.string() }) },
-  /** It is being sent. With the same idempotency key, ask again to learn what became of it. */
+  /** The message is being sent. Repeat the request with the same idempotency key to get its result. */
   still_sending: { data: z.object({ sendId: SendId }), retryable: true },
   /** The key was used for another message. */
   idempotency_conflict: { data: z.object({ sendId: SendId }) },
@@ -104,14 +104,14 @@ const sendErrors = {
 const Sent = {
   sendId: SendId,
   address: Address,
-  /** In their order; several when the text was cut to pieces. */
+  /** The messages in their order; several when the text was cut into pieces. */
   messageIds: z.array(z.string()),
   /** Null for a dry run. */
   sentAt: Timestamp.nullable(),
-  /** The adapter. */
+  /** The adapter that handled it. */
   handledBy: ChannelName,
   dryRun: z.boolean(),
-  /** What was left out of what was wanted, such as an effect. */
+  /** Requested features that were left out, such as an effect. */
   degraded: z.array(z.string()),
 };
 
@@ -171,8 +171,8 @@ export const broadcastChannelMessage = rpc({
 });
 
 /**
- * Where the people behind a user are to be found: the private conversation in which an owner of one of the user's accounts, or
- * in webchat the user itself, wrote last. What others write does not count, or a stranger could have sent to itself what is for the owner.
+ * The address of the people behind a user: the private conversation in which an owner of one of the user's accounts, or in webchat the user
+ * itself, wrote last. Messages of other people do not count, or a stranger could receive what is meant for the owner.
  */
 export const lastAddress = rpc({
   subject: "yard.rpc.{caller}.channels.last",
@@ -279,9 +279,9 @@ export const ChannelAccount = z.object({
   /** The user in whose name its messages become runs. */
   caller: CallerName,
   agent: AgentName.nullable(),
-  /** `standby`: another replica has the inbound connection. `none`: it takes no messages in. */
+  /** `standby`: another replica has the inbound connection. `none`: it receives no messages. */
   inbound: z.enum(["connected", "connecting", "standby", "error", "none"]),
-  /** Why, without secrets. */
+  /** The reason of the state, without secrets. */
   problem: z.string().nullable(),
   capabilities: Capabilities,
 });
@@ -294,7 +294,7 @@ export const listChannelAccounts = rpc({
   request: z.strictObject({ ...OnBehalfOf, channel: ChannelName.optional() }),
   reply: z.object({
     accounts: z.array(ChannelAccount),
-    /** What of channels.json is not in force, for cli and admin. */
+    /** The entries of channels.json that are not in force, for cli and admin. */
     problems: z.array(z.string()),
   }),
   errors: { store_unavailable: storeUnavailable },
@@ -322,7 +322,7 @@ export const checkChannelAccount = rpc({
     channel: ChannelName,
     accountId: AccountId,
     ok: z.boolean(),
-    /** Who the provider says that it is. */
+    /** The account's identity, as the provider reports it. */
     identity: z.string().nullable(),
     problem: z.string().nullable(),
   }),
@@ -331,8 +331,8 @@ export const checkChannelAccount = rpc({
 });
 
 /**
- * Brings a message in where no provider does: from a chat in a browser or a terminal, and for tests of the loopback
- * channel. In `webchat` the sender is always the caller.
+ * Submits a message in place of a provider: from a chat in a browser or a terminal, and for tests of the loopback channel. In `webchat` the
+ * sender is always the caller.
  */
 export const submitChannelMessage = rpc({
   subject: "yard.rpc.{caller}.channels.submit",
@@ -349,13 +349,13 @@ export const submitChannelMessage = rpc({
     text: z.string().min(1).max(MAX_MESSAGE_TEXT),
     replyToMessageId: ProviderId.optional(),
     mentionsAccount: z.boolean().default(false),
-    /** For loopback alone. */
+    /** Accepted for loopback only. */
     sender: z.strictObject({ id: ProviderId, name: z.string().max(256).optional() }).optional(),
   }),
   reply: z.object({
     address: Address,
     messageId: z.string(),
-    /** `known`: it came before. `ignored`: the account's rules do not let it become a run. */
+    /** `known`: it was received before. `ignored`: the account's rules do not let it become a run. */
     outcome: z.enum(["stored", "known", "ignored"]),
     reason: z.string().nullable(),
   }),
@@ -366,12 +366,12 @@ export const submitChannelMessage = rpc({
   },
 });
 
-/** What a provider may send in one request, in bytes. */
+/** The largest request of a provider, in bytes. */
 export const MAX_PROVIDER_REQUEST = 1_024 * 1_024;
 
 /**
- * From the gateway alone: what a provider, or a program of somebody's, has sent to `/hooks/{channel}/{accountId}`. The account's adapter checks who signed
- * it and says what is answered.
+ * Called by the gateway alone: a request that a provider, or a user's own program, has sent to `/hooks/{channel}/{accountId}`. The
+ * account's adapter checks its signature and determines the answer.
  */
 export const receiveChannelRequest = rpc({
   subject: "yard.rpc.{caller}.channels.receive",
@@ -390,14 +390,14 @@ export const receiveChannelRequest = rpc({
     body: z.string().nullable(),
   }),
   errors: {
-    /** There is none, or none that takes requests. */
+    /** There is no such account, or it accepts no requests. */
     unknown_account: { data: z.object({ channel: z.string(), accountId: z.string() }) },
     store_unavailable: storeUnavailable,
   },
   timeoutMs: 20_000,
 });
 
-/** From the gateway alone, which accepts no body for an account that takes no requests. */
+/** Called by the gateway alone, which accepts no body for an account that takes no requests. */
 export const listChannelHooks = rpc({
   subject: "yard.rpc.{caller}.channels.hooks",
   summary: "From the gateway: names the accounts that take requests of providers.",
@@ -407,7 +407,7 @@ export const listChannelHooks = rpc({
   }),
 });
 
-/** What one `${VAR}` of channels.json stands for. */
+/** The value of one `${VAR}` of channels.json. */
 const SecretValue = z
   .string()
   // oxlint-disable-next-line no-control-regex -- a line of a file
@@ -415,8 +415,8 @@ const SecretValue = z
   .regex(/^[^\x00-\x1f\x7f]+$/, "must be one line of 1-4096 characters");
 
 /**
- * For who runs the installation: gives an account its secrets while the service runs. Without values it only says which there are. They are tried at the
- * provider first, and kept when it takes them.
+ * Meant for operators: gives an account its secrets while the service runs. Without values it only lists their names. They are tried at the
+ * provider first, and stored when it accepts them.
  */
 export const loginChannelAccount = rpc({
   subject: "yard.rpc.{caller}.channels.login",
@@ -432,14 +432,14 @@ export const loginChannelAccount = rpc({
     /** The names that the account's `config` refers to. */
     variables: z.array(z.string()),
     isStored: z.boolean(),
-    /** Who the provider says that it is. */
+    /** The account's identity, as the provider reports it. */
     identity: z.string().nullable(),
-    /** Why nothing was kept, without secrets; null without values. */
+    /** The reason why nothing was stored, without secrets; null without values. */
     problem: z.string().nullable(),
   }),
   errors: {
     unknown_account: channelErrors.unknown_account,
-    /** `YARD_CHANNELS_SECRETS_FILE` is not set: the secrets of this installation are kept elsewhere. */
+    /** `YARD_CHANNELS_SECRETS_FILE` is not set: the secrets of this installation are stored elsewhere. */
     no_secret_store: { data: z.object({ setting: z.string() }) },
   },
   timeoutMs: 30_000,

@@ -27,7 +27,7 @@ import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 
 const allRpcs = allContracts.filter(isRpc);
-/** Of the policy's rpcs clients may ask only what explains; decisions and tokens are for services. */
+/** Clients may call only the explaining rpcs of the policy; decisions and tokens are for services. */
 const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   explainPolicy,
   validatePolicy,
@@ -36,14 +36,14 @@ const explainingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   policyBundles.whoCanCall,
   policyBudgets.listStops,
   listTokenKeys,
-  // The policy service looks at who may change it.
+  // The policy service checks who may change it.
   policyBundles.readPolicyTexts,
   policyBundles.activatePolicy,
   policyBundles.rollbackPolicy,
   policyBudgets.stopCalls,
   policyBudgets.resumeCalls,
 ]);
-/** Clients may ask these, too; the policy service looks at who may decide, and no service that works for agents may. */
+/** Clients may call these, too; the policy service checks who may decide, and no service that works for agents may. */
 const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   approvals.listApprovals,
   approvals.getApproval,
@@ -54,7 +54,7 @@ const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   listGrants,
   revokeGrant,
 ]);
-/** Who the people and programs over HTTP are. */
+/** Rpcs about the people and programs that sign in over HTTP. */
 const keyRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   userTokens.createUserKey,
   userTokens.listUserKeys,
@@ -63,7 +63,7 @@ const keyRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   userSessions.listUserSessions,
   userSessions.revokeUserSession,
 ]);
-/** Between services or replicas of one, and what costs money without a run. */
+/** Rpcs between services or replicas of one, and rpcs that cost money without a run. */
 const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   mcpOwnership.askOwner,
   cancelCallAt,
@@ -80,8 +80,8 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   listChannelHooks,
 ]);
 /**
- * What MCP servers are and how they are changed: commands, addresses, names of headers, logs, logins, definitions; and who
- * may sign in over HTTP. Teams have the tools of a server; the registry is for who runs the installation.
+ * Rpcs that show or change MCP servers: commands, addresses, names of headers, logs, logins, definitions; and who may sign in over HTTP.
+ * Teams have the tools of a server; the registry is for operators.
  */
 const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
   ...Object.values(mcpServers),
@@ -90,7 +90,7 @@ const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
   ...keyRpcs,
   loginChannelAccount,
 ]);
-/** What the command line of an installation may ask. */
+/** The rpcs that the command line of an installation may call. */
 export const callableByClients = allRpcs.filter(
   (contract) =>
     explainingRpcs.has(contract) ||
@@ -100,5 +100,5 @@ export const callableByClients = allRpcs.filter(
       !contractsByOwner.policy.some((owned) => owned.name === contract.name)),
 );
 
-/** What a team or program may ask. */
+/** The rpcs that a team or program may call. */
 export const callableByTeams = callableByClients.filter((contract) => !registryRpcs.has(contract));

@@ -1,6 +1,6 @@
 import { builtinToolRef, type ToolRef } from "./tool-names.ts";
 
-/** Which commands a tool pattern lets pass, such as `execute_command(git add:*)`. */
+/** The commands that a tool pattern lets pass, such as `execute_command(git add:*)`. */
 export interface CommandLimit {
   /** The first words of the command. */
   readonly words: string;
@@ -10,7 +10,7 @@ export interface CommandLimit {
 
 const COMMAND = builtinToolRef("execute_command");
 const LIMITED = /^execute_command\((.+)\)$/s;
-/** Words that stand for themselves: quotes, escapes and the signs of a shell would make a prefix mean something else. */
+/** Words without a special meaning: quotes, escapes and the signs of a shell would change what a prefix matches. */
 const PLAIN_WORDS = /^[\w@%+=:,./-]+(?: [\w@%+=:,./-]+)*$/;
 const MORE_WORDS = /(?::\*| \*)$/;
 

@@ -3,16 +3,16 @@ import { COMMAND_QUOTA } from "./stream-names.ts";
 import { commandStream, type StreamDefinition, type StreamSource } from "./streams.ts";
 import { client, serviceUsers, type BusUser } from "./topology.ts";
 
-// A quota of JetStream belongs to a stream, so the commands of each client come into a stream of its own, which the
-// work queue takes them from. See `decisions/036-quotas-of-streams.md`.
+// A quota of JetStream belongs to a stream, so the commands of each client come into a stream of its own, from which the work queue takes
+// them. See `decisions/036-quotas-of-streams.md`.
 
 const MIB = 1024 * 1024;
-/** What the queue has for the commands of services, and for what it writes beside each message. */
+/** The queue's room for the commands of services, and for the server's overhead of each message. */
 const SERVICES_BYTES = 512 * MIB;
-/** Message ids in it are one user's own, so nobody has the command of another one dropped. */
+/** Message ids in it belong to one user alone, so no user can make another one's command count as a duplicate. */
 const DUPLICATE_WINDOW_MS = 2 * 60_000;
 
-/** The stream that takes the commands of a client, and refuses when its quota is used up. */
+/** The stream that stores the commands of a client, and refuses them when its quota is used up. */
 export function commandsOf(user: string): StreamDefinition {
   const nouns = nounsOf(client(user, ""));
   return {
@@ -31,12 +31,12 @@ export function commandsOf(user: string): StreamDefinition {
 }
 
 /**
- * The work queue beside the streams of these clients: services alone publish into it, and it has room for all that
- * the clients' quotas allow. Without clients it takes everybody's commands, as on a server without permissions.
+ * The work queue beside the streams of these clients: services alone publish into it, and it has room for all that the clients' quotas
+ * allow. Without clients it accepts all users' commands, as on a server without permissions.
  */
 export function commandQueueFor(clients: readonly string[]): StreamDefinition {
   if (clients.length === 0) return commandStream;
-  // The gateway sends what people and programs want, so it has a quota as clients have.
+  // The gateway sends commands of people and programs, so it has a quota as clients have.
   const services = serviceUsers.filter((user) => !hasOwnCommands(user));
   const ofServices = services.flatMap((user) =>
     nounsOf(user).map((noun) => `yard.cmd.${user.name}.${noun}.>`),

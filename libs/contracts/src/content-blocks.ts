@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ContentBlock } from "./mcp.ts";
 
-/** A member of a tool result that does not have the form that MCP prescribes, and what became of it. */
+/** A member of a tool result that does not have the form that MCP prescribes, and how it was handled. */
 export interface ContentFinding {
   /** A JSON pointer into the result, such as `/content/0/annotations`. */
   readonly pointer: string;
@@ -56,7 +56,7 @@ function isKnown({ type }: ContentBlock): boolean {
   return Object.hasOwn(CHECKS, type);
 }
 
-/** What a block of each type requires. Returns the block, perhaps repaired, or null when it cannot be one of its type. */
+/** The requirements of each block type. Returns the block, perhaps repaired, or null when it cannot be one of its type. */
 const CHECKS: Readonly<Record<string, (block: Members, note: Note) => Members | null>> = {
   text: (block) => (typeof block["text"] === "string" ? block : null),
   image: media,
@@ -109,7 +109,7 @@ const ANNOTATIONS: Readonly<Record<string, IsValid>> = {
   lastModified: isIsoTime,
 };
 
-/** Optional members by what they have to be; one of another type is dropped. */
+/** Optional members by their required type; one of another type is dropped. */
 const RESOURCE: Readonly<Record<string, IsValid>> = {
   mimeType: isText,
   text: isText,
@@ -155,7 +155,7 @@ function cleanMembers(item: Members, note: Note): Members {
   return annotations === block["annotations"] ? block : { ...block, annotations };
 }
 
-/** The members without those that are not what they have to be; the same object when all of them are. */
+/** The members without those of a wrong type; the same object when all of them are right. */
 function without(
   members: Members,
   optional: Readonly<Record<string, IsValid>>,

@@ -16,8 +16,8 @@ export function cutTextStart(text: string, limit: number): string {
 }
 
 /**
- * A text as a person reads it, with `…` where it was cut and never inside of what is drawn as one character, such as an emoji
- * of several code points. At most `limit` units, the mark included.
+ * A text for a reader, with `…` where it was cut and never inside of a grapheme, such as an emoji of several code points. At most `limit`
+ * units, the mark included.
  */
 export function cutForReader(text: string, limit: number): string {
   if (text.length <= limit) return text.toWellFormed();
@@ -35,7 +35,7 @@ export function cutBytes(text: string, limitBytes: number): string {
   return whole.slice(0, read);
 }
 
-/** The last position up to `at` that lies between two characters as a person sees them. */
+/** The last position up to `at` that lies between two graphemes. */
 export function graphemeStart(text: string, at: number): number {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;

@@ -4,11 +4,11 @@ import { REQUEST_LIMITS, type JsonLimits } from "./json-limits.ts";
 import type { UserRole } from "./user-roles.ts";
 
 /**
- * A contract is the one place where a subject, its schemas and its errors are written down.
- * Servers, clients, permissions, AsyncAPI and the subject table are all derived from it.
+ * A contract is the one definition of a subject, its schemas and its errors. Servers, clients, permissions, AsyncAPI and the subject table
+ * are all derived from it.
  *
- * `{caller}` in a template is the NATS user's own name: the server's permissions let a user publish
- * only under its own token, so a receiver may believe it.
+ * `{caller}` in a template is the NATS user's own name: the server's permissions let a user publish only under its own token, so a receiver
+ * may trust it.
  */
 type TokenNames<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
   ? Name | TokenNames<Rest>
@@ -17,7 +17,7 @@ type TokenNames<S extends string> = S extends `${string}{${infer Name}}${infer R
 /** The values for the `{tokens}` of a subject template, by name. */
 export type Tokens<S extends string> = { readonly [K in TokenNames<S>]: string };
 
-/** A failure that a caller must be able to tell apart, with the schema of its data. */
+/** A failure that a caller must be able to distinguish, with the schema of its data. */
 export interface DeclaredError {
   readonly data: z.ZodType;
   /** True when sending the same request again later may succeed and cannot do harm. */
@@ -44,14 +44,14 @@ export interface Rpc<
   readonly name: string;
   readonly subject: S;
   readonly summary: string;
-  /** What a person or program over HTTP must be to call it; null: it is for NATS users alone. */
+  /** The role that a person or program over HTTP needs to call it; null: it is for NATS users alone. */
   readonly role: UserRole | null;
   readonly request: Req;
   readonly reply: Rep;
   readonly errors: Errs;
   /** How long a caller waits when it sets no deadline of its own, in milliseconds. */
   readonly timeoutMs: number;
-  /** Of the request's JSON. */
+  /** The limits of the request's JSON. */
   readonly limits: JsonLimits;
   /** Bytes that may travel beside the request without being JSON, such as an archive; null: none may. */
   readonly attachment: Attachment | null;
@@ -63,10 +63,10 @@ export interface Command<S extends string = string, P extends z.ZodType = z.ZodT
   readonly name: string;
   readonly subject: S;
   readonly summary: string;
-  /** As for {@link Rpc}. */
+  /** The same as for {@link Rpc}. */
   readonly role: UserRole | null;
   readonly payload: P;
-  /** Of the payload's JSON. */
+  /** The limits of the payload's JSON. */
   readonly limits: JsonLimits;
 }
 
@@ -92,7 +92,7 @@ export type Contract = Rpc | Command | Event | Live;
 const TOKEN = /^\{[a-zA-Z]+\}$/;
 const LITERAL = /^[a-z0-9-]+$/;
 const SAFE_TOKEN = /^[A-Za-z0-9_~-]{1,100}$/;
-/** What a token may be, in words. */
+/** The allowed form of a token, for messages. */
 export const TOKEN_RULE = "must be 1-100 characters of A-Z a-z 0-9 _ - ~";
 
 /**
@@ -215,7 +215,7 @@ export function tokensOf<S extends string>(
   return found as Tokens<S>;
 }
 
-/** True when a value may stand as one token of a subject. */
+/** True when a value is valid as one token of a subject. */
 export function isSubjectToken(value: string): boolean {
   return SAFE_TOKEN.test(value);
 }
@@ -226,7 +226,7 @@ interface TemplatePart {
   readonly token: string | null;
 }
 
-/** Read once each: there are as many as contracts, and a message is compared with several. */
+/** Each template is parsed once: there are as many as contracts, and a message is compared with several. */
 const templates = new Map<string, readonly TemplatePart[]>();
 
 function templateOf(subject: string): readonly TemplatePart[] {

@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { DeclaredErrors, Rpc } from "./define.ts";
 
 /**
- * Failures that any call can meet, whatever its contract declares. The first five are sent by a
- * server, the others are found out by the caller's own bus.
+ * Failures that any call can have, whatever its contract declares. The first five are sent by a server, the others are detected by the
+ * caller's own bus.
  */
 export const STANDARD_CODES = [
   "invalid_request",
@@ -61,7 +61,7 @@ export function isError<R extends Rpc, C extends keyof R["errors"] & string>(
   );
 }
 
-/** True when the same request may be sent again: the failure proves that nothing was done, or the contract says so. */
+/** True when the same request may be sent again: the failure proves that nothing was done, or the contract declares it retryable. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof ServiceError && error.retryable;
 }
@@ -102,7 +102,7 @@ function isRetryableCode(code: StandardCode): boolean {
     case "payload_too_large":
     case "forbidden":
     case "internal":
-      return false; // the same request meets the same end
+      return false; // the same request fails again
     default:
       return code satisfies never;
   }

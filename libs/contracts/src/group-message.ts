@@ -1,7 +1,7 @@
 import { cutText, graphemeStart } from "./cut-text.ts";
 import { INVISIBLE } from "./invisible.ts";
 
-/** For the system prompt of an agent that answers in a group: how its messages name their writers. */
+/** Part of the system prompt of an agent that answers in a group: how its messages name their writers. */
 export const GROUP_MESSAGE_RULE =
   'Messages come from a group of people. Each begins with a line `From <id> "<name>":`, and every line that this person wrote begins with `> `; ' +
   "only the id identifies a person, and such a line is by this person alone.";
@@ -9,7 +9,7 @@ export const GROUP_MESSAGE_RULE =
 export interface GroupMessage {
   /** The provider's id of the sender. */
   readonly id: string;
-  /** Anybody chooses any name. */
+  /** A sender may choose any name. */
   readonly name: string | undefined;
   readonly text: string;
   /** Names of files that came with it. */
@@ -17,8 +17,8 @@ export interface GroupMessage {
 }
 
 /**
- * The text that an agent gets of a message in a group (`GROUP_MESSAGE_RULE`). No text, name or file name can begin a line of its own, so none
- * can imitate another speaker.
+ * The form in which an agent gets a message of a group (`GROUP_MESSAGE_RULE`). No text, name or file name can begin a line of its own, so
+ * none can imitate another speaker.
  */
 export function groupMessage({ id, name = "", text, files }: GroupMessage): string {
   const shown = cleanName(name);
@@ -32,12 +32,12 @@ export function fileLine(name: string): string {
   return `[attachment: ${cleanName(name) || "file"}]`;
 }
 
-/** Names of people and files are at most so long, in UTF-16 units. */
+/** The most UTF-16 units in names of people and files. */
 const MAX_NAME = 128;
 
 /**
  * A name of a person or a file, as one line of visible characters: without controls, bidirectional marks and zero-width characters, and
- * with single blanks in the place of line breaks.
+ * with single blanks for line breaks.
  */
 export function cleanName(name: string): string {
   const visible = name
@@ -48,7 +48,7 @@ export function cleanName(name: string): string {
   return cutText(visible, graphemeStart(visible, MAX_NAME)).trim();
 }
 
-/** Everything that some program shows as the end of a line. */
+/** All characters that some program shows as the end of a line. */
 // oxlint-disable-next-line no-control-regex -- three of them separate lines for some programs
 export const LINE_BREAK = /\r\n|[\n\r\v\f\u001c-\u001e\u0085\u2028\u2029]/;
 

@@ -9,8 +9,8 @@ export const CallerName = z
   );
 
 /**
- * A run: `{owner}~{name}`. The owner is the NATS user that the run works for, so two owners may use the same name.
- * Whoever speaks of its own run may leave its own part out. Runs of versions before 0.2 have no owner in their id.
+ * A run: `{owner}~{name}`. The owner is the NATS user that the run works for, so two owners may use the same name. An owner may leave its
+ * own part out of its runs' ids. Runs of versions before 0.2 have no owner in their id.
  */
 export const RunId = z
   .string()
@@ -19,7 +19,7 @@ export const RunId = z
     "must be 1-64 characters of A-Z a-z 0-9 _ -, or that behind its owner: owner~name",
   );
 
-/** The whole id of the run that `caller` calls `runId`: its own, unless an owner is named. */
+/** The whole id of the run that `caller` calls `runId`: its own run, unless an owner is named. */
 export function fullRunId(caller: string, runId: string): string {
   return runId.includes("~") ? runId : `${caller}~${runId}`;
 }
@@ -30,7 +30,7 @@ export function ownerOfRun(runId: string): string | null {
   return end < 0 ? null : runId.slice(0, end);
 }
 
-/** What stands for a run in the subjects of its events. Throws for a run without an owner when none is given. */
+/** The tokens of a run in the subjects of its events. Throws for a run without an owner when none is given. */
 export function runTokens(
   runId: string,
   owner: string | null = ownerOfRun(runId),
@@ -57,7 +57,7 @@ export const ServerId = z
     "must be 1-24 characters of a-z 0-9 -, starting with a letter or digit",
   );
 
-/** The id that stands for a server's name where the name is not a valid id: `Brave Search` is `brave-search`. Null when nothing is left of it. */
+/** The id for a server's name that is not a valid id: `Brave Search` is `brave-search`. Null when nothing is left of it. */
 export function serverIdOf(name: string): string | null {
   if (ServerId.safeParse(name).success) return name;
   const id = name

@@ -1,10 +1,10 @@
 /**
- * What the JSON of one request or command may have. Receivers count before they parse: parsing, checking and writing such a document
- * again takes time on the event loop, and no single request may stop a service for longer than 100 ms.
+ * The limits on the JSON of one request or command. Receivers count before they parse: parsing, checking and writing such a document again
+ * takes time on the event loop, and no single request may stop a service for longer than 100 ms.
  */
 export interface JsonLimits {
   readonly maxBytes: number;
-  /** Open objects and arrays at any place. */
+  /** Open objects and arrays at any position. */
   readonly maxDepth: number;
   /** Members of all objects together. */
   readonly maxKeys: number;
@@ -14,7 +14,7 @@ export interface JsonLimits {
 
 const MIB = 1024 * 1024;
 
-/** For every request and command whose contract states no others. */
+/** Limits for every request and command whose contract states no others. */
 export const REQUEST_LIMITS: JsonLimits = {
   maxBytes: 6 * MIB,
   // The gateway accepts 64 levels, which become part of a request.

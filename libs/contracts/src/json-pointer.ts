@@ -1,7 +1,6 @@
 /**
- * What a pointer finds. `missing` means that the place could exist and does not; `blocked` that
- * something on the way is not an object or array, so nothing can lie below it. `at` is the token where
- * the way ended.
+ * The result of following a pointer. `missing` means that the value could exist and does not; `blocked` that a value on the way is not an
+ * object or array, so it has no members. `at` is the token at which it ended.
  */
 export type Located =
   | { readonly kind: "found"; readonly value: unknown }
@@ -10,7 +9,9 @@ export type Located =
 
 const ARRAY_INDEX = /^(?:0|[1-9][0-9]{0,9})$/;
 
-/** The reference tokens of a JSON pointer (RFC 6901), or null when it is none. The empty pointer has no tokens: the whole document. */
+/**
+ * The reference tokens of a JSON pointer (RFC 6901), or null when the text is not one. The empty pointer has no tokens: the whole document.
+ */
 export function parsePointer(pointer: string): string[] | null {
   if (pointer === "") return [];
   if (!pointer.startsWith("/") || /~(?![01])/.test(pointer)) return null;

@@ -11,16 +11,16 @@ const loginErrors = {
   unknown_server: Server,
   /** The server is a process, has a header of its own, or `oauth` is false. */
   login_not_supported: Server,
-  /** The broker has no key to keep a login with. */
+  /** The broker has no key to store a login with. */
   login_key_missing: { data: z.object({ setting: z.string() }) },
-  /** The server or its authorization server refused, or cannot be believed. */
+  /** The server or its authorization server refused, or gave an invalid answer. */
   login_failed: { data: z.object({ server: z.string(), reason: z.string() }) },
 } as const;
 
-/** Discovery, registration and the exchange of the code are some requests each. */
+/** Discovery, registration and the exchange of the code are several requests each. */
 const LOGIN_TIMEOUT_MS = 60_000;
 
-/** On the machine of whoever logs in: a code that went elsewhere would be somebody else's login. */
+/** The address is on the machine of the person who logs in: a code that went elsewhere would be another person's login. */
 const LoopbackUrl = z
   .url({ protocol: /^http$/ })
   .max(500)
@@ -35,7 +35,7 @@ export const beginLogin = rpc({
   request: z.strictObject({ server: z.string(), redirectUri: LoopbackUrl }),
   reply: z.object({
     authorizationUrl: z.string(),
-    /** Comes back with the browser; good once, and for the caller that began. */
+    /** Returned by the browser; valid once, and for the caller that began. */
     state: z.string(),
     expiresAt: Timestamp,
   }),
@@ -51,7 +51,7 @@ export const finishLogin = rpc({
     server: z.string(),
     state: z.string().min(1).max(200),
     code: z.string().min(1).max(4_096),
-    /** Who says to have issued the code (RFC 9207). */
+    /** The issuer that the redirect names for the code (RFC 9207). */
     iss: z.string().max(2_000).optional(),
   }),
   reply: z.object({ server: ServerInfo }),
@@ -60,8 +60,8 @@ export const finishLogin = rpc({
 });
 
 /**
- * What became of the tokens at the authorization server: it confirmed that they are worthless, it
- * advertises no revocation, or it could not be asked or refused, so that they may live until they end.
+ * The outcome of revoking the tokens at the authorization server: it confirmed that they are worthless, it advertises no revocation, or it
+ * did not answer or refused, so that they may live until they end.
  */
 export const LoginRevocation = z.enum(["revoked", "not_offered", "failed"]);
 export type LoginRevocation = z.infer<typeof LoginRevocation>;

@@ -7,19 +7,20 @@ import { RunToken } from "./run-token.ts";
 export const CallId = z.string().regex(/^[A-Za-z0-9:_~-]{1,200}$/);
 
 /**
- * How an id begins that is used for one call and never again: it is there to cancel the call by, and to find what a person decides about it.
- * No result is kept of a call that the policy allows without asking, as nobody could ask for it; a provider that does not know this keeps one.
+ * The prefix of an id that is used for one call and never again: it serves to cancel the call, and to find the approval of a person for it.
+ * No result is stored of a call that the policy allows without approval, since no request can repeat it; a provider without support for
+ * this stores one.
  */
 export const SINGLE_USE = "once:";
 
-/** The last token of the subject on which the progress of a call is told, chosen by its caller. */
+/** The last token of the subject on which the progress of a call is published, chosen by its caller. */
 export const ProgressId = z
   .string()
   .regex(/^[A-Za-z0-9_~-]{1,100}$/, "must be 1-100 characters of A-Z a-z 0-9 _ - ~");
 
 /**
- * Whether calls reach a server: `closed` all of them, `open` none, `half_open` one that tries.
- * Infrastructure failures open it, never what a tool says of itself.
+ * The state of a server's circuit: `closed` lets all calls through, `open` none, `half_open` one that tries. Infrastructure failures open
+ * it, never the result of a tool.
  */
 export const CircuitState = z.enum(["closed", "open", "half_open"]);
 export type CircuitState = z.infer<typeof CircuitState>;
@@ -31,10 +32,10 @@ export const cancelCall = rpc({
   role: "operator",
   request: z.strictObject({
     callId: CallId,
-    /** Of the run that made the call; another token than the call's own is checked. */
+    /** The token of the run that made the call; another token than the call's own is checked. */
     token: RunToken.optional(),
   }),
-  /** False when there is no such call of this caller and run in work; other callers' calls are not told. */
+  /** False when there is no such call of this caller and run in progress; other callers' calls are not revealed. */
   reply: z.object({ cancelled: z.boolean() }),
   errors: {
     invalid_token: { data: z.object({ reason: z.string() }) },
@@ -43,15 +44,15 @@ export const cancelCall = rpc({
 });
 
 /**
- * Between brokers only: where every broker serves a server, `mcp.cancel` may reach another one than
- * that which has the call, and the call's record says which.
+ * Called between brokers only: where every broker serves a server, `mcp.cancel` may reach another one than that which has the call, and the
+ * call's record names it.
  */
 export const cancelCallAt = rpc({
   subject: "yard.rpc.{caller}.mcp.cancel-at.{broker}",
   summary: "Between brokers: carries a cancellation to the broker that has the call.",
   request: cancelCall.request.extend({
     server: ServerId,
-    /** Who asked; the broker that passes it on vouches for it. */
+    /** The original caller; the broker that passes the request on guarantees it. */
     onBehalfOf: CallerName,
   }),
   reply: cancelCall.reply,
@@ -59,8 +60,8 @@ export const cancelCallAt = rpc({
 });
 
 /**
- * Told at most ten times a second for each call, and only when `progress` asks for it. The owner is whom the call is
- * made for: the requester of the run, or the caller itself.
+ * Published at most ten times a second for each call, and only when `progress` requests it. The owner is the user that the call is made
+ * for: the requester of the run, or the caller itself.
  */
 export const callProgress = live({
   subject: "yard.live.mcp.{owner}.{progressId}",

@@ -8,20 +8,19 @@ import { Decision } from "./policy.ts";
 import { RunToken } from "./run-token.ts";
 
 /**
- * What MCP servers offer beside tools. Everything here is served on one subject per server, by the
- * broker that keeps the connection, and is asked of the policy under a kind of its own: a rule
- * that allows tools allows none of it.
+ * The features of MCP servers beside tools. Everything here is served on one subject per server, by the broker that keeps the connection,
+ * and the policy decides about each under a kind of its own: a rule that allows tools allows none of it.
  */
 
 /** Longer addresses are neither listed nor read. */
 export const MAX_RESOURCE_URI = 2_048;
-/** Entries of one list; `more` says that the server has others. */
+/** The most entries of one list; `more` means that the server has others. */
 export const MAX_LISTED_FEATURES = 5_000;
 
 export const ResourceUri = z.string().min(1).max(MAX_RESOURCE_URI);
 export const PromptName = z.string().min(1).max(512);
 
-/** As the server sent them, https://modelcontextprotocol.io/specification; what has not this shape is left out. */
+/** The form in which the server sent them, https://modelcontextprotocol.io/specification; an entry of another shape is left out. */
 export const ResourceInfo = z.looseObject({ uri: ResourceUri, name: z.string() });
 export type ResourceInfo = z.infer<typeof ResourceInfo>;
 export const ResourceTemplateInfo = z.looseObject({ uriTemplate: ResourceUri, name: z.string() });
@@ -54,12 +53,12 @@ export const LogLevel = z.enum([
 ]);
 export type LogLevel = z.infer<typeof LogLevel>;
 
-/** What any request to a server can meet. */
+/** The errors that any request to a server can have. */
 export const featureErrors = {
   denied: { data: Decision },
   invalid_token: { data: z.object({ reason: z.string() }) },
   policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
-  /** An administrator stopped such requests while it was in work: it may have had its effect. */
+  /** An administrator stopped such requests while it was in progress: it may have had its effect. */
   stopped: { data: z.object({ scope: StopScope }) },
   server_down: {
     data: z.object({ server: z.string(), status: ServerStatus, lastError: z.string().nullable() }),
@@ -69,17 +68,17 @@ export const featureErrors = {
     data: z.object({ server: z.string(), inFlight: z.int(), queued: z.int() }),
     retryable: true,
   },
-  /** The server did not say that it can do this. */
+  /** The server did not declare this capability. */
   not_supported: { data: z.object({ server: z.string(), feature: z.string() }) },
   /** Each run or session has an instance of this server, and the request belongs to none. */
   scope_required: { data: z.object({ server: z.string(), scope: z.string() }) },
-  /** As many runs or sessions as the server may have instances have one. */
+  /** The server's limit of instances is reached by other runs or sessions. */
   instances_exhausted: {
     data: z.object({ server: z.string(), scope: z.string(), limit: z.int() }),
     retryable: true,
   },
   server_timeout: { data: z.object({ server: z.string(), timeoutMs: z.number() }) },
-  /** The server refused, answered with something that is not a result, or was lost meanwhile. */
+  /** The server refused, answered with something other than a result, or was lost meanwhile. */
   server_failed: { data: z.object({ server: z.string(), reason: z.string() }) },
   result_too_large: { data: z.object({ bytes: z.int(), limitBytes: z.int() }) },
   /**
@@ -202,10 +201,10 @@ export const completeArgument = rpc({
     ]),
     argument: z.strictObject({
       name: z.string().min(1).max(256),
-      /** What was typed so far. */
+      /** The text that was typed so far. */
       value: z.string().max(65_536),
     }),
-    /** Arguments that are known already. */
+    /** Arguments that are filled in already. */
     args: PromptArguments.default({}),
     token,
   }),
@@ -228,7 +227,7 @@ export const ServerMessage = z.object({
   at: Timestamp,
   level: LogLevel,
   logger: z.string().nullable(),
-  /** What was logged, as JSON or text; what the configuration keeps secret is taken out, and it is cut. */
+  /** The logged message, as JSON or text; secrets of the configuration are removed, and it is cut. */
   text: z.string(),
 });
 export type ServerMessage = z.infer<typeof ServerMessage>;
@@ -240,7 +239,7 @@ export const listMessages = rpc({
   request: z.strictObject({ tail: z.int().min(1).max(1_000).default(200), token }),
   reply: z.object({
     messages: z.array(ServerMessage),
-    /** Messages since the connection that were too many in a second and are not kept. */
+    /** Messages since the connection that exceeded the limit per second and were dropped. */
     dropped: z.int().nonnegative(),
   }),
   errors: featureErrors,
@@ -252,7 +251,7 @@ export const serverMessage = live({
   payload: ServerMessage,
 });
 
-/** True for the resource that was subscribed to and for its parts: a server may tell of one of them. */
+/** True for the resource that was subscribed to and for its parts: a server may announce the change of a part. */
 export function isPartOfResource(changed: string, uri: string): boolean {
   return changed === uri || changed.startsWith(uri.endsWith("/") ? uri : `${uri}/`);
 }

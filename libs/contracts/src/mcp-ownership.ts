@@ -12,7 +12,7 @@ import {
   updateServer,
 } from "./mcp-servers.ts";
 
-/** What a broker that would take a server over can meet. Nothing was connected then. */
+/** The errors of a broker that tries to take a server over. Nothing was connected then. */
 const ensureErrors = {
   unknown_server: { data: z.object({ server: z.string() }) },
   server_disabled: { data: z.object({ server: z.string() }) },
@@ -21,15 +21,15 @@ const ensureErrors = {
     data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
     retryable: true,
   },
-  /** No broker that was asked may own one more server. */
+  /** No broker that was queried may own one more server. */
   no_capacity: { data: z.object({ server: z.string(), limit: z.int() }), retryable: true },
   /** The leases cannot be read or written. */
   lease_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
 } as const;
 
 /**
- * Asked by a caller whose `mcp.call` found no responders. Any broker answers it, by taking the
- * server's lease when nobody has it; afterwards the call may be sent once more.
+ * Called after an `mcp.call` found no responders. Any broker answers it, by acquiring the server's lease when it is free; afterwards the
+ * call may be sent once more.
  */
 export const ensureServer = rpc({
   subject: "yard.rpc.{caller}.mcp.ensure",
@@ -42,7 +42,7 @@ export const ensureServer = rpc({
   timeoutMs: 20_000,
 });
 
-/** What a broker asks the owner of a server for, because only the owner has the connection. */
+/** A request of a broker to the owner of a server, because only the owner has the connection. */
 export const OwnerRequest = z.discriminatedUnion("do", [
   /** Connects the server unless it is connected, and answers when the attempt is over. */
   z.strictObject({ do: z.literal("start") }),
@@ -64,8 +64,8 @@ export const OwnerRequest = z.discriminatedUnion("do", [
 export type OwnerRequest = z.infer<typeof OwnerRequest>;
 
 /**
- * Between brokers only: no client has the permission, and an owner takes it from the broker's own
- * user alone. Who asked first stands in `by`, and was checked by the broker that passes it on.
+ * Called between brokers only: no client has the permission, and an owner accepts it from the broker's own user alone. The original caller
+ * is in `by`, and was checked by the broker that passes it on.
  */
 export const askOwner = rpc({
   subject: "yard.rpc.{caller}.mcp.owner.{server}",
@@ -74,12 +74,12 @@ export const askOwner = rpc({
   reply: z.object({
     /** Null after a removal. */
     server: ServerInfo.nullable(),
-    /** Of `logs`: everything that is kept of stderr. */
+    /** Set for `logs`: all stored lines of stderr. */
     stderr: z.string().optional(),
-    /** Of `get`: as `mcp.get` shows it. */
+    /** Set for `get`: the declaration as `mcp.get` shows it. */
     declaration: ServerDeclaration.optional(),
     updatedAt: Timestamp.nullable().optional(),
-    /** Of `get` and `update`. */
+    /** Set for `get` and `update`. */
     version: z.string().optional(),
   }),
   errors: {

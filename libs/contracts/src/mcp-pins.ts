@@ -3,8 +3,8 @@ import { event, rpc } from "./define.ts";
 import { CallerName, Digest, ServerId, Timestamp, ToolName } from "./ids.ts";
 
 /**
- * What is remarkable about a tool's definition. A `hard` finding blocks the tool until an admin
- * approves it and names the finding; a `soft` one is shown.
+ * A finding about a tool's definition. A `hard` finding blocks the tool until an admin approves it and names the finding; a `soft` one is
+ * shown.
  */
 export const ToolFinding = z.object({
   code: z.enum([
@@ -25,15 +25,14 @@ export const ToolFinding = z.object({
   severity: z.enum(["hard", "soft"]),
   /** JSON pointer into the tool's definition; the empty one is the whole. */
   where: z.string(),
-  /** What was found, in words, with every character that cannot be seen as an escape. */
+  /** A description of the finding, with every invisible character as an escape. */
   evidence: z.string(),
 });
 export type ToolFinding = z.infer<typeof ToolFinding>;
 
 /**
- * `pending`: seen and never approved. `approved`: the definition that the server lists is the approved
- * one. `changed`: it is another than the approved one. `blocked`: by an admin or by a hard finding.
- * Only an approved tool is listed and can be called.
+ * `pending`: seen and never approved. `approved`: the definition that the server lists is the approved one. `changed`: it differs from the
+ * approved one. `blocked`: by an admin or by a hard finding. Only an approved tool is listed and can be called.
  */
 export const PinState = z.enum(["pending", "approved", "changed", "blocked"]);
 export type PinState = z.infer<typeof PinState>;
@@ -46,7 +45,7 @@ export const ToolPin = z.object({
   tool: RawToolName,
   name: ToolName,
   state: PinState,
-  /** Of the definition that the server listed last, and of the server's identity. */
+  /** The digest of the definition that the server listed last, and of the server's identity. */
   digest: Digest,
   approvedDigest: Digest.nullable(),
   findings: z.array(ToolFinding),
@@ -100,7 +99,7 @@ export const approvePins = rpc({
   role: "admin",
   request: z.strictObject({
     server: ServerId,
-    /** The server's own or the canonical names, each with the digest that was looked at; left out: all pending and changed ones. */
+    /** The server's own or the canonical names, each with the digest that was reviewed; left out: all pending and changed ones. */
     tools: z
       .array(z.strictObject({ tool: RawToolName, digest: Digest.optional() }))
       .min(1)
@@ -112,7 +111,7 @@ export const approvePins = rpc({
   reply: z.object({ approved: z.int().nonnegative() }),
   errors: {
     ...changeErrors,
-    /** The server lists another definition by now. Nothing was approved. */
+    /** The server meanwhile lists another definition. Nothing was approved. */
     pin_changed: {
       data: z.object({ server: z.string(), tool: z.string(), digest: Digest }),
     },
@@ -141,12 +140,12 @@ export const blockPins = rpc({
   timeoutMs: 10_000,
 });
 
-/** One place where two definitions differ. Texts are JSON with hidden characters as escapes, and cut. */
+/** One position at which two definitions differ. Texts are JSON with hidden characters as escapes, and cut. */
 export const PinDifference = z.object({
   where: z.string(),
-  /** Null: the place is new. */
+  /** Null: the value is new. */
   before: z.string().nullable(),
-  /** Null: the place is gone. */
+  /** Null: the value is gone. */
   after: z.string().nullable(),
 });
 export type PinDifference = z.infer<typeof PinDifference>;
@@ -160,11 +159,11 @@ export const diffPin = rpc({
   request: z.strictObject({ server: ServerId, tool: RawToolName }),
   reply: z.object({
     pin: ToolPin,
-    /** The identity of the server (command or address) is another than the approved one. */
+    /** The identity of the server (command or address) differs from the approved one. */
     identityChanged: z.boolean(),
     /** Only descriptions, titles and the order of what has none differ. An older broker does not say. */
     isReworded: z.boolean().optional(),
-    /** Against nothing when the tool was never approved. */
+    /** Compared with an empty definition when the tool was never approved. */
     differences: z.array(PinDifference).max(MAX_PIN_DIFFERENCES),
     /** Differences beyond the limit. */
     omitted: z.int().nonnegative(),
@@ -212,7 +211,7 @@ const pinChange = {
   tools: z
     .array(z.object({ tool: RawToolName, name: ToolName, digest: Digest }))
     .max(MAX_PINS_IN_EVENT),
-  /** Of all, also of those that are not named. */
+  /** The number of all tools, also of those that are not named. */
   count: z.int().positive(),
   at: Timestamp,
 };

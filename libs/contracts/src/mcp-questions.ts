@@ -5,16 +5,15 @@ import { CallerName, ServerId, Timestamp } from "./ids.ts";
 import { Principal } from "./policy.ts";
 
 /**
- * A question that an MCP server asks a person while it works on a request (MCP elicitation). It is
- * kept in Redis until a day after its end; the content of an answer is kept only until the server has it.
+ * A question that an MCP server asks a person while it works on a request (MCP elicitation). It is stored in Redis until a day after its
+ * end; the content of an answer is stored only until the server has it.
  */
 
 export const QuestionId = z.string().regex(/^q-[A-Za-z0-9]{8,32}$/);
 
 /**
- * `pending` until one of the others, for good: answered by a person (`accepted`, `declined`,
- * `cancelled`), not answered in time (`expired`), or nobody waits for the answer any more, because
- * the request or the connection ended (`lost`).
+ * `pending` until one of the others, for good: answered by a person (`accepted`, `declined`, `cancelled`), not answered in time
+ * (`expired`), or no longer needed, because the request or the connection ended (`lost`).
  */
 export const QuestionState = z.enum([
   "pending",
@@ -92,13 +91,13 @@ export const Question = z.object({
   id: QuestionId,
   server: ServerId,
   state: QuestionState,
-  /** `form` asks for the fields; `url` asks to open an address and says nothing about what happens there. */
+  /** `form` asks for the fields; `url` asks to open an address, without a description of the page. */
   mode: z.enum(["form", "url"]),
-  /** The server's words. Show them as the server's, never as our own. */
+  /** The server's words. Show them as the server's, never as Switchyard's. */
   message: z.string(),
   form: QuestionForm.nullable(),
   url: z.string().nullable(),
-  /** Whose requests the server works on; the users among them may answer. */
+  /** The principals of the requests that the server works on; the users among them may answer. */
   askedFor: z.array(Principal),
   askedAt: Timestamp,
   expiresAt: Timestamp,
@@ -134,15 +133,15 @@ export const answerQuestion = rpc({
   request: z.strictObject({
     id: QuestionId,
     action: z.enum(["accept", "decline", "cancel"]),
-    /** Of an accepted form: values by field. */
+    /** The content of an accepted form: values by field. */
     content: AnswerContent.optional(),
   }),
   reply: z.object({ question: Question }),
   errors: {
-    /** Also for a question that the caller may not see. */
+    /** Returned also for a question that the caller may not see. */
     unknown_question: { data: z.object({ id: z.string() }) },
     already_ended: { data: z.object({ id: z.string(), state: QuestionState }) },
-    /** One text for each field that does not fit; no value stands in it. */
+    /** One text for each field that does not fit; none contains a value. */
     invalid_content: { data: z.object({ problems: z.array(z.string()) }) },
     store_unavailable: storeUnavailable,
   },

@@ -16,7 +16,7 @@ export type ServerStatus = z.infer<typeof ServerStatus>;
 export const TransportKind = z.enum(["stdio", "http", "sse"]);
 export type TransportKind = z.infer<typeof TransportKind>;
 
-/** Who says what a server is: the broker's file, or the rpcs below. */
+/** The source of a server's declaration: the broker's file, or the rpcs below. */
 export const ServerOrigin = z.enum(["file", "api"]);
 export type ServerOrigin = z.infer<typeof ServerOrigin>;
 
@@ -27,25 +27,25 @@ export const ServerInfo = z.object({
   transport: TransportKind,
   status: ServerStatus,
   toolCount: z.int().nonnegative(),
-  /** Name and version that the server gave of itself. */
+  /** Name and version that the server reported. */
   serverVersion: z.string().nullable(),
   protocolVersion: z.string().nullable(),
   lastError: z.string().nullable(),
   connectedAt: Timestamp.nullable(),
-  /** What it offers; null while it is not connected. An older broker does not say. */
+  /** Its capabilities; null while it is not connected. Missing from an older broker. */
   capabilities: z
     .object({ tools: z.boolean(), resources: z.boolean(), prompts: z.boolean() })
     .nullable()
     .optional(),
-  /** The broker that has its lease; null while none has. An older broker does not say. */
+  /** The broker that has its lease; null while none has. Missing from an older broker. */
   owner: z.string().nullable().optional(),
-  /** Whether calls reach it; an older broker does not say. */
+  /** The state of its circuit; missing from an older broker. */
   circuit: CircuitState.optional(),
-  /** Whether it is connected from the start; else its first call connects it. An older broker does not say. */
+  /** True when it is connected from the start; else its first call connects it. Missing from an older broker. */
   autoConnect: z.boolean().optional(),
   /** True when it was changed over the bus and the broker's file has an entry for it, too, which is not read before `mcp.reset`. */
   overridesFile: z.boolean().optional(),
-  /** What of its declaration counts for nothing; left out when all of it counts. */
+  /** The parts of its declaration that have no effect; left out when there are none. */
   warnings: z.array(z.string()).optional(),
 });
 export type ServerInfo = z.infer<typeof ServerInfo>;
@@ -59,15 +59,15 @@ export const listServers = rpc({
 });
 
 /**
- * A server as one entry of the server file declares it (`docs/mcp-servers.md` has the
- * fields). `${VAR}` references stand in it, never their values.
+ * A server as one entry of the server file declares it (`docs/mcp-servers.md` has the fields). It contains `${VAR}` references, never their
+ * values.
  */
 export const ServerDeclaration = z.record(z.string(), z.unknown());
 export type ServerDeclaration = z.infer<typeof ServerDeclaration>;
 
 const UnknownServer = { data: z.object({ server: z.string() }) };
 
-/** What every change of the registry can meet. Nothing was changed then. */
+/** The errors that every change of the registry can have. Nothing was changed then. */
 const changeErrors = {
   /** The caller is not in the list of the setting: a server may be any command on the broker's host. */
   forbidden_admin: { data: z.object({ caller: z.string(), setting: z.string() }) },
@@ -79,12 +79,15 @@ const OwnerUnavailable = {
   retryable: true,
 };
 const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
-/** Of its declaration and of the last change over the bus, for the `ifVersion` of `mcp.update` and `mcp.remove`. An older broker does not say. */
+/**
+ * The version of its declaration and of the last change over the bus, for the `ifVersion` of `mcp.update` and `mcp.remove`. Missing from an
+ * older broker.
+ */
 const ServerVersion = z.string().optional();
 const ServerReply = z.object({ server: ServerInfo });
 /** A child gets up to 4 s to end, and its group is waited for. */
 const CHANGE_TIMEOUT_MS = 30_000;
-/** The end of the connection before, and an attempt that takes all of the default `connectTimeoutMs`. */
+/** The end of the previous connection, and an attempt that takes all of the default `connectTimeoutMs`. */
 const CONNECT_TIMEOUT_MS = 75_000;
 
 export const getServer = rpc({
@@ -117,9 +120,9 @@ export const updateServer = rpc({
   role: "admin",
   request: z.strictObject({
     server: z.string(),
-    /** Fields to set; null takes one out. `env` and `headers` are changed key by key. */
+    /** Fields to set; null removes one. `env` and `headers` are changed key by key. */
     changes: ServerDeclaration,
-    /** The server's `version`, as `mcp.get` says it. */
+    /** The server's `version`, as `mcp.get` returns it. */
     ifVersion: IfVersion,
   }),
   reply: ServerReply.extend({ version: ServerVersion }),
@@ -138,7 +141,7 @@ export const removeServer = rpc({
   role: "admin",
   request: z.strictObject({
     server: z.string(),
-    /** The server's `version`, as `mcp.get` says it. */
+    /** The server's `version`, as `mcp.get` returns it. */
     ifVersion: IfVersion,
   }),
   reply: z.object({ removed: z.literal(true), server: z.string() }),
@@ -174,7 +177,7 @@ export const resetServer = rpc({
   errors: {
     ...changeErrors,
     unknown_server: UnknownServer,
-    /** It is only known over the bus. */
+    /** It is registered over the bus only. */
     not_in_file: UnknownServer,
     owner_unavailable: OwnerUnavailable,
   },
@@ -215,7 +218,7 @@ export const serverLogs = rpc({
   request: z.strictObject({ server: z.string(), tail: z.int().min(1).max(10_000).default(200) }),
   reply: z.object({
     lines: z.array(z.string()),
-    /** False for a server that is reached over HTTP: it is not a process of the broker's. */
+    /** False for a server that is reached over HTTP: it is not a process of the broker. */
     hasProcess: z.boolean().optional(),
   }),
   errors: { unknown_server: UnknownServer, owner_unavailable: OwnerUnavailable },
@@ -239,7 +242,7 @@ export const serverFailed = event({
   payload: z.object({ server: ServerInfo, error: z.string(), at: Timestamp }),
 });
 
-/** Who changed the registry: a NATS user, or null for an edit of the file. */
+/** The author of a change of the registry: a NATS user, or null for an edit of the file. */
 const registryChange = { by: CallerName.nullable(), at: Timestamp };
 
 export const serverAdded = event({

@@ -23,9 +23,9 @@ export const ToolInfo = z.object({
    * MCP does not define. Missing: the tool has none, or the broker is an older one.
    */
   definition: z.record(z.string(), z.unknown()).optional(),
-  /** Of the definition, see `mcp-pins.ts`; an older broker does not say. */
+  /** The digest of the definition, see `mcp-pins.ts`; missing from an older broker. */
   pin: Digest.optional(),
-  /** Only when they were asked for. */
+  /** Present only when they were requested. */
   findings: z.array(ToolFinding).optional(),
 });
 export type ToolInfo = z.infer<typeof ToolInfo>;
@@ -37,7 +37,7 @@ export type ContentBlock = z.infer<typeof ContentBlock>;
 /** `_meta` of a result: https://modelcontextprotocol.io/specification/2025-11-25/basic#meta. */
 export const ResultMeta = z.record(z.string(), z.unknown());
 
-/** Characters of the metadata of a call, which no policy looks at. */
+/** The most characters of a call's metadata, which no policy evaluates. */
 export const MAX_CALL_META = 16_384;
 export const CallMeta = z
   .record(z.string().max(512), z.unknown())
@@ -45,7 +45,7 @@ export const CallMeta = z
     message: `has more than ${MAX_CALL_META} characters as JSON`,
   });
 
-/** Without the keys that MCP and W3C trace context reserve, which each hop sets itself; undefined when nothing is left. */
+/** The metadata without the keys that MCP and W3C trace context reserve, which each hop sets itself; undefined when nothing is left. */
 export function ownCallMeta(
   meta: Readonly<Record<string, unknown>> | undefined,
 ): Record<string, unknown> | undefined {
@@ -55,7 +55,7 @@ export function ownCallMeta(
 const RESERVED_META =
   /^(?:progressToken|traceparent|tracestate|baggage|(?:[^/]+\.)?(?:modelcontextprotocol|mcp)(?:\.[^/]*)?\/.*)$/;
 
-/** Where a value does not fit its schema, as a JSON pointer, and what was expected there. */
+/** The position at which a value does not fit its schema, as a JSON pointer, and the expected type. */
 export const ValueProblem = z.object({ pointer: z.string(), expected: z.string() });
 export type ValueProblem = z.infer<typeof ValueProblem>;
 
@@ -68,7 +68,7 @@ export const listTools = rpc({
   request: z.strictObject({
     server: ServerId.optional(),
     token: RunToken.optional(),
-    /** Adds what is remarkable about each definition. */
+    /** Adds the findings about each definition. */
     findings: z.boolean().optional(),
   }),
   reply: z.object({
@@ -103,11 +103,11 @@ export const callTool = rpc({
     callId: CallId.optional(),
     /** The approval that an earlier `approval_required` named; needed when there is no `callId`. */
     approvalId: ApprovalId.optional(),
-    /** Asks for the call's progress on `yard.live.mcp.{owner}.{progress}`. */
+    /** Requests the call's progress on `yard.live.mcp.{owner}.{progress}`. */
     progress: ProgressId.optional(),
     /** Metadata of the client for the server, beside the arguments; keys that MCP reserves are the broker's own. */
     _meta: CallMeta.optional(),
-    /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
+    /** Counts the pick-ups of the run whose token it is; trusted only with a token, and never lower than before. */
     epoch: z.int().positive().optional(),
   }),
   reply: z.object({
@@ -126,9 +126,9 @@ export const callTool = rpc({
   }),
   errors: {
     denied: { data: Decision },
-    /** The policy asks a person first; nothing was sent. Once it is approved, send the same call again. */
+    /** The policy requires a person's approval; nothing was sent. Once it is approved, send the same call again. */
     approval_required: { data: ApprovalRequired },
-    /** An administrator stopped such calls while it was in work: it may have had its effect. */
+    /** An administrator stopped such calls while it was in progress: it may have had its effect. */
     stopped: { data: z.object({ scope: StopScope }) },
     invalid_token: InvalidToken,
     unknown_tool: { data: z.object({ server: z.string(), tool: z.string() }) },
@@ -137,7 +137,7 @@ export const callTool = rpc({
         server: z.string(),
         status: ServerStatus,
         lastError: z.string().nullable(),
-        /** The broker is connecting it again by itself: the call is worth sending again within its time. */
+        /** The broker is reconnecting it: the call is worth retrying within its time. */
         isReturning: z.boolean().optional(),
       }),
       retryable: true,
@@ -150,7 +150,7 @@ export const callTool = rpc({
     not_owner: { data: z.object({ server: z.string() }), retryable: true },
     /** Each run or session has an instance of this server, and the call belongs to none. */
     scope_required: { data: z.object({ server: z.string(), scope: z.string() }) },
-    /** As many runs or sessions as the server may have instances have one. */
+    /** The server's limit of instances is reached by other runs or sessions. */
     instances_exhausted: {
       data: z.object({ server: z.string(), scope: z.string(), limit: z.int() }),
       retryable: true,
@@ -158,7 +158,7 @@ export const callTool = rpc({
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     /** The store of call results does not answer; nothing was sent. */
     call_store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
-    /** The tool is not as it was approved, or nobody approved it; nothing was sent. */
+    /** The tool differs from its approved definition, or was never approved; nothing was sent. */
     tool_not_approved: {
       data: z.object({ server: z.string(), tool: z.string(), state: PinState }),
     },
@@ -191,7 +191,7 @@ export const callTool = rpc({
         expiresAt: Timestamp.nullable(),
       }),
     },
-    /** The server failed again and again and gets no calls until it recovers; nothing was sent. */
+    /** The server failed repeatedly and gets no calls until it recovers; nothing was sent. */
     circuit_open: {
       data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
       retryable: true,

@@ -3,7 +3,7 @@ import { rpc } from "./define.ts";
 import { ModelName } from "./ids.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
-/** Tokens that one completion may have, whatever is asked for. */
+/** The most tokens of one completion, whatever the request has. */
 export const MAX_COMPLETION_TOKENS = 4_096;
 
 const MediaType = z.string().regex(/^[a-z]+\/[a-zA-Z0-9.+-]{1,100}$/);
@@ -17,14 +17,14 @@ export const CompletionPart = z.discriminatedUnion("type", [
 export type CompletionPart = z.infer<typeof CompletionPart>;
 
 /**
- * One model call outside of any run, for what an MCP server asks its client to sample. Only the
- * broker may ask it, after the policy allowed it, so no client gets at a model without a run.
+ * One model call outside of any run, for an MCP server's sampling request to its client. Only the broker may call it, after the policy
+ * allowed it, so no client uses a model without a run.
  */
 export const completeModel = rpc({
   subject: "yard.rpc.{caller}.models.complete",
   summary: "Asks the configured model once, without tools, for the MCP broker.",
   request: z.strictObject({
-    /** Names or parts of names, the wished ones first; a configured model that none fits is the default. */
+    /** Names or parts of names, in order of preference; without a configured model that fits any, it is the default one. */
     hints: z.array(z.string().max(200)).max(16).default([]),
     system: z.string().max(200_000).nullable(),
     messages: z
@@ -50,9 +50,9 @@ export const completeModel = rpc({
     /** No configured model can answer: the default is the scripted one, or its key is missing. */
     no_model: { data: z.object({ reason: z.string() }) },
     model_failed: { data: z.object({ reason: z.string() }) },
-    /** As many completions are in work as the runner takes at a time. */
+    /** The runner's limit of completions in progress is reached. */
     too_many_completions: { data: z.object({ limit: z.int() }), retryable: true },
-    /** What the provider still permits is in Redis. The model was not asked. */
+    /** The provider's remaining rate limit is in Redis, which does not answer. The model was not called. */
     store_unavailable: storeUnavailable,
   },
   timeoutMs: 120_000,

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rpc } from "./define.ts";
 import { ModelName } from "./ids.ts";
 
-/** A provider that runners can reach models of. What models it has, only the provider knows. */
+/** A provider through which runners reach models. The list of its models is the provider's own. */
 export const ModelProvider = z.object({
   /** The part of a model's name before the first slash. */
   name: z.string(),
@@ -13,7 +13,7 @@ export const ModelProvider = z.object({
 });
 export type ModelProvider = z.infer<typeof ModelProvider>;
 
-/** Whether a model name can be used is decided when a run starts; this is what can be known before. */
+/** A model name is resolved when a run starts; this is the information that exists before. */
 export const listModels = rpc({
   subject: "yard.rpc.{caller}.models.list",
   summary: "Lists the configured model providers and the default model.",

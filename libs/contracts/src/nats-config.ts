@@ -23,7 +23,7 @@ export function natsAuthorization(options: {
 
   const blocks = options.users.map(({ user, nkey }) => userBlock(user, `nkey: ${nkey}`, everyone));
   if (options.anonymous !== undefined) {
-    // nats-server wants credentials even for the user that stands for clients without any.
+    // nats-server requires credentials even for the user of clients without any.
     const { name } = options.anonymous;
     blocks.push(userBlock(options.anonymous, `user: ${name}, password: ${name}`, everyone));
   }

@@ -22,7 +22,7 @@ test("lets a user publish commands and requests under its own name only", () => 
   }
 });
 
-test("gives nobody everything", () => {
+test("gives no user every permission", () => {
   for (const user of everyone) {
     const { publish, subscribe } = permissionsOf(user, everyone);
     for (const subject of [...publish, ...subscribe]) {
@@ -74,7 +74,7 @@ test("lets no service decide about approvals, and no client let a call pass", ()
   }
 });
 
-test("gives teams the tools of MCP servers, and their registry and pins to nobody but the command line and the gateway, for its admins", () => {
+test("gives teams the tools of MCP servers, and their registry and pins only to the command line and the gateway, for its admins", () => {
   const callers = (verb: string) =>
     everyone
       .filter((user) =>
@@ -92,7 +92,7 @@ test("gives teams the tools of MCP servers, and their registry and pins to nobod
     );
 });
 
-test("lets a service answer its callers and nobody else", () => {
+test("lets a service answer its callers and no other user", () => {
   assert.deepEqual(
     of("policy").publish.filter((subject) => subject.startsWith("_INBOX_broker")),
     ["_INBOX_broker.>"],
@@ -123,7 +123,7 @@ test("lets only the runner take from its queue, with both shapes of the ack", ()
   }
 });
 
-test("lets nobody but the admin create a consumer on the payload bucket", () => {
+test("lets only the admin create a consumer on the payload bucket", () => {
   // A push consumer would deliver bytes that its maker stored to any subject, past every permission.
   for (const user of everyone) {
     const { publish } = permissionsOf(user, everyone);

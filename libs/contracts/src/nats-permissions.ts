@@ -25,10 +25,10 @@ import {
 import { timerSubject } from "./timer-subjects.ts";
 import type { BusUser, ForeignSource } from "./topology.ts";
 
-/** Where the server tells a user its own permissions. */
+/** The subject at which the server returns a user's own permissions. */
 export const OWN_PERMISSIONS = "$SYS.REQ.USER.INFO";
 
-/** What one NATS user may publish and subscribe, in nats-server's own terms. */
+/** The subjects that one NATS user may publish and subscribe, in nats-server's own terms. */
 export interface NatsPermissions {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
@@ -63,7 +63,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
     for (const { name } of [factStream, eventStream]) publish.add(`$JS.API.STREAM.MSG.GET.${name}`);
   if (user.readsQueues) addQueueReading(publish);
   if (user.readsAudit) addAuditReading(publish);
-  // To know when there is room only for those who did not fill it.
+  // Needed to detect when there is room only for users with few records.
   if (user.publishes.some(({ name }) => name === auditChain.name))
     publish.add(`$JS.API.STREAM.INFO.${auditStream.name}`);
   if (user.administersStreams) addAdministration(everyone, publish);
@@ -73,7 +73,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   return { publish: [...publish].toSorted(), subscribe: [...subscribe].toSorted() };
 }
 
-/** What names the user itself in a subject: nobody publishes under another's name. */
+/** The tokens that name the user itself in a subject: no user publishes under another one's name. */
 function ownTokens(contract: Command | Event | Live, name: string): Record<string, string> {
   if (contract.kind === "command") return { caller: name };
   return contract.subject.includes("{service}") ? { service: name } : {};
@@ -83,7 +83,7 @@ function callersOf(contractName: string, everyone: readonly BusUser[]): BusUser[
   return everyone.filter((other) => other.calls.some((called) => called.name === contractName));
 }
 
-/** A subject is shared by the user's replicas; of a stream, one consumer may be made, read and told what is done. */
+/** A subject is shared by the user's replicas; for a stream, one consumer may be made, read and acknowledged. */
 // oxlint-disable-next-line max-params -- as for the other parts of the permissions
 function addForeign(
   { subject, stored }: ForeignSource,
@@ -102,7 +102,7 @@ function addForeign(
   publish.add(`$JS.ACK.*.*.${stream}.${consumer}.>`);
 }
 
-/** ADR-32: every service answers `$SRV.PING|INFO|STATS`, to whoever may ask. */
+/** ADR-32: every service answers `$SRV.PING|INFO|STATS`, for every user with permission to request it. */
 function addDiscovery(
   user: BusUser,
   everyone: readonly BusUser[],
@@ -131,7 +131,7 @@ function isLive(subject: string): boolean {
   return subject.startsWith("yard.live.");
 }
 
-/** For who runs the installation: consumers of any name and filter, and a look at the stream. */
+/** Granted to operators: consumers of any name and filter, and the stream's info. */
 function addAllEvents(publish: Set<string>, subscribe: Set<string>): void {
   const { name } = eventStream;
   for (const subject of eventSubjects) subscribe.add(subject);
@@ -148,8 +148,8 @@ function addAllEvents(publish: Set<string>, subscribe: Set<string>): void {
 }
 
 /**
- * A team's consumers have names of its own, and it may ask about them alone: the stream tells whoever asks all its
- * subjects, and these have the names of everybody's runs in them.
+ * A team's consumers have names of its own, and it may query these alone: the stream's info lists all its subjects, and these contain the
+ * names of all users' runs.
  */
 function addOwnEvents(user: string, publish: Set<string>, subscribe: Set<string>): void {
   const { name } = eventStream;
@@ -172,7 +172,7 @@ function addConsumer(stream: string, consumer: string, publish: Set<string>): vo
     publish.add(`$JS.API.CONSUMER.${verb}.${stream}.${consumer}`);
 }
 
-/** Everything that is said of what one user owns. */
+/** All subjects about the objects of one user. */
 function subjectsOfOwner(owner: string): string[] {
   const owned = allContracts.filter(({ subject }) => subject.includes(".{owner}."));
   const prefixes = owned.map(({ subject }) => subject.slice(0, subject.indexOf("{owner}")));
@@ -180,9 +180,8 @@ function subjectsOfOwner(owner: string): string[] {
 }
 
 /**
- * By direct get, whose answers carry the server's mark, so that nobody takes one that is sent
- * elsewhere for a command; whoever could create a consumer could have the server deliver the audit,
- * as it is, to any subject.
+ * Reads by direct get, whose answers carry the server's mark, so that an answer that is sent elsewhere is not accepted as a command; a user
+ * that could create a consumer could make the server deliver the audit unchanged to any subject.
  */
 function addAuditReading(publish: Set<string>): void {
   publish.add(`$JS.API.STREAM.INFO.${auditStream.name}`);
@@ -202,11 +201,11 @@ function addAdministration(everyone: readonly BusUser[], publish: Set<string>): 
     ...buckets.map(bucketStream),
     ...clientCommands(everyone),
   ];
-  // It tells which buckets it may make, so which clients there are.
+  // The answer lists the buckets that it may make, and so the clients that exist.
   publish.add(OWN_PERMISSIONS);
   for (const stream of streams) {
     publish.add(`$JS.API.STREAM.INFO.${stream}`);
-    // The server refuses to create again what is there and differs.
+    // The server refuses to create an existing stream with another configuration.
     publish.add(`$JS.API.STREAM.CREATE.${stream}`);
     if (stream !== auditStream.name) publish.add(`$JS.API.STREAM.UPDATE.${stream}`);
   }
@@ -234,12 +233,12 @@ function addJetStream(
     publish.add(`$JS.API.STREAM.INFO.${consumer.stream}`);
     publish.add(`$JS.API.CONSUMER.INFO.${consumer.stream}.${consumer.name}`);
     publish.add(`$JS.API.CONSUMER.MSG.NEXT.${consumer.stream}.${consumer.name}`);
-    // To hear of what another caller sends, and to look for it. Wrapped by the API, as below.
+    // Needed to be notified of another caller's commands, and to search for them. The API wraps the answer, as below.
     if (consumer.lanes !== undefined) {
       publish.add(`$JS.API.STREAM.MSG.GET.${consumer.stream}`);
       for (const filter of laneFilters(consumer.lanes)) subscribe.add(`${filter} ${consumer.name}`);
     }
-    // What is done no longer counts against its sender's quota.
+    // A finished command no longer counts against its sender's quota.
     if (consumer.takesFromClients === true)
       for (const stream of clientCommands(everyone))
         publish.add(`$JS.API.STREAM.MSG.DELETE.${stream}`);
@@ -250,8 +249,8 @@ function addJetStream(
 }
 
 /**
- * A client writes and reads what is its own, a service everybody's. Read through the API, which wraps what it found:
- * with a direct get or a consumer, the server would deliver stored bytes as they are to any subject, past every permission.
+ * A client writes and reads its own payloads, a service those of all. They are read through the API, which wraps them: with a direct get or
+ * a consumer, the server would deliver stored bytes unchanged to any subject, past every permission.
  */
 function addPayloads(user: BusUser, everyone: readonly BusUser[], publish: Set<string>): void {
   const isClient = hasOwnPayloads(user);

@@ -1,8 +1,8 @@
 import { cutText } from "./cut-text.ts";
 
 /**
- * The known name that a misspelt one is probably meant to be, or null when none is near: at most two
- * edits, and not more than half of its length. Case and separators do not count.
+ * The known name that a misspelt one is probably meant to be, or null when none is near: at most two edits, and not more than half of its
+ * length. Case and separators do not count.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const folded = fold(name);
@@ -17,7 +17,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest?.name ?? null;
 }
 
-/** Longer names are not typing errors of ours, and would cost their length squared. */
+/** Longer names are not typing errors, and would cost their length squared. */
 const MAX_COMPARED = 64;
 
 function fold(name: string): string {

@@ -3,18 +3,18 @@ import type { BusUser } from "./topology.ts";
 import { isService } from "./user-names.ts";
 
 /**
- * Payloads that are too large for a message; the message carries the reference. A bucket belongs to whoever may
- * read it: a client reads its own and the shared one, writes into its own alone, and what it may store is what its
- * bucket takes. A single bucket cannot do that: its API reads any message of a stream by its number, and a stream has
- * no quota for a part of its subjects. See `decisions/033-shared-stores.md`.
+ * Payloads that are too large for a message; the message carries the reference. A bucket belongs to the users that may read it: a client
+ * reads its own and the shared one, writes into its own alone, and may store as much as its bucket holds. A single bucket cannot do that:
+ * its API reads any message of a stream by its number, and a stream has no quota for a part of its subjects. See
+ * `decisions/033-shared-stores.md`.
  */
 const BUCKET = "YARD_PAYLOADS";
 const TTL_MS = 24 * 60 * 60_000;
 const MIB = 1024 * 1024;
-/** Users are in lower case, so no user's bucket is called like that of the services. */
+/** Users are in lower case, so no user's bucket has the name of the services' one. */
 const SERVICES = "SERVICES";
 
-/** Events that everybody may read. Older versions kept all payloads there. */
+/** Events that every user may read. Older versions stored all payloads there. */
 export const sharedPayloads: ObjectStoreDefinition = {
   bucket: BUCKET,
   description: "Large payloads of events for everybody",
@@ -22,7 +22,7 @@ export const sharedPayloads: ObjectStoreDefinition = {
   maxBytes: 1024 * MIB,
 };
 
-/** What services say to one another. */
+/** Payloads between services. */
 export const servicePayloads: ObjectStoreDefinition = {
   bucket: `${BUCKET}_${SERVICES}`,
   description: "Large payloads between services",
@@ -58,7 +58,7 @@ export function hasOwnPayloads(user: BusUser): boolean {
   return !isService(user.name) && !user.administersStreams && !user.retainsAudit;
 }
 
-/** The user that a bucket is made for, null for the buckets that every installation has or that are none of ours. */
+/** The user that a bucket is made for, null for the buckets that every installation has or that are not Switchyard's. */
 export function ownerOfPayloads(bucket: string): string | null {
   return new RegExp(`^${BUCKET}_([a-z0-9][a-z0-9-]*)$`).exec(bucket)?.[1] ?? null;
 }

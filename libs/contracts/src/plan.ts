@@ -15,7 +15,7 @@ export const PlanCall = z.strictObject({
   with: z.record(z.string(), z.unknown()).default({}),
   /** The arguments as the model writes them, in place of `with`: for arguments that are not JSON. */
   raw: z.string().max(8_192).optional(),
-  /** Name under which the result is kept. */
+  /** Name under which the result is stored. */
   as: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9_-]{0,63}$/)
@@ -27,7 +27,7 @@ export type PlanCall = z.infer<typeof PlanCall>;
 export const PlanCondition = z.strictObject({
   at: z.string().startsWith("/", "must be a JSON pointer such as /last/isError").max(256),
   equals: z.union([z.string().max(1_024), z.number(), z.boolean(), z.null()]).optional(),
-  /** Some text in what is found; a value that is not text is taken as JSON. */
+  /** A text that the value contains; a value that is not text is compared as JSON. */
   contains: z.string().min(1).max(1_024).optional(),
   /** Turns the condition round. */
   not: z.boolean().optional(),

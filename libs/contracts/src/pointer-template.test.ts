@@ -97,7 +97,7 @@ test("never reads inserted text as a template", () => {
   );
 });
 
-test("gives back templates without pointers and values without $from as they are", () => {
+test("returns templates without pointers and values without $from unchanged", () => {
   fc.assert(
     fc.property(fc.string(), fc.jsonValue(), (text, value) => {
       fc.pre(!/\{\{\s*\//.test(text) && !JSON.stringify(value).includes("$from"));

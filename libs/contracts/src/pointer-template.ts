@@ -2,16 +2,15 @@ import { locate, parsePointer } from "./json-pointer.ts";
 
 const NAMES_SHOWN = 20;
 
-/** A template that cannot be filled: the text names the place, the pointer and what is there. */
+/** A template that cannot be filled: the text names the position, the pointer and the existing names. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
 /**
- * Fills a template: `{{/pointer}}` becomes what the pointer finds, `{{/pointer | filter}}` passes it
- * through filters from left to right. Braces that hold no pointer are plain text, and what was
- * inserted is never read as a template again. `where` names the place of the template for errors.
- * Throws a {@link TemplateError} for a pointer that finds nothing and a filter that there is not.
+ * Fills a template: `{{/pointer}}` becomes the value of the pointer, `{{/pointer | filter}}` passes it through filters from left to right.
+ * Braces without a pointer are plain text, and an inserted value is never read as a template again. `where` names the position of the
+ * template for errors. Throws a {@link TemplateError} for a pointer that finds nothing and for an unknown filter.
  */
 export function fillTemplate(template: string, document: unknown, where: string): string {
   let filled = "";
@@ -32,7 +31,7 @@ export function fillTemplate(template: string, document: unknown, where: string)
   return filled + template.slice(rest);
 }
 
-/** Replaces every `{ "$from": "/pointer" }` inside a value by what the pointer finds. Throws as {@link fillTemplate} does. */
+/** Replaces every `{ "$from": "/pointer" }` inside a value by the value of the pointer. Throws as {@link fillTemplate} does. */
 export function fillValue(value: unknown, document: unknown, where: string): unknown {
   if (Array.isArray(value)) return value.map((item) => fillValue(item, document, where));
   if (typeof value !== "object" || value === null) return value;
@@ -64,7 +63,7 @@ function lookUp(pointer: string, document: unknown, where: string): unknown {
   );
 }
 
-/** What stands where the way of a pointer ended. */
+/** The names at the position where a pointer ended. */
 function namesAt(document: unknown, tokens: readonly string[]): string[] {
   let names: string[] = [];
   for (let length = 0; length < tokens.length; length += 1) {
@@ -87,7 +86,7 @@ const FILTERS: Readonly<Record<string, (text: string) => string>> = {
   trim: (text) => text.trim(),
 };
 
-/** Throws a {@link TemplateError} for a filter that there is not. */
+/** Throws a {@link TemplateError} for an unknown filter. */
 export function checkFilters(filters: readonly string[]): void {
   for (const filter of filters) filterNamed(filter);
 }

@@ -3,7 +3,7 @@ import { event, rpc } from "./define.ts";
 import { storeUnavailable } from "./store-errors.ts";
 import { AgentName, CallerName, RunId, ServerId, Timestamp } from "./ids.ts";
 
-/** Asked by a tool provider when a call that the policy counted is over. */
+/** Called by a tool provider when a call that the policy counted is over. */
 export const releaseCall = rpc({
   subject: "yard.rpc.{caller}.policy.release",
   summary: "Ends a call's count in a limit of calls at a time.",
@@ -13,7 +13,7 @@ export const releaseCall = rpc({
   timeoutMs: 2_000,
 });
 
-/** What a stop is about: every tool call, or those of one agent, run, user or server, or of tokens of one key. */
+/** The scope of a stop: every tool call, or those of one agent, run, user or server, or of tokens of one key. */
 export const StopScope = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("all") }),
   z.strictObject({ kind: z.literal("agent"), name: AgentName }),
@@ -25,7 +25,7 @@ export const StopScope = z.discriminatedUnion("kind", [
 ]);
 export type StopScope = z.infer<typeof StopScope>;
 
-/** What a stop is about, for people: `all calls`, `agent reviewer`. */
+/** The scope of a stop, for people: `all calls`, `agent reviewer`. */
 export function scopeText(scope: StopScope): string {
   return scope.kind === "all" ? "all calls" : `${scope.kind} ${scope.name}`;
 }
@@ -38,10 +38,10 @@ export const Stop = z.object({
 });
 export type Stop = z.infer<typeof Stop>;
 
-/** What a caller learns of a stop that is about it. */
+/** The facts about a stop that a matching caller gets. */
 export const StopInForce = z.object({
   scope: StopScope,
-  /** In the words of who stopped it; empty from an older policy service. */
+  /** The words of the administrator who stopped it; empty from an older policy service. */
   reason: z.string().max(300).default(""),
 });
 export type StopInForce = z.infer<typeof StopInForce>;
@@ -50,7 +50,7 @@ export const MAX_STOPS = 1_000;
 
 const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
 
-/** The kill switch. It answers when no call that it is about is let pass any more by this replica. */
+/** The kill switch. It answers when this replica lets no matching call pass any more. */
 export const stopCalls = rpc({
   subject: "yard.rpc.{caller}.policy.stop",
   summary:

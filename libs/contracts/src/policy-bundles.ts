@@ -12,18 +12,18 @@ export const PolicyVersion = z.object({
   version: z.int().positive(),
   policyDigest: Digest,
   rules: z.int().nonnegative(),
-  /** `file`: the files on disk were followed; `activated`: somebody sent it over the bus. */
+  /** `file`: the files on disk were followed; `activated`: an admin sent it over the bus. */
   source: z.enum(["file", "activated"]),
-  /** Who activated it; null for the files on disk. */
+  /** The user that activated it; null for the files on disk. */
   by: CallerName.nullable(),
   at: Timestamp,
   note: z.string().max(300).nullable(),
 });
 export type PolicyVersion = z.infer<typeof PolicyVersion>;
 
-/** So many versions are kept. */
+/** How many versions are stored. */
 export const MAX_POLICY_VERSIONS = 50;
-/** Of what is wrong with files, told beside the versions. */
+/** The most lines about refused files, listed beside the versions. */
 export const MAX_REFUSED_LINES = 20;
 
 const Note = z
@@ -31,7 +31,7 @@ const Note = z
   .max(300)
   .regex(/^[^\x00-\x1f\x7f-\x9f]*$/u, "must be one line of text")
   .optional();
-/** Only for the users that the policy service's setting names. */
+/** Allowed only for the users that the policy service's setting names. */
 const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) };
 const StoreUnavailable = { data: z.object({ cause: z.string() }), retryable: true } as const;
 const UnknownVersion = { data: z.object({ version: z.int().nullable() }) };
@@ -43,7 +43,7 @@ const Refused = {
 };
 const Activation = z.object({ active: PolicyVersion, previous: PolicyVersion.nullable() });
 
-/** Brings a bundle into force on every replica, or goes back to following the files on disk. */
+/** Brings a bundle into force on every replica, or returns to following the files on disk. */
 export const activatePolicy = rpc({
   subject: "yard.rpc.{caller}.policy.activate",
   summary:
@@ -97,11 +97,11 @@ export const listPolicyVersions = rpc({
   role: "viewer",
   request: z.strictObject({}),
   reply: z.object({
-    /** What this replica decides by. */
+    /** The policy by which this replica decides. */
     policyDigest: Digest,
     /** True while the files on disk are followed. */
     followsFiles: z.boolean(),
-    /** Where and why the files on disk cannot come into force; null when they can. The first of this replica. */
+    /** Where and why the files on disk cannot come into force; null when they can. At most the first lines, from this replica. */
     filesRefused: z.array(z.string().max(2_000)).max(MAX_REFUSED_LINES).nullable().optional(),
     versions: z.array(PolicyVersion).max(MAX_POLICY_VERSIONS),
   }),
@@ -133,13 +133,13 @@ const RuleWords = z.string().max(MAX_RULE_WORDS);
 export const PolicyRule = z.object({
   id: z.string(),
   effect: z.enum(["allow", "deny"]),
-  /** What a person has to do with a call; absent for deny rules, and where the tool itself says it. */
+  /** A person's part in a call; absent for deny rules, and where the tool itself defines it. */
   tier: ApprovalTier.optional(),
   /** Such as `agent reviewer, and user ann`. */
   who: RuleWords,
   /** Such as `files.read_*`. */
   what: RuleWords,
-  /** What all of the arguments have to be; empty when any will do. */
+  /** Conditions that all of the arguments have to meet; empty when any arguments fit. */
   when: z.array(RuleWords).max(50),
   note: z.string().nullable(),
 });
@@ -150,7 +150,7 @@ export const listPolicyRules = rpc({
   summary: "Lists the rules in force in words, in the order of their ids.",
   role: "viewer",
   request: z.strictObject({
-    /** Those behind the rule of this id. */
+    /** Returns the rules behind the rule of this id. */
     after: z.string().max(64).optional(),
     limit: z.int().min(1).max(50).default(50),
   }),
@@ -163,7 +163,7 @@ export const listPolicyRules = rpc({
   timeoutMs: 5_000,
 });
 
-/** Who can call a tool, as far as rules and layers say: exact, and for all arguments. */
+/** The principals that can call a tool by rules and layers: exact, and for all arguments. */
 export const ToolReach = z.object({
   rule: z.string(),
   tier: ApprovalTier,
@@ -175,7 +175,7 @@ export const ToolReach = z.object({
   groups: z.array(z.string()).nullable(),
   /** Only with arguments that meet the rule's conditions. */
   conditional: z.boolean(),
-  /** Deny rules and layers that take some of these principals, or some arguments, out again. */
+  /** Deny rules and layers that exclude some of these principals, or some arguments. */
   except: z.array(z.string()),
 });
 export type ToolReach = z.infer<typeof ToolReach>;
@@ -192,17 +192,17 @@ export const whoCanCall = rpc({
   reply: z.object({
     tool: ToolRef,
     policyDigest: Digest,
-    /** Empty when nobody can. */
+    /** Empty when no principal can. */
     reach: z.array(ToolReach).max(1_000),
     /** Deny rules that no principal and no arguments escape. */
     deniedBy: z.array(z.string()).max(100),
-    /** More than are listed. */
+    /** How many are not listed. */
     omitted: z.int().nonnegative(),
   }),
   timeoutMs: 5_000,
 });
 
-/** Somebody changed which bundle is in force; each replica tells with `activated` when it decides by it. */
+/** An admin changed which bundle is in force; each replica reports with `activated` when it decides by it. */
 export const versionActivated = event({
   subject: "yard.evt.policy.{bundle}.version-activated",
   summary: "A policy admin activated a version, or went back to one.",

@@ -11,9 +11,9 @@ import { ToolRef } from "./tool-names.ts";
 export const RuleMismatch = z.object({
   /** `what.tools`, `what.labels`, `who.agents`, `who.users`, `who.roles`, `who.channels`, `who.groups`, or `when[0]`. */
   part: z.string(),
-  /** What the rule wants, as text; a long one is cut. */
+  /** The value that the rule requires, as text; a long one is cut. */
   expected: z.string(),
-  /** What the call has, as text; a long one is cut. */
+  /** The value that the call has, as text; a long one is cut. */
   got: z.string(),
 });
 export type RuleMismatch = z.infer<typeof RuleMismatch>;
@@ -29,11 +29,11 @@ export const ConsideredRule = z.object({
 });
 export type ConsideredRule = z.infer<typeof ConsideredRule>;
 
-/** Something beside the rules that narrows what a principal may call, and what it says of this call. */
+/** A limit beside the rules that narrows what a principal may call, and its result for this call. */
 export const ConsideredLimit = z.object({
   kind: z.enum(["stop", "server", "token", "layer", "owner", "sub-agent", "flow", "budget"]),
   name: z.string(),
-  /** False when it keeps the call out, or makes it ask. */
+  /** False when it denies the call, or makes it ask. */
   passes: z.boolean(),
   detail: z.string(),
 });
@@ -43,8 +43,8 @@ export type ConsideredLimit = z.infer<typeof ConsideredLimit>;
 export const MAX_CONSIDERED_RULES = 500;
 
 /**
- * Asked by people and their programs, never by tool providers: it tells what the rules say about
- * any user and agent, and permits nothing. What an agent's own definition leaves out is not in it.
+ * Called by people and their programs, never by tool providers: it reveals the rules' result for any user and agent, and permits nothing.
+ * Limits of an agent's own definition are not included.
  */
 export const explainPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.explain",
@@ -56,14 +56,14 @@ export const explainPolicy = rpc({
     agent: AgentName.optional(),
     roles: z.array(RoleName).max(MAX_ROLES).optional(),
     context: RunContext.optional(),
-    /** What the agent's definition says under `approval`. */
+    /** The value of `approval` in the agent's definition. */
     approval: ApprovalTier.optional(),
-    /** What the run's token would let pass, such as the agent's own `tools`. */
+    /** The tool patterns of the run's token, such as the agent's own `tools`. */
     toolLayers: z
       .array(z.array(z.string().min(1).max(256)).max(256))
       .max(16)
       .optional(),
-    /** Left out: what a provider said last about the tool's server. */
+    /** Left out: the last facts that a provider sent about the tool's server. */
     server: ServerFacts.optional(),
     /** Counts and flow labels of this run are shown. */
     runId: RunId.optional(),

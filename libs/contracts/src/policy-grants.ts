@@ -7,66 +7,69 @@ import { RunnerInstance } from "./run-claims.ts";
 import { RunOrigin } from "./run-context.ts";
 import { MAX_ROLES, MAX_TOOL_LAYERS, RoleName, RunToken } from "./run-token.ts";
 
-/** Asked by a runner when it starts or resumes a run. */
+/** Called by a runner when it starts or resumes a run. */
 export const grantRun = rpc({
   subject: "yard.rpc.{caller}.policy.grant",
   summary:
     "Mints the run token that every tool call of a run carries, if its requester may start the agent.",
   request: z.strictObject({
     runId: RunId,
-    /** Of the runner process, which has to hold the run. Left out by runners before 0.2, which are told to wait. */
+    /** The instance of the runner process, which has to hold the run. Left out by runners before 0.2, which get an answer to wait. */
     instance: RunnerInstance.optional(),
     /**
-     * The run that the process holds, when it works for `runId`: what that one hands down is asked for. Such a token is good
-     * as `parentToken` alone.
+     * The run that the process holds, when it works for `runId`: the request is for the token that this one hands down. Such a token is
+     * valid as `parentToken` alone.
      */
     heldRun: RunId.optional(),
     agent: AgentName,
     requester: CallerName,
     tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(MAX_TOOL_LAYERS),
-    /** Of the agent, as its definition says. */
+    /** The roles of the agent, from its definition. */
     roles: z.array(RoleName).max(MAX_ROLES).optional(),
-    /** Of the agent: the least that each call asks of people. A parent's counts, too. */
+    /** The agent's approval tier: the least that each call requires of people. A parent's counts, too. */
     approval: ApprovalTier.optional(),
-    /** Of the agent: one memory for all its runs, where the policy lets the requester have it. */
+    /** Set for an agent with one memory for all its runs, where the policy lets the requester use it. */
     sharesMemory: z.literal(true).optional(),
-    /** Where the run comes from. What the token of a parent says is taken from there instead. */
+    /** The origin of the run. Where a parent's token has one, that one counts instead. */
     origin: RunOrigin.optional(),
-    /** The service that brought the message in the name of its requester: it is believed about the origin. */
+    /** The service that brought the message in the name of its requester: its claim about the origin is trusted. */
     broughtBy: CallerName.optional(),
     /**
-     * Of the run that starts this one: the new token gets its tool patterns beside its own, its
-     * channel, group and owner, and stands one deeper. So a sub-agent never exceeds who started it.
+     * The token of the run that starts this one: the new token gets its tool patterns beside its own, its channel, group and owner, and is
+     * one level deeper. So a sub-agent never exceeds its parent.
      */
     parentToken: RunToken.optional(),
-    /** How long the token is good, in seconds. */
+    /** How long the token is valid, in seconds. */
     ttlSeconds: z.int().min(1).max(86_400),
   }),
   reply: z.object({ token: z.string(), expiresAt: Timestamp, policyDigest: Digest }),
   errors: {
-    /** The process that asks does not hold the run, by what Redis says: it waits, has ended, is another one's, or does not exist. */
+    /**
+     * The calling process does not hold the run, by its record in Redis: it waits, has ended, belongs to another process, or does not
+     * exist.
+     */
     not_held: { data: z.object({ runId: z.string() }) },
     /** The tool patterns make a token that no request could carry. `limit` in characters. */
     token_too_large: { data: z.object({ limit: z.int() }) },
-    /** Nobody lets the requester start this agent: `starters` of the policy. */
+    /** No rule lets the requester start this agent: `starters` of the policy. */
     may_not_start: { data: z.object({ agent: z.string(), requester: z.string() }) },
     /** The run plays a recording, and its requester has no right to `replay`: `rights` of the policy. */
     may_not_replay: { data: z.object({ requester: z.string() }) },
-    /** The requester is not believed about these parts of `origin`: `origins` of the policy. */
+    /** The requester's claims about these parts of `origin` are not trusted: `origins` of the policy. */
     origin_refused: { data: z.object({ requester: z.string(), parts: z.array(z.string()) }) },
     /** An administrator stopped the run, a run above it, its agent, its requester, or everything. */
     stopped: { data: StopInForce },
-    /** What is stopped cannot be seen now. */
+    /** The stops in force cannot be read now. */
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     /** Every key that could sign the token was revoked. */
     no_key: { data: z.object({}) },
-    /** `parentToken` is not good, of another requester, or stands too deep. */
+    /** `parentToken` is invalid, of another requester, or too deep. */
     invalid_parent: { data: z.object({ reason: z.string() }) },
   },
   timeoutMs: 2_000,
 });
 
-/** What a key of run tokens is used for: it signs, it will when every replica knows it, or its tokens are good until they end. */
+/** The use of a key of run tokens: it signs, it will sign when every replica has it, or its tokens are valid until they end. */
 export const TokenKeyUse = z.enum(["signs", "next", "accepted"]);
 
 export const listTokenKeys = rpc({

@@ -21,7 +21,7 @@ export type RecordedDecision = z.infer<typeof RecordedDecision>;
 
 export const MAX_REPLAYED = 1_000;
 
-/** What a candidate says about a decision of the past, or why it cannot say anything. */
+/** A candidate's result for a decision of the past, or the reason why there is none. */
 export const ReplayedDecision = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("decided"),
@@ -30,21 +30,18 @@ export const ReplayedDecision = z.discriminatedUnion("kind", [
     rule: z.string().nullable(),
     reason: z.string(),
   }),
-  /** `arguments`: a rule looks at values that the audit does not have. `layers`: nor does it have the token's patterns. */
+  /** `arguments`: a rule tests values that the audit does not have. `layers`: the audit lacks the token's patterns. */
   z.object({ kind: z.literal("unknown"), needs: z.enum(["arguments", "layers"]) }),
 ]);
 export type ReplayedDecision = z.infer<typeof ReplayedDecision>;
 
-/**
- * Says what rules would have decided, from what was recorded. Counts, flows and stops of that time
- * are gone and play no part.
- */
+/** Evaluates which decisions rules would have made, from the records. Counts, flows and stops of that time are gone and are ignored. */
 export const replayDecisions = rpc({
   subject: "yard.rpc.{caller}.policy.replay",
   summary: "Tells how a policy text would decide about recorded decisions; changes nothing.",
   role: "admin",
   request: z.strictObject({
-    /** Left out: the bundle in force. Files of tests play no part. */
+    /** Left out: the bundle in force. Test files are ignored. */
     files: PolicyFiles.optional(),
     decisions: z.array(RecordedDecision).max(MAX_REPLAYED),
   }),
@@ -56,7 +53,7 @@ export const replayDecisions = rpc({
     results: z.array(ReplayedDecision).max(MAX_REPLAYED),
   }),
   errors: {
-    /** As many texts as may be checked at a time are being checked. */
+    /** The limit of texts that are checked at a time is reached. */
     overloaded: { data: z.object({ limit: z.int() }), retryable: true },
     /** The text, or these decisions, took too long or too much memory. */
     too_costly: { data: z.object({ limitMs: z.int() }) },

@@ -5,7 +5,7 @@ import { Digest } from "./ids.ts";
 /** A mistake in a policy file or in its tests. Lines and columns count from 1. */
 export const PolicyProblem = z.object({
   in: z.enum(["bundle", "tests"]),
-  /** Which one, when there are several. */
+  /** The file, when there are several. */
   file: z.string().optional(),
   line: z.int(),
   column: z.int(),
@@ -15,23 +15,22 @@ export type PolicyProblem = z.infer<typeof PolicyProblem>;
 
 export const PolicyTestResult = z.object({
   name: z.string(),
-  /** Which file, when there are several. */
+  /** The file, when there are several. */
   file: z.string().optional(),
-  /** Where the test stands in its file, from 1. */
+  /** The line of the test in its file, from 1. */
   line: z.int(),
   passed: z.boolean(),
-  /** What was expected and what was decided; null when it passed. */
+  /** The expected and the actual decision; null when it passed. */
   message: z.string().nullable(),
 });
 export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
 
 /**
- * A rule that is right by the schema and most likely not meant. `dead`: an allow rule that a deny
- * rule without conditions covers wholly. `shadowed`: an allow rule whose every call a stricter allow
- * rule covers, so that it never decides. `duplicate`: a rule with the effect and the selectors of another.
- * `conflict`: an allow rule with the selectors of a deny rule. `open-shell`: one that allows commands by their
- * beginning and leaves them to a shell. `unknown-tools`: an allow list of a layer
- * or profile that names only tools that there are not. `incomplete`: the bundle has more pairs than are compared.
+ * A rule that is valid by the schema and most likely not meant. `dead`: an allow rule that a deny rule without conditions covers wholly.
+ * `shadowed`: an allow rule whose every call a stricter allow rule covers, so that it never decides. `duplicate`: a rule with the effect
+ * and the selectors of another. `conflict`: an allow rule with the selectors of a deny rule. `open-shell`: one that allows commands by
+ * their beginning and leaves them to a shell. `unknown-tools`: an allow list of a layer or profile that names only tools that do not exist.
+ * `incomplete`: the bundle has more pairs than are compared.
  */
 export const LintFinding = z.object({
   kind: z.enum([
@@ -90,7 +89,7 @@ export const validatePolicy = rpc({
     bundleText: z.string().max(MAX_POLICY_TEXT).optional(),
     /** The tests for `bundleText`; without it they run against the bundle in force. */
     testsText: z.string().max(MAX_POLICY_TEXT).optional(),
-    /** Takes the place of both: a bundle of several files, with the files of its tests. */
+    /** Replaces both: a bundle of several files, with its test files. */
     files: PolicyFiles.optional(),
   }),
   reply: z.object({
@@ -103,13 +102,13 @@ export const validatePolicy = rpc({
     findings: z.array(LintFinding).max(MAX_LINT_FINDINGS),
   }),
   errors: {
-    /** As many texts as may be checked at a time are being checked. */
+    /** The limit of texts that are checked at a time is reached. */
     overloaded: { data: z.object({ limit: z.int() }), retryable: true },
   },
   timeoutMs: 20_000,
 });
 
-/** Where the tests of a policy file are: `demo.yaml` has them in `demo.test.yaml` beside it. */
+/** The path of the tests of a policy file: `demo.yaml` has them in `demo.test.yaml` beside it. */
 export function policyTestsPath(policyPath: string): string {
   return policyPath.replace(
     /(?<=[^/\\])\.(ya?ml)$|$/,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { policyTestsPath } from "./policy-texts.ts";
 import { writtenToolRef, builtinToolRef, mcpToolRef } from "./tool-names.ts";
 
-test("the tests of a policy file stand beside it", () => {
+test("the tests of a policy file are beside it", () => {
   assert.equal(policyTestsPath("policies/demo.yaml"), "policies/demo.test.yaml");
   assert.equal(policyTestsPath("/etc/rules.v2.yml"), "/etc/rules.v2.test.yml");
   assert.equal(policyTestsPath("rules"), "rules.test.yaml");

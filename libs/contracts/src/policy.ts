@@ -9,21 +9,21 @@ import { RunContext } from "./run-context.ts";
 import { RoleName, RunToken } from "./run-token.ts";
 import { ToolRef } from "./tool-names.ts";
 
-/** Who a decision is about. `agent` and `runId` are null when a person or a program calls a tool directly. */
+/** The subject of a decision. `agent` and `runId` are null when a person or a program calls a tool directly. */
 export const Principal = z.object({
   user: CallerName,
   agent: AgentName.nullable(),
   runId: RunId.nullable(),
   /** The agent's roles, from the run token; absent when it has none or there is no token. */
   roles: z.array(RoleName).optional(),
-  /** The least that each call of the agent asks of people, from the run token; absent: the rules alone say it. */
+  /** The least approval that each call of the agent needs from people, from the run token; absent: the rules alone decide. */
   approval: ApprovalTier.optional(),
-  /** Where the run comes from, from the run token; absent when it does not say or there is no token. */
+  /** The origin of the run, from the run token; absent when the token has none or there is no token. */
   context: RunContext.optional(),
 });
 export type Principal = z.infer<typeof Principal>;
 
-/** One answer of the policy, with what is needed to explain it later. */
+/** One answer of the policy, with the facts that explain it later. */
 export const Decision = z.object({
   /** `ask` is not `allow`: the call may happen only with an approval of the tier, and never without. */
   effect: z.enum(["allow", "deny", "ask"]),
@@ -33,24 +33,24 @@ export const Decision = z.object({
   policyDigest: Digest,
   /** `auto` with `allow`, `session` or `always` with `ask`; absent with `deny`, and from older policy services. */
   tier: ApprovalTier.optional(),
-  /** With `ask` of the tier `session`: for how long one approval may stay good, in milliseconds. */
+  /** With `ask` of the tier `session`: for how long one approval may stay valid, in milliseconds. */
   ttlMs: z.int().positive().optional(),
-  /** With `deny`: an administrator stopped such calls, and the rules were not asked. The call may pass once the stop is lifted. */
+  /** With `deny`: an administrator stopped such calls, and the rules were not evaluated. The call may pass once the stop is lifted. */
   stop: StopInForce.optional(),
 });
 export type Decision = z.infer<typeof Decision>;
 
 /**
- * The caller of the tool provider: the `{caller}` token of the request that the provider serves.
- * The provider vouches for it, and only providers may ask for decisions.
+ * The caller of the tool provider: the `{caller}` token of the request that the provider serves. The provider guarantees it, and only
+ * providers may request decisions.
  */
 const OnBehalfOf = CallerName;
 
 const InvalidToken = { data: z.object({ reason: z.string() }) };
 
 /**
- * What is asked for: a call of a tool, or one of the other things that an MCP server offers or asks
- * for. In `tool` stands then, beside the server, the resource's URI, the prompt's name, or the kind itself.
+ * The requested access: a call of a tool, or another feature or request of an MCP server. Then `tool` contains, beside the server, the
+ * resource's URI, the prompt's name, or the kind itself.
  */
 export const AccessKind = z.enum([
   "tool",
@@ -62,7 +62,7 @@ export const AccessKind = z.enum([
 ]);
 export type AccessKind = z.infer<typeof AccessKind>;
 
-/** A label of a tool or of a server, given by whoever administers it. */
+/** A label of a tool or of a server, assigned by its administrator. */
 export const ToolLabel = z
   .string()
   .regex(
@@ -71,24 +71,24 @@ export const ToolLabel = z
   );
 export const MAX_LABELS = 16;
 
-/** What the administrator of a server has said about it; never what the server says of itself. */
+/** The facts that the administrator of a server has declared; never the server's own claims. */
 export const ServerFacts = z.strictObject({
   /** The `tags` of its declaration. */
   labels: z.array(ToolLabel).max(MAX_LABELS).optional(),
   /** `allowedAgentRoles`: agents with one of them may use it; absent means every agent. */
   roles: z.array(RoleName).max(64).optional(),
-  /** `enabledTools`: globs over the names that the server itself uses; absent means every tool. */
+  /** `enabledTools`: globs over the server's own names; absent means every tool. */
   enabledTools: z.array(z.string().min(1).max(256)).max(256).optional(),
 });
 export type ServerFacts = z.infer<typeof ServerFacts>;
 
 /**
- * The policy promises not to bring another revision into force for `forMs` milliseconds after it
- * answered, so who counts them from before it asked is never late.
+ * The policy promises not to bring another revision into force for `forMs` milliseconds after it answered, so a provider that counts them
+ * from before the request is never late.
  */
 const Cacheable = z.object({ revision: z.string(), forMs: z.int().positive() });
 
-/** Asked by a tool provider before every call. */
+/** Called by a tool provider before every call. */
 export const checkPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.check",
   summary: "Decides whether this principal may call this tool with these arguments.",
@@ -98,39 +98,39 @@ export const checkPolicy = rpc({
     kind: AccessKind.default("tool"),
     tool: ToolRef,
     args: z.record(z.string(), z.unknown()),
-    /** Of the tool's definition (see `mcp-pins.ts`), for what is bound to exactly this tool. */
+    /** The digest of the tool's definition (see `mcp-pins.ts`), for rules and approvals that are bound to exactly this tool. */
     pin: Digest.optional(),
-    /** Of the tool's server, from the provider's own registry. */
+    /** The facts about the tool's server, from the provider's own registry. */
     server: ServerFacts.optional(),
   }),
   reply: z.object({
     decision: Decision,
     principal: Principal,
-    /** Of the claim that the run token was minted for: a call of an older one than the run has by now is refused. */
+    /** The epoch of the claim that the run token was minted for: a call with an older one than the run's current one is refused. */
     epoch: z.int().positive().optional(),
     /** Present when any arguments would get this decision, as long as the revision is in force. */
     cacheable: Cacheable.optional(),
     /**
-     * Present when the call counts against a limit of calls at a time: the provider gives it back
-     * with `policy.release` when the call is over, and it lapses by itself after a while.
+     * Present when the call counts against a limit of calls at a time: the provider releases it with `policy.release` when the call is
+     * over, and it expires after a while.
      */
     reservation: z.string().max(200).optional(),
     /** The record of this decision in the audit; absent when decisions are not recorded. */
     audit: AuditRef.optional(),
-    /** Of a decision that is recorded and no denial. The provider keeps it in its own record of the call. */
+    /** Present for a decision that is recorded and no denial. The provider stores it in its own record of the call. */
     signed: DecisionSignature.optional(),
   }),
   errors: {
     invalid_token: InvalidToken,
     /** The decision cannot be recorded now, so none is made. */
     audit_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
-    /** It cannot be seen what is stopped, so nothing passes now; that is not a decision about the call. */
+    /** The stops in force cannot be read, so nothing passes now; that is not a decision about the call. */
     stops_unknown: { data: z.null(), retryable: true },
   },
   timeoutMs: 2_000,
 });
 
-/** Asked when tools are listed: a tool that no call could use is not shown. */
+/** Called when tools are listed: a tool that no call could use is not shown. */
 export const filterPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.filter",
   summary: "Names the tools of a list that this principal may call with at least some arguments.",
@@ -145,16 +145,16 @@ export const filterPolicy = rpc({
   reply: z.object({
     allowed: z.array(ToolName),
     policyDigest: Digest,
-    /** Who was asked about; an older policy service does not say. */
+    /** The principal that was resolved; missing from an older policy service. */
     principal: Principal.optional(),
     /** Present when the same list would get this answer, as long as the revision is in force. */
     cacheable: Cacheable.optional(),
-    /** The stop that keeps out everything that this principal could call; one of a server only shortens the list. */
+    /** The stop that denies everything that this principal could call; one of a server only shortens the list. */
     stopped: StopInForce.optional(),
   }),
   errors: {
     invalid_token: InvalidToken,
-    /** It cannot be seen what is stopped, so nothing passes now; that is no reason to show an empty list. */
+    /** The stops in force cannot be read, so nothing passes now; that is no reason to show an empty list. */
     stops_unknown: { data: z.null(), retryable: true },
   },
   /** Filtering 20,000 tools takes a while on a busy machine. */

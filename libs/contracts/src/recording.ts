@@ -3,21 +3,21 @@ import { z } from "zod";
 const Digest16 = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 hexadecimal digits");
 
 /**
- * What a model was asked, as digests: whoever plays the recording back learns whether it is the same
- * question, and where it begins to differ, without the prompt being in it twice.
+ * A request to a model, as digests: a replay can detect if its request is the same, and where it begins to differ, without a second copy of
+ * the prompt.
  */
 export const RecordedRequest = z.strictObject({
   instructions: Digest16,
   /** How many messages there were. */
   messages: z.int().nonnegative(),
-  /** Of those before the previous answer and that answer itself. */
+  /** The digest of the messages before the previous answer and of that answer itself. */
   earlier: Digest16,
-  /** Of each message since then. */
+  /** The digest of each message since then. */
   since: z.array(Digest16).max(1_000),
 });
 export type RecordedRequest = z.infer<typeof RecordedRequest>;
 
-/** A part of an answer, without what only its provider understands. */
+/** A part of an answer, without the parts that only its provider understands. */
 const RecordedPart = z.discriminatedUnion("type", [
   z.strictObject({ type: z.enum(["text", "reasoning"]), text: z.string() }),
   z.strictObject({
@@ -44,18 +44,18 @@ export const RecordedAnswer = z.strictObject({
 export type RecordedAnswer = z.infer<typeof RecordedAnswer>;
 
 export const RecordedSummary = z.strictObject({
-  /** How many answers it stands for. */
+  /** How many answers it replaces. */
   upTo: z.int().positive(),
   text: z.string(),
   usage,
 });
 
-/** What the models answered in a run, in order. */
+/** The answers of the models in a run, in order. */
 export const Recording = z.strictObject({
   version: z.literal(1),
   answers: z.array(RecordedAnswer).min(1).max(1_000),
   summaries: z.array(RecordedSummary).max(1_000).default([]),
-  /** Tokens of the window that the run kept to: how much of a long result a model saw, and when it was given a summary. */
+  /** Tokens of the context window that the run used: they determine how much of a long result a model got, and when it got a summary. */
   contextWindow: z.int().positive().optional(),
 });
 export type Recording = z.infer<typeof Recording>;

@@ -2,14 +2,13 @@ import { AUDIT_SERVICES } from "./audit-ref.ts";
 import { STORAGE_SERVICES } from "./owner-storage.ts";
 
 /**
- * Who may touch what in Redis. Each entry is one Redis user: `deploy/redis/users.acl`, the access
- * list of `yard dev` and the one of `yard keys init` are made from it, so a key or a command that is
- * not written here is refused by the server. A service that starts to keep something new adds the
- * pattern of its keys to its entry.
+ * The users of Redis and their rights. Each entry is one Redis user: `deploy/redis/users.acl`, the access list of `yard dev` and the one of
+ * `yard keys init` are made from it, so a key or a command that is not listed here is refused by the server. A service that starts to store
+ * something new adds the pattern of its keys to its entry.
  *
- * A user may not touch another one's keys, not even to read them; what two services share, and what one may read of
- * another, is named here once, with the reason. Commands are listed one by one and never as a category: a category
- * grows with each version of the server.
+ * A user may not access another one's keys, not even to read them; keys that two services share, and keys that one may read of another, are
+ * named here once, with the reason. Commands are listed one by one and never as a category: a category grows with each version of the
+ * server.
  */
 export interface RedisUser {
   /** The name of the NATS user of the same service. */
@@ -19,15 +18,15 @@ export interface RedisUser {
   readonly keys: readonly string[];
   /** Patterns of the keys that it may read alone. */
   readonly readsKeys: readonly string[];
-  /** Patterns of the channels that it may publish to and hear. */
+  /** Patterns of the channels that it may publish and subscribe to. */
   readonly channels: readonly string[];
   /** Lower case; a subcommand is `command|subcommand`. */
   readonly commands: readonly string[];
 }
 
 /**
- * What every connection of the client sends, to a cluster, too, and `info` for the checks at the start. Every command
- * must exist in the oldest server that we take, 7.0, which refuses a list with a name it does not know.
+ * The commands that every connection of the client sends, also to a cluster, and `info` for the checks at the start. Every command must
+ * exist in the oldest supported server, 7.0, which refuses a list with an unknown name.
  */
 const connection = [
   "asking",
@@ -40,7 +39,7 @@ const connection = [
   "readwrite",
   "select",
 ];
-/** A script runs with the rights of the user that sent it: each command and key in it is checked. */
+/** A script runs with the rights of its sender: each command and key in it is checked. */
 const scripts = ["eval", "evalsha", "time"];
 const transactions = ["discard", "exec", "multi"];
 const expiry = ["del", "exists", "expire", "persist", "pexpire", "pexpireat", "pttl", "ttl"];
@@ -79,8 +78,8 @@ const sortedSets = [
 const publishing = ["publish", "subscribe", "unsubscribe"];
 
 /**
- * Results and epochs that every tool provider keeps under a call and a run: a call that is repeated
- * may reach any replica, and a runner that lost its run is refused by all of them.
+ * Results and epochs that every tool provider stores under a call and a run: a call that is repeated may reach any replica, and a runner
+ * that lost its run is refused by all of them.
  */
 const providerKeys = ["yard:call:{*}*", "yard:run:{*}:tool-epoch"];
 
@@ -98,10 +97,10 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       ...auditKeys("policy"),
     ],
     readsKeys: [
-      // Which owner a run has and which runner holds it.
+      // The owner of a run and the runner that holds it.
       "yard:run:{*}:state",
       "yard:run:{*}:claim",
-      // How far the chains of the others are, which it signs.
+      // The heads of the other services' chains, which it signs.
       ...AUDIT_SERVICES.filter((service) => service !== "policy").map(chainHeadsKey),
     ],
     commands: [...strings, ...hashes, ...sets, ...sortedSets],
@@ -137,7 +136,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       `${storageKeys("runner")}*`,
       ...auditKeys("runner"),
     ],
-    // `wait` where an installation wants its journals copied.
+    // `wait` is for installations that require copies of their journals.
     commands: [...strings, ...hashes, ...lists, ...sets, ...sortedSets, "wait"],
   }),
   redisUser("channels", "Channels", {
@@ -146,7 +145,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
   }),
   redisUser("gateway", "HTTP gateway", {
     keys: ["yard:gateway:*", ...auditKeys("gateway")],
-    // The release before counts with incr; what waits for a webhook that goes is found with zscan.
+    // The previous release counts with incr; deliveries of a deleted webhook are found with zscan.
     commands: [...strings, ...hashes, ...sortedSets, "zscan"],
   }),
   redisUser("scheduler", "Scheduler", {
@@ -159,7 +158,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
   }),
 ];
 
-/** Asks whether the server answers and how it is, for probes and exporters; it sees no key. */
+/** The user of probes and exporters, which check that the server answers and read its state; it may read no key. */
 export const monitorRedisUser: RedisUser = {
   name: "monitor",
   description: "Health checks and metrics",
@@ -169,10 +168,13 @@ export const monitorRedisUser: RedisUser = {
   commands: ["client|setname", "info", "ping"],
 };
 
-/** People who look after the server: everything, so no service has its password. */
+/** The user of the server's administrators: it has every right, so no service has its password. */
 export const adminRedisUserName = "admin";
 
-/** How far the audit chains of a service were, with which another one could hide that its own was cut; and who has how much of the audit. */
+/**
+ * The heads of a service's audit chains, with which another service could hide that its own was cut; and how much of the audit each user
+ * has filled.
+ */
 function auditKeys(service: string): string[] {
   return [chainHeadsKey(service), `yard:audit:{${service}}:users`];
 }

@@ -12,7 +12,7 @@ test("every service of the bus has a user in Redis with the same name", () => {
   );
 });
 
-test("an access list lets nobody in without credentials, and gives nothing by category", () => {
+test("an access list refuses clients without credentials, and grants nothing by category", () => {
   const lines = redisAcl({ passwordHashes: new Map() }).trimEnd().split("\n");
   assert.equal(lines[0], "user default off resetpass ~* &* +@all");
   assert.deepEqual(

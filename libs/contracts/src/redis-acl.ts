@@ -13,12 +13,10 @@ export const redisUserNames: readonly string[] = [
 ];
 
 /**
- * The access list of a Redis server, in the form of its `aclfile`: the services, `monitor` and
- * `admin`, and nobody without credentials. `passwordHashes` has the SHA-256 of each password, in
- * hex; a user without one cannot log in until it is given one.
+ * The access list of a Redis server, in the form of its `aclfile`: the services, `monitor` and `admin`, and no client without credentials.
+ * `passwordHashes` has the SHA-256 of each password, in hex; a user without one cannot log in until it gets one.
  *
- * `openDefault` leaves the user of clients without credentials as a bare server has it; it is for
- * tests that look into the server.
+ * `openDefault` leaves the user of clients without credentials as a bare server has it; it is for tests that read the server directly.
  */
 export function redisAcl(options: {
   passwordHashes: ReadonlyMap<string, string>;
@@ -30,8 +28,8 @@ export function redisAcl(options: {
     return hash === undefined ? "on resetpass" : `on resetpass #${hash}`;
   };
   return [
-    // Nobody can log in as `default` when it is off. Its rights stay, because the server replays the
-    // transactions of its append-only file with them: without, a restart loses what they wrote.
+    // No client can log in as `default` when it is off. Its rights stay, because the server replays the transactions of its append-only
+    // file with them: without, a restart loses what they wrote.
     openDefault ? "user default on nopass ~* &* +@all" : "user default off resetpass ~* &* +@all",
     ...[...serviceRedisUsers, monitorRedisUser].map(
       (user) => `user ${user.name} ${login(user.name)} ${rulesOf(user)}`,

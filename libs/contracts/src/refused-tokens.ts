@@ -2,7 +2,7 @@ import { z } from "zod";
 import { event } from "./define.ts";
 import { CallerName, Timestamp } from "./ids.ts";
 
-/** Refused tokens are counted and told once a second, so that a flood of them is not a flood of events. */
+/** Refused tokens are counted and published once a second, so that a flood of them is not a flood of events. */
 export const tokensRefused = event({
   subject: "yard.evt.token.{provider}.refused",
   summary:

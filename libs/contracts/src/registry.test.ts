@@ -35,7 +35,7 @@ test("describes every schema as JSON Schema, as AsyncAPI needs it", () => {
   }
 });
 
-test("says what does not fit of any request, and never throws", () => {
+test("reports the problems of any request, and never throws", () => {
   for (const { name, request } of allContracts.filter(isRpc)) {
     const properties = request instanceof z.ZodObject ? Object.keys(request.shape) : [];
     for (const value of ["files", 1, null, {}, [], "://"]) {
@@ -69,7 +69,7 @@ test("keeps every command and every event in a stream, and in one only", () => {
   }
 });
 
-test("events that nobody could tell again are written before they are acknowledged, and read with those of runs", () => {
+test("events that no publisher could repeat are written before they are acknowledged, and read with those of runs", () => {
   assert.deepEqual(eventStream.subjects, ["yard.evt.run.>"]);
   assert.deepEqual(
     allStreams.filter(({ writesBehind }) => writesBehind === true),
@@ -86,7 +86,7 @@ function eventHome({ name }: Contract) {
   return name.startsWith("run.") ? eventStream : factStream;
 }
 
-test("hands every command to exactly one consumer: a work queue forgets what nobody takes", () => {
+test("hands every command to exactly one consumer: a work queue drops messages that no consumer takes", () => {
   for (const contract of allContracts.filter(isCommand)) {
     const takers = allConsumers.filter((consumer) =>
       isWithin(filterOf(contract), consumer.filterSubject),
@@ -103,7 +103,7 @@ test("reads the caller and the agent from a run command's subject", () => {
   });
 });
 
-test("refuses a run command with a field that nobody declared, or without an input", () => {
+test("refuses a run command with an undeclared field, or without an input", () => {
   assert.equal(startRun.payload.safeParse({ input: "hello" }).success, true);
   assert.equal(startRun.payload.safeParse({ input: "hello", modle: "x/y" }).success, false);
   assert.equal(startRun.payload.safeParse({}).success, false);

@@ -55,7 +55,7 @@ import * as toolbox from "./toolbox.ts";
 import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 
-/** Every contract, by the service that owns it: what permissions, AsyncAPI and the subject table are made from. */
+/** Every contract, by the service that owns it: the source of permissions, AsyncAPI and the subject table. */
 export const contractsByOwner = {
   policy: [
     ...contractsOf(policy),
@@ -109,7 +109,7 @@ export const contractsByOwner = {
   scheduler: [...contractsOf(schedules), ...contractsOf(scheduleEvents), restartScheduler],
   toolbox: [...contractsOf(toolbox), ...contractsOf(agentMemory)],
   channels: [...contractsOf(channels), ...contractsOf(channelEvents)],
-  /** Of every service that decides about calls or makes them. */
+  /** The contracts of every service that decides about calls or makes them. */
   "audit writers": contractsOf(audit),
 } as const satisfies Record<string, readonly Contract[]>;
 
@@ -124,7 +124,7 @@ export const isLive = (contract: Contract): contract is Live => contract.kind ==
 
 const eventsByName = new Map(allContracts.filter(isEvent).map((event) => [event.name, event]));
 
-/** The event contract of a concrete subject, or null for a subject nobody declared. */
+/** The event contract of a concrete subject, or null for a subject that no contract declares. */
 export function eventOfSubject(subject: string): Event | null {
   const parts = subject.split(".");
   const event = eventsByName.get(`${parts[2]}.${parts.at(-1)}`) ?? null;

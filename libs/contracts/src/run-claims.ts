@@ -2,9 +2,9 @@ import { z } from "zod";
 import { RunId } from "./ids.ts";
 
 /**
- * How a runner process shows that it holds a run. Each process makes a secret that it tells nobody but the policy. Redis
- * has the secret's digest beside the claim, which runners write and the policy reads: in `holder` of the run's state, and, for a
- * run that is being prepared and does not exist yet, in `yard:run:{id}:claim`. So a runner's NATS key alone is good for no run.
+ * A runner process proves with these that it holds a run. Each process makes a secret that it sends to the policy only. Redis has the
+ * secret's digest beside the claim, which runners write and the policy reads: in `holder` of the run's state, and, for a run that is being
+ * prepared and does not exist yet, in `yard:run:{id}:claim`. So a runner's NATS key alone gives access to no run.
  */
 
 /** 32 random bytes, base64url. */

@@ -8,43 +8,43 @@ const OriginName = z
     "must be 1-128 characters of A-Z a-z 0-9 _ . : @ # + -",
   );
 
-/** Deeper families of runs are refused a token. */
+/** A run below this depth gets no token. */
 export const MAX_RUN_DEPTH = 16;
 
-/** Where a run comes from, as the service that starts it knows it: never from a model or a payload. */
+/** The origin of a run, as the service that starts it reports it: never from a model or a payload. */
 export const RunOrigin = z.strictObject({
-  /** Where the conversation takes place: `slack`, or with its account or room `slack:eng-general`. */
+  /** The channel of the conversation: `slack`, or with its account or room `slack:eng-general`. */
   channel: OriginName.optional(),
   /** The group conversation in the channel. */
   group: OriginName.optional(),
-  /** Whether who speaks owns this installation; absent when nobody has said. */
+  /** True when the sender owns this installation; absent when that is not established. */
   owner: z.boolean().optional(),
-  /** The conversation that the run belongs to: what is kept for a session is kept for this one. A sub-agent's is its parent's. */
+  /** The conversation that the run belongs to: everything stored for a session is stored for this one. A sub-agent's is its parent's. */
   session: OriginName.optional(),
-  /** What the run thinks with. */
+  /** The model that the run uses. */
   model: ModelName.optional(),
   /** True for a run that plays a recording, and for runs that it starts. */
   replayed: z.literal(true).optional(),
-  /** Who wrote what the run's model says: the sender of a recording, or of the agent whose plan is played. */
+  /** The author of the model's answers: the sender of a recording, or of the agent whose plan is played. */
   dictatedBy: CallerName.optional(),
 });
 export type RunOrigin = z.infer<typeof RunOrigin>;
 
-/** What whoever brings a message can say of it; believed only of the users that the policy names (`origins`). */
+/** The origin that the service behind a message can claim; trusted only from the users that the policy names (`origins`). */
 export const SaidOrigin = RunOrigin.pick({ channel: true, group: true, owner: true });
 export type SaidOrigin = z.infer<typeof SaidOrigin>;
 
-/** What a run token and a decision know of a run beside its agent. */
+/** The facts about a run in a run token and a decision, beside its agent. */
 export const RunContext = RunOrigin.extend({
   /** The run that started this one. */
   parent: RunId.optional(),
   /** The runs between the parent and the root, the nearest first; absent where there are none. */
   between: z.array(RunId).max(MAX_RUN_DEPTH).optional(),
-  /** The run that nobody's run has started, and that all of this family come from. */
+  /** The run that no other run started, from which all of this family come. */
   root: RunId.optional(),
-  /** True when the run has the memory that its agent shares, because its file says so and the policy allows it. */
+  /** True when the run has the memory that its agent shares, because its file requests it and the policy allows it. */
   sharesMemory: z.literal(true).optional(),
-  /** How many runs stand above it; absent for a run that nobody's run has started. */
+  /** The number of its ancestors; absent for a run that no other run started. */
   depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
 });
 export type RunContext = z.infer<typeof RunContext>;

@@ -15,18 +15,18 @@ import { AnswerSchema, RunWait } from "./run-waits.ts";
 import { RunFailure, Usage, Cancellation, OnLimit, UnavailableServer } from "./runs.ts";
 import { SessionId, SessionKey } from "./session-key.ts";
 
-/** A field of an event that is not told as it is: a long text is cut, and what looks like a secret is taken out. */
+/** A field of an event that is not complete: a long text is cut, and secrets are redacted. */
 const AbridgedText = z.object({
   field: z.string(),
-  /** Of the whole text, or of its JSON when it is not text; the digest is SHA-256. */
+  /** The size of the whole text, or of its JSON when it is not text; the digest is SHA-256. */
   bytes: z.int().nonnegative(),
   digest: Digest,
 });
 export type AbridgedText = z.infer<typeof AbridgedText>;
 
 /**
- * What every run event carries. `seq` counts the events of one run from 1, without a gap. A text has at most 4 KiB,
- * `output` and `text` 16 KiB, a preview 1 KiB; `abridged` names what is whole only in the journal (`runs.get`).
+ * The fields that every run event carries. `seq` counts the events of one run from 1, without a gap. A text has at most 4 KiB, `output` and
+ * `text` 16 KiB, a preview 1 KiB; `abridged` names the fields that are complete only in the journal (`runs.get`).
  */
 const RunEvent = z.object({
   runId: RunId,
@@ -36,7 +36,7 @@ const RunEvent = z.object({
 });
 
 const Step = z.int().positive();
-/** Of all model calls, in US dollars; null when the price of a model is not known. */
+/** The cost of all model calls, in US dollars; null when the price of a model is unknown. */
 const CostSoFar = { costUsd: z.number().nonnegative().nullable().optional() };
 const CallId = z.string();
 
@@ -46,7 +46,7 @@ export const runStarted = event({
   payload: RunEvent.extend({
     agent: AgentName,
     agentDigest: Digest,
-    /** Of the policy that the run begins under. */
+    /** The digest of the policy that the run begins under. */
     policyDigest: Digest.optional(),
     requester: CallerName,
     model: ModelName,
@@ -81,7 +81,7 @@ export const runDelayed = event({
   payload: z.object({
     runId: RunId,
     at: Timestamp,
-    /** What failed, such as the request that got no answer. */
+    /** The failed action, such as the request that got no answer. */
     reason: z.string(),
   }),
 });
@@ -110,7 +110,7 @@ export const runToolsUnavailable = event({
   subject: "yard.evt.run.{owner}.{runId}.tools-unavailable",
   summary: "Tools of MCP servers that a run may use could not be given to it.",
   payload: RunEvent.extend({
-    /** All of them as of now; empty when there are none any more. */
+    /** All unavailable servers at this time; empty when there are none any more. */
     servers: z.array(UnavailableServer),
   }),
 });
@@ -126,15 +126,15 @@ export const modelResponded = event({
   summary: "One model call ended.",
   payload: RunEvent.extend({
     step: Step,
-    /** The model that was asked, and says plainly when it is the scripted one. */
+    /** The model that was called; its name shows when it is the scripted one. */
     model: ModelName,
     text: z.string(),
     toolCalls: z.int().nonnegative(),
     usage: Usage,
     durationMs: z.number().nonnegative(),
-    /** In US dollars; null when the price of the model is not known. */
+    /** In US dollars; null when the price of the model is unknown. */
     costUsd: z.number().nonnegative().nullable().optional(),
-    /** Models that were to be asked first and could not answer; missing: none. */
+    /** Models of higher preference that could not answer; missing: none. */
     passedOver: z.array(z.object({ model: ModelName, message: z.string() })).optional(),
   }),
 });
@@ -146,7 +146,7 @@ export const toolRequested = event({
     step: Step,
     callId: CallId,
     tool: z.string(),
-    /** JSON of the arguments without what looks like a secret, cut to 1 KiB. */
+    /** JSON of the arguments with secrets redacted, cut to 1 KiB. */
     argsPreview: z.string(),
     argsDigest: Digest,
   }),
@@ -239,7 +239,7 @@ export const runRetried = event({
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,
-    /** Position of the command in its stream, as the publisher was told it. */
+    /** Position of the command in its stream, as the publisher received it. */
     streamSequence: z.int().positive(),
   }),
 });
@@ -250,7 +250,7 @@ export const runLimitsChanged = event({
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,
-    /** Position of the command in its stream, as the publisher was told it. */
+    /** Position of the command in its stream, as the publisher received it. */
     streamSequence: z.int().positive(),
   }),
 });
@@ -260,7 +260,7 @@ export const runWaiting = event({
   summary: "A run waits and no runner holds it.",
   payload: RunEvent.extend({
     waits: z.array(RunWait),
-    /** When it goes on by itself; null: never. */
+    /** When it continues without a command; null: never. */
     until: Timestamp.nullable(),
   }),
 });
@@ -308,7 +308,7 @@ export const runSteered = event({
     by: CallerName,
     /** First part of the message, cut to 1 KiB. */
     preview: z.string(),
-    /** Position of the command in its stream, as the publisher was told it; missing when it was not a command. */
+    /** Position of the command in its stream, as the publisher received it; missing when it was not a command. */
     streamSequence: z.int().positive().optional(),
   }),
 });
@@ -335,7 +335,7 @@ export const runRejected = event({
     /** `malformed_json`, `invalid_command`, `unknown_command`, `unknown_agent`, `unknown_skill`, `unknown_model`, `run_id_taken`, `not_allowed`, `unknown_run`, `run_succeeded`, `run_not_ended`, … */
     code: z.string(),
     message: z.string(),
-    /** One line per problem: path in the payload and what is wrong there. */
+    /** One line per problem: the path in the payload and the problem. */
     problems: z.array(z.string()).max(20),
     /** Sequence of the command in its stream, 0 for a request; and its `Nats-Msg-Id` when it had one. */
     streamSequence: z.int().nonnegative(),
@@ -345,8 +345,8 @@ export const runRejected = event({
 });
 
 /**
- * Text as the model writes it, at most 16 KiB of a step and without what looks like a secret, for which the last words
- * are held back a little. Lossy: every fact here is repeated by an event.
+ * Text as the model writes it, at most 16 KiB of a step and with secrets redacted, for which the last words are held back a little. Lossy:
+ * every fact here is repeated by an event.
  */
 export const runLive = live({
   subject: "yard.live.run.{owner}.{runId}",
@@ -360,7 +360,7 @@ export const runLive = live({
   }),
 });
 
-/** Every event of a run, in the order a run can meet them. */
+/** Every event of a run, in the order in which they can occur. */
 export const runEvents = [
   runRejected,
   runQueued,

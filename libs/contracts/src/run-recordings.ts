@@ -5,16 +5,16 @@ import { Recording } from "./recording.ts";
 import { RunInput } from "./runs.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
-/** A run with what its models answered: `run.start` with `replay` plays it again without asking one. */
+/** A run with the answers of its models: `run.start` with `replay` plays it again without calling one. */
 export const RecordedRun = z.strictObject({
   runId: RunId,
   agent: AgentName,
   input: RunInput,
   /** The skill that the command named, if it did. */
   skill: SkillName.optional(),
-  /** The form of the answer that the command asked for, if it did. */
+  /** The schema of the answer that the command requested, if it did. */
   output: z.record(z.string(), z.unknown()).optional(),
-  /** The model that was asked. */
+  /** The model that was called. */
   model: ModelName,
   recording: Recording,
 });

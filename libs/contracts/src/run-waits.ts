@@ -5,7 +5,9 @@ import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { StopInForce } from "./policy-budgets.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
-/** What a run may wait for without a runner: a decision, another run, an answer, a time, more to use up, or the end of a stop. */
+/**
+ * The events that a run may wait for without a runner: a decision, another run, an answer, a time, a higher limit, or the end of a stop.
+ */
 export const WaitReason = z.enum(["approval", "child", "question", "timer", "limit", "stopped"]);
 export type WaitReason = z.infer<typeof WaitReason>;
 
@@ -22,14 +24,14 @@ export const RunQuestion = z.object({
   question: z.string(),
   /** Answers to choose from; empty when any text will do. */
   options: z.array(z.string()),
-  /** What an answer must look like; missing: a text, one of the options when there are any. */
+  /** The JSON Schema of an answer; missing: a text, one of the options when there are any. */
   schema: AnswerSchema.optional(),
-  /** From then on the run goes on without an answer. */
+  /** From then on the run continues without an answer. */
   until: Timestamp,
 });
 export type RunQuestion = z.infer<typeof RunQuestion>;
 
-/** A limit that a run, or all runs of a team together, came to. */
+/** A limit that a run, or all runs of a team together, reached. */
 export const ReachedLimit = z.object({
   /** `maxSteps`, `maxTokens`, …; of a team `tokens` or `costUsd`. */
   limit: z.string(),
@@ -39,10 +41,10 @@ export const ReachedLimit = z.object({
 });
 export type ReachedLimit = z.infer<typeof ReachedLimit>;
 
-/** One thing that a run waits for, as it is shown. */
+/** One event that a run waits for, as it is shown. */
 export const RunWait = z.object({
   reason: WaitReason,
-  /** A limit and a stop are not a call's: then this is the run's id, and `tool` is empty. */
+  /** A limit and a stop do not belong to a call: then this is the run's id, and `tool` is empty. */
   callId: CallId,
   tool: z.string(),
   /** Null: there is no time limit of the wait's own. */
@@ -57,7 +59,7 @@ export const RunWait = z.object({
 });
 export type RunWait = z.infer<typeof RunWait>;
 
-/** An answer is what the question's schema says, or a text. */
+/** An answer is a value of the question's schema, or a text. */
 export const Answer = z.union([
   z.string().max(65_536),
   z.number(),
@@ -81,7 +83,7 @@ export const answerQuestion = rpc({
   errors: {
     not_allowed: NotAllowed,
     store_unavailable: storeUnavailable,
-    /** The run asks no such question: it never did, its time is over, or the run has ended. */
+    /** The run has no such open question: it never did, its time is over, or the run has ended. */
     no_question: { data: z.object({ runId: z.string(), callId: z.string() }) },
     /** The answer does not fit the question's schema; the question stays open. */
     invalid_answer: { data: z.object({ problems: z.array(z.string()).max(20) }) },

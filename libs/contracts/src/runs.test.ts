@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MAX_INPUT_CHARACTERS, RunInput, startRun } from "./runs.ts";
 
-test("a command without a usable input is told what an input is", () => {
+test("the refusal of a command without a usable input describes an input", () => {
   for (const payload of [{}, { input: 7 }, { input: ["a"] }]) {
     const { error } = startRun.payload.safeParse(payload);
     assert.deepEqual(

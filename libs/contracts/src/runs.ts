@@ -33,7 +33,7 @@ export const RunInput = z.union(
 );
 export type RunInput = z.infer<typeof RunInput>;
 
-/** The most that the input of a new run may have, in characters of JSON. Runs of older versions may have more, so only commands are checked. */
+/** The most characters of JSON in the input of a new run. Runs of older versions may have more, so only commands are checked. */
 export const MAX_INPUT_CHARACTERS = 4 * 1024 ** 2;
 
 /** The input of a new run. */
@@ -61,21 +61,20 @@ export const RunLimits = z.strictObject({
   maxToolCalls: z.int().min(0).max(10_000).optional(),
   /** Input and output tokens of all model calls together. */
   maxTokens: z.int().min(1).max(1_000_000_000).optional(),
-  /** What all model calls together may cost; a call of unknown price counts as nothing. */
+  /** The limit on the cost of all model calls together; a call of unknown price counts as nothing. */
   maxCostUsd: z.number().positive().max(100_000).optional(),
   /** How often the same call (tool and arguments) may have the same result. */
   maxRepeatedCalls: z.int().min(1).max(10_000).optional(),
   /** Wall-clock time from the first start, in milliseconds. */
   timeoutMs: z.int().min(1_000).max(86_400_000).optional(),
-  /** What a limit that is reached does: end the run, or let it wait for `run.resume` with other limits. */
+  /** The effect of a reached limit: the run ends, or it waits for `run.resume` with other limits. */
   onLimit: OnLimit.optional(),
 });
 export type RunLimits = z.infer<typeof RunLimits>;
 
 /**
- * Starts a run. Any client that may publish here can send it: the body is plain JSON and no header
- * is needed. A repeated `runId` is the same run. What does not fit the schema, an unknown field
- * included, is answered by a `run.rejected` event.
+ * Starts a run. Any client that may publish here can send it: the body is plain JSON and no header is needed. A repeated `runId` is the
+ * same run. A command that does not fit the schema, an unknown field included, is answered by a `run.rejected` event.
  */
 export const startRun = command({
   subject: "yard.cmd.{caller}.run.start.{agent}",
@@ -91,7 +90,7 @@ export const startRun = command({
     /** A skill to activate before the first step. */
     skill: SkillName.optional(),
     model: ModelName.optional(),
-    /** In place of the agent's own. */
+    /** Replaces the agent's own level. */
     thinking: ThinkingLevel.optional(),
     /** In place of the agent's own temperature and the provider's own settings. */
     sampling: Sampling.optional(),
@@ -99,30 +98,29 @@ export const startRun = command({
     replay: Recording.optional(),
     limits: RunLimits.optional(),
     labels: z.record(z.string().max(64), z.string().max(256)).optional(),
-    /** NATS users that may look at the run besides its owner, and at the runs that work for it. They may not control it. */
+    /** NATS users that may read the run besides its owner, and the runs that work for it. They may not control it. */
     readers: z.array(CallerName).max(16).optional(),
-    /** Where the message comes from, for who brings messages of others; anybody else's word is refused. */
+    /** The origin of the message, set by services that bring messages of others; from any other sender it is refused. */
     origin: SaidOrigin.optional(),
     /** JSON Schema (2020-12) of the answer; the run's output is then JSON text that fits it. */
     output: z.record(z.string(), z.unknown()).optional(),
     /**
-     * The conversation that this is said in, by its key or id. The run knows what was said before, and
-     * no other run of the session is under way while it is. A new key begins a session.
+     * The conversation that the message belongs to, by its key or id. The run gets the earlier messages, and no other run of the session is
+     * under way at the same time. A new key begins a session.
      */
     session: SessionRef.optional(),
-    /** What becomes of this message while another run of the session is under way; left out: as the session says. */
+    /** The handling of this message while another run of the session is under way; left out, the session's setting counts. */
     onBusy: BusyPolicy.optional(),
   }),
 });
 export type StartRun = z.infer<typeof startRun.payload>;
 
-/** Why a run is to be cancelled, in the words of the requester. */
+/** The reason why a run is to be cancelled, in the words of the requester. */
 const CancelReason = z.string().min(1).max(512);
 
 /**
- * Cancels a run. Its requester may, and the users `cli` and `admin`; anyone else is answered by a
- * `run.rejected` event. A run that has not begun is cancelled when it does, if that is within a day.
- * For a run that has ended nothing happens.
+ * Cancels a run. Its requester may, and the users `cli` and `admin`; anyone else is answered by a `run.rejected` event. A run that has not
+ * begun is cancelled when it does, if that is within a day. For a run that has ended nothing happens.
  */
 export const cancelRun = command({
   subject: "yard.cmd.{caller}.run.cancel.{runId}",
@@ -132,8 +130,8 @@ export const cancelRun = command({
 });
 
 /**
- * Lets a failed, cancelled or dead run go on from its journal, at the first step without a result. The
- * same users may as for `run.cancel`. `limits` replace those of the run; its time begins anew.
+ * Continues a failed, cancelled or dead run from its journal, at the first step without a result. The same users may send it as
+ * `run.cancel`. `limits` replace those of the run; its time begins anew.
  */
 export const retryRun = command({
   subject: "yard.cmd.{caller}.run.retry.{runId}",
@@ -142,21 +140,21 @@ export const retryRun = command({
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });
 
-/** `waiting`: no runner holds it. `dead`: runners died of it; a retry lets it go on. */
+/** `waiting`: no runner holds it. `dead`: it killed its runners; a retry continues it. */
 export const RunStatus = z.enum(["running", "waiting", "succeeded", "failed", "cancelled", "dead"]);
 export type RunStatus = z.infer<typeof RunStatus>;
 
-/** `queued`: its command is stored, and no runner has begun it. `rejected`: its command was refused; `failure` says why. */
+/** `queued`: its command is stored, and no runner has begun it. `rejected`: its command was refused; `failure` has the reason. */
 export const RunState = z.enum([...RunStatus.options, "queued", "rejected"]);
 export type RunState = z.infer<typeof RunState>;
 
 export const Usage = z.object({
   inputTokens: z.int().nonnegative(),
   outputTokens: z.int().nonnegative(),
-  /** Those of the input that the provider had in its cache, and that it put there; missing: none. */
+  /** Input tokens that the provider had in its cache or put there; missing: none. */
   cacheReadTokens: z.int().nonnegative().optional(),
   cacheWriteTokens: z.int().nonnegative().optional(),
-  /** Those of input and output that are estimated: of answers that broke off, which no provider counted; missing: none. */
+  /** Input and output tokens that are estimated: those of answers that broke off, which no provider counted; missing: none. */
   estimatedTokens: z.int().nonnegative().optional(),
 });
 export type Usage = z.infer<typeof Usage>;
@@ -168,7 +166,7 @@ export const RunFailure = z.object({
 });
 export type RunFailure = z.infer<typeof RunFailure>;
 
-/** Who cancelled a run, and why. */
+/** The user that cancelled a run, and the reason. */
 export const Cancellation = z.object({ by: CallerName, reason: CancelReason.nullable() });
 export type Cancellation = z.infer<typeof Cancellation>;
 
@@ -185,13 +183,13 @@ export const RunSummary = z.object({
   /** How often a runner picked the run up. */
   attempts: z.int().positive(),
   labels: z.record(z.string(), z.string()),
-  /** Of all model calls so far; missing for runs of versions that did not list it. */
+  /** The usage of all model calls so far; missing for runs of versions that did not list it. */
   usage: Usage.optional(),
-  /** Cost of all model calls in US dollars; null when the price of a model is not known. */
+  /** Cost of all model calls in US dollars; null when the price of a model is unknown. */
   costUsd: z.number().nonnegative().nullable().optional(),
-  /** With `waiting`: what for, each reason once; `waits` of the whole run says more. */
+  /** With `waiting`: the reasons, each once; `waits` of the whole run has the details. */
   waitsFor: z.array(WaitReason).optional(),
-  /** With `running`: what keeps it from going on, such as a service that is away. It is tried again by itself. */
+  /** With `running`: the cause that keeps it from continuing, such as a service that is away. The runner retries. */
   suspended: z.string().optional(),
 });
 export type RunSummary = z.infer<typeof RunSummary>;
@@ -206,25 +204,25 @@ export const RunChild = z.object({
 export type RunChild = z.infer<typeof RunChild>;
 
 export const MemoryInPrompt = z.object({
-  /** Memories of the agent, with those that are not in the prompt. */
+  /** All memories of the agent, with those that are not in the prompt. */
   kept: z.int().nonnegative(),
   /** In the prompt with their text. */
   given: z.int().nonnegative(),
   /** In the prompt by name alone. */
   named: z.int().nonnegative(),
-  /** Why the run may not read them; missing when it may. */
+  /** The reason why the run may not read them; missing when it may. */
   refused: z.string().optional(),
 });
 export type MemoryInPrompt = z.infer<typeof MemoryInPrompt>;
 
-/** An MCP server whose tools, or some of them, a run cannot be given at the moment, and why. */
+/** An MCP server whose tools are unavailable to a run at the moment, all or some of them, and the reason. */
 export const UnavailableServer = z.object({ server: ServerId, reason: z.string() });
 export type UnavailableServer = z.infer<typeof UnavailableServer>;
 
 /** The claims of a run's token beside its agent and requester: `policy.explain` needs them to explain a call of the run. */
 export const RunAuthority = z.object({
   roles: z.array(RoleName),
-  /** The least that each call asks of people; missing: the rules alone say it. */
+  /** The least approval that each call needs from people; missing: the rules alone decide. */
   approval: ApprovalTier.optional(),
   /** Without the runs above it, whose tools and limits count for its calls, too. */
   context: RunOrigin,
@@ -242,25 +240,25 @@ export const RunDetail = RunSummary.extend({
   input: RunInput,
   output: z.string().nullable(),
   failure: RunFailure.nullable(),
-  /** Set as soon as the run is to be cancelled; `status` says whether it has ended. */
+  /** Set as soon as the run is to be cancelled; `status` shows when it has ended. */
   cancellation: Cancellation.nullable(),
   usage: Usage,
-  /** Missing: as much as the provider does by itself. */
+  /** Missing: the provider's default. */
   thinking: ThinkingLevel.optional(),
-  /** Who may look at it besides its owner; missing: nobody. */
+  /** The users that may read it besides its owner; missing: none. */
   readers: z.array(CallerName).optional(),
   /** Null until a runner has begun it. */
   agentDigest: Digest.nullable(),
-  /** Of the policy that the run began under; each call is decided by the one of its moment. */
+  /** The digest of the policy that the run began under; each call is decided by the policy in force at that moment. */
   policyDigest: Digest.optional(),
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
-  /** What of the list of skills the model was not given, for want of room; missing when nothing. */
+  /** The skills that are cut or missing in the model's list, for want of room; missing when there are none. */
   skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
-  /** How much of what its agent kept stands in its system prompt; missing when the agent asks for none. */
+  /** How many of the agent's memories are in its system prompt; missing when the agent requests none. */
   memory: MemoryInPrompt.optional(),
-  /** Servers whose tools the run may use and was not given when it last looked; missing when none. */
+  /** Servers whose tools the run may use and lacked at its last listing; missing when there are none. */
   toolsUnavailable: z.array(UnavailableServer).optional(),
-  /** What it waits for; missing when it does not wait. */
+  /** The events that it waits for; missing when it does not wait. */
   waits: z.array(RunWait).optional(),
   /** The run that it works for, and the call of that run. */
   parent: z.object({ runId: RunId, callId: z.string() }).optional(),
@@ -281,7 +279,7 @@ export const listRuns = rpc({
   role: "viewer",
   request: z.strictObject({
     limit: z.int().min(1).max(200).default(20),
-    /** Only those of this user. */
+    /** Returns only runs of this user. */
     owner: CallerName.optional(),
     agent: AgentName.optional(),
     status: RunStatus.optional(),
@@ -299,35 +297,35 @@ export const getRun = rpc({
   reply: z.object({ run: RunDetail }),
   errors: {
     unknown_run: { data: z.object({ runId: z.string() }) },
-    /** What is kept of the run cannot be read; `runs.dead` lists it once a runner came across it. */
+    /** The run's journal cannot be read; `runs.dead` lists it once a runner has found it. */
     journal_corrupt: { data: z.object({ runId: z.string() }) },
     store_unavailable: storeUnavailable,
   },
 });
 
-/** A run that is `dead` was taken off the queue; `run.retry` lets it go on. */
+/** A run that is `dead` was taken off the queue; `run.retry` continues it. */
 export const DeadRun = RunSummary.extend({ failure: RunFailure });
 export type DeadRun = z.infer<typeof DeadRun>;
 
-/** Names a command that was given up: its run, and when it was sent in milliseconds since 1970. */
+/** The id of a command that was given up: its run, and when it was sent in milliseconds since 1970. */
 export const LetterId = z
   .string()
   .max(200)
   .regex(/^[^:]+:\d+$/, "is not the id of a command that was given up");
 
-/** A command that was taken off the queue before it became a run, because runners died of it. */
+/** A command that was taken off the queue before it became a run, because it killed its runners. */
 export const DeadLetter = z.object({
   /** The run that it names, or that it would have become. */
   runId: RunId,
   subject: z.string(),
   caller: z.string(),
-  /** Position of the command in its stream; 0 of a message that a session was given by a request. */
+  /** Position of the command in its stream; 0 for a message that came to a session by a request. */
   streamSequence: z.int().nonnegative(),
   sentAt: Timestamp,
   failure: RunFailure,
-  /** Names it for `runs.redrive`; missing where an older version gave it up. */
+  /** The id for `runs.redrive`; missing where an older version gave it up. */
   id: LetterId.optional(),
-  /** Whether its text was kept, so that it can be sent again from here. */
+  /** True when its text was stored, so that it can be sent again from here. */
   canRedrive: z.boolean().optional(),
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
@@ -338,13 +336,13 @@ export const listDeadRuns = rpc({
     "Lists the runs and commands that were given up because runners died of them, latest first.",
   role: "viewer",
   request: z.strictObject({
-    /** Of runs and commands together. */
+    /** The limit for runs and commands together. */
     limit: z.int().min(1).max(200).default(50),
     cursor: ListCursor.optional(),
   }),
   reply: z.object({
     runs: z.array(DeadRun),
-    /** `runs.redrive` sends such a command again when what killed the runners is fixed. */
+    /** `runs.redrive` sends such a command again after the cause is fixed. */
     letters: z.array(DeadLetter).optional(),
     next: NextCursor,
   }),
@@ -352,8 +350,8 @@ export const listDeadRuns = rpc({
 });
 
 /**
- * Sends a command again as it was, in the name of its sender, when what killed the runners is fixed. The same users may as for `run.cancel`.
- * It is off the list then; asking twice does not send it twice.
+ * Sends a command again unchanged, in the name of its sender, after the cause is fixed. The same users may as for `run.cancel`. It is off
+ * the list then; a second request does not send it twice.
  */
 export const redriveCommand = rpc({
   subject: "yard.rpc.{caller}.runs.redrive",
@@ -367,19 +365,19 @@ export const redriveCommand = rpc({
     outcome: z.enum(["sent", "repeated"]),
   }),
   errors: {
-    /** Also where it is somebody else's. */
+    /** Returned also for a command of another user. */
     unknown_letter: { data: z.object({ letterId: z.string() }) },
-    /** There is no text of it: it was too large, was about a run that exists, or worked for a run that has been told. */
+    /** Its text was not stored: it was too large, was about a run that exists, or worked for a run that was notified of its end. */
     not_kept: { data: z.object({ letterId: z.string() }) },
     /** Another command with its run id waits to be begun, or too many do. */
     not_accepted: { data: z.object({ letterId: z.string() }) },
-    /** What cannot be recorded is not done. */
+    /** An action that cannot be recorded is not done. */
     audit_unavailable: { data: z.object({}), retryable: true },
     store_unavailable: storeUnavailable,
   },
 });
 
-/** Needs no free slot of a runner, as the command does, and says what became of the request. */
+/** Needs no free slot of a runner, as the command does, and returns the outcome of the request. */
 export const requestCancel = rpc({
   subject: "yard.rpc.{caller}.runs.cancel",
   summary: "Cancels a run, even when every runner is busy.",

@@ -3,7 +3,7 @@ import { event } from "./define.ts";
 import { CallerName, RunId, Timestamp } from "./ids.ts";
 import { JobRunStatus, ScheduleId } from "./schedules.ts";
 
-/** What every event of a job carries. Each is published at least once. */
+/** The fields that every event of a job carries. Each is published at least once. */
 const ScheduleEvent = z.object({
   jobId: ScheduleId,
   owner: CallerName,

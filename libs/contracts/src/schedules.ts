@@ -7,12 +7,12 @@ import { NextCursor } from "./list-cursor.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
 
-// The objects are flat, with all fields of all kinds: model providers refuse nested unions. The scheduler says what does not go
-// together. Times are milliseconds since 1970.
+// The objects are flat, with all fields of all kinds: model providers refuse nested unions. The scheduler reports fields that exclude each
+// other. Times are milliseconds since 1970.
 
 /** A job, made by the scheduler. */
 export const ScheduleId = z.string().regex(/^job-[0-9a-f]{16}$/, "must look like job-…");
-/** A job as somebody names it: an id that is none is an unknown job. */
+/** The id of a job in a request: a malformed id is an unknown job. */
 const NamedJob = z.string().min(1).max(128);
 const Millis = z.int().nonnegative();
 const SMALL_TEXT = 1_024;
@@ -22,7 +22,7 @@ export const JobSchedule = z.strictObject({
   kind: z.enum(["at", "every", "cron"]),
   /** For `at`: ISO 8601; without a zone it is UTC. */
   at: z.string().min(1).max(64).optional(),
-  /** For `every`: the distance, which is 1,000 or more where it is set, and where it is counted from; left out: the creation. */
+  /** For `every`: the interval, which is 1,000 or more where it is set, and where it is counted from; left out: the creation. */
   everyMs: z.int().min(1).optional(),
   anchorMs: Millis.optional(),
   /** For `cron`: five or six fields, an IANA time zone (left out: UTC), and a stable offset below so much, by the job's id. */
@@ -32,7 +32,7 @@ export const JobSchedule = z.strictObject({
 });
 export type JobSchedule = z.infer<typeof JobSchedule>;
 
-/** What starts the runs of a job: its times, or messages. Only `triggers.yaml` makes a job of messages. */
+/** The cause of a job's runs: its times, or messages. Only `triggers.yaml` makes a job of messages. */
 export const JobSource = JobSchedule.extend({
   kind: z.enum(["at", "every", "cron", "message"]),
   /** For `message`: the subject, which may have wildcards, and the JetStream stream that it is read from, if it is one. */
@@ -43,7 +43,7 @@ export type JobSource = z.infer<typeof JobSource>;
 
 export const JobPayload = z.strictObject({
   kind: z.enum(["systemEvent", "agentTurn"]),
-  /** For `systemEvent`: what is said in the main session. */
+  /** For `systemEvent`: the text that is posted in the main session. */
   text: z.string().min(1).max(LARGE_TEXT).optional(),
   /** For `agentTurn`: the input of a run of its own. */
   message: z.string().min(1).max(LARGE_TEXT).optional(),
@@ -61,7 +61,7 @@ export const JobDelivery = z.strictObject({
   /** The target in the channel, such as `user:42`; for a webhook its URL. */
   to: z.string().min(1).max(2_048).optional(),
   accountId: z.string().min(1).max(128).optional(),
-  /** True: the job ends well also when nobody could be told. */
+  /** True: the job succeeds even when its result cannot be delivered. */
   bestEffort: z.boolean().optional(),
 });
 export type JobDelivery = z.infer<typeof JobDelivery>;
@@ -78,11 +78,11 @@ const JobFields = {
   payload: JobPayload,
   delivery: JobDelivery.optional(),
 };
-/** `next-heartbeat`: what is due waits for the next heartbeat; `now`: it does not. */
+/** `next-heartbeat`: due work waits for the next heartbeat; `now`: it does not. */
 export const WakeMode = z.enum(["next-heartbeat", "now"]);
-/** What becomes of a due time while an earlier run of the job is under way. */
+/** The handling of a due time while an earlier run of the job is under way. */
 export const JobOverlap = z.enum(["skip", "queue", "parallel"]);
-/** What becomes of due times that passed while nobody looked: one run for all of them, or none. */
+/** The handling of missed due times: one run for all of them, or none. */
 export const JobCatchUp = z.enum(["once", "skip"]);
 
 export const ScheduleJobInput = z.strictObject({
@@ -140,7 +140,7 @@ export const ScheduleJob = ScheduleJobInput.extend({
 });
 export type ScheduleJob = z.infer<typeof ScheduleJob>;
 
-/** What became of one due time, or of several that were skipped together. */
+/** The outcome of one due time, or of several that were skipped together. */
 export const ScheduleRun = z.object({
   /** When it ended. */
   ts: Millis,
@@ -148,9 +148,9 @@ export const ScheduleRun = z.object({
   jobName: z.string(),
   action: z.literal("finished"),
   status: JobRunStatus,
-  /** The due time; for a forced run when it was asked for. */
+  /** The due time; for a forced run the time of the request. */
   dueAtMs: Millis,
-  /** How many further due times this entry stands for. */
+  /** How many further due times this entry represents. */
   missed: z.int().nonnegative().optional(),
   error: z.string().optional(),
   /** First part of the answer. */
@@ -173,7 +173,7 @@ export type ScheduleRun = z.infer<typeof ScheduleRun>;
 /** Only `cli` and `admin` may name another owner than themselves; left out it is the caller. */
 const Owner = CallerName.optional();
 const unknownJob = { data: z.object({ jobId: z.string() }) };
-/** What does not go together in a job; the message says it. */
+/** Fields of a job exclude each other; the message names them. */
 const invalidJob = { data: z.object({ problem: z.string() }) };
 
 const changeErrors = {
@@ -198,7 +198,7 @@ export const scheduleStatus = rpc({
   errors: { store_unavailable: storeUnavailable },
 });
 
-/** `next` of the page before, with the same filters and order: a job and what it is sorted by. */
+/** `next` of the page before, with the same filters and order: a job and its sort value. */
 const JobCursor = z
   .string()
   .regex(/^job-[0-9a-f]{16}:[\s\S]{1,128}$/, "must be next of the page before");
@@ -208,7 +208,7 @@ export const listSchedules = rpc({
   summary: "Lists the caller's jobs.",
   role: "viewer",
   request: z.strictObject({
-    /** False leaves out the disabled ones, unless `enabled` says which. */
+    /** False leaves out the disabled ones, unless `enabled` selects them. */
     includeDisabled: z.boolean().default(false),
     enabled: z.enum(["all", "enabled", "disabled"]).optional(),
     /** Part of the name or the description, in any case. */
@@ -220,7 +220,7 @@ export const listSchedules = rpc({
     offset: z.int().min(0).default(0),
     cursor: JobCursor.optional(),
     owner: Owner,
-    /** Those of every owner; for `cli` and `admin`, for others only their own. */
+    /** Includes the jobs of every owner; for `cli` and `admin`, for others only their own. */
     all: z.boolean().default(false),
   }),
   reply: z.object({

@@ -9,15 +9,15 @@ import { BusyPolicy, SessionId, SessionKey } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
 /**
- * For services that bring messages of others, such as channels and schedules. The run belongs to `owner`, as if it
- * had said so itself, and where the message comes from is believed. No client may send it.
+ * Called by services that bring messages of others, such as channels and schedules. The run belongs to `owner`, as if the owner had sent
+ * the message, and its claimed origin is trusted. No client may call it.
  */
 export const deliverToSession = rpc({
   subject: "yard.rpc.{caller}.sessions.deliver",
   summary: "Between services: says something in a session of the owner that is named.",
   request: z.strictObject({
     owner: CallerName,
-    /** Begun when it is new. */
+    /** The session begins when the key is new. */
     session: SessionKey,
     agent: AgentName,
     message: z.string().min(1).max(32_768),
@@ -58,15 +58,15 @@ export const sessionOutcome = rpc({
 });
 
 /**
- * For the channels: what an agent or a job has sent to the chat of a session from elsewhere, so that whoever answers in that chat knows of it. It starts
- * no run.
+ * Called by the channels: a message that an agent or a job has sent to the chat of a session from elsewhere, so that the agent of that chat
+ * has it in its history. It starts no run.
  */
 export const noteInSession = rpc({
   subject: "yard.rpc.{caller}.sessions.note",
   summary: "Between services: notes in a session what was sent to its chat from elsewhere.",
   request: z.strictObject({
     owner: CallerName,
-    /** Begun when it is new, with the agent that answers in it. */
+    /** The session begins when the key is new, with the agent that answers in it. */
     session: SessionKey,
     agent: AgentName,
     /** The same id again is the same note. */
@@ -74,7 +74,7 @@ export const noteInSession = rpc({
     at: Timestamp,
     text: z.string().min(1).max(MAX_MESSAGE_TEXT),
     tool: z.string().min(1).max(64).optional(),
-    /** Who sent it, as far as it was said. */
+    /** The run and session of the sender, as far as they are known. */
     runId: RunId.optional(),
     from: SessionKey.optional(),
   }),

@@ -3,7 +3,7 @@ import { event } from "./define.ts";
 import { AgentName, CallerName, RunId, Timestamp } from "./ids.ts";
 import { SessionId, SessionKey, SessionKind } from "./session-key.ts";
 
-/** What every event of a session carries. Each is published at least once, in the order of `seq`. */
+/** The fields that every event of a session carries. Each is published at least once, in the order of `seq`. */
 const SessionEvent = z.object({
   sessionId: SessionId,
   key: SessionKey,
@@ -56,7 +56,7 @@ export const sessionReset = event({
   payload: SessionEvent.extend({ by: CallerName, next: SessionId }),
 });
 
-/** The last event of a session: whatever was kept for it can go. */
+/** The last event of a session: everything that was stored for it can be deleted. */
 export const sessionEnded = event({
   subject: "yard.evt.session.{owner}.{sessionId}.ended",
   summary: "A session has ended: nobody used it, or it was deleted or reset.",

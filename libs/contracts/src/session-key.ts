@@ -6,8 +6,8 @@ const BEGINS_AS_ID = /^ses-[0-9a-f]{26}-/;
 const KEY_RULE = "must be 1-128 characters of A-Z a-z 0-9 _ . : @ # + -, and no session id";
 
 /**
- * The name that its owner gave a conversation, unique among the owner's. It may look as those of other
- * products do: `main`, `cron:nightly`, `agent:coder:slack:channel:42`.
+ * The owner's name for a conversation, unique among the owner's. It may have the form of other products' keys: `main`, `cron:nightly`,
+ * `agent:coder:slack:channel:42`.
  */
 export const SessionKey = z
   .string()
@@ -16,8 +16,8 @@ export const SessionKey = z
 export type SessionKey = z.infer<typeof SessionKey>;
 
 /**
- * One life of a conversation, made by the runner. A key that is reset, or deleted and used again, has
- * another id; what is kept for a session is kept under this one.
+ * One life of a conversation, made by the runner. A key that is reset, or deleted and used again, has another id; data of a session is
+ * stored under this one.
  */
 export const SessionId = z
   .string()
@@ -27,10 +27,10 @@ export type SessionId = z.infer<typeof SessionId>;
 /** A session by its key or by its id. */
 export const SessionRef = z.string().regex(KEY, "must be a session's key or id");
 
-/** What becomes of a message that arrives while a run of its session is under way. */
+/** The handling of a message that arrives while a run of its session is under way. */
 export const BusyPolicy = z.enum(["enqueue", "steer", "interrupt", "reject"]);
 export type BusyPolicy = z.infer<typeof BusyPolicy>;
 
-/** Where a conversation comes from, as far as its owner has said. */
+/** The origin of a conversation, as far as its owner has declared it. */
 export const SessionKind = z.enum(["main", "group", "cron", "hook", "node", "other"]);
 export type SessionKind = z.infer<typeof SessionKind>;

@@ -12,12 +12,12 @@ import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./se
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
 
-/** Skills that the runs of a session do without: they are in no list that a model is given, and cannot be asked for. */
+/** Skills that are switched off for the runs of the session: they are in no list for a model, and cannot be activated. */
 const SkillsOff = z.array(SkillName).max(100);
 
 /**
- * A session is a conversation of which each message is a run. It belongs to the NATS user that began it;
- * for everybody else but `cli` and `admin` it does not exist.
+ * A session is a conversation of which each message is a run. It belongs to the NATS user that began it; for all others but `cli` and
+ * `admin` it does not exist.
  */
 export const Session = z.object({
   sessionId: SessionId,
@@ -25,25 +25,28 @@ export const Session = z.object({
   owner: CallerName,
   kind: SessionKind,
   label: z.string().nullable(),
-  /** Who answers what names no agent: the one that was asked last. */
+  /** The agent that answers messages without an agent: the one that answered last. */
   agent: AgentName,
-  /** What answers instead of the agent's own model; null: nothing does. */
+  /** The model that replaces the agent's own; null: none does. */
   model: ModelName.nullable(),
-  /** Skills that its runs do without. */
+  /** Skills that are switched off for its runs. */
   skillsOff: SkillsOff.default([]),
-  /** For messages that do not say it themselves. */
+  /** The setting for messages without one of their own. */
   onBusy: BusyPolicy,
-  /** Of what `sessions.patch` changes, for its `ifVersion` and that of `sessions.delete`; messages do not count. An older runner does not send it. */
+  /**
+   * The version of the fields that `sessions.patch` changes, for its `ifVersion` and that of `sessions.delete`; messages do not count. An
+   * older runner does not send it.
+   */
   version: z.string().optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  /** When it ends unless somebody uses it before. */
+  /** When it ends unless it is used before. */
   endsAt: Timestamp,
   /** Messages in the history, and those that it has no room for any more. */
   messages: z.int().nonnegative(),
   droppedMessages: z.int().nonnegative(),
   bytes: z.int().nonnegative(),
-  /** The run that is under way; no other one of this session is. */
+  /** The run that is under way; a session has one at a time. */
   activeRun: RunId.nullable(),
   /** Messages that wait for it to end. */
   queued: z.int().nonnegative(),
@@ -51,10 +54,10 @@ export const Session = z.object({
     .object({
       runId: RunId,
       status: z.enum(["succeeded", "failed", "cancelled", "dead"]),
-      /** The model that it worked with, and the tokens that one has room for, where that is known. An older runner does not send them. */
+      /** The model that it worked with, and that model's context window, where it is known. An older runner does not send them. */
       model: ModelName.optional(),
       contextWindow: z.int().positive().optional(),
-      /** Missing: nothing was said of it. */
+      /** Missing: no level was set. */
       thinking: ThinkingLevel.optional(),
     })
     .nullable(),
@@ -63,21 +66,26 @@ export const Session = z.object({
 });
 export type Session = z.infer<typeof Session>;
 
-/** One line of a conversation. What looks like a credential is not in it. */
+/** One line of a conversation. Credentials are redacted. */
 export const SessionMessage = z.object({
   at: Timestamp,
-  /** `notice`: a run ended without an answer, or something was sent to the chat from elsewhere. `tool`: what a tool answered; models do not see it again. */
+  /**
+   * `notice`: a run ended without an answer, or a message was sent to the chat from elsewhere. `tool`: the answer of a tool; models do not
+   * get it again.
+   */
   role: z.enum(["user", "assistant", "tool", "notice"]),
   text: z.string(),
   /** The run that it belongs to. */
   runId: RunId,
-  /** Of what was sent to the chat from elsewhere; then `runId` is the run that sent it, or made of this id where none did. */
+  /**
+   * The id of a message that was sent to the chat from elsewhere; then `runId` is the run that sent it, or made of this id where none did.
+   */
   sendId: SendId.optional(),
-  /** Who said it, for a user's message. */
+  /** The author of a user's message. */
   by: CallerName.optional(),
   tool: z.string().optional(),
   isError: z.boolean().optional(),
-  /** True when the text is cut, and when something in it was made unreadable. */
+  /** True when the text is cut, and when a part of it was redacted. */
   truncated: z.boolean().optional(),
   redacted: z.boolean().optional(),
   /** Those of a user's message, of which the text has the labels. */
@@ -99,14 +107,14 @@ export const listSessions = rpc({
     kinds: z.array(SessionKind).min(1).optional(),
     /** Part of the key or the label, in any case. */
     search: z.string().min(1).max(128).optional(),
-    /** Used within so many minutes. */
+    /** Returns only sessions that were used within so many minutes. */
     activeMinutes: z.int().min(1).optional(),
     limit: z.int().min(1).max(200).default(50),
-    /** So many of the last messages with each session, without those of tools. */
+    /** How many of the last messages each session has in the reply, without those of tools. */
     messageLimit: z.int().min(0).max(20).default(0),
     cursor: ListCursor.optional(),
     owner: Owner,
-    /** Those of every owner; for `cli` and `admin`, for others only their own. */
+    /** Includes the sessions of every owner; for `cli` and `admin`, for others only their own. */
     all: z.boolean().default(false),
   }),
   reply: z.object({
@@ -145,15 +153,15 @@ export const sessionHistory = rpc({
     droppedMessages: z.int().nonnegative(),
     contentTruncated: z.boolean(),
     contentRedacted: z.boolean(),
-    /** Of the messages as JSON; at most 81,920. */
+    /** The size of the messages as JSON; at most 81,920. */
     bytes: z.int().nonnegative(),
   }),
   errors: { unknown_session: UnknownSession, store_unavailable: storeUnavailable },
 });
 
 /**
- * Says something in a session. The session is made when the key is new and an agent is named. With
- * `timeoutSeconds` above 0 the reply has the answer, when it comes in time; the run goes on all the same.
+ * Sends a message to a session. The session is made when the key is new and an agent is named. With `timeoutSeconds` above 0 the reply has
+ * the answer, when it comes in time; the run continues in any case.
  */
 export const sendToSession = rpc({
   subject: "yard.rpc.{caller}.sessions.send",
@@ -170,23 +178,23 @@ export const sendToSession = rpc({
       files: MessageFiles.optional(),
       /** Left out: the session's. */
       agent: AgentName.optional(),
-      /** As with `skill`, it is a run of its own. */
+      /** With a model, as with `skill`, it is a run of its own. */
       model: ModelName.optional(),
       thinking: ThinkingLevel.optional(),
       /**
-       * A skill to activate, with the message as its argument line; blanks are none. It is a run of its own: where a
-       * message would be given to the run that is under way, this one waits.
+       * A skill to activate, with the message as its argument line; blanks are none. It is a run of its own: where a message would be added
+       * to the run that is under way, this one waits.
        */
       skill: SkillName.optional(),
-      /** Of the run; with them it is one of its own, too. */
+      /** The limits of the run; with them it is one of its own, too. */
       limits: RunLimits.optional(),
-      /** What the session does without from now on, all of it; left out: as before. */
+      /** All skills that the session switches off from now on; left out: unchanged. */
       skillsOff: SkillsOff.optional(),
       onBusy: BusyPolicy.optional(),
       timeoutSeconds: z.int().min(0).max(300).default(0),
-      /** The run's; the same id again is the same message. */
+      /** The id of the run; the same id again is the same message. */
       runId: RunId.optional(),
-      /** For the toolbox alone; with it the run is one of its own, too. */
+      /** Accepted from the toolbox alone; with it the run is one of its own, too. */
       followUp: RunFollowUp.optional(),
     })
     .refine(({ session, label }) => session === undefined || label === undefined, {
@@ -200,7 +208,7 @@ export const sendToSession = rpc({
       error: "must not be empty, unless there are files",
     }),
   reply: z.object({
-    /** `accepted`: it was not waited for. `timeout`: the run goes on. `error`: it ended without an answer. */
+    /** `accepted`: it was not waited for. `timeout`: the run continues. `error`: it ended without an answer. */
     status: z.enum(["accepted", "ok", "timeout", "error"]),
     sessionId: SessionId,
     sessionKey: SessionKey,
@@ -214,7 +222,7 @@ export const sendToSession = rpc({
     unknown_session: UnknownSession,
     /** A new session needs an agent. */
     agent_required: UnknownSession,
-    /** A run is under way, and the message is to be rejected then. */
+    /** A run is under way, and the message asked to be rejected then. */
     session_busy: { data: z.object({ session: z.string(), activeRun: RunId }), retryable: true },
     session_queue_full: {
       data: z.object({ session: z.string(), limit: z.int() }),
@@ -223,7 +231,7 @@ export const sendToSession = rpc({
     too_many_sessions: { data: z.object({ limit: z.int() }) },
     /** The run id belongs to something else. */
     run_id_taken: { data: z.object({ runId: z.string() }) },
-    /** The toolbox alone may say what follows a run. */
+    /** Only the toolbox may set the action after a run. */
     not_allowed: { data: z.object({ field: z.string() }) },
     /** With a `runId`, the same message again is no other one. */
     store_unavailable: storeUnsure,
@@ -238,14 +246,14 @@ export const patchSession = rpc({
   request: z.strictObject({
     session: SessionRef,
     owner: Owner,
-    /** Null takes it away. */
+    /** Null removes it. */
     label: SessionLabel.nullable().optional(),
     kind: SessionKind.optional(),
     onBusy: BusyPolicy.optional(),
     agent: AgentName.optional(),
     /** Null: the agent's own again. */
     model: ModelName.nullable().optional(),
-    /** All of them; none: every skill is on again. Runs that are under way keep what they began with. */
+    /** All of them; with an empty list every skill is on again. Runs that are under way keep the setting with which they began. */
     skillsOff: SkillsOff.optional(),
     /** The session's `version`. */
     ifVersion: IfVersion,
@@ -298,8 +306,8 @@ export const deleteSession = rpc({
 });
 
 /**
- * Says that a run has its turn in a session, from one runner to any other. The message and who said it are in the session's
- * own record, so one too many changes nothing.
+ * Notifies the runners that a run has its turn in a session. The message and its author are in the session's own record, so one too many
+ * changes nothing.
  */
 export const proceedSession = command({
   subject: "yard.cmd.{caller}.run.proceed.{sessionId}",

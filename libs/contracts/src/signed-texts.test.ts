@@ -15,7 +15,7 @@ test("from each leaf of a batch its path leads to the root, and from another tex
           assert.equal(rootOf(leafOf(text), path), root);
           assert.ok(path.length <= MAX_PATH);
           assert.notEqual(rootOf(leafOf(`${text}.`), path), root);
-          // A node is no leaf: what is hashed to it cannot pass as a decision.
+          // A node is not a leaf: the text that is hashed to it cannot pass as a decision.
           if (path.length > 1) assert.notEqual(rootOf(leafOf(text), path.slice(1)), root);
         }
       },

@@ -11,20 +11,20 @@ import type { ToolRef } from "./tool-names.ts";
  * begins with its kind, and a space and a line break in it keep it from ever being the signing input of a token (RFC 7515).
  */
 
-/** A decision as a tool provider's record of the call has it. */
+/** A decision in the form of a tool provider's record of the call. */
 export interface SignedDecision {
   /** The policy's own record of it, `{writer}:{seq}`. */
   readonly record: string;
   /** In milliseconds since the Unix epoch. */
   readonly at: number;
-  /** The NATS user that asked, and the one for whose request it asked. */
+  /** The NATS user that made the request, and the one on whose behalf it was made. */
   readonly provider: string;
   readonly caller: string;
   readonly principal: Principal;
   readonly access: AccessKind;
   readonly tool: ToolRef;
   readonly pin: string | null;
-  /** Of the canonical JSON of the arguments; null when the decision is about any arguments. */
+  /** The digest of the canonical JSON of the arguments; null when the decision is about any arguments. */
   readonly argsDigest: string | null;
   readonly effect: Decision["effect"];
   readonly rule: string | null;
@@ -54,7 +54,7 @@ export function decisionText(decision: SignedDecision): string {
   ]);
 }
 
-/** That a person's approval or grant lets one call pass. */
+/** The statement that a person's approval or grant lets one call pass. */
 export interface SignedAdmission {
   readonly at: number;
   readonly provider: string;
@@ -78,12 +78,12 @@ export function admissionText(admission: SignedAdmission): string {
   ]);
 }
 
-/** What is signed of decisions that were made together: the root of a Merkle tree over their {@link leafOf}. */
+/** The signed text of decisions that were made together: the root of a Merkle tree over their {@link leafOf}. */
 export function batchText(root: string): string {
   return lines("decisions 1", [root]);
 }
 
-/** How far chains were at a moment. */
+/** The signed text of the heads of chains at a moment. */
 export function sealText(signedAt: string, heads: readonly ChainHead[]): string {
   return lines("seal 1", [
     signedAt,
@@ -112,7 +112,7 @@ export function parentOf(one: string, other: string): string {
   return hash("sha256", `node\n${low}\n${high}`, "base64url");
 }
 
-/** Where a path leads from a leaf: the root, when the leaf is in the tree. */
+/** The end of a path from a leaf: the root, when the leaf is in the tree. */
 export function rootOf(leaf: string, path: readonly string[] = []): string {
   return path.reduce(parentOf, leaf);
 }
@@ -123,7 +123,7 @@ export function treeOf(leaves: readonly string[]): {
   readonly paths: readonly (readonly string[])[];
 } {
   const paths: string[][] = leaves.map(() => []);
-  // Each node knows which leaves are below it.
+  // Each node lists the leaves below it.
   let level = leaves.map((node, index) => ({ node, below: [index] }));
   while (level.length > 1) {
     const next: typeof level = [];

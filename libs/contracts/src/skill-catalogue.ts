@@ -3,10 +3,10 @@ import { rpc } from "./define.ts";
 import { KeepForMs, storeUnavailable, unknownName } from "./definition-store.ts";
 import { Digest, SkillName } from "./ids.ts";
 
-/** One skill in the list that a model is given. */
+/** One skill in the list for a model. */
 export const ListedSkill = z.object({
   name: SkillName,
-  /** Of all its files: `skills.render` with it renders this version, whatever is listed by then. */
+  /** The digest of all its files: `skills.render` with it renders this version, even if another one is listed meanwhile. */
   digest: Digest,
   /** Estimated cost of its line in the list: UTF-8 bytes / 4. */
   tokens: z.int().nonnegative(),
@@ -19,17 +19,17 @@ export type ListedSkill = z.infer<typeof ListedSkill>;
 export const SkillCatalogue = z.object({
   /** Escaped XML; empty when there is nothing to list. */
   text: z.string(),
-  /** What the list may cost. */
+  /** The limit on the cost of the list. */
   budgetTokens: z.int().positive(),
-  /** What it costs, wrapper and notes included. */
+  /** The cost of the list, wrapper and notes included. */
   tokens: z.int().nonnegative(),
-  /** What it would cost with every description whole. */
+  /** The cost of the list with every description whole. */
   wholeTokens: z.int().nonnegative(),
   /** By name; only these may be activated. */
   listed: z.array(ListedSkill),
   /** Names of the skills that were left out, by name. */
   dropped: z.array(SkillName),
-  /** Only of a list that is whole: it is the same whatever the work is about. */
+  /** Present for a complete list only, which is the same for any work. */
   keepForMs: KeepForMs.optional(),
 });
 export type SkillCatalogue = z.infer<typeof SkillCatalogue>;
@@ -41,18 +41,18 @@ export const skillCatalogue = rpc({
   request: z.strictObject({
     /** A hundredth of it is the budget. */
     contextWindow: z.int().min(1_024).max(100_000_000).optional(),
-    /** Takes the place of every other budget. */
+    /** Replaces every other budget. */
     budgetTokens: z.int().min(50).max(1_000_000).optional(),
-    /** What the work is about: when skills must be left out, those that fit it least go first. */
+    /** A description of the work: when skills must be left out, those that fit it least go first. */
     about: z.string().max(65_536).optional(),
-    /** Skills that are not to be listed, as if they were not there. */
+    /** Skills that are left out, as if they did not exist. */
     without: z.array(SkillName).max(100).optional(),
   }),
   reply: SkillCatalogue,
   errors: { store_unavailable: storeUnavailable },
 });
 
-/** Which skills fit a text, the best first. */
+/** Finds the skills that fit a text, the best first. */
 export const matchSkills = rpc({
   subject: "yard.rpc.{caller}.skills.match",
   summary: "Finds the skills that fit a text, by BM25 over name, description and triggers.",
@@ -60,7 +60,7 @@ export const matchSkills = rpc({
   request: z.strictObject({
     text: z.string().min(1).max(65_536),
     limit: z.int().min(1).max(100).default(10),
-    /** Only those that a model may activate. */
+    /** Returns only skills that a model may activate. */
     modelInvocableOnly: z.boolean().default(false),
   }),
   reply: z.object({
@@ -83,7 +83,7 @@ export const matchSkills = rpc({
 
 /** A skill as a plugin registry shows it. */
 export const SkillManifest = z.object({
-  /** `openclaw-skill-` and the name, so that no skill takes the id of anything built in. */
+  /** `openclaw-skill-` and the name, so that no skill takes the id of a built-in. */
   id: z.string(),
   name: SkillName,
   version: z.string(),
@@ -94,7 +94,7 @@ export const SkillManifest = z.object({
   icon: z.literal("Plug"),
   /** `openclaw`: it has OpenClaw's metadata, or a command of its kind; the others only keep the common format. */
   source: z.enum(["openclaw", "agent-skills"]),
-  /** The tool that stands for the skill; it has no handler of its own. */
+  /** The tool that represents the skill; it has no handler of its own. */
   tools: z.array(
     z.object({
       name: z.string(),
@@ -108,14 +108,14 @@ export const SkillManifest = z.object({
 });
 export type SkillManifest = z.infer<typeof SkillManifest>;
 
-/** What a person types to use a skill. */
+/** A command that a person types to use a skill. */
 export const SlashCommand = z.object({
   /** With the slash. */
   name: z.string(),
   argumentHint: z.string().nullable(),
   /** False when the skill is not for people, or a built-in command has its name. */
   available: z.boolean(),
-  /** What has the name already. */
+  /** The command that already has the name. */
   shadowedBy: z.string().nullable(),
 });
 export type SlashCommand = z.infer<typeof SlashCommand>;

@@ -3,8 +3,8 @@ import { z } from "zod";
 const Text = z.string().nullable();
 
 /**
- * The fields that the Agent Skills standard, Claude Code and OpenClaw know beside the ones of the skill itself, in one
- * form. They are shown and exported; docs/skills.md says what of them is in force here.
+ * The fields of the Agent Skills standard, Claude Code and OpenClaw beside those of the skill itself, in one form. They are shown and
+ * exported; docs/skills.md lists which of them are in force here.
  */
 export const SkillRecord = z.object({
   /** The name as it was written. */
@@ -25,7 +25,7 @@ export const SkillRecord = z.object({
   /** Globs of the files that the skill is about. */
   paths: z.array(z.string()),
   disallowedTools: z.array(z.string()),
-  /** As written; never run, and empty when the frontmatter had to be repaired. */
+  /** The value as written; never run, and empty when the frontmatter had to be repaired. */
   hooks: z.unknown(),
   openclaw: z
     .object({
@@ -39,7 +39,7 @@ export const SkillRecord = z.object({
       ),
     })
     .nullable(),
-  /** Fields that none of them knows, as text, lists and mappings of text. */
+  /** Fields that none of them defines, as text, lists and mappings of text. */
   unknown: z.record(z.string(), z.unknown()),
 });
 export type SkillRecord = z.infer<typeof SkillRecord>;

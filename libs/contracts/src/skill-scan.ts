@@ -17,7 +17,7 @@ export const OwaspAst = z.enum([
 ]);
 export type OwaspAst = z.infer<typeof OwaspAst>;
 
-/** What it would mean if the finding is right. */
+/** The effect if the finding is right. */
 export const ScanSeverity = z.enum(["info", "low", "medium", "high", "critical"]);
 export type ScanSeverity = z.infer<typeof ScanSeverity>;
 
@@ -25,7 +25,7 @@ export type ScanSeverity = z.infer<typeof ScanSeverity>;
 export const ScanConfidence = z.enum(["low", "medium", "high"]);
 export type ScanConfidence = z.infer<typeof ScanConfidence>;
 
-/** One thing a scanner saw in a skill's files. */
+/** One thing that a scanner found in a skill's files. */
 export const ScanFinding = z.object({
   /** Stable snake_case code, such as `remote_execution`. */
   code: z.string(),
@@ -38,10 +38,10 @@ export const ScanFinding = z.object({
   file: z.string(),
   line: z.int().positive().nullable(),
   column: z.int().positive().nullable(),
-  /** What was seen: shortened, invisible characters escaped, secrets masked. */
+  /** The text that was found: shortened, invisible characters escaped, secrets masked. */
   evidence: z.string().max(200),
   message: z.string(),
-  /** What to do about it. */
+  /** The remedy. */
   advice: z.string(),
 });
 export type ScanFinding = z.infer<typeof ScanFinding>;
@@ -54,11 +54,11 @@ export const ScanSuppression = z
   .strictObject({
     code: z.string().min(1).max(64),
     reason: z.string().trim().min(1).max(500),
-    /** The version it is about: the digest the scan is given. */
+    /** The version that it covers: the digest of the scan's request. */
     digest: Digest.optional(),
-    /** The file it is about, relative to the skill's directory. */
+    /** The file that it covers, relative to the skill's directory. */
     path: z.string().min(1).max(512).optional(),
-    /** From then on it does nothing, and the report says so. */
+    /** From then on it has no effect, and the report notes that. */
     expiresAt: Timestamp.optional(),
   })
   .refine(({ digest, path }) => digest !== undefined || path !== undefined, {
@@ -66,7 +66,7 @@ export const ScanSuppression = z
   });
 export type ScanSuppression = z.infer<typeof ScanSuppression>;
 
-/** A file, or a part of one, that the scanner did not look at. */
+/** A file, or a part of one, that the scanner did not read. */
 export const UnscannedPart = z.object({
   file: z.string(),
   code: z.enum([
@@ -81,7 +81,7 @@ export const UnscannedPart = z.object({
 });
 export type UnscannedPart = z.infer<typeof UnscannedPart>;
 
-/** Names of one kind: what the frontmatter says, and what body and scripts do. */
+/** Names of one kind: those that the frontmatter declares, and those that body and scripts use. */
 export const CapabilityUse = z.object({
   declared: z.array(z.string()),
   used: z.array(z.string()),
@@ -93,16 +93,16 @@ export type CapabilityUse = z.infer<typeof CapabilityUse>;
 export const SkillCapabilities = z.object({
   env: CapabilityUse,
   bins: CapabilityUse,
-  /** No format has a field for hosts; what is declared are the hosts of homepage and install entries. */
+  /** No format has a field for hosts; the declared ones are the hosts of homepage and install entries. */
   hosts: CapabilityUse,
-  /** `declared` is empty and nothing is undeclared when the skill asks for no particular tools. */
+  /** `declared` is empty and nothing is undeclared when the skill requests no particular tools. */
   tools: CapabilityUse,
 });
 export type SkillCapabilities = z.infer<typeof SkillCapabilities>;
 
 /**
- * `blocked`: a finding that blocks. `partial`: none, but not everything could be looked at.
- * `findings`: all was looked at, something was seen. `clean`: all was looked at, nothing above info was seen.
+ * `blocked`: a finding that blocks. `partial`: none, but not everything could be read. `findings`: everything was read, with findings.
+ * `clean`: everything was read, without findings above info.
  */
 export const ScanVerdict = z.enum(["clean", "findings", "partial", "blocked"]);
 export type ScanVerdict = z.infer<typeof ScanVerdict>;
@@ -116,7 +116,7 @@ export const ScanReport = z.object({
   /** Findings beyond the listed ones. */
   leftOut: z.int().nonnegative(),
   suppressed: z.array(z.object({ finding: ScanFinding, reason: z.string() })),
-  /** Suppressions that did nothing: `expired`, or `unused` because nothing matched. */
+  /** Suppressions without effect: `expired`, or `unused` because nothing matched. */
   idleSuppressions: z.array(
     z.object({ suppression: ScanSuppression, why: z.enum(["expired", "unused"]) }),
   ),
@@ -132,12 +132,12 @@ export type ScanReport = z.infer<typeof ScanReport>;
  * when that version is withheld.
  */
 export const VersionReview = z.object({
-  /** The skill's own file first; characters that cannot be seen are written as `\u{…}`. */
+  /** The skill's own file first; invisible characters are written as `\u{…}`. */
   files: z.array(
     z.object({
       path: z.string(),
       sizeBytes: z.int().nonnegative(),
-      /** Null for what is no text, and for what is beyond 256 KiB of all files together. */
+      /** Null for a file that is not text, and beyond 256 KiB of all files together. */
       text: z.string().nullable(),
     }),
   ),

@@ -33,27 +33,27 @@ export type SkillFileFacts = z.infer<typeof SkillFileFacts>;
 
 /** One immutable state of a skill's directory. */
 export const SkillVersion = z.object({
-  /** SHA-256 over the lines `path:sha256` of its files, sorted by path: what runs are pinned to. */
+  /** SHA-256 over the lines `path:sha256` of its files, sorted by path, to which runs are pinned. */
   version: Digest,
   /** SHA-256 over the SKILL.md alone; it leads to the newest version that has it. */
   digest: Digest,
   provenance: Provenance,
-  /** What the scanner said, and which one; null when the version was never scanned. */
+  /** The scanner's verdict, with the scanner; null when the version was never scanned. */
   verdict: z.object({ scanner: z.string(), verdict: ScanVerdict }).nullable(),
   files: z.array(SkillFileFacts),
-  /** Set when another version took its place; it goes 45 days later. */
+  /** Set when another version replaced it; it is deleted 45 days later. */
   supersededAt: Timestamp.nullable(),
 });
 export type SkillVersion = z.infer<typeof SkillVersion>;
 
 export const SentSkill = z.strictObject({
-  /** Where the sender has it; shown, and its last part is the name of a skill that has none. */
+  /** The sender's directory; shown, and its last part is the name of a skill that has none. */
   directory: z.string().min(1).max(4_096),
   files: z.array(SentFile).max(1_000),
 });
 export type SentSkill = z.infer<typeof SentSkill>;
 
-/** What became of one skill file. */
+/** The outcome of one imported skill file. */
 export const ImportedSkill = z.object({
   file: z.string(),
   /** Null when the file does not load. */
@@ -61,14 +61,14 @@ export const ImportedSkill = z.object({
   description: z.string(),
   version: Digest.nullable(),
   outcome: z.enum(["loaded", "repaired", "skipped"]),
-  /** `new`, `changed` or `same` against what is listed; `hidden`: a directory of the importer has the name. */
+  /** `new`, `changed` or `same` compared with the listed version; `hidden`: a directory of the importer has the name. */
   change: z.enum(["new", "changed", "same", "hidden"]).nullable(),
   withheld: WithheldReason.nullable(),
-  /** True when nothing that it needs is missing on the importer's machine; null when it says nothing. */
+  /** True when all its requirements are met on the importer's machine; null when it declares none. */
   dependenciesMet: z.boolean().nullable(),
   dependencyWarnings: z.array(z.string()),
   diagnostics: z.array(Diagnostic),
-  /** Only when it was asked for. */
+  /** Present only when it was requested. */
   conformance: z.array(Conformance).optional(),
   scan: ScanReport.optional(),
 });
@@ -160,10 +160,10 @@ export const rollbackSkill = rpc({
     ...changeErrors,
     unknown_skill: unknownName,
     unknown_version: unknownVersion,
-    /** A file on the importer's roots says what the skill is. */
+    /** A file on the importer's roots determines the skill. */
     managed_by_files: managedByFiles,
     version_changed: versionChanged,
-    /** The scanner blocks that version, and nobody trusted it. */
+    /** The scanner blocks that version, and no admin trusted it. */
     version_blocked: unknownVersion,
   },
 });
@@ -190,7 +190,7 @@ export const trustSkill = rpc({
   request: z.strictObject({
     kind: z.enum(["skill", "agent"]).default("skill"),
     name: SkillName,
-    /** The version that was looked at. Another one is refused. */
+    /** The version that was reviewed. Another one is refused. */
     version: Digest,
     /** Needed for a version that the scanner blocks. */
     reason: z.string().trim().max(500).default(""),
@@ -236,7 +236,7 @@ export const diffSkill = rpc({
   reply: z.object({
     from: Digest,
     to: Digest,
-    /** Of the SKILL.md: lines with ` `, `-` or `+` before them, three around each change. */
+    /** The difference of the SKILL.md: lines with ` `, `-` or `+` before them, three around each change. */
     text: z.string(),
     files: z.object({
       added: z.array(z.string()),
@@ -245,7 +245,7 @@ export const diffSkill = rpc({
     }),
     /** Such as `tool Bash`, `bin curl`, `env TOKEN`, `host example.com`. */
     capabilities: Changes,
-    /** As `code file`. */
+    /** Each in the form `code file`. */
     findings: Changes,
   }),
   errors: {

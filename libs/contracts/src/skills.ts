@@ -6,7 +6,7 @@ import { Plan } from "./plan.ts";
 import { SkillRecord } from "./skill-record.ts";
 import { VersionReview } from "./skill-scan.ts";
 
-/** Something an importer has to say about a file: where it is, what is wrong, what to do. */
+/** A remark of an importer about a file: the position, the problem, and the remedy. */
 export const Diagnostic = z.object({
   severity: z.enum(["error", "warning", "info"]),
   /** Stable snake_case code, such as `unterminated_frontmatter`. */
@@ -17,12 +17,12 @@ export const Diagnostic = z.object({
   column: z.int().positive().nullable(),
   /** The line that it is about, shortened. */
   excerpt: z.string().optional(),
-  /** What to write instead: from `line` on, the lines of `before` become those of `after`. */
+  /** The fix: from `line` on, the lines of `before` become those of `after`. */
   patch: z.object({ line: z.int().positive(), before: z.string(), after: z.string() }).optional(),
 });
 export type Diagnostic = z.infer<typeof Diagnostic>;
 
-/** Where a skill comes from. Of one name, the earlier scope counts. */
+/** The origin of a skill. With several of one name, the earlier scope counts. */
 export const SkillScope = z.enum(["project", "user", "workspace", "imported"]);
 export type SkillScope = z.infer<typeof SkillScope>;
 
@@ -38,11 +38,11 @@ export const SkillSummary = z.object({
   /** Tool patterns that the skill restricts itself to; null is not a restriction. */
   allowedTools: z.array(z.string()).nullable(),
   argumentHint: z.string().nullable(),
-  /** What else the file says about when to use the skill: `when_to_use`, `triggers`, `tags`, `keywords`. */
+  /** Other fields of the file about when to use the skill: `when_to_use`, `triggers`, `tags`, `keywords`. */
   triggers: z.array(z.string()).optional(),
   /** True when the file's YAML is broken and was read after a repair; the digest is the file's own. */
   repaired: z.boolean().optional(),
-  /** True when so little could be read that a person should look; grants were ignored, restrictions kept. */
+  /** True when so little could be read that a person should review it; grants were ignored, restrictions kept. */
   needsReview: z.boolean().optional(),
   /** SHA-256 over the paths and digests of all its files; missing for one stored before there were versions. */
   version: Digest.optional(),
@@ -56,19 +56,19 @@ export type SkillSummary = z.infer<typeof SkillSummary>;
 export const Skill = SkillSummary.extend({
   /** The Markdown body. */
   body: z.string(),
-  /** Names declared under `arguments`; only then do `$N` and `$name` stand for something. */
+  /** Names declared under `arguments`; only then are `$N` and `$name` placeholders. */
   arguments: z.array(z.string()),
   /** True when the names come from `variables`: then only `${N}` and `$name` count, and a bare `$N` is text. Missing: false. */
   needsBraces: z.boolean().optional(),
   plan: Plan.nullable(),
   /** Missing in versions stored before these fields were read. */
   record: SkillRecord.optional(),
-  /** OpenClaw's `command-dispatch: tool`: the tool that the skill's slash command stands for. */
+  /** OpenClaw's `command-dispatch: tool`: the tool that the skill's slash command calls. */
   dispatch: z.object({ tool: z.string() }).optional(),
 });
 export type Skill = z.infer<typeof Skill>;
 
-/** Who else reads skills, by rules of their own. */
+/** Other readers of skills, with rules of their own. */
 export const SkillTarget = z.enum([
   "agent-skills",
   "claude-code",
@@ -78,7 +78,7 @@ export const SkillTarget = z.enum([
 ]);
 export type SkillTarget = z.infer<typeof SkillTarget>;
 
-/** Whether a file, as it was written, keeps the rules of one target. */
+/** The result of checking a file, as written, against the rules of one target. */
 export const Conformance = z.object({
   target: SkillTarget,
   conforms: z.boolean(),
@@ -88,21 +88,21 @@ export const Conformance = z.object({
 });
 export type Conformance = z.infer<typeof Conformance>;
 
-/** What a skill says it needs, merged from its `metadata.openclaw` and the older names of that key. */
+/** The requirements that a skill declares, merged from its `metadata.openclaw` and the older names of that key. */
 export const SkillRequirements = z.object({
   /** All of them. */
   bins: z.array(z.string()),
   /** One of them. */
   anyBins: z.array(z.string()),
   env: z.array(z.string()),
-  /** Settings of OpenClaw; nothing here has them. */
+  /** Settings of OpenClaw; Switchyard has none of them. */
   config: z.array(z.string()),
-  /** `windows`, `darwin`, `linux`, or what the file says. Empty: every system. */
+  /** `windows`, `darwin`, `linux`, or the file's own value. Empty: every system. */
   os: z.array(z.string()),
   /** The author wants the rest ignored, except for `os`. */
   always: z.boolean(),
   primaryEnv: z.string().nullable(),
-  /** As written; shown and never run. */
+  /** The value as written; shown and never run. */
   install: z.array(z.unknown()),
 });
 export type SkillRequirements = z.infer<typeof SkillRequirements>;
@@ -143,7 +143,7 @@ export const importSkills = rpc({
   request: z.strictObject({
     /** Absolute, or relative to the first allowed root. */
     directory: z.string().min(1).max(4_096),
-    /** Does everything but store. */
+    /** Does everything except storing. */
     dryRun: z.boolean().default(false),
   }),
   reply: z.object({
@@ -158,7 +158,7 @@ export const importSkills = rpc({
     diagnostics: z.array(Diagnostic),
   }),
   errors: {
-    /** A dry run is for everybody. */
+    /** Every user may do a dry run. */
     forbidden_admin: { data: z.object({ caller: z.string(), setting: z.string() }) },
     directory_not_allowed: {
       data: z.object({ directory: z.string(), roots: z.array(z.string()) }),
@@ -186,7 +186,7 @@ export const checkSkills = rpc({
     files: z.array(CheckedSkill),
     /** Skill files below the directory. */
     total: z.int().nonnegative(),
-    /** What the search itself has to say, such as a limit that it reached. */
+    /** Remarks of the search itself, such as a limit that it reached. */
     diagnostics: z.array(Diagnostic),
     /** Where the next page begins; null at the end. */
     nextOffset: z.int().nullable(),
@@ -225,9 +225,9 @@ export const getSkill = rpc({
     review: VersionReview.optional(),
     /** The placeholders of the body, such as `ARGUMENTS[0]`; see `skills.render`. */
     variables: z.array(z.string()).optional(),
-    /** Missing for a version that was stored before files were judged. */
+    /** Missing for a version that was stored before files were checked. */
     conformance: z.array(Conformance).optional(),
-    /** Null when the skill says nothing about what it needs. */
+    /** Null when the skill declares no requirements. */
     dependencies: SkillDependencies.nullable().optional(),
   }),
   errors: { unknown_skill: unknownName, store_unavailable: storeUnavailable },
@@ -246,11 +246,11 @@ export const renderSkill = rpc({
   }),
   reply: z.object({
     name: SkillName,
-    /** Of all files of the version that was rendered. */
+    /** The digest of all files of the version that was rendered. */
     digest: Digest,
     text: z.string(),
     allowedTools: z.array(z.string()).nullable(),
-    /** Patterns of tools that the skill does without; a run that uses it never calls them. */
+    /** Patterns of tools that the skill excludes; a run that uses it never calls them. */
     disallowedTools: z.array(z.string()).optional(),
     plan: Plan.nullable(),
     warnings: z.array(z.string()),
@@ -263,9 +263,9 @@ export const skillImported = event({
   summary: "A skill was added or replaced.",
   payload: z.object({
     skill: SkillSummary,
-    /** What the importer has to remark about its file. */
+    /** The importer's remarks about its file. */
     warnings: z.array(z.string()).optional(),
-    /** On the importer's machine at the import; null when the skill says nothing about what it needs. */
+    /** The result on the importer's machine at the import; null when the skill declares no requirements. */
     dependenciesMet: z.boolean().nullable().optional(),
     at: Timestamp,
   }),

@@ -1,4 +1,4 @@
-/** A piece of what a model wrote: its answer, or what it thought before. */
+/** A piece of a model's text: its answer, or its reasoning before. */
 export interface ReasoningSegment {
   readonly type: "text" | "reasoning";
   readonly text: string;
@@ -6,14 +6,14 @@ export interface ReasoningSegment {
 
 export interface SplitOptions {
   /**
-   * The chat template of the model writes the opening tag into the prompt, as those of DeepSeek-R1 and Qwen's thinking models do, so the text begins
-   * inside of the reasoning. What comes is held back until a closing tag or the end shows which it is.
+   * The chat template of the model writes the opening tag into the prompt, as those of DeepSeek-R1 and Qwen's thinking models do, so the
+   * text begins inside of the reasoning. It is held back until a closing tag or the end shows which it is.
    */
   readonly startsInReasoning?: boolean;
 }
 
 export interface SplitEnd {
-  /** What was held back until the end. */
+  /** The segments that were held back until the end. */
   readonly rest: readonly ReasoningSegment[];
   /**
    * Null, or the true pieces of the whole text in place of all that were returned: it had a closing tag without an opening one, which shows only at
@@ -22,7 +22,7 @@ export interface SplitEnd {
   readonly corrected: readonly ReasoningSegment[] | null;
 }
 
-/** The answer in a text that is there as a whole, without what was thought before it. */
+/** The answer in a complete text, without the reasoning before it. */
 export function answerIn(text: string): string {
   const splitter = new ReasoningSplitter();
   const pieces = splitter.push(text);
@@ -46,7 +46,7 @@ export function answerIn(text: string): string {
 export class ReasoningSplitter {
   readonly #startsInReasoning: boolean;
   #mode: "start" | "reasoning" | "text" = "start";
-  /** What is not returned yet. */
+  /** The text that is not returned yet. */
   #pending = "";
   /** Open blocks. */
   #depth = 0;
@@ -69,7 +69,7 @@ export class ReasoningSplitter {
     return this.#startedInReasoning;
   }
 
-  /** Takes more of the text and returns what is certain of it by now. */
+  /** Accepts more of the text and returns the segments that are certain so far. */
   push(delta: string): ReasoningSegment[] {
     this.#pending += delta;
     return this.#advance(false);
@@ -185,7 +185,7 @@ const QUOTES: ReadonlySet<string> = new Set(["`", '"', "'"]);
 const PATTERN = String.raw`<\s{0,8}(\/?)\s{0,8}(?:[a-z]{1,16}:)?(?:think(?:ing)?|thought|reasoning)(?:\s[^<>]{0,200})?\s{0,8}\/?>`;
 const TAG = new RegExp(PATTERN, "gi");
 const TAG_HERE = new RegExp(`^${PATTERN}`, "i");
-/** What a tag may begin with, of which more has to come. */
+/** The beginning of a possible tag that is not complete yet. */
 const MAY_BE_TAG = /^<[\s/]{0,20}(?:[a-z:]{1,32}(?:\s[^<>]{0,200})?\/?)?$/i;
 const LONGEST_TAG = 280;
 
@@ -193,7 +193,7 @@ function isOpening([tag, slash]: RegExpExecArray): boolean {
   return slash !== "/" && !tag.endsWith("/>");
 }
 
-/** Where a tag may begin at the end of a text; its length when none does. */
+/** The position at which a tag may begin at the end of a text; its length when none does. */
 function startOfTail(text: string): number {
   const at = text.lastIndexOf("<");
   return at >= text.length - LONGEST_TAG && at >= 0 && MAY_BE_TAG.test(text.slice(at))

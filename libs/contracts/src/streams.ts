@@ -23,28 +23,28 @@ export interface StreamDefinition {
   readonly duplicateWindowMs: number;
   /** `new` makes a full stream refuse a publish, `old` makes it forget its oldest message. */
   readonly discard: "new" | "old";
-  /** True: a message with a `Nats-Schedule` header is kept until its time. */
+  /** True: a message with a `Nats-Schedule` header is stored until its time. */
   readonly schedules?: boolean;
   /** True: many messages can be stored in one go and in their order, without an answer to each. */
   readonly takesBatches?: boolean;
   /**
-   * True: with one copy it is acknowledged before it is written, so the last messages are gone when the server dies. For what can
-   * be made again. A stream keeps what it was created with.
+   * True: with one copy it is acknowledged before it is written, so the last messages are gone when the server dies. Meant for messages
+   * that can be made again. A stream keeps the mode that it was created with.
    */
   readonly writesBehind?: boolean;
-  /** True: nobody can delete from it, and it is compressed, because it is kept for long. */
+  /** True: no user can delete from it, and it is compressed, because its messages are stored for long. */
   readonly isAppendOnly?: boolean;
   readonly sources?: readonly StreamSource[];
   /**
-   * What messages under the subjects of events are renamed to. None are published here, but whoever reads events can have the
-   * server answer into any stream (`decisions/018`): so a worker gets and refuses them, and they do not lie there.
+   * The subject to which stray messages on the subjects of events are renamed. None are published here, but a reader of events can make the
+   * server answer into any stream (`decisions/018`): so a worker gets and refuses them, and they do not stay there.
    */
   readonly strays?: string;
-  /** What its messages are stored under, when that differs from where they are published. */
+  /** The subject under which its messages are stored, when that differs from the published one. */
   readonly storedAs?: string;
 }
 
-/** Takes over the messages of another stream below `from`, renamed to `to`: of all subjects when that is `>`. */
+/** Copies the messages of another stream below `from`, renamed to `to`: of all subjects when that is `>`. */
 export interface StreamSource {
   readonly stream: string;
   readonly from: string;
@@ -60,15 +60,15 @@ export interface ConsumerDefinition {
   readonly ackWaitMs: number;
   /** True when clients send what it delivers. */
   readonly takesFromClients?: boolean;
-  /** What takes turns while more waits than there are free workers; without it, first in is first out. */
+  /** The lanes that take turns while more messages wait than there are free workers; without it, first in is first out. */
   readonly lanes?: Lanes;
 }
 
 /** Names of commands, each in one of the two. */
 export interface Lanes {
-  /** Each caller's messages are a lane of their own. */
+  /** Commands for which each caller has a lane of its own. */
   readonly perCaller: readonly string[];
-  /** Those of all callers are one lane. */
+  /** Commands for which all callers share one lane. */
   readonly shared: readonly string[];
 }
 
@@ -84,14 +84,13 @@ const DAY = 24 * 60 * MINUTE;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 const GIB = 1024 * MIB;
-/** The noun of events that are not events for everybody. */
+/** The noun of events that not every reader may read. */
 const AUDIT = "audit";
 const AUDIT_SUBJECTS = `yard.evt.${AUDIT}.>`;
 
 /**
- * Commands that are to come later. Whoever may publish a scheduled message names the subject that it
- * is stored under when its time comes, and the server checks nothing there. So this stream is one
- * that no client publishes to; see `decisions/013-timers.md`.
+ * Commands for a later time. A client that may publish a scheduled message names the subject under which it is stored when it is due, and
+ * the server checks nothing there. So no client publishes to this stream; see `decisions/013-timers.md`.
  */
 export const timerStream: StreamDefinition = {
   name: STREAM_NAMES.timers,
@@ -102,7 +101,7 @@ export const timerStream: StreamDefinition = {
   maxBytes: 1 * GIB,
   maxMessageBytes: 64 * KIB,
   duplicateWindowMs: 2 * MINUTE,
-  // The server wants it so. Who sets a timer has the time in its own store, too.
+  // The server requires it. The service that sets a timer has the time in its own store, too.
   discard: "old",
   schedules: true,
 };
@@ -115,26 +114,26 @@ export const commandStream: StreamDefinition = {
   maxAgeMs: 30 * DAY,
   maxBytes: 1 * GIB,
   maxMessageBytes: 1 * MIB,
-  // Message ids are everybody's here: with a window, one user could have the command of another dropped, by sending its
-  // id at the same time. A repeated command is known by its run's id, which has an owner.
+  // Message ids are shared by all users here: with a window, one user could make another's command count as a duplicate, by sending its id
+  // at the same time. A repeated command is recognized by its run's id, which has an owner.
   duplicateWindowMs: 0,
   discard: "new",
   sources: [{ stream: timerStream.name, from: "yard.timer.due.>", to: "yard.cmd.>" }],
   strays: "yard.cmd.runner.run.>",
 };
 
-/** Every event but the audit's, as readers of the event stream ask for them. */
+/** Every event but the audit's, in the form in which readers of the event stream request them. */
 export const eventSubjects: readonly string[] = eventNouns().map((noun) => `yard.evt.${noun}.>`);
 
-/** Runners can make these again: of the events that stand in no journal they keep a copy for as long as nats-server may lose them. */
+/** Runners can publish these again: they store a copy of the events outside the journals for as long as nats-server may lose them. */
 const OF_RUNS = "yard.evt.run.>";
-/** For how long a publish of an event may be repeated. */
+/** How long a publish of an event may be repeated. */
 const EVENT_WINDOW_MS = 2 * MINUTE;
 const EVENT_BYTES = 1 * MIB;
 
 /**
- * The way into the event stream for what nobody could tell again: written before it is acknowledged. Nobody reads here.
- * The server takes over what comes, also what the event stream lost when the server died.
+ * The stream through which events reach the event stream when no publisher could repeat them: it writes before it acknowledges. It has no
+ * readers. The server copies its messages, also those that the event stream lost when the server died.
  */
 export const factStream: StreamDefinition = {
   name: STREAM_NAMES.facts,
@@ -143,13 +142,15 @@ export const factStream: StreamDefinition = {
   retention: "limits",
   maxAgeMs: 1 * DAY,
   maxBytes: 256 * MIB,
-  // The server adds a header to what it takes over. One message that did not fit with it would hold up all behind it.
+  // The server adds a header to a message that it copies. One message that did not fit with it would block all behind it.
   maxMessageBytes: EVENT_BYTES - 4 * KIB,
   duplicateWindowMs: EVENT_WINDOW_MS,
   discard: "old",
 };
 
-/** What anybody reads: all events. Directly it takes those of runs, which the runners publish again when they are lost. */
+/**
+ * The stream that all readers use, with all events. Directly it stores those of runs, which the runners publish again when they are lost.
+ */
 export const eventStream: StreamDefinition = {
   name: STREAM_NAMES.events,
   description: "Facts, in the order they happened",
@@ -166,13 +167,13 @@ export const eventStream: StreamDefinition = {
 };
 
 /**
- * Who decided what, for long. A stream that is full refuses, and then nothing happens that would have
- * to be told here; nothing can be deleted from it before its time, not by the admin either.
+ * The decisions and their authors, stored for long. A full stream refuses, and then nothing happens that would have to be recorded here; no
+ * user can delete from it before its time, not even the admin.
  */
 export const auditStream: StreamDefinition = {
   name: STREAM_NAMES.audit,
   description: "Decisions, approvals and executions, chained",
-  // What is stored for 400 days and never deleted must not be filled with answers that a client has the server send.
+  // A stream that stores messages for 400 days and never deletes them must not be filled with answers that a client makes the server send.
   subjects: [publishedAs(AUDIT_SUBJECTS)],
   storedAs: AUDIT_SUBJECTS,
   retention: "limits",
@@ -184,7 +185,7 @@ export const auditStream: StreamDefinition = {
   isAppendOnly: true,
 };
 
-/** What begins a run that nobody waits for in another one. */
+/** Commands that begin a run that no other run waits for. */
 const STARTS: readonly string[] = [startRun.name, beginRun.name];
 
 /** The runners' work queue. KEDA scales the runners by its lag. */
@@ -195,7 +196,7 @@ export const runCommands: ConsumerDefinition = {
   filterSubject: "yard.cmd.*.run.>",
   ackWaitMs: 8_000,
   takesFromClients: true,
-  // What one caller starts waits behind none of what another one starts, and what is said about runs behind neither.
+  // A start of one caller does not wait behind those of another one, and commands about runs wait behind neither.
   lanes: {
     perCaller: STARTS,
     shared: runCommandNames().filter((name) => !STARTS.includes(name)),

@@ -1,11 +1,11 @@
 const COMMANDS = "yard.cmd.";
 
-/** Where the timer of a command is set; a later one on the same subject replaces it. */
+/** The subject of a command's timer; a later one on the same subject replaces it. */
 export function timerSubject(commandSubject: string): string {
   return `yard.timer.set.${afterPrefix(commandSubject)}`;
 }
 
-/** Where a timer's message comes to lie when its time has come; from there it goes to the work queue. */
+/** The subject under which a timer's message is stored when it is due; from there it goes to the work queue. */
 export function dueSubject(commandSubject: string): string {
   return `yard.timer.due.${afterPrefix(commandSubject)}`;
 }

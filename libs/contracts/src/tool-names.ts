@@ -4,14 +4,14 @@ import { ServerId, ToolName } from "./ids.ts";
 import { parseToolPattern } from "./tool-patterns.ts";
 
 /**
- * A tool is known by three facts that travel together; none of them is ever parsed out of another.
- * `server` is null for tools that are not MCP tools, and then `tool` equals `name`.
+ * A tool has three identifiers that travel together; none of them is ever parsed out of another. `server` is null for tools that are not
+ * MCP tools, and then `tool` equals `name`.
  */
 export const ToolRef = z.strictObject({
-  /** The canonical name, unique in the catalogue: what models and policies see. */
+  /** The canonical name, unique in the catalogue: the one for models and policies. */
   name: ToolName,
   server: ServerId.nullable(),
-  /** The name that the server itself uses; for a resource, its URI. */
+  /** The server's own name; for a resource, its URI. */
   tool: z.string().min(1).max(2_048),
 });
 export type ToolRef = z.infer<typeof ToolRef>;
@@ -49,8 +49,8 @@ export function builtinToolRef(name: string): ToolRef {
 }
 
 /**
- * What two names must not share: some clients fold `-` into `_` and some ignore case, so tools
- * that differ only there cannot be told apart by them.
+ * The form of a name that no two names may share: some clients fold `-` into `_` and some ignore case, so they cannot distinguish tools
+ * that differ only there.
  */
 export function foldedToolName(name: string): string {
   return name.toLowerCase().replaceAll("-", "_");
@@ -70,8 +70,8 @@ export function ownToolDescription(server: string, description: string): string 
 }
 
 /**
- * The tool that a person means by `mcp__server__tool`, `server.tool`, or the name of a built-in tool.
- * Null for a pattern and for what can be no tool.
+ * The tool that a person means by `mcp__server__tool`, `server.tool`, or the name of a built-in tool. Null for a pattern and for a text
+ * that cannot be a tool.
  */
 export function writtenToolRef(text: string): ToolRef | null {
   if (/[*?]/.test(text) || text.length > 512) return null;

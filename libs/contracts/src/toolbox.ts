@@ -11,12 +11,12 @@ import { StopInForce, StopScope } from "./policy-budgets.ts";
 import { RunToken } from "./run-token.ts";
 
 /**
- * The built-in tools: files, commands, pages and memory. The toolbox is a tool provider like the MCP
- * broker: it lists what the policy lets a principal call, and asks the policy before each call. Its tools have
- * no server, so a rule or an agent selects them by their bare names: `read_file`, `memory_*`.
+ * The built-in tools: files, commands, pages and memory. The toolbox is a tool provider like the MCP broker: it lists the tools that the
+ * policy lets a principal call, and calls the policy before each call. Its tools have no server, so a rule or an agent selects them by
+ * their bare names: `read_file`, `memory_*`.
  */
 
-/** Every built-in tool, with how much a person has to do with it where nobody has said otherwise [X14]. */
+/** Every built-in tool, with its approval tier where no rule has another one [X14]. */
 export const BUILTIN_TIERS = {
   // Platform tools: sessions and the agents that answer in them.
   sessions_list: "auto",
@@ -26,7 +26,7 @@ export const BUILTIN_TIERS = {
   sessions_send: "session",
   sessions_spawn: "session",
   subagents: "auto",
-  // Platform tools: messages where people are.
+  // Platform tools: messages to people.
   message_send: "session",
   message_reply: "session",
   message_thread_reply: "session",
@@ -37,7 +37,7 @@ export const BUILTIN_TIERS = {
   message_delete: "session",
   message_pin: "session",
   message_read: "auto",
-  // Platform tools: what is done when it is time.
+  // Platform tools: scheduled jobs.
   cron_status: "auto",
   cron_list: "auto",
   cron_runs: "auto",
@@ -64,7 +64,7 @@ export const BUILTIN_TIERS = {
 } as const satisfies Record<string, ApprovalTier>;
 export type BuiltinName = keyof typeof BUILTIN_TIERS;
 
-/** The built-in tools that are platform tools: what OpenClaw's clients know, for coding agents, too. */
+/** The built-in tools that are platform tools: those of OpenClaw's clients, for coding agents, too. */
 export const PLATFORM_TOOLS = [
   "sessions_list",
   "sessions_history",
@@ -132,12 +132,12 @@ export const listBuiltins = rpc({
 
 /** The longest that `execute_command` lets a command take, in milliseconds. */
 export const MAX_COMMAND_MS = 600_000;
-/** What it gets when its caller asks for nothing. */
+/** The timeout when the caller sets none. */
 export const DEFAULT_COMMAND_MS = 30_000;
-/** For the way there and back, and for ending what takes too long. */
+/** Extra time for the transport, and for ending a command that takes too long. */
 const AROUND_MS = 5_000;
 
-/** How long a caller waits for a built-in tool, in milliseconds: for a command the time that it asks for. */
+/** How long a caller waits for a built-in tool, in milliseconds: for a command the time that it requests. */
 export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unknown>>): number {
   if (builtinNamed(tool) === "sessions_send") return sendTimeoutMs(args["timeoutSeconds"]);
   if (builtinNamed(tool) !== "execute_command") return callBuiltin.timeoutMs;
@@ -146,13 +146,13 @@ export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unk
   return Math.min(wanted, MAX_COMMAND_MS) + AROUND_MS;
 }
 
-/** As long as the answer is waited for. */
+/** The time for which the answer is awaited. */
 function sendTimeoutMs(wanted: unknown): number {
   const seconds = typeof wanted === "number" && wanted > 0 ? wanted : DEFAULT_SEND_SECONDS;
   return Math.min(seconds, MAX_SEND_SECONDS) * 1_000 + AROUND_MS;
 }
 
-/** How long `sessions_send` waits for an answer, in seconds: at most, and when nobody says. */
+/** How long `sessions_send` waits for an answer, in seconds: at most, and by default. */
 export const MAX_SEND_SECONDS = 300;
 export const DEFAULT_SEND_SECONDS = 30;
 
@@ -167,16 +167,16 @@ export const callBuiltin = rpc({
     token: RunToken.optional(),
     /** Makes the call effectively-once, as in `mcp.call`. */
     callId: CallId.optional(),
-    /** Counts the pick-ups of the run whose token it is; believed only with a token, and never lower than before. */
+    /** Counts the pick-ups of the run whose token it is; trusted only with a token, and never lower than before. */
     epoch: z.int().positive().optional(),
     /** The approval that an earlier `approval_required` named; needed when there is no `callId`. */
     approvalId: ApprovalId.optional(),
   }),
   reply: z.object({
     content: z.array(ContentBlock),
-    /** The result as data; absent when the tool could not do what it was asked. */
+    /** The result as data; absent when the tool failed. */
     structuredContent: z.unknown().optional(),
-    /** The tool could not do what it was asked; `text` says why. A command that fails is not an error. */
+    /** The tool failed; `text` has the reason. A command that fails is not an error. */
     isError: z.boolean(),
     text: z.string(),
     decision: Decision,
@@ -186,16 +186,16 @@ export const callBuiltin = rpc({
   }),
   errors: {
     denied: { data: Decision },
-    /** The policy asks a person first; nothing was done. Once it is approved, send the same call again. */
+    /** The policy requires a person's approval; nothing was done. Once it is approved, send the same call again. */
     approval_required: { data: ApprovalRequired },
-    /** An administrator stopped such calls while it was in work: it may have had its effect. */
+    /** An administrator stopped such calls while it was in progress: it may have had its effect. */
     stopped: { data: z.object({ scope: StopScope }) },
     invalid_token: InvalidToken,
     unknown_tool: { data: z.object({ tool: z.string(), known: z.array(z.string()) }) },
     /** The arguments do not fit the tool's input schema; nothing was done. Values are not repeated. */
     invalid_arguments: { data: z.object({ problems: z.array(ValueProblem) }) },
     policy_unavailable: PolicyUnavailable,
-    /** Too many calls are in work, over all or of this requester; nothing was done. */
+    /** Too many calls are in progress, over all or of this requester; nothing was done. */
     overloaded: { data: z.object({ limit: z.int() }), retryable: true },
     /** The store of call results does not answer; nothing was done. */
     call_store_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
@@ -218,20 +218,20 @@ export const cancelBuiltin = rpc({
   role: "operator",
   request: z.strictObject({
     callId: CallId,
-    /** Of the run that made the call; another token than the call's own is checked. */
+    /** The token of the run that made the call; another token than the call's own is checked. */
     token: RunToken.optional(),
   }),
-  /** False when there is no such call of this caller and run in work; other callers' calls are not told. */
+  /** False when there is no such call of this caller and run in progress; other callers' calls are not revealed. */
   reply: z.object({ cancelled: z.boolean() }),
   errors: { invalid_token: InvalidToken, policy_unavailable: PolicyUnavailable },
 });
 
-/** Between toolboxes only: the record of a call says which of them has it. */
+/** Called between toolboxes only: the record of a call names the one that has it. */
 export const cancelBuiltinAt = rpc({
   subject: "yard.rpc.{caller}.toolbox.cancel-at.{toolbox}",
   summary: "Between toolboxes: carries a cancellation to the one that has the call.",
   request: cancelBuiltin.request.extend({
-    /** Who asked; the toolbox that passes it on vouches for it. */
+    /** The original caller; the toolbox that passes the request on guarantees it. */
     onBehalfOf: CallerName,
   }),
   reply: cancelBuiltin.reply,

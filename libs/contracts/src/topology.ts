@@ -49,8 +49,8 @@ import { allContracts, contractsByOwner, isCommand, isEvent, isRpc } from "./reg
 import { approvalCommands, runCommands, type ConsumerDefinition } from "./streams.ts";
 
 /**
- * Who talks to whom. Each entry is one NATS user; the server's permissions are generated from it,
- * so a call that is not written here is refused by the server.
+ * The NATS users and the messages between them. Each entry is one user; the server's permissions are generated from it, so a call that is
+ * not listed here is refused by the server.
  */
 export interface BusUser {
   /** The user's name: its `{caller}` token, and the stem of its inbox. */
@@ -59,23 +59,23 @@ export interface BusUser {
   readonly serves: readonly Rpc[];
   readonly calls: readonly Rpc[];
   readonly publishes: readonly (Command | Event | Live)[];
-  /** Commands that it sets timers for: they come into the queue under its name when their time has come. */
+  /** Commands that it sets timers for: they come into the queue under its name when they are due. */
   readonly schedules: readonly Command[];
   /** Work queues it takes messages from. */
   readonly consumes: readonly ConsumerDefinition[];
-  /** Events and live messages it hears as they are published; one that it misses is gone for it. */
+  /** Events and live messages that it receives as they are published; one that it misses is lost for it. */
   readonly follows: readonly (Event | Live)[];
-  /** What an installation has it hear that is not a contract of ours: the sources of triggers. */
+  /** Subscriptions of an installation outside the contracts: the sources of triggers. */
   readonly hears: readonly ForeignSource[];
   /** Subjects outside the contracts that it may publish to. */
   readonly sends: readonly string[];
-  /** Which events it may read, and live messages with them: everybody's, or those that are its own by their subject. */
+  /** The events that it may read, and live messages with them: those of all users, or those that are its own by their subject. */
   readonly readsEvents: "all" | "own" | "none";
-  /** True when it reads everybody's events and only its own live messages. */
+  /** True when it reads all users' events and only its own live messages. */
   readonly readsOwnLive: boolean;
-  /** True when it may ask which event of a subject is stored last. */
+  /** True when it may query the last stored event of a subject. */
   readonly looksUpEvents: boolean;
-  /** True when it may ask how long streams and work queues are. */
+  /** True when it may query how long streams and work queues are. */
   readonly readsQueues: boolean;
   /** True when it stores and reads the files of inputs. */
   readonly storesFiles: boolean;
@@ -83,20 +83,20 @@ export interface BusUser {
   readonly readsAudit: boolean;
   /** True when it creates streams, consumers and buckets. */
   readonly administersStreams: boolean;
-  /** True when it changes how long and how much of the audit is kept. */
+  /** True when it changes how long and how much of the audit is stored. */
   readonly retainsAudit: boolean;
   /** Prefix of its inbox subjects; only the anonymous user of a laptop has the clients' default. */
   readonly inboxPrefix: string;
 }
 
-/** Messages that belong to no contract of ours: on a subject, which may have wildcards, or under it in a JetStream stream. */
+/** Messages outside the contracts: on a subject, which may have wildcards, or under it in a JetStream stream. */
 export interface ForeignSource {
   readonly subject: string;
-  /** The stream, and the durable consumer that they are read with. Null: they are heard as they are published. */
+  /** The stream, and the durable consumer that they are read with. Null: they are received as they are published. */
   readonly stored: { readonly stream: string; readonly consumer: string } | null;
 }
 
-/** What a tool provider asks the policy. */
+/** The rpcs that a tool provider calls at the policy. */
 const providerRpcs = [
   policy.checkPolicy,
   policy.filterPolicy,
@@ -105,7 +105,7 @@ const providerRpcs = [
   approvalAdmission.settleCall,
   policyBudgets.listStops,
 ] as const;
-/** What the platform tools ask, for the caller of the tool and under its name. */
+/** The rpcs that the platform tools call, for the caller of the tool and under its name. */
 const platformRpcs = [
   agents.listAgents,
   requestCancel,
@@ -131,7 +131,7 @@ const platformRpcs = [
   schedules.runSchedule,
   schedules.scheduleRuns,
 ] as const;
-/** What only services say, and what is believed because nobody else may. */
+/** Commands that only services send, and that are trusted because no other user may. */
 const internalCommands: ReadonlySet<Command> = new Set<Command>([
   spawnRun,
   beginRun,
@@ -144,7 +144,7 @@ const clientCommands = allContracts
 export const serviceUsers: readonly BusUser[] = [
   service("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
-    // Its approvals show it to the person who decides; no decision of its own depends on it.
+    // Its approvals show it to the approver; no decision of its own depends on it.
     calls: [readCallContext],
     publishes: [
       ...contractsByOwner.policy.filter(isEvent),
@@ -155,7 +155,7 @@ export const serviceUsers: readonly BusUser[] = [
     schedules: [approvalEvents.expireApproval],
     consumes: [approvalCommands],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped, runCancelled],
-    // For admins over HTTP, whom it knows by itself.
+    // It serves admins over HTTP, whom it identifies itself.
     readsAudit: true,
   }),
   service("broker", "MCP broker", {
@@ -213,7 +213,7 @@ export const serviceUsers: readonly BusUser[] = [
       skills.renderSkill,
       skillCatalogue.skillCatalogue,
       agents.getAgent,
-      // What an agent says to the people of its session behind a conversation with another one.
+      // An agent's message to the people of its session after a conversation with another one.
       channels.sendChannelMessage,
       userTokens.verifyUserToken,
     ],
@@ -223,7 +223,7 @@ export const serviceUsers: readonly BusUser[] = [
       spawnRun,
       resumeRun,
       sessions.proceedSession,
-      // What it starts, it records as a tool provider does; and who had a dead command sent again.
+      // It records its starts as a tool provider does; and which user had a dead command sent again.
       auditExecution,
       auditAccess,
       auditChain,
@@ -235,7 +235,7 @@ export const serviceUsers: readonly BusUser[] = [
       policyBudgets.callsResumed,
     ],
     consumes: [runCommands],
-    // To store each event of a run once, whoever has the run.
+    // Needed to store each event of a run once, whichever runner has the run.
     looksUpEvents: true,
     storesFiles: true,
   }),
@@ -250,7 +250,7 @@ export const serviceUsers: readonly BusUser[] = [
       restartRunner,
       restartScheduler,
     ],
-    // Which processes there are to restart.
+    // Needed to list the processes that can be restarted.
     sends: ["$SRV.INFO.runner", "$SRV.INFO.scheduler"],
     publishes: [auditExecution, auditChain],
     follows: [policyBundles.bundleActivated, policyBudgets.callsStopped],
@@ -259,7 +259,7 @@ export const serviceUsers: readonly BusUser[] = [
     serves: contractsByOwner.channels.filter(isRpc),
     calls: [deliverToSession, noteInSession, sessionOutcome, userTokens.verifyUserToken],
     publishes: contractsByOwner.channels.filter(isEvent),
-    // Hints that an answer is there; the truth is asked for.
+    // These notify that an answer is there; the truth is read by a call.
     follows: [...runEnds],
   }),
   service(SCHEDULER_USER, "Scheduler", {
@@ -269,7 +269,7 @@ export const serviceUsers: readonly BusUser[] = [
     publishes: [...contractsByOwner.scheduler.filter(isEvent), beginRun],
     follows: [...runEnds, runRejected],
   }),
-  // What it may ask follows from the roles: each message says in a user token who asks, and is refused without one.
+  // Its rights follow from the roles: each message names its user in a user token, and is refused without one.
   service(GATEWAY_USER, "HTTP gateway", {
     calls: [
       ...allContracts.filter(isRpc).filter(({ role }) => role !== null),
@@ -295,28 +295,28 @@ export const adminUser = user(ADMIN_USER, "Creates streams, consumers and bucket
   readsAudit: true,
 });
 
-/** Reads the audit, which no other client may, and asks how other rules would have decided. */
+/** Reads the audit, which no other client may, and calls the replay of other rules. */
 export const auditorUser = user(AUDITOR_USER, "Reads the audit", {
   calls: [replayDecisions, exportAudit, listTokenKeys],
   readsAudit: true,
 });
 
 /**
- * Changes how long and how much of the audit is kept, and nothing else. Not even the admin may: whoever could
- * shorten it could remove what was done. Its key is made apart from the others and is mounted nowhere.
+ * Changes how long and how much of the audit is stored, and nothing else. Not even the admin may: a user that could shorten it could remove
+ * the traces of its actions. Its key is made apart from the others and is mounted nowhere.
  */
 export const operatorUser = user(OPERATOR_USER, "Changes the retention of the audit", {
   retainsAudit: true,
 });
 
-/** The command line of who runs the installation. */
+/** The command line of the operator. */
 export const cliUser: BusUser = {
   ...client(CLI_USER, "Command line"),
   calls: callableByClients,
   readsEvents: "all",
 };
 
-/** The users that every installation has. The operator is one of those that make its key. */
+/** The users that every installation has. The operator user exists only where its key was made. */
 export const installedUsers: readonly BusUser[] = [
   ...serviceUsers,
   cliUser,
@@ -330,7 +330,7 @@ export const installedUsers: readonly BusUser[] = [
  */
 export const anonymousUser: BusUser = {
   ...client(ANONYMOUS_USER.name, "Clients without credentials, on a laptop only"),
-  // Client libraries make up names of consumers, so it has any. What a model says as it says it is for the owner of the run alone.
+  // Client libraries make up names of consumers, so it may use any. A model's live text is for the owner of the run alone.
   readsEvents: "all",
   readsOwnLive: true,
   inboxPrefix: ANONYMOUS_USER.inboxPrefix,
@@ -349,7 +349,7 @@ export function client(name: string, description: string): BusUser {
   });
 }
 
-/** Its name is one of those that are known without loading what it may do. */
+/** Its name is one of those that can be imported without loading its permissions. */
 function service(name: ServiceName, description: string, spec: Partial<BusUser>): BusUser {
   return user(name, description, spec);
 }

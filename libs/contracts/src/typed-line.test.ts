@@ -83,7 +83,7 @@ test("/agent switches to an agent, and without a name lists them [D62, D29]", ()
   assert.deepEqual(read("/agents"), { kind: "agents" });
 });
 
-test("/skill off and on switch a skill, whoever it is for [DR13]", () => {
+test("/skill off and on switch a skill, for people or for models [DR13]", () => {
   for (const skill of ["summarise-files", "house-style"])
     assert.deepEqual(read(`/skill off ${skill} `), { kind: "skill-switch", skill, isOn: false });
   assert.deepEqual(read("/skill on gone"), { kind: "skill-switch", skill: "gone", isOn: true });

@@ -1,6 +1,6 @@
 import { nearestName } from "./nearest-name.ts";
 
-/** What a conversation at a terminal answers to itself; a skill of such a name is not reached by it. */
+/** Commands that a conversation at a terminal answers itself; a skill of such a name is not reached by it. */
 export const BUILT_IN_COMMANDS = [
   "agent",
   "agents",
@@ -20,7 +20,7 @@ export const BUILT_IN_COMMANDS = [
 ] as const;
 type BuiltInCommand = (typeof BUILT_IN_COMMANDS)[number];
 
-/** What a conversation understands wherever it is held, at a terminal or in the console, with what it does. */
+/** Commands of every conversation, at a terminal or in the console, each with its description. */
 export const SESSION_COMMANDS: readonly (readonly [usage: string, meaning: string])[] = [
   ["/help [command]", "this list, or one line of it"],
   ["/skills [name]", "the skills, or one with its text"],
@@ -32,25 +32,25 @@ export const SESSION_COMMANDS: readonly (readonly [usage: string, meaning: strin
   ["//text", "a text that begins with a slash"],
 ];
 
-/** What there is to be named in a line. */
+/** The names that a line may contain. */
 export interface KnownNames {
   readonly skills: readonly { readonly name: string; readonly userInvocable: boolean }[];
   readonly agents: readonly { readonly name: string }[];
 }
 
-/** What a person means by a line. */
+/** The meaning of a line. */
 export type TypedLine =
-  /** For the agent. */
+  /** A message to the agent. */
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "help"; readonly topic: string | null }
-  /** To be listed, or one of them to be shown. */
+  /** Lists the skills, or shows one of them. */
   | { readonly kind: "skills"; readonly skill: string | null }
   | { readonly kind: "agents" }
-  /** To be used with these arguments, which are what was typed, byte by byte. */
+  /** Uses a skill with these arguments, which are the typed text, byte by byte. */
   | { readonly kind: "skill"; readonly skill: string; readonly arguments: string }
-  /** To be done without from now on, or no longer. */
+  /** Switches a skill off or on from now on. */
   | { readonly kind: "skill-switch"; readonly skill: string; readonly isOn: boolean }
-  /** To be the one who answers from now on. */
+  /** Selects the agent that answers from now on. */
   | { readonly kind: "agent"; readonly agent: string }
   /** A command whose meaning depends on where the line was typed. */
   | { readonly kind: "other"; readonly command: BuiltInCommand; readonly arguments: string }
@@ -58,9 +58,9 @@ export type TypedLine =
       readonly kind: "unknown";
       readonly what: "command" | "skill" | "agent";
       readonly name: string;
-      /** What was probably meant, as it is to be typed. */
+      /** The probable correction, in the form that is typed. */
       readonly nearest: string | null;
-      /** For the person. */
+      /** The message to the person. */
       readonly message: string;
     };
 
@@ -68,8 +68,8 @@ export type TypedLine =
 const COMMAND = /^\/([\p{L}\p{N}][\p{L}\p{N}_-]*)(?:\s([^]*))?$/u;
 
 /**
- * Reads a line that a person typed. A built-in command goes before a skill of its name, which `/skill name` reaches.
- * `//` at the start is one slash of a text. Nothing is looked up or done here.
+ * Reads a line that a person typed. A built-in command goes before a skill of its name, which `/skill name` reaches. `//` at the start is
+ * one slash of a text. The line is neither resolved nor executed here.
  */
 export function readTypedLine(line: string, known: KnownNames): TypedLine {
   if (line.startsWith("//")) return { kind: "text", text: line.slice(1) };
@@ -83,7 +83,7 @@ export function readTypedLine(line: string, known: KnownNames): TypedLine {
   return unknown({ what: "command", name: typed, names, known });
 }
 
-/** The lines that name a skill or an agent, to be offered to who types; `skillsOff` may be had again. */
+/** The lines that name a skill or an agent, as completions; `skillsOff` may be switched on again. */
 export function namingLines(known: KnownNames, skillsOff: readonly string[] = []): string[] {
   const own = forPeople(known);
   return [
@@ -123,7 +123,7 @@ function shown(name: string, known: KnownNames): TypedLine {
 }
 
 function used(line: string, known: KnownNames): TypedLine {
-  // A skill that is called on or off is reached by its own name.
+  // A skill with the name on or off is reached by its own name.
   const [, word, meant = ""] = /^(on|off)\s+(\S+)\s*$/.exec(line) ?? [];
   if (word === "on") return { kind: "skill-switch", skill: meant, isOn: true };
   if (word === "off") return switchedOff(meant, known);
@@ -135,7 +135,7 @@ function used(line: string, known: KnownNames): TypedLine {
     : { kind: "skill", skill, arguments: rest };
 }
 
-/** Also one that only models use; what is to be on again may be gone meanwhile. */
+/** A skill that only models use counts, too; one that is to be on again may be gone meanwhile. */
 function switchedOff(name: string, known: KnownNames): TypedLine {
   const names = known.skills.map((skill) => skill.name);
   const skill = named(names, name);

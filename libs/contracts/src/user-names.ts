@@ -1,6 +1,6 @@
 /**
- * The names of the NATS users that every installation knows. What each of them may do is in `topology.ts`, which loads
- * every contract; whoever needs a name alone starts in a fraction of that time with this file.
+ * The names of the NATS users that every installation has. Their rights are in `topology.ts`, which loads every contract; code that needs a
+ * name alone starts in a fraction of that time with this file.
  */
 export const SERVICE_NAMES = [
   "policy",
@@ -14,28 +14,28 @@ export const SERVICE_NAMES = [
 ] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
-/** The command line of who runs the installation. */
+/** The command line of the operator. */
 export const CLI_USER = "cli";
 /** Creates streams, consumers and buckets. */
 export const ADMIN_USER = "admin";
 /** Reads the audit. */
 export const AUDITOR_USER = "auditor";
-/** Changes how long the audit is kept. */
+/** Changes how long the audit is stored. */
 export const OPERATOR_USER = "operator";
 
-/** A client without credentials on a laptop, and where its replies arrive. */
+/** A client without credentials on a laptop, and its reply inbox. */
 export const ANONYMOUS_USER = { name: "me", inboxPrefix: "_INBOX" } as const;
 
 /**
- * People and programs of an OpenID Connect issuer have names that begin so, unless the operator gave them another one. No NATS user may: what an
- * issuer calls somebody must not make it a team.
+ * The prefix of names of people and programs of an OpenID Connect issuer, unless the operator assigned another one. No NATS user may have
+ * it: an issuer's names must not make a person a team.
  */
 export const OIDC_PREFIX = "oidc-";
 
-/** The gateway: it speaks for people and programs with a user token. */
+/** The gateway: it acts for people and programs with a user token. */
 export const GATEWAY_USER: ServiceName = "gateway";
 
-/** The toolbox: its platform tools do for a caller what the caller could ask for by itself. */
+/** The toolbox: its platform tools do for a caller what the caller could request directly. */
 export const TOOLBOX_USER: ServiceName = "toolbox";
 
 /** The runners: they act for the owners of runs. */
@@ -56,7 +56,7 @@ export function isService(user: string): boolean {
   return services.has(user);
 }
 
-/** True for the users that may read everybody's events; a team reads its own. */
+/** True for the users that may read all users' events; a team reads its own. */
 export function readsAllEvents(user: string): boolean {
   return user === CLI_USER || user === ANONYMOUS_USER.name;
 }

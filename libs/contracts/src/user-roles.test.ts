@@ -7,7 +7,10 @@ import { serviceUsers } from "./topology.ts";
 
 const usable = allContracts.filter((contract) => isRpc(contract) || isCommand(contract));
 
-/** Between services, for the command line on NATS alone, or believed because nobody else may say it. A new contract is either here or has a role. */
+/**
+ * Contracts between services, for the command line on NATS alone, or trusted because no other user may send them. A new contract is either
+ * here or has a role.
+ */
 const FOR_SERVICES = [
   "approval.expire",
   "approvals.admit",

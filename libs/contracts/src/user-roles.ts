@@ -2,17 +2,17 @@ import { z } from "zod";
 import { matchesGlob } from "./glob.ts";
 import { GATEWAY_USER, TOOLBOX_USER } from "./user-names.ts";
 
-/** The NATS users that may say in a user token for whom they send a message. */
+/** The NATS users that may send a message on behalf of another user, named in a user token. */
 export const SPEAKERS: ReadonlySet<string> = new Set([GATEWAY_USER, TOOLBOX_USER]);
 
 /**
- * What a person or program may do over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and
- * decides about waiting calls; `admin` does all of it and changes the policy, servers, skills and keys.
+ * The rights of a person or program over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and decides
+ * about waiting calls; `admin` does all of it and changes the policy, servers, skills and keys.
  */
 export const UserRole = z.enum(["viewer", "operator", "approver", "admin"]);
 export type UserRole = z.infer<typeof UserRole>;
 
-/** Of which roles one is enough where a role is asked for. */
+/** For each required role, the roles of which one is enough. */
 const COVERED_BY: Readonly<Record<UserRole, readonly UserRole[]>> = {
   viewer: ["viewer", "operator", "approver", "admin"],
   operator: ["operator", "admin"],
@@ -25,7 +25,7 @@ export const UserScope = z
   .string()
   .regex(/^[a-z0-9.*-]{1,64}$/, "must be the name of a contract, such as runs.get or runs.*");
 
-/** What a user's credential lets it do. */
+/** The rights of a user's credential. */
 export interface UserRights {
   readonly roles: readonly UserRole[];
   /** Missing: everything that the roles allow. */
@@ -37,7 +37,7 @@ export function hasRole(roles: readonly UserRole[], needed: UserRole): boolean {
   return roles.some((role) => COVERED_BY[needed].includes(role));
 }
 
-/** True for the NATS users that a setting names as admins, and over HTTP for who has the role. */
+/** True for the NATS users that a setting names as admins, and over HTTP for users with the role. */
 export function isAdmin(
   named: readonly string[],
   { caller, roles }: { readonly caller: string; readonly roles: readonly UserRole[] },
@@ -45,7 +45,7 @@ export function isAdmin(
   return named.includes(caller) || hasRole(roles, "admin");
 }
 
-/** Why somebody may not use a contract over HTTP, as one sentence; null when it may. */
+/** The reason why a user may not use a contract over HTTP, as one sentence; null when it may. */
 export function refusalOf(
   contract: { readonly name: string; readonly role: UserRole | null },
   { roles, scopes }: UserRights,

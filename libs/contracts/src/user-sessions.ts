@@ -9,7 +9,7 @@ import {
   UserStoreUnavailable,
 } from "./user-tokens.ts";
 
-/** What the key of a session begins with. It counts as a cookie alone, and no other credential does. */
+/** The prefix of a session's key. It is accepted as a cookie alone, and no other credential is. */
 export const USER_SESSION_PREFIX = "ys_";
 
 /** A browser that signed in. */
@@ -20,21 +20,21 @@ export const UserSession = UserIdentity.extend({
 });
 export type UserSession = z.infer<typeof UserSession>;
 
-/** Only the gateway may ask. A session is a credential for `issueUserToken` itself. */
+/** Only the gateway may call it. A session is a credential for `issueUserToken` itself. */
 export const openUserSession = rpc({
   subject: "yard.rpc.{caller}.policy.user-session.open",
   summary: "Opens a browser's session for who shows a credential or has just signed in by OIDC.",
   request: z.strictObject({
     credential: Credential,
-    /** The credential is an ID token that was asked for with it, and good for this alone. */
+    /** Set when the credential is an ID token that was requested with this nonce; such a token opens a session and nothing else. */
     nonce: z.string().min(16).max(200).optional(),
   }),
-  /** `key` is shown here and never again; only its SHA-256 is kept. */
+  /** `key` is shown here and never again; only its SHA-256 is stored. */
   reply: z.object({ key: z.string(), info: UserSession }),
   errors: signInErrors,
 });
 
-/** Only the gateway may ask, with the session that was shown to it. */
+/** Only the gateway may call it, with the session that the browser presented. */
 export const closeUserSession = rpc({
   subject: "yard.rpc.{caller}.policy.user-session.close",
   summary: "Ends a browser's session at once. One that is not known has ended.",
@@ -48,7 +48,7 @@ export const listUserSessions = rpc({
   summary: "Lists one's own sessions of browsers; for policy admins anybody's.",
   role: "viewer",
   request: z.strictObject({
-    /** Missing: oneself. */
+    /** Missing: the caller itself. */
     user: CallerName.optional(),
   }),
   reply: z.object({ sessions: z.array(UserSession) }),
@@ -66,12 +66,12 @@ export const revokeUserSession = rpc({
   reply: z.object({ info: UserSession }),
   errors: {
     users_unavailable: UserStoreUnavailable,
-    /** It has ended, or is somebody else's. */
+    /** It has ended, or belongs to another user. */
     unknown_session: { data: z.object({ id: z.string() }) },
   },
 });
 
-/** Gateways forget what they keep of it. One that misses it does so when the user token ends. */
+/** Gateways remove it from their caches. One that misses the event does so when the user token ends. */
 export const userSessionEnded = event({
   subject: "yard.evt.user-session.{id}.ended",
   summary: "A session of a browser ended before its time.",

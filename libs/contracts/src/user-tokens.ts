@@ -4,18 +4,21 @@ import { CallerName, Timestamp } from "./ids.ts";
 import { RUN_TOKEN_ISSUER } from "./run-token.ts";
 import { UserRole, UserScope } from "./user-roles.ts";
 
-/** `aud` of every user token: whoever serves requests and takes commands. */
+/** `aud` of every user token: the services that serve requests and receive commands. */
 export const USER_TOKEN_AUDIENCE = "switchyard/callers";
 
 /** Characters that a user token may have: it travels in a header. */
 export const USER_TOKEN_MAX_LENGTH = 8_192;
 
-/** How long a user token is good, in seconds. */
+/** How long a user token is valid, in seconds. */
 export const USER_TOKEN_SECONDS = 60;
 
 export const UserRoles = z.array(UserRole).min(1).max(4);
 export const UserScopes = z.array(UserScope).max(32);
-/** What signed in: the id of an API key, `laptop`, or `oidc:` and the subject at the issuer. A session has that of its beginning. */
+/**
+ * The credential that signed in: the id of an API key, `laptop`, or `oidc:` and the subject at the issuer. A session has that of its
+ * beginning.
+ */
 export const CredentialName = z.string().min(1).max(200);
 
 /** A browser's session; no secret. */
@@ -27,7 +30,7 @@ export const UserSessionId = z
   );
 
 /**
- * The claims of a user token: for whom the gateway sends a message. The policy service signs them (compact JWS, EdDSA) for a
+ * The claims of a user token: the user for whom the gateway sends a message. The policy service signs them (compact JWS, EdDSA) for a
  * credential that it has verified. Times are seconds since the Unix epoch (RFC 7519).
  */
 export const UserTokenClaims = z.strictObject({
@@ -43,7 +46,7 @@ export const UserTokenClaims = z.strictObject({
 });
 export type UserTokenClaims = z.infer<typeof UserTokenClaims>;
 
-/** Who a credential or a token stands for. */
+/** The user of a credential or a token. */
 export const UserIdentity = z.object({
   caller: CallerName,
   roles: UserRoles,
@@ -57,22 +60,22 @@ export const UserStoreUnavailable = {
   retryable: true,
 } as const;
 
-/** What somebody shows the gateway. */
+/** The credential that a client presents to the gateway. */
 export const Credential = z.string().min(1).max(16_384);
 
 export const signInErrors = {
-  /** Unknown, expired, revoked, of another issuer or audience. The message says which, and never shows it. */
+  /** Unknown, expired, revoked, of another issuer or audience. The message names the reason, and never shows the credential. */
   bad_credential: { data: z.object({ reason: z.string() }) },
   users_unavailable: UserStoreUnavailable,
 } as const;
 
-/** Only the gateway may ask, and it can only ask for who showed it a credential. */
+/** Only the gateway may call it, and only for a user that presented a credential. */
 export const issueUserToken = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.issue",
   summary: "Verifies an API key, a session, a JWT or the token of yard dev; answers a user token.",
   request: z.strictObject({ credential: Credential }),
   reply: UserIdentity.extend({
-    /** Of the session that was shown. */
+    /** The id of the session that was presented. */
     session: UserSessionId.optional(),
     token: z.string(),
     expiresAt: Timestamp,
@@ -81,8 +84,8 @@ export const issueUserToken = rpc({
 });
 
 /**
- * For the toolbox alone, whose platform tools act for callers: with a user that a run token or a subject has vouched for, after the
- * policy has allowed the call. What the gateway's own users may is in the token that came with their request, and that one is passed on.
+ * Called by the toolbox alone, whose platform tools act for callers: with a user that a run token or a subject has proven, after the policy
+ * has allowed the call. The rights of the gateway's own users are in the token that came with their request, and that one is passed on.
  */
 export const actForUser = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.act-for",
@@ -90,13 +93,13 @@ export const actForUser = rpc({
   request: z.strictObject({ user: CallerName }),
   reply: z.object({ token: z.string(), expiresAt: Timestamp }),
   errors: {
-    /** The name is that of a service: nobody acts for one. */
+    /** The name is that of a service, for which no user may act. */
     reserved_caller: { data: z.object({ caller: z.string() }) },
   },
   timeoutMs: 2_000,
 });
 
-/** Asked by whoever serves requests of the gateway or takes its commands. */
+/** Called by services that serve requests of the gateway or receive its commands. */
 export const verifyUserToken = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.verify",
   summary: "Tells for whom the gateway sent a message, when its user token was good then.",
@@ -134,7 +137,7 @@ export type UserKey = z.infer<typeof UserKey>;
 const ForbiddenAdmin = { data: z.object({ caller: z.string(), setting: z.string() }) } as const;
 const UnknownKey = { data: z.object({ id: z.string() }) } as const;
 const keyErrors = { forbidden_admin: ForbiddenAdmin, users_unavailable: UserStoreUnavailable };
-/** `key` is shown here and never again; only its SHA-256 is kept. */
+/** `key` is shown here and never again; only its SHA-256 is stored. */
 const NewKey = z.object({ key: z.string(), info: UserKey });
 const YEARS_10 = 10 * 366 * 86_400;
 
@@ -174,13 +177,13 @@ export const rotateUserKey = rpc({
   role: "admin",
   request: z.strictObject({
     id: UserKeyId,
-    /** How long the old key is still good, in seconds. */
+    /** How long the old key is still valid, in seconds. */
     overlapSeconds: z
       .int()
       .min(0)
       .max(30 * 86_400)
       .default(3_600),
-    /** Of the new key; missing: until it is revoked. */
+    /** The lifetime of the new key; missing: until it is revoked. */
     ttlSeconds: z.int().min(1).max(YEARS_10).optional(),
   }),
   reply: NewKey,
@@ -200,7 +203,7 @@ export const revokeUserKey = rpc({
   errors: { ...keyErrors, unknown_key: UnknownKey },
 });
 
-/** Gateways forget what they keep of the key. One that misses it does so when the user token ends. */
+/** Gateways remove the key from their caches. One that misses the event does so when the user token ends. */
 export const userKeyRevoked = event({
   subject: "yard.evt.user-key.{id}.revoked",
   summary: "An API key was revoked, or ends at the time that is told.",

@@ -33,7 +33,7 @@ test("whatever the value, its JSON says the same without halves of pairs", () =>
     fc.property(fc.array(text), (texts) => {
       const wanted = texts.map((one) => one.toWellFormed());
       assert.deepEqual(JSON.parse(toJson(texts)), wanted);
-      // As a program of another language may write it: every unit an escape.
+      // A program in another language may write it so: every unit as an escape.
       const escaped = texts.map(
         (one) =>
           `"${Array.from({ length: one.length }, (_, at) => `\\u${one.charCodeAt(at).toString(16).padStart(4, "0")}`).join("")}"`,
