@@ -5,10 +5,9 @@ import type { Rule } from "../src/schema/bundle.ts";
 import type { Call } from "../src/engine/evaluate.ts";
 
 /**
- * The same rules as Cedar policies, decided by Cedar's own engine. Cedar answers yes or no, so three
- * actions are asked: may it be called at all, with an approval for a session at most, and
- * with none. Each argument is given as a record of its type, its value and plain facts about it, which stand
- * here without a line of the engine: nothing of it may be used in this file.
+ * The same rules as Cedar policies, decided by Cedar's own engine. Cedar answers yes or no, so three actions are queried: may it
+ * be called at all, with an approval for a session at most, and with none. Each argument is given as a record of its type, its
+ * value and plain facts about it, which are computed here without a line of the engine: this file may use no part of it.
  */
 export type OracleAnswer = "deny" | "always" | "session" | "auto";
 
@@ -49,7 +48,7 @@ function policiesOf(rule: Rule): string[] {
   const policy = (kind: string, actions: string) =>
     `${kind} (principal, action${actions}, resource) ${body}`;
   if (rule.effect === "deny") return [policy("forbid", "")];
-  const tier = rule.approval ?? "session"; // what MCP tools ask for by default; only they are drawn
+  const tier = rule.approval ?? "session"; // the default approval of MCP tools; only such tools are generated
   const unattended = tier === "auto" ? [] : [policy("forbid", ' == Action::"callUnattended"')];
   const session = tier === "always" ? [policy("forbid", ' == Action::"callForSession"')] : [];
   return [policy("permit", ""), ...unattended, ...session];
@@ -85,7 +84,7 @@ function whatOf({ what }: Rule): string[] {
   ];
 }
 
-/** What cannot be judged counts as holding for a deny rule and not for an allow rule. */
+/** An argument that cannot be judged counts as matching for a deny rule and not for an allow rule. */
 function conditionOf({ effect }: Pick<Rule, "effect">) {
   return (condition: Condition): string => {
     const [name = "", inner] = condition.arg.slice(1).split("/");
@@ -193,7 +192,7 @@ function recordOf(value: unknown): { [name: string]: Fact } {
   return { t, v: recordsOf(Object(value) as Record<string, unknown>) }; // of generated JSON
 }
 
-/** Every directory that it lies in, and itself; nothing for what does not say where it leads. */
+/** Returns every directory that contains the path, and the path itself; an empty record for an ambiguous path. */
 function pathFacts(text: string): { [name: string]: Fact } {
   if (text === "" || /^~|[\\"':]/.test(text)) return {};
   const path = posix.normalize(text).replace(/(?<=.)\/$/, "");
@@ -212,7 +211,7 @@ function hostFacts(text: string): { [name: string]: Fact } {
   return url === null ? {} : { host: url.hostname.replace(/\.$/, "") };
 }
 
-/** Halves become whole, which Cedar has alone. */
+/** Doubles the value, so that halves become integers, the only numbers Cedar has. */
 function scaled(value: number): number {
   return value * 2;
 }

@@ -9,13 +9,13 @@ export function compileBudgets({ budgets = [] }: Pick<Bundle, "budgets">): reado
   return budgets.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** The budgets that a call of the principal counts against. Without a run, those of runs are about nothing. */
+/** Returns the budgets that a call of the principal counts against. Per-run budgets do not apply to calls without a run. */
 export function budgetsOf(budgets: readonly Budget[], principal: Principal): readonly Budget[] {
   if (budgets.length === 0) return budgets;
   return budgets.filter((budget) => isAbout(budget.for, principal) && ownerOf(budget, principal));
 }
 
-/** Whose count it is; null when the principal has none of that kind. */
+/** Returns the owner whose counter the budget uses; null when the principal has no owner of that kind. */
 export function ownerOf({ per }: Pick<Budget, "per">, principal: Principal): string | null {
   switch (per) {
     case "run":

@@ -1,13 +1,13 @@
 import type { Decision } from "@switchyard/contracts/policy";
 
 /**
- * What tools do to the secrecy of a run, by labels that administrators give: a run that has read
- * what strangers wrote and has seen what is secret may send nothing out without a person.
+ * Labels that administrators give to tools, describing how a tool affects the secrecy of a run: a run that has read untrusted
+ * content and has seen sensitive data may send nothing out without a person's approval.
  */
 export const FLOW_LABELS = ["untrusted-in", "sensitive", "egress"] as const;
 export type FlowLabel = (typeof FLOW_LABELS)[number];
 
-/** What a run has touched so far. */
+/** The flow labels that a run has accumulated so far. */
 export interface FlowTouches {
   readonly untrusted: boolean;
   readonly sensitive: boolean;
@@ -17,12 +17,12 @@ export function hasFlowLabel(labels: ReadonlySet<string>): boolean {
   return labels.size > 0 && FLOW_LABELS.some((label) => labels.has(label));
 }
 
-/** The labels of a call that its run keeps. */
+/** Returns the labels of a call that its run accumulates. */
 export function touchesOf(labels: ReadonlySet<string>): FlowLabel[] {
   return (["untrusted-in", "sensitive"] as const).filter((label) => labels.has(label));
 }
 
-/** Makes what is allowed ask for this very call, when the run, this call included, has touched both sides. */
+/** Turns an allowed call into one that needs approval for this very call, when the run, this call included, has touched both sides. */
 export function narrowByFlow(
   decision: Decision,
   labels: ReadonlySet<string>,

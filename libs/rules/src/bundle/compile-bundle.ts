@@ -11,7 +11,7 @@ import { toolPatternsOf } from "../schema/tool-selectors.ts";
 import type { StartRules } from "../rights/may-start.ts";
 import { compileCondition, type CompiledCondition } from "./conditions.ts";
 
-/** A bundle made ready for deciding: everything parsed once, rules found by the tool they name. */
+/** A bundle compiled for decisions: everything is parsed once, and rules are indexed by the tool they name. */
 export interface CompiledBundle {
   readonly digest: string;
   readonly ruleCount: number;
@@ -19,15 +19,15 @@ export interface CompiledBundle {
   readonly rules: readonly CompiledRule[];
   readonly deny: RuleIndex;
   readonly allow: RuleIndex;
-  /** What narrows beside the rules, in the order in which it is asked. */
+  /** The narrowings beside the rules, in the order in which they are evaluated. */
   readonly narrowings: readonly Narrowing[];
   readonly labels: readonly LabelRule[];
   readonly budgets: readonly CompiledBudget[];
-  /** Who may start what, and who is believed about where a run comes from. */
+  /** Which NATS users may start which agents, and whose statements about a run's origin are trusted. */
   readonly starts: StartRules;
   readonly rights: Bundle["rights"];
   readonly approvers: Bundle["approvers"];
-  /** Null: the tool's own, see `default-tier.ts`. */
+  /** Null means the tool's own default, see `default-tier.ts`. */
   readonly defaultTier: ApprovalTier | null;
 }
 
@@ -47,17 +47,17 @@ export interface CompiledRule {
   readonly anyLabel: readonly string[] | null;
   /** None of these. */
   readonly notLabels: readonly string[];
-  /** Of an allow rule, when it says one. */
+  /** Set by an allow rule that states an approval; null otherwise. */
   readonly tier: ApprovalTier | null;
-  /** For how long an approval for a session stays good, in milliseconds. */
+  /** How long an approval for a session is valid, in milliseconds. */
   readonly ttlMs: number;
-  /** As written; null is every tool, an empty list none. */
+  /** The tools as written in the file; null matches every tool, an empty list none. */
   readonly tools: readonly string[] | null;
-  /** What `tools` and `servers` stand for, or null alone for every tool. */
+  /** The parsed patterns of `tools` and `servers`; a single null matches every tool. */
   readonly patterns: readonly (ToolPattern | null)[];
-  /** What it selects beside tools. */
+  /** The MCP features, other than tools, that the rule selects. */
   readonly features: readonly FeaturePattern[];
-  /** True for a deny rule that names nothing: it is about features too. */
+  /** True for a deny rule that names neither tools nor features: it applies to features too. */
   readonly isAboutEverything: boolean;
   readonly conditions: readonly CompiledCondition[];
 }
@@ -68,33 +68,33 @@ export interface RuleEntry {
   readonly pattern: ToolPattern | null;
 }
 
-/** A tool as rules see it. `shown` is its name in the catalogue without the server, which can be a shortened one. */
+/** A tool as rules match it. `shown` is its name in the catalogue without the server, which may be shortened. */
 export interface Target {
   readonly ref: ToolRef;
   readonly shown: string;
-  /** Given by administrators: of the tool's server, and of the bundle. */
+  /** The labels that administrators gave the tool, from the tool's server and from the bundle. */
   readonly labels: ReadonlySet<string>;
 }
 
 /**
- * The entries of all rules with one effect, each in the most specific place its pattern allows, so
- * a decision looks only at rules that could be about the tool. Every list is in the order of rule ids.
+ * The entries of all rules with one effect, each in the most specific table its pattern allows, so a decision looks only at rules
+ * that could match the tool. Every list is in the order of rule ids.
  */
 export interface RuleIndex {
-  /** By server and tool name, for patterns without wildcards. */
+  /** Patterns without wildcards, by server and tool name. */
   readonly exact: ReadonlyMap<string, readonly RuleEntry[]>;
-  /** By server and what stands before the first wildcard, for patterns with wildcards in the tool's name only. */
+  /** Patterns with wildcards in the tool's name only, by server and the text before the first wildcard. */
   readonly byPrefix: ReadonlyMap<string, readonly RuleEntry[]>;
   /** The lengths of such beginnings, by server: with them a name finds its entries without a search. */
   readonly prefixLengths: ReadonlyMap<string, ReadonlySet<number>>;
   readonly anywhere: readonly RuleEntry[];
 }
 
-/** An approval for a session lasts so long when nothing says otherwise. */
+/** How long an approval for a session is valid when neither rule nor bundle sets it. */
 const DEFAULT_TTL_MS = 30 * 60_000;
 
 export function compileBundle(bundle: Bundle): CompiledBundle {
-  // In the order of ids, so that of several matching rules the same one is named however the file is ordered.
+  // Rules are sorted by id, so that of several matching rules the same one is named however the file is ordered.
   const ttlMs = bundle.defaults?.ttl ?? DEFAULT_TTL_MS;
   const rules = bundle.rules
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -115,7 +115,7 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
   };
 }
 
-/** What a person has to do with a call of the tool that the rule allows; null is something that is not a tool. */
+/** Returns which approval a call of the tool needs when the rule allows it; null stands for a feature that is not a tool. */
 export function tierOf(
   bundle: CompiledBundle,
   rule: CompiledRule,
@@ -234,7 +234,7 @@ function isLiteral(pattern: string): boolean {
   return literalStart(pattern) === pattern;
 }
 
-/** What stands before the first wildcard. */
+/** Returns the text before the first wildcard. */
 function literalStart(pattern: string): string {
   return pattern.slice(0, pattern.search(/[*?]|$/));
 }

@@ -5,7 +5,7 @@ import { compileCondition, type Verdict } from "./conditions.ts";
 
 type Case = readonly [value: unknown, expected: Verdict];
 
-/** Judges a call whose argument `x` is the value; `undefined` leaves it out. */
+/** Judges a call whose argument `x` has this value; `undefined` leaves it out. */
 function judge(condition: object, value: unknown): Verdict {
   const compiled = compileCondition(Condition.parse({ arg: "/x", ...condition }));
   return compiled.judge(value === undefined ? {} : { x: value });
@@ -101,7 +101,7 @@ test("maxLength counts code points of texts and entries of arrays", () => {
   ]);
 });
 
-test("pathWithin resolves the path first and cannot compare one that does not say where it leads", () => {
+test("pathWithin resolves the path first and cannot compare an ambiguous one", () => {
   table({ op: "pathWithin", value: "/data" }, [
     ["/data/a", "holds"],
     ["/data/../etc/passwd", "fails"],
@@ -120,7 +120,7 @@ test("absent holds for an argument that is not there, and null is there", () => 
   ]);
 });
 
-test("an argument that cannot lie where the rule looks cannot be compared", () => {
+test("an argument of the wrong shape for the rule's pointer cannot be compared", () => {
   for (const condition of [{ op: "eq", value: true }, { op: "absent" }]) {
     const { judge: judgeNested } = compileCondition(
       Condition.parse({ arg: "/options/force", ...condition }),

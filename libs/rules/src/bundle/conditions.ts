@@ -5,25 +5,23 @@ import { hostIn } from "../values/host-in.ts";
 import { pathWithin } from "../values/path-within.ts";
 
 /**
- * What a condition says about the arguments of a call.
- *
- * `incomparable` is an argument that is there and cannot be judged: of another type than the rule
- * compares with, too long, or a path that does not say where it leads. An allow rule takes it as
- * no, a deny rule as yes, so a caller gains nothing by sending something odd.
+ * The result of checking one condition against the arguments of a call. `incomparable` is an argument that is present and cannot
+ * be judged: it has another type than the rule compares with, is too long, or is an ambiguous path. An allow rule treats it as a
+ * mismatch, a deny rule as a match, so a caller gains nothing by sending malformed arguments.
  */
 export type Verdict = "holds" | "fails" | "missing" | "incomparable";
 
 export interface CompiledCondition {
   readonly arg: string;
   readonly required: boolean;
-  /** What the rule wants, for people: `lte 10`. */
+  /** The expected value as shown to people: `lte 10`. */
   readonly wanted: string;
-  /** The argument that the condition looks at. */
+  /** Finds the argument that the condition checks. */
   readonly locate: (args: Readonly<Record<string, unknown>>) => Located;
   readonly judge: (args: Readonly<Record<string, unknown>>) => Verdict;
 }
 
-/** Longer texts are incomparable, which bounds what one condition can cost: the longest glob times this. */
+/** Longer texts are incomparable, which bounds the cost of one condition to the longest glob times this. */
 const MAX_TEXT_LENGTH = 16_384;
 
 /** Prepares a condition of a valid bundle: the pointer is parsed once. */

@@ -4,10 +4,10 @@ import { OPERATORS } from "../schema/condition-schema.ts";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import type { ShapeProblem } from "@switchyard/service/yaml-file";
 
-/** The keys that a mapping at a place may have. */
+/** Returns the keys that a mapping at a path may have. */
 export type KnownKeys = (path: readonly PropertyKey[]) => readonly string[];
 
-/** Says in words what a schema found wrong. The issues must come with their input (`reportInput`). */
+/** Explains a problem that a schema found. The issues must contain their input (`reportInput`). */
 export function explainIssue(issue: z.core.$ZodIssue, knownKeys: KnownKeys): ShapeProblem[] {
   const label = labelOf(issue.path);
   if (issue.code === "unrecognized_keys") {

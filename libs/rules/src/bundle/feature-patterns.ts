@@ -2,7 +2,7 @@ import { looseUri } from "../values/resource-uri.ts";
 import type { AccessKind } from "@switchyard/contracts/policy";
 import type { Rule } from "../schema/bundle.ts";
 
-/** What an MCP server offers or asks for beside tools. */
+/** An MCP feature, other than a tool, that a server offers or requests. */
 export type FeatureKind = Exclude<AccessKind, "tool">;
 
 /** One selector of a rule, parsed: globs over the server's id and the URI or name. */
@@ -10,11 +10,11 @@ export interface FeaturePattern {
   readonly kind: FeatureKind;
   readonly server: string;
   readonly name: string;
-  /** Of a resource: compared with the URI in the same form, by rules that deny. */
+  /** The loose form of a resource URI pattern (see `looseUri`); deny rules compare it with the URI in the same form. */
   readonly loose: string;
 }
 
-/** The key of `what` that selects features of a kind. */
+/** The key of `what` that selects features of each kind. */
 export const FEATURE_KEYS = {
   resource: "resources",
   prompt: "prompts",

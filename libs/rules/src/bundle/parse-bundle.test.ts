@@ -43,7 +43,7 @@ test("a bundle is read as it is written", () => {
   });
 });
 
-test("an unknown key refuses the bundle with its place and the key that was meant", () => {
+test("an unknown key refuses the bundle with its position and the key that was probably meant", () => {
   assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: deny\n    wat: { tools: [x] }\n`), [
     'policy.yaml:5:5: unknown key "wat" in rules[0]; did you mean "what"?',
   ]);
@@ -58,7 +58,7 @@ test("an unknown key refuses the bundle with its place and the key that was mean
   ]);
 });
 
-test("a key that this version does not know is refused, not ignored", () => {
+test("an unsupported key is refused, not ignored", () => {
   const known = "known keys are id, effect, approval, who, what, when, ttl, note";
   assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    priority: 3\n`), [
     `policy.yaml:5:5: unknown key "priority" in rules[0]; ${known}`,
@@ -147,7 +147,7 @@ test("a condition with an unknown operator, a wrong value or no pointer is refus
   assert.match(condition("arg: /x, op: absent, required: true")[0] ?? "", /does not go with/);
 });
 
-test("what hides a rule's meaning in YAML is refused: aliases, anchors, tags, directives, second documents", () => {
+test("YAML that hides a rule's meaning is refused: aliases, anchors, tags, directives, second documents", () => {
   assert.deepEqual(
     refusal(`version: 1
 rules:
@@ -168,7 +168,7 @@ rules:
   );
 });
 
-test("broken YAML and repeated keys are refused with their place", () => {
+test("broken YAML and repeated keys are refused with their position", () => {
   assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, effect: allow }\n`), [
     "policy.yaml:3:28: Map keys must be unique",
   ]);
@@ -204,7 +204,7 @@ test("any change of content changes the digest", () => {
   assert.equal(new Set(digests).size, digests.length);
 });
 
-test("an approval goes only with an allow rule, and a time only with an approval for a session", () => {
+test("an approval is valid only in an allow rule, and a time only with an approval for a session", () => {
   assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, approval: always }\n`), [
     "policy.yaml:3:28: rules[0].approval goes only with effect: allow; nobody can approve what is denied",
   ]);
@@ -218,7 +218,7 @@ test("an approval goes only with an allow rule, and a time only with an approval
   assert.equal(rule?.ttl, 90_000);
 });
 
-test("an id that two files of a bundle have is refused with both places, in any order of the files", () => {
+test("an id that two files of a bundle have is refused with both positions, in any order of the files", () => {
   const a = { file: "a.yaml", text: `${HEAD}  - { id: x, effect: allow }\n` };
   const b = { file: "b.yaml", text: `# b\n${HEAD}  - { id: x, effect: deny }\n` };
   const expected = ['b.yaml:4:7: rules[0].id "x" is already the id of rules[0] of a.yaml:3'];

@@ -1,4 +1,4 @@
-/* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+/* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import { explainIssue, repeatedIds, WITH_IDS } from "./explain-issue.ts";
 import { unknownProfiles } from "../schema/layer-schema.ts";
 import { toolProfileNames } from "../schema/tool-profiles.ts";
@@ -20,7 +20,7 @@ export interface BundleProblem extends FileProblem {
   readonly file: string;
 }
 
-/** A policy that is refused as a whole. The message lists every problem as `file:line:column: what`. */
+/** A policy that is rejected as a whole. The message lists every problem as `file:line:column: what`. */
 export class BundleError extends Error {
   override readonly name = "BundleError";
   readonly problems: readonly BundleProblem[];
@@ -38,7 +38,7 @@ export class BundleError extends Error {
   }
 }
 
-/** Reads a policy of one file. Throws a {@link BundleError} that names every problem with its place. */
+/** Reads a policy of one file. Throws a {@link BundleError} that lists every problem with its position. */
 export function parseBundle(source: SourceFile): Bundle {
   return parseBundleFiles([source]);
 }
@@ -81,7 +81,7 @@ function checkFile(content: unknown): Checked<BundleFile> {
 
 const ONCE = ["defaults", "owners", "subAgents", "origins"] as const;
 
-/** One id in two files; within a file it was found before. */
+/** Reports ids that occur in two files; duplicates within one file were reported before. */
 function repeatedAcross(parts: readonly Part[]): BundleProblem[] {
   return WITH_IDS.flatMap((section) => {
     const first = new Map<string, string>();
@@ -101,7 +101,7 @@ function repeatedAcross(parts: readonly Part[]): BundleProblem[] {
   });
 }
 
-/** What can be said only once for the whole bundle, and names of profiles. */
+/** Reports sections that may occur only once in the whole bundle, and repeated names of profiles. */
 function repeatedSections(parts: readonly Part[]): BundleProblem[] {
   const sections = ONCE.flatMap((section) => {
     const [first, ...others] = parts.filter(({ value }) => value[section] !== undefined);

@@ -42,7 +42,7 @@ function ask(tool: keyof typeof TOOLS, approval?: ApprovalTier) {
   return { ...decision, isKept: isKeepable(bundle, call, decision) };
 }
 
-test("an agent's approval makes a call ask that the rules let pass, and none ask less", () => {
+test("an agent's approval makes calls ask that the rules allow, and never lowers an approval", () => {
   const answers = (["read", "write", "shell", "drop"] as const).map((tool) => [
     ask(tool, "auto").tier,
     ask(tool, "session").tier,
@@ -66,7 +66,7 @@ test("an agent's approval makes a call ask that the rules let pass, and none ask
 const tiers = fc.option(fc.constantFrom(...ApprovalTier.options), { nil: undefined });
 const RANK = { auto: 0, session: 1, always: 2 };
 
-test("a run that another one started asks as much of people as either agent says", async () => {
+test("a run that another one started requires the stricter approval of both agents", async () => {
   await fc.assert(
     fc.asyncProperty(tiers, tiers, async (own, above) => {
       const asked = { requester: "cli", tools: [], approval: own, parentToken: "t" };

@@ -147,7 +147,7 @@ const engine: Decider = (bundle, asked) => {
   return effect === "deny" ? "deny" : tier;
 };
 
-/** Compares until a decision differs. Tells how many decisions of each kind there were. */
+/** Compares until a decision differs. Returns how many decisions of each kind there were. */
 function compare(decider: Decider, decisions: number, seed: number) {
   const counts: Record<OracleAnswer, number> = { deny: 0, always: 0, session: 0, auto: 0 };
   const operators = new Set<string>();

@@ -15,7 +15,7 @@ const text = await readFile(
 );
 const bundle = compileBundle(parseBundle({ file: "demo.yaml", text }));
 
-test("the one person of a laptop may approve what it dictated, and nobody else", () => {
+test("only the single person of a laptop may approve calls that this person dictated", () => {
   assert.ok(hasRight(bundle.rights, "approve-own", "cli"));
   assert.ok(!hasRight(bundle.rights, "approve-own", "me"));
 });
@@ -59,7 +59,7 @@ test("the demo's policy passes its tests and has no doubtful rule", async () => 
   assert.ok(results.length >= 10);
 });
 
-test("the demo's agent may read and may not write, and is told why", () => {
+test("the demo's agent may read and may not write, and gets the reason", () => {
   for (const tool of READS)
     assert.equal(ask(someAgent("demo"), "files", tool).effect, "allow", tool);
   for (const tool of WRITES) {
@@ -79,7 +79,7 @@ test("people at the terminal may read and echo, and may not write", () => {
   }
 });
 
-test("everybody and everything else is denied", () => {
+test("every other user, agent and tool is denied", () => {
   assert.equal(ask(someAgent("stranger"), "files", "read_file").rule, null);
   assert.equal(ask(person("team-a"), "files", "read_file").rule, null);
   assert.equal(ask(someAgent("demo"), "files", "read_media_file").rule, null);

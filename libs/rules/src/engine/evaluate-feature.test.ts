@@ -97,7 +97,7 @@ test("a URI of whatever form is allowed by a rule that names it", () => {
   }
 });
 
-test("a rule that denies resources looks through the spelling of a URI", () => {
+test("a rule that denies resources ignores differences in the spelling of a URI", () => {
   const rules = `  - { id: all, effect: allow, what: { resources: ["docs.*"] } }
   - { id: private, effect: deny, what: { resources: ["docs.file:///srv/a%20b/*"] } }
 `;
@@ -115,7 +115,7 @@ test("a rule that denies resources looks through the spelling of a URI", () => {
     assert.equal(ask(rules, { kind: "resource", name }).rule, "all", name);
 });
 
-test("a rule that allows every tool allows nothing else", () => {
+test("a rule that allows every tool allows no other feature", () => {
   for (const what of ["", "    what: { tools: ['*'] }\n", "    what: { tools: ['docs.*'] }\n"]) {
     const rules = `  - id: tools\n    effect: allow\n${what}`;
     for (const kind of KINDS) assert.equal(ask(rules, { kind }).rule, null, kind);
@@ -142,7 +142,7 @@ test("a deny rule wins, and one that names nothing denies every feature", () => 
   assert.match(ask(closed, { kind: "prompt", name: "review_pr" }).reason, /: closed today$/);
 });
 
-test("conditions look at the arguments, and what cannot be judged does not help the caller", () => {
+test("conditions check the arguments, and arguments that cannot be judged do not help the caller", () => {
   const rules = `  - id: small
     effect: allow
     what: { sampling: [docs] }
@@ -164,7 +164,7 @@ test("a run token only narrows: resources and prompts have to fit a pattern, ser
   assert.equal(ask(rules, { ...sampling, tools: [] }).effect, "deny");
 });
 
-test("lint tells duplicates apart by their features and calls no rule about features dead", () => {
+test("lint distinguishes duplicates by their features and reports no rule about features as dead", () => {
   const bundle = parseBundle({
     file: "policy.yaml",
     text: `version: 1\nrules:\n${READS}  - id: samples
@@ -184,7 +184,7 @@ test("lint tells duplicates apart by their features and calls no rule about feat
   );
 });
 
-test("what is allowed with some arguments is never filtered out", () => {
+test("tools that are allowed with some arguments are never filtered out", () => {
   const part = fc.constantFrom("a", "b", "a/x", "*");
   const rule = fc.record({
     effect: fc.constantFrom("allow", "deny"),

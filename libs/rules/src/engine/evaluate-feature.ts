@@ -19,17 +19,17 @@ import { isPlainUri, looseUri } from "../values/resource-uri.ts";
 import { refusingLayer, type ToolLayer } from "../layers/tool-layers.ts";
 
 /**
- * A question about something that is not a tool call. In `tool` stand the server and the resource's
- * URI, the prompt's name, or the kind itself.
+ * A decision request about a feature that is not a tool call. `tool` holds the server and the resource's URI, the prompt's name,
+ * or the kind itself.
  */
 export interface FeatureCall extends Call {
   readonly kind: FeatureKind;
 }
 
 /**
- * As `decide`, in the same order: a contradiction denies, and a URI that does not say where it leads, then any deny rule, then the run token
- * and the layers, then the strictest of the matching allow rules. A rule about tools, or about
- * everything, allows no feature; a deny rule that names nothing denies them all.
+ * Decides like `decide`, in the same order: a contradiction or an ambiguous URI denies, then any deny rule, then the run token
+ * and the layers, then the strictest of the matching allow rules. A rule about tools, or about everything, allows no feature; a
+ * deny rule that names nothing denies all features.
  */
 export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decision {
   const answer = (
@@ -105,7 +105,7 @@ interface NamedFeature {
   readonly kind: FeatureKind;
   readonly server: string;
   readonly name: string;
-  /** Of a URI, for a rule that denies. */
+  /** The loose form of a resource URI, which deny rules compare; null for other features. */
   readonly loose: string | null;
 }
 
@@ -130,21 +130,20 @@ function holds(rule: CompiledRule, call: FeatureCall): boolean {
   return matchConditions(rule, call.args) !== null;
 }
 
-/** Why something beside the rules keeps the feature out. Layers of the bundle are about tools, and so about resources and prompts. */
+/** Returns why a narrowing outside the rules denies the feature. Layers of the bundle are about tools, and so apply to resources and prompts. */
 function refusalOf(bundle: CompiledBundle, call: FeatureCall): string | null {
   if (keptOut(call) !== null)
     return `the run token of ${nameOf(call.principal)} leaves out ${shown(call)}`;
   if (call.kind !== "resource" && call.kind !== "prompt") return null;
-  // The token was asked above, and `enabledTools` is about tools alone.
+  // The token's layers were checked above, and `enabledTools` applies to tools alone.
   const { enabledTools: _, ...server } = call.server ?? {};
   const refusal = firstRefusal(bundle.narrowings, { ...call, layers: null, server });
   return refusal?.detail ?? null;
 }
 
 /**
- * The layer of the run token that keeps the feature out. Its patterns are about tools: a resource
- * or a prompt has to fit one (`docs.*` does), and what a server asks for itself passes where any
- * tool of that server passes.
+ * Returns the layer of the run token that denies the feature. Its patterns are about tools: a resource or a prompt has to match
+ * one (`docs.*` does), and a request of the server itself passes where any tool of that server passes.
  */
 function keptOut({ layers, kind, tool }: FeatureCall): ToolLayer | null {
   if (layers === null) return null;

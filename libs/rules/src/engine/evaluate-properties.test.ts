@@ -69,7 +69,7 @@ const rulesOf = (body: typeof ruleBody, maxLength: number): fc.Arbitrary<Rule[]>
     .map((bodies) => bodies.map((each, index) => ruleOf(`r${index}`, each)));
 
 const rules = rulesOf(ruleBody, 12);
-/** Most bundles deny most calls; these often allow, for what is said about calls that are allowed. */
+/** Most bundles deny most calls; these often allow, for assertions about allowed calls. */
 const lenientRules = rulesOf(
   fc.record({
     effect: fc.constantFrom("allow", "allow", "allow", "allow", "deny"),
@@ -114,7 +114,7 @@ function compiled(list: readonly Rule[]) {
 
 const runs = { numRuns: 500 };
 
-test("the order of the rules changes nothing of a decision", () => {
+test("the order of the rules does not affect a decision", () => {
   const shuffled = rules.chain((list) =>
     fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length })),
   );
@@ -164,7 +164,7 @@ test("one more allow rule never turns an allowance into a denial", () => {
   );
 });
 
-test("a deny rule for the tool denies it, whatever else the bundle says", () => {
+test("a deny rule for the tool denies it, whatever else the bundle contains", () => {
   fc.assert(
     fc.property(rules, call, (list, asked) => {
       const more = [...list, Rule.parse({ id: "extra", effect: "deny" })];
@@ -195,7 +195,7 @@ test("whatever is allowed is listed", () => {
   );
 });
 
-test("an explanation tells the decision, and the rules that match account for it", () => {
+test("an explanation contains the decision, and the matching rules account for it", () => {
   fc.assert(
     fc.property(rules, call, (list, given) => {
       const asked = { ...given, layers: null };
@@ -224,7 +224,7 @@ test("a run token only narrows", () => {
   );
 });
 
-test("the index finds what a look at every pattern of every rule finds", () => {
+test("the index finds the same rules as a scan of every pattern of every rule", () => {
   fc.assert(
     fc.property(rules, call, (list, asked) => {
       const unconditional = list.map(({ id, effect, what }) => Rule.parse({ id, effect, what }));

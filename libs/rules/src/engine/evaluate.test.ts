@@ -52,7 +52,7 @@ test("an allow rule allows, and the reason carries its note", () => {
   );
 });
 
-test("a deny rule beats every allow rule, wherever it stands", () => {
+test("a deny rule beats every allow rule, wherever it is in the file", () => {
   const allow = "  - { id: a-all, effect: allow }\n";
   const deny =
     "  - { id: no-writes, effect: deny, what: { tools: [files.write_*] }, note: read only }\n";
@@ -156,7 +156,7 @@ test("users selects by the user, agents only runs of an agent", () => {
 const CONDITION = "when: [{ arg: /amount, op: gte, value: 100 }]";
 const conditional = `  - { id: all, effect: allow }\n  - { id: big, effect: deny, ${CONDITION}, note: too much }`;
 
-test("a deny rule matches an argument that it cannot compare, and says so", () => {
+test("a deny rule matches an argument that it cannot compare, and reports it", () => {
   assert.equal(decision(conditional, call(READ, { args: { amount: 100 } })).rule, "big");
   assert.equal(decision(conditional, call(READ, { args: { amount: 99 } })).rule, "all");
   assert.deepEqual(decision(conditional, call(READ, { args: { amount: "5" } })), {
@@ -224,7 +224,7 @@ test("a tool that a layer of the run token names with ! is denied although a rul
   assert.equal(asked(WRITE), "deny");
 });
 
-test("a layer that names the first words of commands lets those pass and nothing else, whatever a rule allows [D51] [X26]", () => {
+test("a layer that names the first words of commands allows only those, whatever a rule allows [D51] [X26]", () => {
   const made = bundle("  - { id: all, effect: allow, approval: auto }");
   const tool = builtinToolRef("execute_command");
   const layers = compileToolLayers([["execute_command(git:*)", "execute_command(make)"], ["*"]]);
@@ -258,7 +258,7 @@ test("a layer that names the first words of commands lets those pass and nothing
   assert.equal(decide(made, { ...asked({ command: "ls" }), layers: excluded }).effect, "deny");
 });
 
-test("no layer keeps nothing out, an empty one everything", () => {
+test("without layers no tool is excluded, and an empty layer excludes every tool", () => {
   const rules = "  - { id: all, effect: allow }";
   const withLayers = (layers: string[][]) =>
     decision(rules, call(READ, { principal: agent("demo"), layers: compileToolLayers(layers) }));

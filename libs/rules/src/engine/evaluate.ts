@@ -18,18 +18,11 @@ import { matchConditions, type Match } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
 
 /**
- * The decision, pure. Its order, each step only narrowing:
- *
- * 1. a tool reference that contradicts itself is denied;
- * 2. any matching deny rule denies;
- * 3. a tool that the run token, its server's administrator or a layer keeps out is denied;
- * 4. of the matching allow rules the strictest approval counts: none, for a session, or always;
- * 5. nothing matched: denied.
- *
- * What the agent's definition asks of people counts beside 4 when it is stricter.
- *
- * The order of rules in the file plays no part. Of several rules that would decide the same, the
- * one whose id sorts first is named.
+ * The decision, a pure function. Its order, each step only narrowing: 1. a tool reference that contradicts itself is denied; 2.
+ * any matching deny rule denies; 3. a tool that the run token, its server's administrator or a layer excludes is denied; 4. of
+ * the matching allow rules the strictest approval counts: none, for a session, or always; 5. without a match the call is denied.
+ * An approval that the agent's definition requires counts beside 4 when it is stricter. The order of rules in the file plays no
+ * part. Of several rules that would decide the same, the one whose id sorts first is named.
  */
 export interface Call extends NarrowedCall {
   readonly args: Readonly<Record<string, unknown>>;
@@ -74,9 +67,8 @@ const APPROVAL_TEXT = {
 } as const;
 
 /**
- * True when some arguments could make {@link decide} let the tool pass, be it with an approval: an
- * allow rule selects it, and no deny rule denies it whatever the arguments are. Every call that is
- * not denied is of such a tool.
+ * True when some arguments could make {@link decide} allow the tool, with or without approval: an allow rule selects it, and no
+ * deny rule denies it whatever the arguments are. Every call that is not denied is of such a tool.
  */
 export function mayEverAllow(bundle: CompiledBundle, question: Omit<Call, "args">): boolean {
   const { principal, tool, layers, server } = question;
@@ -88,10 +80,9 @@ export function mayEverAllow(bundle: CompiledBundle, question: Omit<Call, "args"
 }
 
 /**
- * True when {@link decide} gives the same answer whatever the arguments are, for as long as the
- * bundle is in force: no rule with conditions is about this principal and tool. A rule whose answer
- * depends on anything else that changes, such as a person's approval or a budget, must count as one
- * with conditions here.
+ * True when {@link decide} returns the same answer whatever the arguments are, for as long as the bundle is in force: no rule
+ * with conditions is about this principal and tool. A rule whose answer depends on anything else that changes, such as a person's
+ * approval or a budget, must count as one with conditions here.
  */
 export function ignoresArguments(
   bundle: CompiledBundle,
@@ -131,11 +122,11 @@ function firstMatch(index: RuleIndex, call: Call, target: Target): Match | null 
 interface Allowance {
   readonly match: Match;
   readonly tier: ApprovalTier;
-  /** The shortest of all rules that ask for this tier. */
+  /** The shortest duration of all rules that require this tier. */
   readonly ttlMs: number;
 }
 
-/** Of the matching allow rules the strictest; of several the one whose id sorts first. */
+/** Returns the strictest of the matching allow rules; of several equally strict ones the one whose id sorts first. */
 function strictestMatch(bundle: CompiledBundle, call: Call, target: Target): Allowance | null {
   let best: Allowance | null = null;
   for (const entries of entriesFor(bundle.allow, target)) {
@@ -154,7 +145,7 @@ function stricter(
   const gain = best === null ? 1 : compareTiers(tier, best.tier);
   const isEarlier = best === null || rule.id < best.match.rule.id;
   const isShorter = best !== null && tier === "session" && rule.ttlMs < best.ttlMs;
-  // What could change nothing needs no look at its conditions.
+  // The conditions of a rule that could not change the result are not evaluated.
   if (gain < 0 || (gain === 0 && !isEarlier && !isShorter)) return best;
   if (!selectsTool(entry, target) || !selectsCall(rule, call.principal, target)) return best;
   const match = matchConditions(rule, call.args);

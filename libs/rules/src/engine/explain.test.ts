@@ -86,7 +86,7 @@ test("a denial by a deny rule that overrides an allow rule has no nearest", () =
   );
 });
 
-test("a direct call has no agent, and is told so", () => {
+test("an explanation of a direct call states that it has no agent", () => {
   const bundle = bundleOf("  - { id: runs, effect: allow, who: { agents: ['*'] } }\n");
   const principal = { user: "cli", agent: null, runId: null };
   const tool = mcpToolRef("files", "read_file");

@@ -1,4 +1,4 @@
-/* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+/* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import { cutForReader } from "@switchyard/contracts/cut-text";
 import { type Decision } from "@switchyard/contracts/policy";
 import {
@@ -33,8 +33,8 @@ export interface Explanation {
 const MAX_TEXT = 300;
 
 /**
- * The decision of {@link decide}, and of each rule whether it matches. The rules are looked at one
- * by one with the functions that decide, so the two cannot tell different stories.
+ * Returns the decision of {@link decide}, and for each rule whether it matches. The rules are checked one by one with the
+ * functions that decide, so decision and explanation cannot contradict each other.
  */
 export function explain(bundle: CompiledBundle, call: Call): Explanation {
   const decision = decide(bundle, call);
@@ -65,7 +65,7 @@ interface Judged {
   readonly failed: RuleMismatch[];
 }
 
-/** The parts of a rule that the call does not meet, in the order in which they are looked at. */
+/** Returns the parts of a rule that the call does not match, in the order in which they are checked. */
 function mismatches(rule: CompiledRule, call: Call, target: Target): RuleMismatch[] {
   const failed: RuleMismatch[] = [];
   if (!rule.patterns.some((pattern) => selectsTool({ pattern }, target))) {

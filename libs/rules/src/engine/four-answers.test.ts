@@ -43,7 +43,7 @@ test("of the matching allow rules the strictest approval counts, and a deny rule
   ]);
 });
 
-test("without a word about approvals a shell asks always, writes and MCP tools ask once a session, reads do not ask [E8, X14]", () => {
+test("without an approval setting a shell asks always, writes and MCP tools ask once a session, reads do not ask [E8, X14]", () => {
   const rules = "rules: [{ id: all, effect: allow }]\n";
   const tierOf = (tool: string, text = rules) => ask(text, { tool }).tier;
   assert.equal(tierOf("execute_command"), "always");
@@ -62,13 +62,13 @@ test("without a word about approvals a shell asks always, writes and MCP tools a
   assert.equal(tierOf("execute_command", own), "auto");
 });
 
-test("one setting lets every MCP tool pass without a person [A15]", () => {
+test("one setting allows every MCP tool without a person's approval [A15]", () => {
   const rules = "defaults: { approval: auto }\nrules: [{ id: all, effect: allow }]\n";
   for (const tool of ["x.read", "x.delete_everything", "y.write_file"])
     assert.deepEqual([ask(rules, { tool }).effect, ask(rules, { tool }).tier], ["allow", "auto"]);
 });
 
-test("the tiers auto, session and always are three answers, and a rule's word for one tool says nothing of another [E13][E14]", () => {
+test("the tiers auto, session and always are three answers, and a rule's tier for one tool does not apply to another [E13][E14]", () => {
   const rules = `defaults: { approval: session }
 rules:
   - { id: all, effect: allow }
@@ -85,7 +85,7 @@ rules:
   assert.equal(ask(free, { tool: "x.delete" }).effect, "allow");
 });
 
-test("no tool's own default takes the place of what the bundle says of it [ER3][ER10]", () => {
+test("no tool's own default overrides what the bundle sets for it [ER3][ER10]", () => {
   for (const tool of ["execute_command", "write_file", "edit_file", "memory_write", "read_file"])
     for (const approval of ["auto", "session", "always"] as const) {
       const byRule = `rules: [{ id: own, effect: allow, approval: ${approval}, what: { tools: [${tool}] } }]\n`;
@@ -98,7 +98,7 @@ test("no tool's own default takes the place of what the bundle says of it [ER3][
   assert.equal(ask(silent, { tool: "edit_file" }).tier, "session");
 });
 
-test("what asks is listed, and is never kept by a provider", () => {
+test("a tool that needs approval counts as allowable, and its decision is never cached", () => {
   const bundle = compileBundle(bundleOf("rules: [{ id: a, effect: allow, approval: session }]\n"));
   const call = { principal: AGENT, tool: mcpToolRef("x", "read"), args: {}, layers: null };
   assert.equal(mayEverAllow(bundle, call), true);
@@ -130,7 +130,7 @@ rules:
   assert.equal(ask(rules, { server: safe }).effect, "deny", "no role, no channel, no group");
 });
 
-test("what the administrator of a server says narrows what rules allow [A7] [CR1] [X16]", () => {
+test("the settings of a server's administrator narrow what rules allow [A7] [CR1] [X16]", () => {
   const rules = "defaults: { approval: auto }\nrules: [{ id: all, effect: allow }]\n";
   const planner = { ...AGENT, roles: ["planner"] };
   const server = { roles: ["planner"], enabledTools: ["re*"] };
@@ -171,7 +171,7 @@ rules: [{ id: all, effect: allow, approval: auto }]
   assert.equal(effects("sessions_spawn", other), "allow");
 });
 
-test("lint finds rules that never decide, and allow lists that let nothing pass", () => {
+test("lint finds rules that never decide, and allow lists that match no tool", () => {
   const findings = lint(
     bundleOf(`layers: [{ id: odd, allow: [raed_file] }]
 rules:
@@ -190,7 +190,7 @@ rules:
   assert.equal(ask(odd, { tool: "read_file" }).effect, "deny", "it fails closed");
 });
 
-test("who can call a tool: the rules that reach it, what takes some out, and nobody", () => {
+test("who-can lists the rules that reach a tool, their exceptions, and the rules that deny it to everyone", () => {
   const bundle = compileBundle(
     bundleOf(`rules:
   - { id: devs, effect: allow, who: { roles: [dev] }, what: { tools: [x.*] } }
@@ -207,7 +207,7 @@ test("who can call a tool: the rules that reach it, what takes some out, and nob
   assert.deepEqual(whoCan(bundle, mcpToolRef("z", "a"), undefined).deniedBy, ["closed"]);
 });
 
-test("hostIn compares the host of a URL, and what is read differently helps nobody", () => {
+test("hostIn compares the host of a URL, and a URL that clients parse differently gains the caller nothing", () => {
   const rule = (effect: string) =>
     `defaults: { approval: auto }\nrules:\n  - { id: ok, effect: allow, approval: auto, when: [{ arg: /n, op: absent }] }\n  - { id: h, effect: ${effect}, when: [{ arg: /url, op: hostIn, value: [a.example, "*.b.example"] }] }\n`;
   const effect = (url: unknown) => ask(rule("allow"), { args: { url, n: 1 } }).effect;

@@ -7,8 +7,8 @@ import { ignoresArguments, type Call } from "./evaluate.ts";
 import { ignoreArguments } from "../layers/tool-layers.ts";
 
 /**
- * True when a tool provider may keep the decision for a while: it holds for any arguments, and
- * neither an approval, a budget nor what the run has touched plays a part in it.
+ * True when a tool provider may cache the decision for a while: it is the same for any arguments, and depends neither on an
+ * approval, nor a budget, nor the labels of the run.
  */
 export function isKeepable(bundle: CompiledBundle, call: Call, decision: Decision): boolean {
   if (decision.effect === "ask") return false;

@@ -7,9 +7,8 @@ import { toolPatternsOf } from "../schema/tool-selectors.ts";
 const COMMAND = builtinToolRef("execute_command");
 
 /**
- * Allow rules that look at the beginning or the form of a command and leave `shell` to the caller: a shell runs
- * what stands behind `;`, `|` or in `$( )` as well, so they allow any command. A rule about `shell` is taken for
- * one that closes it.
+ * Finds allow rules that check the beginning or the form of a command and leave `shell` to the caller: a shell also runs text
+ * after `;`, `|` or in `$( )`, so they allow any command. A rule about `shell` is assumed to exclude it.
  */
 export function openShells(rules: readonly Rule[]): LintFinding[] {
   const about = rules.filter(isAboutCommands);

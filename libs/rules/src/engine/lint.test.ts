@@ -74,7 +74,7 @@ test("a deny rule with conditions, or for others, leaves an allow rule alive", (
   assert.deepEqual(findings(allow + everyone), [["dead", "yes"]], "every call has a user");
 });
 
-test("rules with the same selectors are told, however these are written", () => {
+test("lint reports rules with the same selectors, however these are written", () => {
   const rules = `
   - { id: a, effect: allow, who: { agents: [x, y] }, what: { tools: [files.read] }, note: one }
   - { id: b, effect: allow, who: { agents: [y, x, x] }, what: { tools: [mcp__files__read] } }
@@ -88,7 +88,7 @@ test("rules with the same selectors are told, however these are written", () => 
   ]);
 });
 
-test("a bundle with too many pairs says that not all were compared", () => {
+test("lint of a bundle with too many pairs reports that not all were compared", () => {
   const rules = Array.from(
     { length: 600 },
     (_, index) =>

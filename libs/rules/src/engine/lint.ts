@@ -9,12 +9,12 @@ import { unknownToolLists } from "../layers/unknown-tools.ts";
 import { openShells } from "./lint-shell.ts";
 import { coversGlob, coversTool } from "./pattern-cover.ts";
 
-/** Comparisons of globs for finding dead rules; what a lint can cost is bounded by it. */
+/** Limits the comparisons of globs when searching for dead rules, which bounds the cost of a lint. */
 const MAX_COMPARISONS = 100_000;
 
 /**
- * Rules that are most likely not meant as they stand. What is found is certain: a rule that is
- * called dead can decide no call, whoever makes it with whatever arguments.
+ * Finds rules that are most likely not meant as written. Each finding is certain: a rule that is reported as dead can decide no
+ * call, whatever the principal and the arguments.
  */
 export function lint(bundle: Bundle): LintFinding[] {
   const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -37,7 +37,7 @@ function sameSelectors(rules: readonly Rule[]): LintFinding[] {
   const findings: LintFinding[] = [];
   const keyed = rules.map((rule) => ({ rule, key: selectorKey(rule) }));
   for (const { rule, key } of keyed) {
-    const asking = `${key} ${rule.approval ?? ""}`; // two rules that ask for different approvals differ
+    const asking = `${key} ${rule.approval ?? ""}`; // two rules that require different approvals are not duplicates
     const earlier = first[rule.effect].get(asking);
     if (earlier === undefined) first[rule.effect].set(asking, rule.id);
     else {
@@ -55,7 +55,7 @@ function sameSelectors(rules: readonly Rule[]): LintFinding[] {
 }
 
 function deadRules(rules: readonly Rule[]): LintFinding[] {
-  // A deny rule about labels covers only what has them, and which tools have them is not known here.
+  // A deny rule about labels covers only tools with these labels, and which tools have them is unknown here.
   const denies = rules.filter(
     ({ effect, when, what }) =>
       effect === "deny" && when === undefined && what?.labels === undefined,
@@ -63,7 +63,7 @@ function deadRules(rules: readonly Rule[]): LintFinding[] {
   const denying = denies.map(selectorsOf);
   const findings: LintFinding[] = [];
   let comparisons = 0;
-  // Rules about features are left out: only what is certain is told, and their globs are not compared.
+  // Rules about features are left out: only certain findings are reported, and globs of features are not compared.
   const allows = rules.filter(({ effect, what }) => effect === "allow" && !selectsFeatures(what));
   for (const allow of allows.map(selectorsOf)) {
     for (const deny of denying) {
@@ -79,8 +79,8 @@ function deadRules(rules: readonly Rule[]): LintFinding[] {
 }
 
 /**
- * Allow rules that never decide: another one without conditions covers them and asks for more. Only
- * rules whose approval is written, or stands in the defaults, are compared: of the others it depends on the tool.
+ * Finds allow rules that never decide because another one without conditions covers them and requires a stricter approval. Only
+ * rules whose approval is set in the rule or in the defaults are compared: that of the others depends on the tool.
  */
 function shadowedRules(rules: readonly Rule[], defaultTier: ApprovalTier | null): LintFinding[] {
   const allows = rules.flatMap((rule) => {
@@ -142,7 +142,7 @@ function selectsFeatures(what: Rule["what"]): boolean {
   return featurePatternsOf(what).length > 0;
 }
 
-/** How many globs a comparison may have to look at, on one side. */
+/** Returns how many globs of one side a comparison may have to check. */
 function sizeOf({ users, agents, roles, channels, groups, tools }: Selectors): number {
   const lists = [users, agents, roles, channels, groups, tools];
   return Math.max(1, ...lists.map((list) => list?.length ?? 0));

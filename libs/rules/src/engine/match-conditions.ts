@@ -21,8 +21,8 @@ export function matchConditions(rule: CompiledRule, args: Arguments): Match | nu
 }
 
 /**
- * How a condition counts in its rule. What cannot be judged counts as holding for a deny rule,
- * which is then `unsure`, and not for an allow rule.
+ * Returns how a condition counts in its rule. An argument that cannot be judged counts as matching for a deny rule, which is then
+ * `unsure`, and not for an allow rule.
  */
 export function countsAs(
   effect: CompiledRule["effect"],

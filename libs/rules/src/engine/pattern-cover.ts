@@ -32,7 +32,7 @@ function normalized(glob: string): string {
 /** Takes all readings of `glob` at a time, so the cost is at most the product of the lengths. */
 function coversPattern(glob: string, other: string): boolean {
   let states = starsFrom(glob, new Set([0]));
-  // By UTF-16 units, as matchesGlob counts.
+  // Counts UTF-16 units, as matchesGlob does.
   for (let unit = 0; unit < other.length && states.size > 0; unit += 1) {
     const next = new Set<number>();
     for (const at of states) {
@@ -49,7 +49,7 @@ function takes(place: string | undefined, unit: string | undefined): boolean {
   return unit !== "*" && (place === "?" || place === unit);
 }
 
-/** The places that can be reached without taking a character. */
+/** Returns the positions that can be reached without consuming a character. */
 function starsFrom(glob: string, states: ReadonlySet<number>): Set<number> {
   const reached = new Set(states);
   for (const at of reached) if (glob[at] === "*") reached.add(at + 1);

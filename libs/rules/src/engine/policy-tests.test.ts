@@ -23,7 +23,7 @@ function problemsOf(text: string): string[] {
   return runPolicyTests(text, bundle).problems.map((problem) => problemLine("t.yaml", problem));
 }
 
-test("tests say who calls what with which arguments, and are decided like a call", () => {
+test("tests state the principal, the tool and the arguments, and are decided like a call", () => {
   const { results } = runPolicyTests(
     `tests:
   - name: the demo reads
@@ -51,7 +51,7 @@ test("tests say who calls what with which arguments, and are decided like a call
   );
 });
 
-test("a failing test says what was decided, and by which rule", () => {
+test("a failing test reports the decision and the rule that made it", () => {
   const { results } = runPolicyTests(
     `tests:
   - { name: a, given: { agent: demo, tool: files.read_file }, expect: deny }
@@ -70,7 +70,7 @@ test("a failing test says what was decided, and by which rule", () => {
   );
 });
 
-test("every mistake is named with its place", () => {
+test("every mistake is reported with its position", () => {
   assert.deepEqual(
     problemsOf(`tests:
   - name: a

@@ -11,7 +11,7 @@ import { decide } from "./evaluate.ts";
 import { explainIssue } from "../bundle/explain-issue.ts";
 import { readYaml, type Checked, type FileProblem } from "@switchyard/service/yaml-file";
 
-/** The user of a test that names none: rules about everyone apply, rules about users do not, unless they say `*`. */
+/** The user of a test that names none: rules about everyone apply, rules about users do not, unless they use `*`. */
 const SOME_USER = "some-user";
 
 const Given = z.strictObject(
@@ -97,7 +97,7 @@ function failureOf(test: PolicyTest, bundle: CompiledBundle): string | null {
 
 function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
   const tool = writtenToolRef(given.tool);
-  if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // the schema lets none pass
+  if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // excluded by the schema
   const { user = SOME_USER, agent = null, roles, labels, args = {} } = given;
   const { channel, group, model, depth, owner, replayed } = given;
   const context = { channel, group, model, depth, owner, replayed };

@@ -26,7 +26,7 @@ const { rules = [], ...file } = BundleFile.parse({
 });
 const bundle = compileBundle({ ...file, rules });
 
-test("rules are told in words: for whom, about what, with which arguments", () => {
+test("rules are described in words: for which principals, about which tools, with which arguments", () => {
   const all = rulesInWords(bundle, { limit: 10 });
   assert.equal(all.next, null);
   assert.deepEqual(all.rules, [

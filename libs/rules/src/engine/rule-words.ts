@@ -3,7 +3,7 @@ import type { PolicyRule } from "@switchyard/contracts/policy-bundles";
 import { MAX_RULE_WORDS } from "@switchyard/contracts/policy-bundles";
 import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
 
-/** The rules in force, each in words for people; in the order of ids, from the one after `after` on. */
+/** Describes the rules in force in words for people, in the order of ids, starting after the id `after`. */
 export function rulesInWords(
   bundle: Pick<CompiledBundle, "rules" | "defaultTier">,
   { after, limit }: { readonly after?: string | undefined; readonly limit: number },
@@ -58,7 +58,7 @@ function whatOf({ tools, features, anyLabel, notLabels, isAboutEverything }: Com
   return `${named.join(", ")}${labels.join("")}`;
 }
 
-/** `lte 10` as people say it. */
+/** Renders `lte 10` in words. */
 function wordsFor(wanted: string): string {
   const [, op = "", value = ""] = /^(\w+) ?(.*)$/s.exec(wanted) ?? [];
   return `${OPERATORS[op] ?? op} ${value}`.trimEnd();

@@ -2,12 +2,12 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { CompiledRule } from "../bundle/compile-bundle.ts";
 
-/** True when the rule is about whoever acts: each part of its `who` fits. */
+/** True when the rule is about the acting principal: each part of its `who` matches. */
 export function selectsPrincipal(rule: CompiledRule, principal: Principal): boolean {
   return PRINCIPAL_SELECTORS.every(({ selects }) => selects(rule, principal));
 }
 
-/** Each part of `who`: what the rule wants, what the principal has, and whether it fits. */
+/** The parts of `who`: the rule's selector, the principal's value, and whether they match. */
 export const PRINCIPAL_SELECTORS = [
   {
     part: "who.agents",
@@ -54,7 +54,7 @@ export const PRINCIPAL_SELECTORS = [
   readonly selects: (rule: CompiledRule, principal: Principal) => boolean;
 }[];
 
-/** What it allows a user may do by hand, so whoever dictates a run gains nothing by it. */
+/** A user may do by hand what such a rule allows, so dictating a run gains the requester no access. */
 function isForUsers({ agents, roles, channels, groups }: CompiledRule): boolean {
   return agents === null && roles === null && channels === null && groups === null;
 }

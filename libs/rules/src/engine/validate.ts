@@ -1,4 +1,4 @@
-/* oxlint-disable oxc/no-map-spread -- the entries belong to others, so a copy is meant */
+/* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import {
   type LintFinding,
   type PolicyProblem,
@@ -22,14 +22,14 @@ export interface PolicyTexts {
 export interface Validation {
   /** Null when the text has problems. */
   readonly bundle: CompiledBundle | null;
-  /** What it was made of. */
+  /** The parsed bundle behind `bundle`. */
   readonly parsed: Bundle | null;
   readonly problems: readonly PolicyProblem[];
   readonly results: readonly PolicyTestResult[];
   readonly findings: readonly LintFinding[];
 }
 
-/** All that is checked before a policy comes into force. Tests run only against a bundle without problems. */
+/** Runs all checks that a policy has to pass before it comes into force. Tests run only against a bundle without problems. */
 export function validate({ files, tests }: PolicyTexts): Validation {
   try {
     const parsed = parseBundleFiles(files.map(({ name, text }) => ({ file: name, text })));
@@ -59,12 +59,12 @@ export function validate({ files, tests }: PolicyTexts): Validation {
   }
 }
 
-/** Nothing keeps it from coming into force. */
+/** True when the policy may come into force. */
 export function isGood({ bundle, problems, results }: Validation): boolean {
   return bundle !== null && problems.length === 0 && results.every(({ passed }) => passed);
 }
 
-/** Tells the files of rules from the files of tests, by their names. */
+/** Splits files of rules from files of tests, by their names. */
 export function splitTexts(files: readonly PolicyTextFile[]): PolicyTexts {
   return {
     files: files.filter(({ name }) => !isPolicyTests(name)),

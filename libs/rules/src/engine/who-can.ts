@@ -21,10 +21,9 @@ interface Reach {
 const MAX_REACH = 1_000;
 
 /**
- * Who may call a tool: one entry for each allow rule about it that some principal gets through.
- * Exact for the tool: a rule that is listed selects it, and one that is not does not. What takes
- * some principals or some arguments out again stands beside it; a deny rule that covers all of an
- * entry removes it.
+ * Lists which principals may call a tool: one entry for each allow rule about it that some principal matches. The answer is exact
+ * for the tool: a listed rule selects it, and any other rule does not. Each entry also lists what excludes some of its principals
+ * or arguments; a deny rule that covers all of an entry removes it.
  */
 export function whoCan(
   bundle: CompiledBundle,

@@ -15,9 +15,9 @@ const READS: ReadonlySet<string> = new Set(
 );
 
 /**
- * What a person has to do with a call when neither the rule that allows it nor the bundle's defaults say it:
- * reads ask nobody, writes ask once a session, a shell asks always. An MCP tool asks once a session: nobody but its
- * server says what it does, and what a server says (`readOnlyHint`) never lowers a tier.
+ * Returns the approval that a call needs when neither the rule that allows it nor the bundle's defaults set one: reads need none,
+ * writes need one a session, a shell needs one for each call. An MCP tool needs one a session: only its server states what it
+ * does, and a server's annotation (`readOnlyHint`) never lowers a tier.
  */
 export function defaultTier({ server, tool }: ToolRef): ApprovalTier {
   if (server !== null) return "session";

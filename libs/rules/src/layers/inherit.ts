@@ -20,12 +20,12 @@ interface Asked {
   readonly parentToken?: string | undefined;
 }
 
-/** What a token may say of a run beside its agent. */
+/** The facts about a run, beside its agent, that a token may contain. */
 export type Inherited =
   | {
       readonly kind: "inherited";
       readonly tools: RunTokenClaims["tools"];
-      /** The least that each call asks of people; absent when neither agent says it. */
+      /** The least approval that each call requires; absent when neither agent sets it. */
       readonly approval?: ApprovalTier;
       readonly context: RunContext | null;
       /** The agent whose run starts it; null when no run does. */
@@ -34,8 +34,9 @@ export type Inherited =
   | { readonly kind: "refused"; readonly reason: string; readonly message: string };
 
 /**
- * What a run gets of the one that started it: its tool layers beside its own, where it comes from, its session,
- * and one more level of depth, and that it was dictated. Only the model is its own. A run that nobody's run has started has what it was given.
+ * Returns what a run inherits from the run that started it: its tool layers in addition to the run's own, its origin, its
+ * session, one more level of depth, and that it was dictated. Only the model is the run's own. A run that no other run started
+ * has the values it was given.
  */
 export async function inherit(
   verify: (token: string) => Promise<RunTokenClaims>,

@@ -18,7 +18,7 @@ export function compileLabels({ labels = [] }: Pick<Bundle, "labels">): readonly
   }));
 }
 
-/** All labels of a tool: of its server, as its administrator said, and of the bundle. */
+/** Returns all labels of a tool: those of its server, set by its administrator, and those of the bundle. */
 export function labelsOf(
   rules: readonly LabelRule[],
   tool: ToolRef,

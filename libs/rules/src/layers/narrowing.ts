@@ -17,24 +17,24 @@ import {
 } from "../schema/tool-profiles.ts";
 
 /**
- * What narrows beside the rules: the run token, what the administrator of a server says, who owns
- * the installation, sub-agents, and the layers of the bundle. A tool has to pass all of them, so
- * their order changes nothing but the name in a refusal, and none of them can widen anything.
+ * The narrowings beside the rules: the run token, the settings of the server's administrator, the owners of the installation,
+ * sub-agents, and the layers of the bundle. A tool has to pass all of them, so their order changes only the name in a refusal,
+ * and none of them can widen anything.
  */
 export interface NarrowedCall {
   readonly principal: Principal;
   readonly tool: ToolRef;
-  /** What the run token lets pass; null when the call came without a token. */
+  /** The tool layers of the run token; null when the call came without a token. */
   readonly layers: ToolLayers | null;
   readonly server?: ServerFacts | undefined;
-  /** Left out where it is asked whether any call could pass. */
+  /** Left out to check whether any call could pass. */
   readonly args?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface Narrowing {
-  /** Null when it is not about the call. Its text is made only when it is asked for. */
+  /** Returns null when the narrowing is not about the call. The text of the judgement is built lazily. */
   readonly judge: (call: NarrowedCall) => Judgement | null;
-  /** Of a layer: what it is called, whether it is about everybody, and whether it keeps a tool out. */
+  /** Set for a layer: its id, whether it applies to every principal, and whether it excludes a tool. */
   readonly layer?: {
     readonly id: string;
     readonly isForEverybody: boolean;
@@ -60,7 +60,7 @@ export function compileNarrowings(bundle: Bundle): readonly Narrowing[] {
   ];
 }
 
-/** The first that keeps the tool out, or null when all let it pass. */
+/** Returns the first narrowing that excludes the tool, or null when all let it pass. */
 export function firstRefusal(
   narrowings: readonly Narrowing[],
   call: NarrowedCall,
@@ -72,7 +72,7 @@ export function firstRefusal(
   return null;
 }
 
-/** All that are about the call, those that keep it out first. */
+/** Returns all narrowings that are about the call, those that exclude the tool first. */
 export function allNarrowings(
   narrowings: readonly Narrowing[],
   call: NarrowedCall,
@@ -142,7 +142,7 @@ function byOwner({ owners }: Pick<Bundle, "owners">): Narrowing["judge"] {
   };
 }
 
-/** What the run's origin says counts; without it the user does, but never for what came through a channel. */
+/** The origin of the run decides; without one the user does, but never for a message that came through a channel. */
 function isOwner(users: readonly string[], { user, context }: Principal): boolean {
   if (context?.owner !== undefined) return context.owner;
   return context?.channel === undefined && users.some((glob) => matchesGlob(glob, user));
@@ -218,7 +218,7 @@ function listed(texts: readonly string[]): string {
   return `only ${texts.slice(0, 5).join(", ")}${more}`;
 }
 
-/** Who a call is of, for sentences. */
+/** Names the principal of a call for use in sentences. */
 export function nameOf(principal: Principal): string {
   return principal.agent === null ? `user ${principal.user}` : `agent ${principal.agent}`;
 }

@@ -20,13 +20,13 @@ export type ToolLayers = readonly ToolLayer[];
 export interface ToolLayer {
   readonly texts: readonly string[];
   readonly patterns: readonly ToolPattern[];
-  /** Those that let pass some commands. */
+  /** The layers that allow some commands. */
   readonly commands: readonly CommandLimit[];
-  /** Those that were written with a `!`. */
+  /** The patterns that were written with a `!`. */
   readonly excluded: readonly ToolPattern[];
 }
 
-/** Undefined where no call is asked about: then a tool passes that passes with some arguments. */
+/** Undefined when no particular call is checked: a tool then passes if it passes with some arguments. */
 type Arguments = Readonly<Record<string, unknown>> | undefined;
 
 export function compileToolLayers(layers: readonly (readonly string[])[]): ToolLayers {
@@ -37,7 +37,7 @@ export function compileToolLayers(layers: readonly (readonly string[])[]): ToolL
       texts,
       patterns: included.map(parseToolPattern),
       commands: included.flatMap((text) => commandLimit(text) ?? []),
-      // What is to be kept out of some commands is kept out of all.
+      // An exclusion of some commands excludes the whole tool.
       excluded: excluded.map((text) =>
         parseToolPattern(commandLimit(text) === null ? text : "execute_command"),
       ),
@@ -45,7 +45,7 @@ export function compileToolLayers(layers: readonly (readonly string[])[]): ToolL
   });
 }
 
-/** The first layer that keeps the tool out, or null when all let it pass. */
+/** Returns the first layer that excludes the tool, or null when all let it pass. */
 export function refusingLayer(
   layers: ToolLayers,
   tool: ToolRef,

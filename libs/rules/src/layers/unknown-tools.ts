@@ -1,11 +1,11 @@
-/* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
+/* oxlint-disable unicorn/no-useless-spread -- related names stay together on one line */
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";
 import { expandToolPattern } from "../schema/tool-groups.ts";
 
-/** Tools without a server that Switchyard's services have or know of. The tools of MCP servers are not known here. */
+/** Tools without a server that Switchyard's services provide or recognise. The tools of MCP servers are unknown here. */
 const KNOWN_TOOLS: readonly string[] = [
   ...["read_file", "write_file", "edit_file", "list_files", "list_directory", "search_files"],
   ...["execute_command", "web_fetch", "memory_read", "memory_write"],
@@ -14,13 +14,10 @@ const KNOWN_TOOLS: readonly string[] = [
   ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "whatsapp_login"],
   ...["message", "cron", "gateway", "message_send", "cron_list", "gateway_status", "memory_search"],
 ];
-/** Families whose members differ between installations. */
+/** Tool families whose members differ between installations. */
 const FAMILIES = ["message_*", "cron_*", "gateway_*", "sessions_*", "memory_*"];
 
-/**
- * Allow lists that name only tools that there are not. They let nothing pass, which is safe and
- * most likely not meant.
- */
+/** Finds allow lists that name only tools that do not exist. They match no tool, which is safe and most likely not meant. */
 export function unknownToolLists({ layers = [], profiles = {} }: Bundle): LintFinding[] {
   const lists = [
     ...layers.map(({ id, allow }) => ({ where: `layer ${id}`, id, texts: allow ?? [] })),

@@ -12,7 +12,7 @@ import { hasRight } from "./has-right.ts";
 const RULES = "rules:\n  - { id: all, effect: allow }\n";
 const bundle = (text: string) => parseBundle({ file: "rules.yaml", text: `version: 1\n${text}` });
 
-test("the command line and the admin may replay, and nobody approves what it dictated, unless the policy says else", () => {
+test("only the command line and the admin may replay, and no requester approves calls it dictated, unless the policy allows it", () => {
   const { rights } = bundle(RULES);
   const who = (right: Parameters<typeof hasRight>[1], entries = rights) =>
     ["cli", "admin", "team-a", "team-b"].filter((user) => hasRight(entries, right, user));
@@ -27,7 +27,7 @@ test("the command line and the admin may replay, and nobody approves what it dic
   assert.notEqual(bundleDigest(said), bundleDigest(bundle(RULES)));
 });
 
-test("a right that is none, or is given to nobody, refuses the bundle with its place", () => {
+test("an unknown right, or one without users, refuses the bundle with its position", () => {
   const lines = (text: string): string => {
     try {
       bundle(text);
@@ -81,7 +81,7 @@ const effectOf = (tool: string, context?: Principal["context"]) => {
     .effect;
 };
 
-test("a replayed run has what its requester may call by hand, and what rules for agents say of replayed runs", () => {
+test("a replayed run may do what its requester may call by hand, and what rules for agents allow replayed runs", () => {
   const tools = ["read", "write", "list", "stat", "secret"];
   assert.deepEqual(
     tools.map((tool) => effectOf(tool)),

@@ -1,7 +1,7 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { Right } from "../schema/right-schema.ts";
 
-/** Who has a right that no entry is about. */
+/** The users who have a right that no entry of the policy is about. */
 const DEFAULTS: Readonly<Record<Right["right"], readonly string[]>> = {
   replay: ["cli", "admin"],
   "approve-own": [],

@@ -3,12 +3,12 @@ import type { Approval } from "@switchyard/contracts/approval-record";
 import { labelsOf, type LabelRule } from "../layers/labels.ts";
 import type { Bundle } from "../schema/bundle.ts";
 
-/** What an entry of `approvers` is compared with: a waiting call, or a grant. */
+/** The object that an entry of `approvers` is matched against: a waiting call, or a grant. */
 export type Decidable = Pick<Approval, "principal" | "tool">;
 
 /**
- * Whether the policy lets the user decide about the call; null when no entry of `approvers` names the user. A user with an entry
- * decides about the calls of its entries alone. All that an entry gives must match.
+ * Returns whether the policy lets the user decide about the call; null when no entry of `approvers` names the user. A user with
+ * an entry decides only about the calls that its entries match. All selectors of an entry must match.
  */
 export function mayApprove(
   { approvers, labels }: Pick<Bundle, "approvers"> & { readonly labels: readonly LabelRule[] },

@@ -21,11 +21,11 @@ const asks = (agent: string, requester: string, parent: string | null = null): S
   parent,
 });
 
-test("without starters everybody may start every agent whom NATS lets publish the command", () => {
+test("without starters every user whom NATS lets publish the command may start every agent", () => {
   assert.equal(mayStart(bundle(""), asks("any", "anybody")), true);
 });
 
-test("with starters nobody may start an agent whom no entry names", () => {
+test("with starters an agent that no entry names cannot be started", () => {
   assert.equal(mayStart(team, asks("reporter-eu", "team-a")), true);
   assert.equal(mayStart(team, asks("reporter-eu", "team-c")), false);
   assert.equal(mayStart(team, asks("writer", "team-a")), false);
@@ -38,12 +38,12 @@ test("an entry with parents is for sub-agents of those agents alone", () => {
   assert.equal(mayStart(team, asks("worker", "team-a", "writer")), false);
 });
 
-test("a sub-agent needs an entry of its own: who may start its parent need not be let start it", () => {
+test("a sub-agent needs an entry of its own: a user who may start its parent need not be allowed to start it", () => {
   assert.equal(mayStart(team, asks("writer", "team-a", "reporter-eu")), false);
   assert.equal(mayStart(team, asks("reporter-us", "team-a", "reporter-eu")), true);
 });
 
-test("where a message comes from is believed of the users alone whom origins names [X42]", () => {
+test("only users listed in origins are trusted about where a message comes from [X42]", () => {
   const origin = { channel: "slack:eng", owner: true, session: "s-1", model: "scripted/x" };
   const trusting = bundle("origins: { users: [channels] }\n");
   assert.deepEqual(unbelieved(trusting, { requester: "channels", origin }), []);
@@ -53,7 +53,7 @@ test("where a message comes from is believed of the users alone whom origins nam
   assert.deepEqual(unbelieved(bundle(""), { requester: "team-a", origin: own }), []);
 });
 
-test("a starter that selects nothing, or has an id twice, refuses the bundle with its place", () => {
+test("a starter that selects nothing, or has an id twice, refuses the bundle with its position", () => {
   const lines = (sections: string): string[] => {
     try {
       bundle(sections);
@@ -75,7 +75,7 @@ test("a starter that selects nothing, or has an id twice, refuses the bundle wit
   assert.match(lines("origins: { channels: [x] }\n").join(), /unknown key "channels" in origins/);
 });
 
-test("who may start what is part of the digest, the order of its entries is not", () => {
+test("starters are part of the digest, the order of their entries is not", () => {
   const one = bundle("starters:\n  - { id: a, users: [x] }\n  - { id: b, users: [y] }\n");
   const other = bundle("starters:\n  - { id: b, users: [y] }\n  - { id: a, users: [x] }\n");
   assert.deepEqual(one.starters?.length, 2);

@@ -2,7 +2,7 @@ import { matchesGlob } from "@switchyard/contracts/glob";
 import type { RunOrigin } from "@switchyard/contracts/run-context";
 import type { Bundle } from "../schema/bundle.ts";
 
-/** What the bundle says of beginnings, beside what runs may call. */
+/** The sections of the bundle about starting runs; rules are about the calls of runs. */
 export type StartRules = Pick<Bundle, "starters" | "origins">;
 
 /** A run that is to begin. */
@@ -15,8 +15,8 @@ export interface Start {
 }
 
 /**
- * True when the requester may start the agent. Without `starters` everybody may whom NATS lets publish the
- * command; with them nobody whom no entry names.
+ * True when the requester may start the agent. Without `starters` every user whom NATS lets publish the command may; with
+ * `starters` only users whom an entry names.
  */
 export function mayStart({ starters }: StartRules, { agent, requester, parent }: Start): boolean {
   if (starters === undefined) return true;
@@ -29,9 +29,8 @@ export function mayStart({ starters }: StartRules, { agent, requester, parent }:
 }
 
 /**
- * The parts of an origin that the requester's word is not enough for. What a run thinks with and which
- * conversation it belongs to the runner knows by itself; where a message came from and whose it is, only
- * who brought it can tell.
+ * Returns the parts of an origin for which the requester's statement is not enough. The runner knows the model and the
+ * conversation of a run itself; where a message came from and who sent it, only the service that received it can attest.
  */
 export function unbelieved(
   { origins }: StartRules,

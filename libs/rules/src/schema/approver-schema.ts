@@ -2,7 +2,7 @@ import { ToolLabel } from "@switchyard/contracts/policy";
 import { z } from "zod";
 import { EntryId, hasSelector, isSound, listOf, NameGlob, objectError } from "./selector-schema.ts";
 
-/** The calls that an entry is about. All that is given must match. */
+/** The calls that an entry is about. All given selectors must match. */
 export const CallsOf = z
   .strictObject(
     {

@@ -8,7 +8,7 @@ export const Duration = z
   .string({ error: "must be a time such as 30m" })
   .regex(/^[1-9]\d{0,5}[smhd]$/, "must be a time such as 90s, 30m, 8h or 7d")
   .transform((text) => {
-    const unit = text.at(-1) as keyof typeof UNITS; // the pattern lets no other pass
+    const unit = text.at(-1) as keyof typeof UNITS; // the pattern allows no other unit
     return Number(text.slice(0, -1)) * UNITS[unit];
   })
   .refine((ms) => ms <= 30 * UNITS.d, { error: "must be at most 30d" });
@@ -18,7 +18,7 @@ const Count = z
   .min(1, "must be at least 1")
   .max(1_000_000, "must be at most 1000000");
 
-/** Limits on what those whom it is about may call, counted for each run, agent or user, or for all of them together. */
+/** A limit on the calls of the principals that it selects, counted for each run, agent or user, or for all of them together. */
 export const Budget = z
   .strictObject(
     {

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- each helper serves the one function that it stands in */
+/* oxlint-disable unicorn/consistent-function-scoping -- each helper serves only the function that contains it */
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { z } from "zod";
@@ -104,9 +104,8 @@ export interface Bundle extends Omit<BundleFile, "rules"> {
 }
 
 /**
- * `sha256:` over the canonical form of the parsed bundle: keys and entries sorted, so comments,
- * layout, the order of entries and the file that each stands in, none of which can change a
- * decision, do not change the digest.
+ * Returns `sha256:` over the canonical form of the parsed bundle: keys and entries are sorted, so comments, layout, the order of
+ * entries and the file of each, none of which can change a decision, do not change the digest.
  */
 export function bundleDigest(bundle: Bundle): string {
   const byId = <T extends { readonly id: string }>(entries: readonly T[] | undefined) =>
@@ -129,7 +128,7 @@ export function bundleDigest(bundle: Bundle): string {
   );
 }
 
-/** The keys that a mapping at this place of a policy file may have. */
+/** Returns the keys that a mapping at this path of a policy file may have. */
 export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
   const [section, entry, part, condition] = path;
   if (section === undefined) return Object.keys(BundleFile.shape);

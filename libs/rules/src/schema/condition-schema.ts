@@ -34,7 +34,7 @@ const HostPattern = z.string({ error: "must be a text" }).refine(isHostPattern, 
     "must be a host name in lower case or an IP address, or *.example.org for all hosts below it",
 });
 
-/** What a rule wants of one argument. The vocabulary is closed. */
+/** The condition of a rule on one argument. The vocabulary is closed. */
 export const Condition = z.discriminatedUnion(
   "op",
   [

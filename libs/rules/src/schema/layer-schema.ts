@@ -11,7 +11,7 @@ const ProfileName = z
 
 const Tools = listOf(ToolGlob);
 
-/** One step of narrowing, for those whom it is about. */
+/** One step of narrowing, for the principals that it selects. */
 export const Layer = z
   .strictObject(
     {
@@ -45,7 +45,7 @@ export const Profiles = z.record(ProfileName, Tools, {
   error: objectError("must be a mapping of names to lists of tools"),
 });
 
-/** What sub-agents may have of the tools that are kept from them. */
+/** Tools that sub-agents may use although they are denied to sub-agents by default. */
 export const SubAgents = z.strictObject(
   {
     alsoAllow: Tools.optional(),
@@ -59,13 +59,13 @@ export const SubAgents = z.strictObject(
   { error: objectError("must be a mapping of alsoAllow and leafDepth") },
 );
 
-/** Who owns the installation, and what is for owners alone. */
+/** The owners of the installation, and the tools reserved for them. */
 export const Owners = z.strictObject(
   { users: listOf(NameGlob).optional(), only: Tools.optional() },
   { error: objectError("must be a mapping of users and only") },
 );
 
-/** Names of profiles that layers use and nobody defines, with the index of the layer. */
+/** Returns names of profiles that layers use and that are not defined, with the index of the layer. */
 export function unknownProfiles(
   layers: readonly Layer[],
   defined: readonly string[],

@@ -2,8 +2,9 @@ import { z } from "zod";
 import { EntryId, listOf, NameGlob, objectError } from "./selector-schema.ts";
 
 /**
- * What a NATS user may do beside calling tools. `replay`: start a run that plays a recording, and so dictate what an agent
- * calls. `approve-own`: approve calls that it dictated. `share-memory`: have its runs read and write the memory of agents that share theirs.
+ * Rights of a NATS user beside calling tools. `replay`: start a run that plays a recording, and so dictate what an agent calls.
+ * `approve-own`: approve calls that it dictated. `share-memory`: have its runs read and write the memory of agents that share
+ * theirs.
  */
 export const RIGHTS = ["replay", "approve-own", "share-memory"] as const;
 

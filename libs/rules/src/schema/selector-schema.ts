@@ -4,15 +4,15 @@ import { z } from "zod";
 import { TOOL_GROUPS, toolGroupOf } from "./tool-groups.ts";
 
 /**
- * The selectors of a policy file: whom and what a rule, a layer or a budget is about. A selector
- * that can never match anything is an error, because a rule that is silently not applied is worse than none.
+ * The selectors of a policy file: the principals and tools that a rule, a layer or a budget applies to. A selector that can never
+ * match anything is an error, because a rule that is silently not applied is worse than none.
  */
 
 const EMPTY_LIST = "is empty; leave it out to mean any";
 
 export const Text = z.string({ error: "must be a text" }).normalize("NFC");
 
-/** Keeps zod's own issue for unknown keys, and says in our words what else is wrong with a mapping. */
+/** Keeps zod's own issue for unknown keys, and reports any other problem of a mapping with our message. */
 export function objectError(message: string) {
   return (issue: { readonly code?: string | undefined }) =>
     issue.code === "invalid_type" ? message : undefined;
@@ -32,7 +32,7 @@ export const EntryId = z
     "must be 1-64 characters of a-z 0-9 -, starting with a letter or digit",
   );
 
-/** Globs over agent, role and user names. What such a name cannot contain can never match one. */
+/** Globs over agent, role and user names. A character that such a name cannot contain can never match one. */
 export const NameGlob = z
   .string({ error: "must be a text" })
   .regex(
@@ -79,7 +79,7 @@ export const Who = z
   )
   .refine(hasSelector, SELECTS_NOTHING);
 
-/** Whom a layer or a budget is about. */
+/** The principals that a layer or a budget applies to. */
 export const For = z
   .strictObject(
     {

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { EntryId, isSound, listOf, NameGlob, objectError } from "./selector-schema.ts";
 
-/** Who may start which agents. What is left out of an entry is any; all that is given must fit. */
+/** A starter entry: which users may start which agents. A selector that an entry omits matches anything; all given selectors must match. */
 export const Starter = z
   .strictObject(
     {
       id: EntryId,
       /** The agents that may be started. */
       agents: listOf(NameGlob).optional(),
-      /** The NATS users that may: those whose command started the run, or the first run of its family. */
+      /** The NATS users that may start the agents: those whose command started the run, or the first run of its family. */
       users: listOf(NameGlob).optional(),
-      /** Agents whose runs may, as sub-agents; with it nobody may by a command. */
+      /** The agents whose runs may start the agents as sub-agents; with this selector no command may. */
       parents: listOf(NameGlob).optional(),
     },
     { error: objectError("must be a mapping with id and agents, users or parents") },
@@ -21,7 +21,7 @@ export const Starter = z
   });
 export type Starter = z.infer<typeof Starter>;
 
-/** Who is believed about where a run comes from. */
+/** The users who are trusted about where a run comes from. */
 export const Origins = z.strictObject(
   { users: listOf(NameGlob) },
   { error: objectError("must be a mapping of users") },

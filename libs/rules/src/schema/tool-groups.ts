@@ -46,7 +46,7 @@ export function toolGroupOf(text: string): readonly string[] | null {
   return isKey(TOOL_GROUPS, name) ? TOOL_GROUPS[name] : null;
 }
 
-/** The patterns that an entry of a tool list stands for: one, or those of its group. */
+/** Returns the patterns of an entry of a tool list: one, or those of its group. */
 export function expandToolPattern(text: string): readonly ToolPattern[] {
   const group = text.startsWith("group:")
     ? toolGroupOf(text)

@@ -1,6 +1,6 @@
 /**
- * The profiles that every installation has, as OpenClaw knows them. `full` is no limit. A policy may
- * define others, and none of these names anew.
+ * The profiles that every installation has, as OpenClaw defines them. `full` is no limit. A policy may define others, and may not
+ * redefine these names.
  */
 export const TOOL_PROFILES = {
   minimal: ["session_status"],
@@ -17,7 +17,7 @@ export const TOOL_PROFILES = {
 
 export const toolProfileNames: readonly string[] = Object.keys(TOOL_PROFILES);
 
-/** Kept from every sub-agent, unless the policy's `subAgents.alsoAllow` names it. */
+/** Denied to every sub-agent, unless the policy's `subAgents.alsoAllow` names it. */
 export const SUB_AGENT_DENIED = [
   "group:gateway",
   "group:cron",
@@ -27,11 +27,11 @@ export const SUB_AGENT_DENIED = [
   "sessions_send",
 ] as const;
 
-/** Kept, besides, from those that stand too deep to start others. */
+/** Denied, in addition, to sub-agents that are too deep to start others. */
 export const LEAF_DENIED = ["sessions_list", "sessions_history", "sessions_spawn"] as const;
 
 /** Sub-agents of an agent are leaves unless the policy says otherwise. */
 export const DEFAULT_LEAF_DEPTH = 1;
 
-/** For the owner of the installation alone. */
+/** Reserved for the owners of the installation. */
 export const OWNER_ONLY = ["group:cron", "group:gateway", "nodes", "canvas", "browser"] as const;

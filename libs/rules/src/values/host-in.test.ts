@@ -22,7 +22,7 @@ test("the host of a URL decides, however the URL is written", () => {
     assert.equal(verdict(text), "outside", text);
 });
 
-test("what readers take for different hosts is unclear", () => {
+test("a host that parsers read differently is unclear", () => {
   for (const text of [
     "https://evil@a.example",
     "https://evil:pw@a.example",
@@ -46,7 +46,7 @@ test("what readers take for different hosts is unclear", () => {
     assert.equal(verdict(text), "unclear", text);
 });
 
-test("an address that readers take for different ones is unclear, and a listed one is meant", () => {
+test("an address that parsers read differently is unclear, unless a pattern names it", () => {
   const ofAddress = (text: string) => hostIn(["127.0.0.1", "[64:ff9b::a]"], text);
   for (const text of ["127.0.0.1", "http://127.0.0.1:80/", "http://127.0.0.1?x", "127.0.0.1."])
     assert.equal(ofAddress(text), "inside", text);

@@ -1,10 +1,10 @@
 /**
- * Whether a URL, or a bare host name, is of one of some hosts, by the text alone: no name is looked
- * up. `unclear` is a text that does not say which host it means to every reader: no absolute URL of
- * a scheme that has hosts, a user or password in it, blanks, control characters and backslashes,
- * which clients are known to read in their own way; the same goes for an IPv4 address that is not
- * written as four plain numbers, or stands inside an IPv6 address, for percent-encoding in the host, and
- * for letters that stand for ASCII ones. Only who names such an IPv6 address itself means it.
+ * The result of checking whether a URL, or a bare host name, belongs to one of some hosts, by its text alone: no name is
+ * resolved. `unclear` is a text whose host different parsers may read differently: it is no absolute URL of a scheme that has
+ * hosts, or it contains a user or password, blanks, control characters or backslashes, which clients are known to parse in their
+ * own way. The same applies to an IPv4 address that is not written as four plain numbers or is embedded in an IPv6 address, to
+ * percent-encoding in the host, and to letters that are mapped to ASCII ones. Only a pattern that itself names such an IPv6
+ * address matches it.
  */
 export type HostVerdict = "inside" | "outside" | "unclear";
 
@@ -28,7 +28,7 @@ export function hostIn(patterns: readonly string[], text: string): HostVerdict {
   return IPV4_INSIDE.test(host) ? "unclear" : "outside";
 }
 
-/** True for what {@link hostIn} can match: written as URLs are normalised. */
+/** True for a pattern that {@link hostIn} can match: written as URLs are normalised. */
 export function isHostPattern(pattern: string): boolean {
   const host = pattern.replace(/^\*\./, "");
   return (
@@ -49,9 +49,9 @@ function hostOf(text: string): string | null {
   return isPlain(written, host) ? host : null;
 }
 
-/** True when what is written before the path means the host to readers that know less of URLs, too. */
+/** True when simpler URL parsers also read the text before the path as this host. */
 function isPlain(written: string, host: string): boolean {
-  // `a.example#@b.example` is a user's name to who looks for the `@` first.
+  // A parser that looks for the `@` first reads `a.example#@b.example` as a user name followed by a host.
   if (written.includes("%") || written.includes("@")) return false;
   if (IPV4.test(host)) return withoutPort(written).replace(/\.$/, "") === host;
   return /^\p{ASCII}*$/u.test(written) || host.includes("xn--");

@@ -45,7 +45,7 @@ test("a relative path is unclear against an absolute directory, and the other wa
   assert.equal(pathWithin("src", "/src/a.txt"), "unclear");
 });
 
-test("what tools read in their own way is unclear", () => {
+test("a path that tools interpret in their own way is unclear", () => {
   const odd = [
     "",
     "~/a",

@@ -1,6 +1,6 @@
 /**
- * A resource's URI goes to its server as it is, and each server makes a path or a name of it in its own way. So a URI
- * that leads elsewhere than it seems to is nobody's to allow, and a rule that denies looks through its spelling.
+ * A resource's URI is sent to its server unchanged, and each server maps it to a path or a name in its own way. Therefore no rule
+ * may allow a URI that may lead elsewhere than it seems to, and deny rules compare URIs regardless of their spelling.
  */
 
 /** Percent-encoded letters, digits, `-`, `.`, `_` and `~`, which need none (RFC 3986 §2.3), also encoded twice. */
@@ -11,7 +11,7 @@ const SLASH = /\/|%(?:25)*2f/i;
 /** False for dot segments, needless percent-encoding, backslashes and control characters. */
 export function isPlainUri(uri: string): boolean {
   if (ODD.test(uri) || NEEDLESS.test(uri)) return false;
-  // `file://./notes` is relative to who serves it: a dot in the place of a host leads nowhere else.
+  // `file://./notes` is relative to the server's directory: a dot instead of a host leads nowhere else.
   const [first = "", second, host, ...segments] = uri.split(SLASH);
   const isHierarchical = first.endsWith(":") && second === "";
   const others = isHierarchical ? segments : [second, host, ...segments];
@@ -19,7 +19,7 @@ export function isPlainUri(uri: string): boolean {
   return !others.some((segment) => segment === "." || segment === "..");
 }
 
-/** What URIs that may lead to the same place have in common, for a URI and for a pattern of URIs. */
+/** Returns the common form of URIs that may lead to the same resource, for a URI and for a pattern of URIs. */
 export function looseUri(text: string): string {
   const plain = text.replaceAll(/(?:%[\da-f]{2})+/gi, decoded);
   const [, start = "", rest = plain] = /^([^/]*:\/\/[^/]*)(.*)$/s.exec(plain) ?? [];
