@@ -1,6 +1,6 @@
 import type { Diagnostic } from "@switchyard/contracts/skills";
 
-/** A diagnostic whose file is not known yet: parsers see text, their caller knows where it came from. */
+/** A diagnostic without its file: parsers see only text, and their caller adds the file. */
 export type Finding = Omit<Diagnostic, "file">;
 
 /** 1-based position in a file. */
@@ -21,5 +21,5 @@ const findingOf =
 export const errorFinding = findingOf("error");
 /** The file is used, but not quite as its author may believe. */
 export const warningFinding = findingOf("warning");
-/** Worth knowing; nothing is wrong. */
+/** Creates a finding that is no problem. */
 export const infoFinding = findingOf("info");

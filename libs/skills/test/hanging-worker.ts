@@ -1,12 +1,12 @@
 import { answerJobs } from "../src/analysis/answer-jobs.ts";
 import { analyze } from "../src/analysis/analyze.ts";
 
-// A worker as the pool starts them, that hangs, waits, dies or eats memory where the name of a skill or agent says so.
+// A worker as the pool starts it, that hangs, waits, dies or exhausts memory when the name of a skill or agent requests it.
 
 answerJobs((job) => {
   const name = job.directoryName;
   if (name === "hangs") for (;;);
-  // As on a machine that has no processor for it.
+  // Simulates a machine that gives the thread no processor time.
   if (name === "waits") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
   if (name === "dies") process.exit(3);
   if (name === "throws") throw new Error("a bug");

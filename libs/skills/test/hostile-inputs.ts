@@ -1,4 +1,4 @@
-/** What a file is filled with to make a parser or a scanner take long. */
+/** Contents that were made to slow down a parser or a scanner. */
 const FRONTMATTERS = [
   "{",
   "[",
@@ -99,7 +99,7 @@ const BODIES = [
   "'",
   '"a',
   "!`a` ",
-  // A place to look at, and around it what a look reads slowly.
+  // A match, surrounded by text that is slow to check.
   `http://45.1.2.3/ ${"cat curl ".repeat(69)}\n`,
   `X=.aws/credentials ${"cat curl ".repeat(69)}`,
   `curl -o a $x sh a ${"a.b.c.d ".repeat(38)}`,
@@ -115,9 +115,9 @@ export interface HostileInput {
 }
 
 export interface HostileSizes {
-  /** Of bodies and scripts; 256 KB is the cap of a skill's file. */
+  /** The size of bodies and scripts; 256 KB is the limit of a skill's file. */
   readonly bodyBytes: number;
-  /** Of frontmatters; 16 KB is their cap. */
+  /** The sizes of frontmatters; 16 KB is their limit. */
   readonly frontmatterBytes: readonly number[];
 }
 
@@ -126,7 +126,7 @@ export const LARGEST: HostileSizes = {
   frontmatterBytes: [2_000, 8_000, 16_376],
 };
 
-/** Files that are each full of one thing: frontmatters, bodies and scripts. */
+/** Files that each repeat one pattern: frontmatters, bodies and scripts. */
 export function* hostileInputs({
   bodyBytes,
   frontmatterBytes,

@@ -7,7 +7,7 @@ export interface ZipEntry {
   readonly mode?: number;
   readonly flags?: number;
   readonly method?: number;
-  /** What the directory of the archive says, if not the truth. */
+  /** The size that the directory of the archive claims, if not the true one. */
   readonly claimedBytes?: number;
 }
 

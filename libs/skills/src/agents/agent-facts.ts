@@ -3,7 +3,7 @@ import { basename, extname } from "node:path";
 export type AgentFileFacts = ReturnType<typeof agentFactsOf>;
 
 /**
- * What the path of an agent file says: `agent.yaml` and `AGENT.md` are named after their directory, every other
+ * Returns what the path of an agent file determines: `agent.yaml` and `AGENT.md` are named after their directory, every other
  * file after itself. A Markdown file with another name is an agent only when it has frontmatter.
  */
 export function agentFactsOf(file: string, directoryName: string) {
@@ -13,9 +13,9 @@ export function agentFactsOf(file: string, directoryName: string) {
   return {
     /** `yaml`: the whole file is YAML. `markdown`: frontmatter, and the body is the system prompt. */
     format: extension === ".md" ? ("markdown" as const) : ("yaml" as const),
-    /** Used where the file gives no name. */
+    /** Used when the file sets no name. */
     fallbackName: isOwnDirectory ? directoryName : stem,
-    /** True for a file whose name alone says that it is an agent. */
+    /** True for a file whose name alone marks it as an agent. */
     isCertain: isOwnDirectory || extension !== ".md",
   };
 }

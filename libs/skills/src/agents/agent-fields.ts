@@ -63,7 +63,7 @@ const AgentFields = z.object({
 });
 export type AgentFields = z.infer<typeof AgentFields>;
 
-/** Keys of which a misspelt one must not be ignored: the agent would be free of what it says. */
+/** Keys that restrict an agent: a misspelt one must not be ignored, or the agent would run without the restriction. */
 const RESTRICTING = new Set(["tools", "limits", "max_tool_iterations", "approval"]);
 const READS_LIKE_A_RESTRICTION =
   /tool|limit|allow|den[iy]|permission|approv|sandbox|budget|timeout|^max/i;
@@ -73,9 +73,8 @@ export type ReadAgentFields =
   | { readonly problems: readonly Finding[] };
 
 /**
- * Reads an agent's keys, in any of the styles `system_prompt`, `system-prompt` and `systemPrompt`.
- * Every mistake is reported with its place. An unknown key is ignored with a warning, unless it
- * may have been meant to restrict the agent.
+ * Reads an agent's keys, in any of the styles `system_prompt`, `system-prompt` and `systemPrompt`. Every mistake is reported with
+ * its position. An unknown key is ignored with a warning, unless it may have been meant to restrict the agent.
  */
 export function readAgentFields(yaml: Extract<ParsedYaml, { values: unknown }>): ReadAgentFields {
   const top = withOwnSpelling(yaml.values, {
@@ -129,8 +128,8 @@ function withRuntime(values: Record<string, YamlValue>): Record<string, YamlValu
 }
 
 /**
- * Text names tools with commas between them, as Claude Code reads it; a comma in the limit on a tool's arguments
- * divides nothing. Text that names none stays text and is refused: as an empty list it would be every tool.
+ * A text is split at commas into tools, as Claude Code reads it, but not at commas inside a limit on arguments. A text without
+ * any tool stays text and is rejected: as an empty list it would allow every tool.
  */
 function toolWords(value: unknown): unknown {
   if (typeof value !== "string" || value === "none") return value;
@@ -139,7 +138,7 @@ function toolWords(value: unknown): unknown {
   return named.length === 0 ? value : named;
 }
 
-/** A tool with a limit on its arguments is not given to the agent, and its author should know. */
+/** A tool with a limit on its arguments is not given to the agent, and its author gets a finding. */
 function limitsNotKept({ tools }: AgentFields, at: Position): Finding[] {
   return limitedTools(Array.isArray(tools) ? tools : []).map((tool) => {
     const message =
@@ -150,7 +149,7 @@ function limitsNotKept({ tools }: AgentFields, at: Position): Finding[] {
 }
 
 interface Spelled {
-  /** By the names of this file. */
+  /** The values by the key names of this file. */
   readonly values: Record<string, YamlValue>;
   /** This file's name of a key → how it is written there. */
   readonly spelling: ReadonlyMap<string, string>;

@@ -84,7 +84,7 @@ test("reads all fields of a YAML file [D13, D14, D61]", () => {
   });
 });
 
-test("reads roles, limits, the window and what to do about an unknown outcome", () => {
+test("reads roles, limits, the window and the reaction to an unknown outcome", () => {
   const agent = load(
     [
       "roles: [reviewer]",
@@ -111,7 +111,7 @@ test("reads roles, limits, the window and what to do about an unknown outcome", 
   });
 });
 
-test("keeps what bounds the agent, and says of a key that nobody knows that it is ignored", () => {
+test("keeps the limits of the agent, and warns that an unknown key is ignored", () => {
   const text =
     "limits: { cost_usd: 0.5, depth: 2 }\napproval: always\non_unknown_outcome: ask\ncolour: red";
   const parsed = parseAgentFile(Buffer.from(text), YAML);
@@ -160,14 +160,14 @@ test("takes the body of a Markdown file as the system prompt [D13, X29, D61, DR5
   assert.equal(agent.description, "You write code.");
 });
 
-test("skips a file that says nothing: it may be about to be written, and would be an agent with every tool", () => {
+test("skips an empty file: it may still be being written, and would be an agent with every tool", () => {
   for (const text of ["", "\n", "# later\n", "null\n", "{}\n"])
     assert.equal(findingsOf(text)[0]?.code, "empty_agent");
   for (const text of ["---\n---\n", "---\n# later\n---\n \n"])
     assert.equal(findingsOf(text, MARKDOWN)[0]?.code, "empty_agent");
 });
 
-test("skips a file with a second document, whose restrictions nobody would read", () => {
+test("skips a file with a second document, whose restrictions would not be read", () => {
   const [finding] = findingsOf("name: a\n---\ntools: none\n");
   assert.deepEqual([finding?.code, finding?.line], ["invalid_yaml", 2]);
   assert.match(finding?.message ?? "", /a second document begins here/);
@@ -176,7 +176,7 @@ test("skips a file with a second document, whose restrictions nobody would read"
   assert.equal(load("%YAML 1.2\n---\nname: a\n...\n").name, "a");
 });
 
-test("gives a file with nothing but a name the defaults", () => {
+test("gives the defaults to a file that sets only a name", () => {
   const agent = load("name: researcher");
   assert.equal(agent.name, "researcher");
   assert.equal(agent.model, null);
@@ -185,7 +185,7 @@ test("gives a file with nothing but a name the defaults", () => {
   assert.deepEqual([agent.temperature, agent.thinking], [null, null]);
 });
 
-test("yard help agents says what [] and none mean in the file of an agent [X25]", async () => {
+test("yard help agents states the meaning of [] and none in an agent's file [X25]", async () => {
   const help = await readFile(
     new URL("../../../../apps/cli/src/help/agents.txt", import.meta.url),
     "utf8",
@@ -213,7 +213,7 @@ for (const [written, tools] of [
   });
 }
 
-test("says of a tool with a limit on its arguments what became of it", () => {
+test("reports what happened to a tool with a limit on its arguments", () => {
   const text = "name: a\nTools: 'Read, Bash(git:*), WebFetch(domain:x.org), Bash(a | b)'";
   const parsed = parseAgentFile(Buffer.from(text), YAML);
   assert(parsed.kind === "agent");
@@ -315,7 +315,7 @@ for (const [name, text, code] of [
   });
 }
 
-test("skips a file whose own name cannot be the agent's [D49]", () => {
+test("skips a file whose file name is not valid for an agent [D49]", () => {
   assert.equal(
     findingsOf("model: a/b", { ...YAML, fallbackName: "my agent" })[0]?.code,
     "no_usable_name",
@@ -363,7 +363,7 @@ test("gives the built-in planner no tools rather than all [X25]", () => {
   assert.deepEqual(builtInAgents.find(({ name }) => name === "planner")?.tools, []);
 });
 
-test("never throws, and gives a file that it skips a reason and a valid agent for every other", () => {
+test("never throws, and returns a reason for every skipped file and a valid agent for every other", () => {
   const keys = [
     "name",
     "tools",
@@ -394,7 +394,7 @@ test("never throws, and gives a file that it skips a reason and a valid agent fo
   );
 });
 
-test("has nothing to remark on the agents of the examples", async () => {
+test("has no finding about the agents of the examples", async () => {
   const directory = new URL("../../../../examples/agents/", import.meta.url);
   const files = (await readdir(directory)).filter((file) => /\.(?:ya?ml|md)$/.test(file));
   assert(files.length > 0);
@@ -408,7 +408,7 @@ test("has nothing to remark on the agents of the examples", async () => {
   }
 });
 
-test("skips an agent's file whose fields nothing reads, since it would have every tool", () => {
+test("skips an agent's file without a known field, since the agent would have every tool", () => {
   const text = "<!-- licence -->\n---\nname: a\ntools: [read_file]\n---\nDo it.\n";
   const facts = { format: "markdown", fallbackName: "a", isCertain: true } as const;
   const parsed = parseAgentFile(Buffer.from(text), facts);

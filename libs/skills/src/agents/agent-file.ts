@@ -22,7 +22,10 @@ export type ParsedAgent =
     }
   | { readonly kind: "skipped"; readonly findings: readonly Finding[] };
 
-/** What is said of a Markdown file beside agents that is none: nothing of their README; anything else somebody may miss. */
+/**
+ * Returns the findings for a Markdown file among agents that is not one: none for a README, and a warning for any other file,
+ * since its author may expect it to be listed.
+ */
 export function notAnAgent(file: string): Finding[] {
   if (basename(file).toLowerCase() === "readme.md") return [];
   return [
@@ -39,8 +42,8 @@ const MAX_YAML_BYTES = 64 * 1024;
 const DEFAULT_MAX_STEPS = 20;
 
 /**
- * Reads an agent definition. A wrong type, a value out of its range, broken YAML or an unknown key that
- * may be a restriction skips the file; every mistake in it is reported with its place.
+ * Reads an agent definition. A wrong type, a value out of its range, broken YAML or an unknown key that may be a restriction
+ * skips the file; every mistake in it is reported with its position.
  */
 export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): ParsedAgent {
   const decoded = decodeText(bytes);
@@ -49,7 +52,7 @@ export function parseAgentFile(bytes: Uint8Array, facts: AgentFileFacts): Parsed
   if (facts.format === "yaml") {
     const sizeBytes = Buffer.byteLength(decoded.text);
     if (sizeBytes > MAX_YAML_BYTES) return skipped([yamlTooLarge(sizeBytes)]);
-    // A last line --- begins a second document, in which nothing stands.
+    // A last line `---` begins an empty second document.
     const text = decoded.text.replace(/\n---[ \t]*\n*$/, "\n");
     return define(parseYaml(text, { schema: "core" }), { ...source, body: null });
   }
@@ -116,7 +119,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
   return { kind: "agent", agent, findings: read.warnings };
 }
 
-/** Two keys say the same; the stricter counts. */
+/** Two keys set the same limit; the stricter one counts. */
 function maxStepsOf({ max_tool_iterations: iterations, limits }: AgentFields): number {
   const written = [iterations, limits?.steps].filter((steps) => steps !== undefined);
   return written.length === 0 ? DEFAULT_MAX_STEPS : Math.min(...written);
@@ -132,7 +135,7 @@ function limitsOf({ limits }: AgentFields): AgentLimits {
   };
 }
 
-/** In a file an empty list means every tool, as it always has; only the word none means none. */
+/** In a file an empty list means every tool, for compatibility; only the word none means none. */
 function toolsOf(tools: AgentFields["tools"]): string[] | null {
   if (tools === "none") return [];
   if (tools === null || tools === undefined || tools.length === 0) return null;

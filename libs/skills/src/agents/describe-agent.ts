@@ -2,13 +2,13 @@ import type { AgentDefinition } from "@switchyard/contracts/agents";
 
 /** An agent as lines that can be compared: one for each field, then those of its prompt. */
 export function agentText(agent: AgentDefinition): string {
-  // Where it lies and what it is known by is not a part of what it says.
+  // The source and the digest of an agent are not part of its description.
   const { systemPrompt, digest: _, source: __, ...fields } = agent;
   const lines = Object.entries(fields).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
   return [...lines, "", ...systemPrompt.split("\n")].join("\n");
 }
 
-/** What the fields of an agent let it do and hold it to, one thing a line. */
+/** Describes the capabilities and limits that an agent's fields set, one per line. */
 export function agentCapabilities(agent: AgentDefinition): string[] {
   const { tools, skills, roles, model, approval, onUnknownOutcome, maxSteps, limits } = agent;
   const limited = Object.entries(limits).flatMap(([limit, value]) =>

@@ -27,8 +27,8 @@ export const GrantedRoles = z.string().transform((list, context): GrantedRole[] 
 );
 
 /**
- * The definition with the roles that its source may grant. Whoever mounts a directory into the importer may grant any;
- * a client that sends a file only those of the setting: rules and MCP servers trust roles.
+ * Returns the definition with the roles that its source may grant. An operator who mounts a directory into the importer may grant
+ * any role; a client that sends a file only those of the setting, because rules and MCP servers trust roles.
  */
 export function withGrantedRoles(
   agent: AgentDefinition,

@@ -7,7 +7,7 @@ export function newProgress(): { memory: SharedArrayBuffer; progress: AnalysisPr
   return { memory, progress: progressIn(memory) };
 }
 
-/** What a thread says of itself while it cannot answer; memory that it shares with the one which started it. */
+/** The progress of a thread that is too busy to answer, in memory shared with the thread that started it. */
 export function progressIn(memory: SharedArrayBuffer) {
   const [DONE, BEGUN, CPU] = [0, 1, 2];
   const numbers = new BigInt64Array(memory);
@@ -18,15 +18,15 @@ export function progressIn(memory: SharedArrayBuffer) {
       Atomics.store(numbers, BEGUN, process.hrtime.bigint());
     },
     end: () => {
-      // In this order, or the next job would seem to have begun with this one.
+      // The order matters: otherwise the next job would seem to have begun with this one.
       Atomics.store(numbers, BEGUN, NOT_BUSY);
       Atomics.add(numbers, DONE, 1n);
     },
-    /** How many jobs have come to their end, answered or not. */
+    /** Returns how many jobs have ended, answered or not. */
     done: () => Number(Atomics.load(numbers, DONE)),
     /** Processor time of the thread when the present job began, in milliseconds. */
     cpuAtBeginMs: () => Number(Atomics.load(numbers, CPU)) / 1_000,
-    /** For how long it has been at the present job, by the clock; 0 between two. */
+    /** Returns how long the present job has run, in milliseconds of wall-clock time; 0 between jobs. */
     busyMs: () => {
       const begun = Atomics.load(numbers, BEGUN);
       // All threads of a process have this clock in common.

@@ -5,26 +5,26 @@ import { newProgress, type AnalysisProgress } from "./analysis-progress.ts";
 
 /** Why a thread is no more. */
 export type ThreadEnd = {
-  /** Jobs that were done and whose answers did not arrive; the next one is the one to blame. */
+  /** The number of jobs that were completed and whose answers did not arrive; the job after them caused the end. */
   readonly answersLost: number;
 } & ({ readonly kind: "late" } | { readonly kind: "failed"; readonly message: string });
 
 export interface AnalysisThreadOptions {
   readonly worker: URL;
-  /** Of processor time. By the clock a job may take {@link MOST_PATIENCE} times as long. */
+  /** Processor time in milliseconds. A job may take {@link MOST_PATIENCE} times as much wall-clock time. */
   readonly deadlineMs: number;
-  /** Called once for each job, in the order in which they were given; those of one message come together. */
+  /** Called once for each job, in the order of submission; the answers of one message arrive together. */
   readonly onAnalysis: (analysis: Analysis) => void;
   /** Called once, when the thread ended by itself or had to be ended; no analysis follows. */
   readonly onEnd: (end: ThreadEnd) => void;
 }
 
-/** A thread that needs more is ended, as one that takes too long. */
+/** A thread that needs more memory is ended, like one that takes too long. */
 const MAX_HEAP_MB = 192;
 
-/** A machine that gives the thread less than a thirtieth of a processor reads nothing else in time either. */
+/** A machine that gives the thread less than a thirtieth of a processor does not finish anything else in time either. */
 const MOST_PATIENCE = 30;
-/** How long after one look at a late thread the next one is. */
+/** The interval between two checks of a late thread. */
 const LOOK_MS = 20;
 
 /** A worker that does its jobs in order, with a clock that runs while it has one. */
@@ -64,7 +64,7 @@ export class AnalysisThread {
     return one.sizeBytes;
   }
 
-  /** Ends the thread without a word to `onEnd`. */
+  /** Ends the thread without a call of `onEnd`. */
   async end(): Promise<void> {
     this.#stop();
     await this.#worker.terminate();

@@ -8,18 +8,18 @@ import type { SkillContent } from "../skill/skill-content.ts";
 import { unreadSkill, type ParsedSkill } from "../skill/skill-file.ts";
 import { NO_SETTINGS, scannerOf, type ScanSettings } from "./scan-settings.ts";
 
-/** Everything about one definition that costs time for what its files hold. Can be sent to another thread. */
+/** A job: everything that costs time in proportion to the files of one definition. It can be sent to another thread. */
 export interface Job<K extends JobKind = JobKind> {
   readonly kind: K;
-  /** One of `files`: what makes them a skill or an agent. */
+  /** The one of `files` that makes them a skill or an agent. */
   readonly mainFile: string;
   /** The name of a definition that has none. */
   readonly directoryName: string;
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** What the scanner's verdict is bound to; null: no scan. */
+  /** The version that the scan report is bound to; null disables the scan. */
   readonly version: string | null;
   readonly now: Date;
-  /** Of the operator. */
+  /** The operator's settings. */
   readonly settings?: ScanSettings;
 }
 
@@ -32,16 +32,16 @@ interface ParsedOf {
 
 export interface Analysis<K extends JobKind = JobKind> {
   readonly parsed: ParsedOf[K];
-  /** Null when no scan was asked for, or when the definition does not load. */
+  /** Null when no scan was requested, or when the definition does not load. */
   readonly report: ScanReport | null;
 }
 
-/** Reads files that somebody else wrote. Never rejects for what they hold. */
+/** Reads untrusted files. The promise never rejects because of their content. */
 export interface Analyzer {
   analyze<K extends JobKind>(job: Job<K>): Promise<Analysis<K>>;
 }
 
-/** Reads in this thread, where nothing ends what hangs: for files that are known. */
+/** Reads in the calling thread, where a hanging parse cannot be ended: use it for trusted files only. */
 export const analyzerHere: Analyzer = { analyze: (job) => Promise.resolve(analyze(job)) };
 
 /**
@@ -53,7 +53,7 @@ export function analyze<K extends JobKind>(job: Job<K>): Analysis<K> {
   return analysis as Analysis<K>; // of the job's own kind
 }
 
-/** The verdict on files that nobody could read to their end. */
+/** The result for files that could not be read to their end. */
 export function unreadable(kind: JobKind, problem: Finding): Analysis {
   const skipped = { kind: "skipped" as const, findings: [problem] };
   return { parsed: kind === "agent" ? skipped : unreadSkill(problem), report: null };
@@ -72,7 +72,8 @@ function analyzeAgent(job: Job): Analysis<"agent"> {
   const facts = agentFactsOf(mainFile, job.directoryName);
   const parsed = parseAgentFile(files.get(mainFile) ?? new Uint8Array(), facts);
   if (parsed.kind !== "agent" || version === null) return { parsed, report: null };
-  // What a skill's fields ask for, an agent's grant: they are compared as fields, not found as findings.
+  // A skill's fields request capabilities and an agent's fields grant them, so an agent's fields are compared as fields and
+  // produce no findings.
   const given = { skill: null, metadata: null, name: parsed.agent.name, version };
   return { parsed, report: scan(job, given) };
 }
@@ -105,7 +106,7 @@ function scan(
   return { ...report, scanner: scannerOf(settings) };
 }
 
-/** What the scanner wants to know beside the skill's fields. */
+/** Returns the frontmatter facts that the scanner needs beside the skill's fields. */
 export function writtenOf({ record }: SkillContent): { name: string | null; hasHooks: boolean } {
   const hasHooks = record !== undefined && record.hooks !== null;
   return { name: record?.displayName ?? null, hasHooks };
@@ -117,7 +118,7 @@ function isSkill(job: Job): boolean {
 
 export type Packed = Readonly<ReturnType<typeof packed>>;
 
-/** A job to send away, and the memory that goes with it. It is copied: a view may be a small part of a large archive. */
+/** A job and its transferable memory. The bytes are copied, since a view may be a small part of a large archive. */
 export function packed(job: Job) {
   const files = new Map([...job.files].map(([path, bytes]) => [path, new Uint8Array(bytes)]));
   const memory = [...files.values()].map(({ buffer }) => buffer);

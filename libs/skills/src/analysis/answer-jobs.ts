@@ -3,8 +3,8 @@ import { progressIn } from "./analysis-progress.ts";
 import type { Job, Analysis } from "./analyze.ts";
 
 /**
- * What an analysis thread does: the jobs of each message, one after the other, and one answer to all of them. It is
- * ended from outside when one takes too long. To be called when all modules are loaded: then the clock may run.
+ * Runs an analysis thread: it handles the jobs of each message one after the other and sends one answer for all of them. A job
+ * that takes too long is ended from outside. Call it when all modules are loaded, because the clock starts then.
  */
 export function answerJobs(analyze: (job: Job) => Analysis): void {
   const progress = progressIn(workerData as SharedArrayBuffer); // the thread is started with exactly this

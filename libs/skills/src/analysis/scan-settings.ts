@@ -3,17 +3,17 @@ import type { Indicators } from "../scan/indicators.ts";
 import type { Suppression } from "../scan/read-suppressions.ts";
 import { SCANNER_VERSION } from "../scan/scanner-version.ts";
 
-/** What the operator tells the scanner, beside what it knows. */
+/** The operator's settings of the scanner, in addition to its built-in rules. */
 export interface ScanSettings {
-  /** Of all definitions; those of others do nothing. */
+  /** The suppressions for all definitions; one that belongs to another definition has no effect. */
   readonly suppressions: readonly Suppression[];
-  /** Places and files. */
+  /** Known hosts and files. */
   readonly indicators: Indicators | null;
 }
 
 export const NO_SETTINGS: ScanSettings = { suppressions: [], indicators: null };
 
-/** What a kept verdict is bound to beside the version: the rules, and what the operator adds to them. */
+/** Returns what a cached verdict is bound to beside the version: the scanner's rules and the operator's additions to them. */
 export function scannerOf({ suppressions, indicators }: ScanSettings): string {
   if (suppressions.length === 0 && indicators === null) return SCANNER_VERSION;
   const text = JSON.stringify(indicators === null ? suppressions : { suppressions, indicators });

@@ -5,11 +5,11 @@ import type { ScanSettings } from "./scan-settings.ts";
 
 export interface ThreadAnalyzerOptions {
   /**
-   * How much processor time one file may take. No input is known that needs a third of a second, so what reaches
-   * this hangs; a machine that is busy with other things does not.
+   * The processor time that one file may take. No known input needs a third of a second, so a file that reaches this limit hangs;
+   * a machine that is merely busy does not.
    */
   readonly deadlineMs: number;
-  /** Of the operator, for every job. */
+  /** The operator's settings, used for every job. */
   readonly settings?: ScanSettings;
   /** The worker's file; another one only in tests. */
   readonly worker?: URL;
@@ -18,25 +18,25 @@ export interface ThreadAnalyzerOptions {
 interface Waiting {
   readonly job: Job;
   readonly resolve: (analysis: Analysis) => void;
-  /** How often a thread ended while this one waited in it. */
+  /** How often a thread ended while this job waited in it. */
   setbacks: number;
 }
 
 /** A thread has so many jobs before it that it never waits for the next one. */
 const AHEAD = { jobs: 16, bytes: 1024 * 1024 };
-/** A job that was in so many threads that ended is given up, whoever was to blame. */
+/** A job that was in this many threads that ended is abandoned, whichever job was the cause. */
 const MAX_SETBACKS = 3;
 const WORKER = new URL("./analysis-worker.ts", import.meta.url);
 
 /**
- * Reads skills and agents in a thread that is started when it is first needed, and ended when one file takes too
- * long; the others are read by a new one.
+ * Reads skills and agents in a thread that is started on first use, and ended when one file takes too long; a new thread reads
+ * the remaining ones.
  */
 export class ThreadAnalyzer implements Analyzer {
   readonly #options: { readonly deadlineMs: number; readonly worker: URL };
   readonly #settings: ScanSettings | undefined;
   readonly #queue: Waiting[] = [];
-  /** In the thread, the one that it is at first. */
+  /** The jobs in the thread; the first one is being read. */
   readonly #given: { readonly waiting: Waiting; readonly sizeBytes: number }[] = [];
   #thread: AnalysisThread | null = null;
   #isClosed = false;
@@ -73,7 +73,7 @@ export class ThreadAnalyzer implements Analyzer {
     await this.#thread?.end();
   }
 
-  /** Gives the thread what waits, as far as it takes it. */
+  /** Sends waiting jobs to the thread, as far as it accepts them. */
   #fill(): void {
     while (!this.#isClosed && this.#hasRoom()) {
       const waiting = this.#queue.shift();
@@ -95,7 +95,7 @@ export class ThreadAnalyzer implements Analyzer {
   #replace(end: ThreadEnd): void {
     this.#thread = null;
     const left = this.#given.splice(0).map(({ waiting }) => waiting);
-    // What is done, with its answer lost on the way, is done again like what was not begun.
+    // Jobs that were completed but whose answers were lost are repeated, like those that had not begun.
     const [blamed] = left.splice(end.answersLost, 1);
     blamed?.resolve(failedAnalysis(blamed.job, end, this.#options.deadlineMs));
     const again = left.filter((waiting) => {

@@ -21,7 +21,7 @@ const trust: TrustRecord = {
   reason: "read it",
 };
 
-test("what nobody named is listed when somebody trusts just this version at just this place", () => {
+test("a definition of an automatically found project is listed when a user trusts this version at this path", () => {
   assert.equal(admit("skill", found, []), "untrusted");
   assert.equal(admit("skill", found, [trust]), null);
   for (const other of [
@@ -33,13 +33,13 @@ test("what nobody named is listed when somebody trusts just this version at just
     assert.equal(admit("skill", found, [other]), "untrusted", JSON.stringify(other));
 });
 
-test("another version of what was trusted waits again, and says that it changed", () => {
+test("another version of a trusted definition waits again, and its reason is that it changed", () => {
   const changed = { ...found, summary: { ...found.summary, version: "v2" } };
   assert.equal(admit("skill", changed, [trust]), "changed");
   assert.equal(admit("skill", changed, [trust, { ...trust, version: "v2" }]), null);
 });
 
-test("what the scanner blocks needs a trust that knew of it, for this very version", () => {
+test("a definition that the scanner blocks needs a trust that accepted the block, for this very version", () => {
   const named = { ...found, needsTrust: false };
   const blocked = { ...named, blocked: true };
   assert.equal(admit("skill", named, []), null);
@@ -49,7 +49,7 @@ test("what the scanner blocks needs a trust that knew of it, for this very versi
   assert.equal(admit("skill", blocked, [{ ...trust, blocked: true }]), null);
 });
 
-test("what clients sent is one thing wherever its file stood", () => {
+test("a definition that clients sent is the same one wherever its file was", () => {
   const sent = { ...found, root: IMPORTED_ROOT, blocked: true };
   const record = { ...trust, root: IMPORTED_ROOT, file: "elsewhere/SKILL.md", blocked: true };
   assert.equal(admit("skill", sent, [record]), null);

@@ -21,7 +21,7 @@ export function admit(
   return here.length > 0 ? "changed" : "untrusted";
 }
 
-/** Splits what was found into what may be listed and what waits for somebody's trust. */
+/** Splits the definitions found into those that may be listed and those that wait for a user's trust. */
 export function admitAll(
   kind: Kind,
   entries: readonly Entry[],
@@ -37,7 +37,7 @@ export function admitAll(
   return { admitted, withheld };
 }
 
-/** The trust is for a place, too: the same bytes elsewhere in a project may be reached by another name. */
+/** Trust is bound to a path, too: the same bytes elsewhere in a project may be reached by another name. */
 function isAbout(record: TrustRecord, kind: Kind, entry: Entry): boolean {
   if (record.kind !== kind || record.name !== entry.summary.name) return false;
   if (record.root !== entry.root) return false;

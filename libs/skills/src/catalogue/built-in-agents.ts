@@ -23,7 +23,7 @@ const DEFAULTS = {
 type Written = Pick<AgentDefinition, "name" | "description" | "systemPrompt"> &
   Partial<AgentDefinition>;
 
-/** What is there before anyone writes a file; a project's agent of the same name takes the place. */
+/** The agents that exist without any file; a project's agent of the same name overrides one. */
 export const builtInAgents: readonly AgentDefinition[] = [
   define({
     name: "default",

@@ -1,6 +1,6 @@
 import type { Entry, Kind, TrustRecord, WithheldEntry } from "./definition.ts";
 
-/** What there is of one kind. */
+/** All entries of one kind. */
 export interface KindEntries {
   readonly listed: readonly Entry[];
   /** The current version of each definition that a client sent, listed or hidden behind a file. */
@@ -9,7 +9,7 @@ export interface KindEntries {
   readonly size: number;
 }
 
-/** What is listed, what clients sent, what waits for trust, and what is trusted. */
+/** The definitions that are listed, sent by clients, waiting for trust, and trusted. */
 export interface Catalogue {
   readonly revision: string;
   readonly skill: KindEntries;
@@ -18,17 +18,17 @@ export interface Catalogue {
   readonly trust: readonly TrustRecord[];
 }
 
-/** Entries to write and names to take away. */
+/** Entries to write and names to remove. */
 export interface EntryChange {
   readonly set: readonly Entry[];
   readonly remove: readonly string[];
 }
 
-/** What a change writes; what it does not name stays. */
+/** The writes of a change; names that it does not mention stay unchanged. */
 export interface CatalogueChange {
-  /** What is listed. */
+  /** Changes to the listed entries. */
   readonly listed: Readonly<Partial<Record<Kind, EntryChange>>>;
-  /** Of what clients sent: versions that become current, and names that go. */
+  /** Changes to the definitions that clients sent: versions that become current, and names to remove. */
   readonly imported?: Readonly<Partial<Record<Kind, EntryChange>>>;
   readonly withheld?: {
     readonly set: readonly WithheldEntry[];

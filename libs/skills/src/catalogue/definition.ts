@@ -8,13 +8,13 @@ import { z } from "zod";
 export const Kind = z.enum(["skill", "agent"]);
 export type Kind = z.infer<typeof Kind>;
 
-/** Where built-in agents come from, in the place of a root's path. */
+/** The root of built-in agents, used instead of a path. */
 export const BUILT_IN_ROOT = "built-in";
 
-/** Where definitions come from that clients sent, in the place of a root's path. */
+/** The root of definitions that clients sent, used instead of a path. */
 export const IMPORTED_ROOT = "imported";
 
-/** What is kept of a skill for as long as a run may be pinned to it. */
+/** The stored form of a skill, kept for as long as a run may be pinned to it. */
 export const StoredSkill = z.object({
   skill: Skill,
   /** Absolute path of the skill's directory when it was imported. */
@@ -29,7 +29,7 @@ const place = {
   root: z.string(),
   /** Relative to the root. */
   file: z.string(),
-  /** True for one in a project that nobody named: it is listed only when somebody trusts it. */
+  /** True for a definition of a project that was found automatically: it is listed only when a user trusts it. */
   needsTrust: z.boolean().optional(),
   /** True when the scanner blocks it. */
   blocked: z.boolean().optional(),
@@ -39,7 +39,7 @@ const place = {
 const SkillEntry = z.object({ ...place, summary: SkillSummary });
 const AgentEntry = z.object({ ...place, summary: AgentSummary });
 
-/** The current version of a name: what lists show, and where it came from. */
+/** The current version of a name: the fields that lists show, and its source. */
 export interface Entry extends Readonly<z.output<z.ZodObject<typeof place>>> {
   readonly summary: Readonly<Pick<SkillSummary, "name" | "description" | "digest">>;
 }
@@ -51,7 +51,7 @@ interface StoredKinds {
 export type EntryOf<K extends Kind> = StoredKinds[K]["entry"];
 export type StoredOf<K extends Kind> = StoredKinds[K]["stored"];
 
-/** How each kind is stored. */
+/** The storage schema of each kind. */
 export const SCHEMAS: {
   readonly [K in Kind]: { entry: z.ZodType<EntryOf<K>>; stored: z.ZodType<StoredOf<K>> };
 } = {
@@ -59,10 +59,10 @@ export const SCHEMAS: {
   agent: { entry: AgentEntry, stored: AgentDefinition },
 };
 
-/** A skill or an agent that was read whole, whatever source it came from. */
+/** A skill or an agent that was read completely, from any source. */
 export type Definition = {
   readonly name: string;
-  /** What its content is known by: all files of a skill, the one file of an agent. */
+  /** The content digest: over all files of a skill, over the one file of an agent. */
   readonly version: string;
   readonly entry: Entry;
   readonly files: ReadonlyMap<string, Uint8Array>;
@@ -75,19 +75,19 @@ export type Definition = {
   | { readonly kind: "agent"; readonly stored: AgentDefinition }
 );
 
-/** What an entry's content is known by. */
+/** Returns the content digest of an entry. */
 export function versionOfEntry({ summary }: Pick<Entry, "summary">): string {
   return "version" in summary && typeof summary.version === "string"
     ? summary.version
     : summary.digest;
 }
 
-/** False for built-in agents and for what clients sent: no root has them. */
+/** False for built-in agents and for definitions that clients sent: they belong to no root. */
 export function isOfAFile({ root }: Pick<Entry, "root">): boolean {
   return root !== IMPORTED_ROOT && root !== BUILT_IN_ROOT;
 }
 
-/** What is stored and not listed. */
+/** An entry that is stored and not listed. */
 export const WithheldEntry = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("skill"), reason: WithheldReason, entry: SkillEntry }),
   z.object({ kind: z.literal("agent"), reason: WithheldReason, entry: AgentEntry }),
@@ -98,7 +98,7 @@ export interface WithheldEntry {
   readonly entry: Entry;
 }
 
-/** True for a withheld one of this name and, when it is given, this version. */
+/** True for a withheld entry of this name and, when it is given, this version. */
 export function isCalled(
   { kind, entry }: WithheldEntry,
   wanted: { kind: Kind; name: string; version?: string },
@@ -107,7 +107,7 @@ export function isCalled(
   return wanted.version === undefined || versionOfEntry(entry) === wanted.version;
 }
 
-/** Somebody looked at one version at one place, and wants it to be used. */
+/** A user has reviewed one version at one path, and allows its use. */
 export const TrustRecord = z.object({
   kind: Kind,
   name: z.string(),

@@ -11,7 +11,7 @@ function entry(file: string, name: string, digest = "1", root = "/a"): Entry {
 const roots = ["/a", "/b"];
 const everywhere = () => true;
 
-test("writes what is new or changed, and announces only new content", () => {
+test("writes new or changed entries, and announces only new content", () => {
   const same = entry("same", "same");
   const plan = planCatalogue({
     current: [same, entry("old", "changed"), entry("old-place", "moved"), entry("gone", "gone")],
@@ -29,7 +29,7 @@ test("writes what is new or changed, and announces only new content", () => {
   assert.deepEqual(plan.hidden, []);
 });
 
-test("lets the first of two by root and then by path have the name [D3, D60]", () => {
+test("assigns the name to the first of two by root and then by path [D3, D60]", () => {
   const first = entry("z/SKILL.md", "x", "1", "/a");
   const second = entry("a/SKILL.md", "x", "2", "/b");
   const third = entry("b/SKILL.md", "x", "3", "/b");
@@ -62,7 +62,7 @@ test("puts a project's agent before the built-in one, and the built-in back when
   assert.deepEqual(back.remove, []);
 });
 
-test("leaves alone what the import did not look at", () => {
+test("keeps entries from sources that the import did not read", () => {
   const elsewhere = entry("other/SKILL.md", "kept");
   const plan = planCatalogue({
     current: [elsewhere, entry("dir/SKILL.md", "gone")],
@@ -73,7 +73,7 @@ test("leaves alone what the import did not look at", () => {
   assert.deepEqual(plan, { set: [], remove: ["gone"], announce: [], hidden: [] });
 });
 
-test("keeps a name with its earlier place when a part of the disk is imported", () => {
+test("keeps the entry of the earlier root when a part of the disk is imported", () => {
   const kept = entry("a/SKILL.md", "x", "1");
   const late = entry("dir/SKILL.md", "x", "2");
   const inDirectory = ({ file }: { file: string }) => file.startsWith("dir/");
@@ -82,7 +82,7 @@ test("keeps a name with its earlier place when a part of the disk is imported", 
   assert.deepEqual(plan.hidden, [{ entry: late, by: kept }]);
 });
 
-test("changes nothing the second time, whatever was found in whatever order", () => {
+test("a second import changes nothing, whatever was found in whatever order", () => {
   const found = fc.uniqueArray(
     fc.record({
       root: fc.constantFrom("/a", "/b", BUILT_IN_ROOT),

@@ -10,11 +10,11 @@ import {
 export interface CataloguePlan {
   /** Entries to write: new, changed or moved. */
   readonly set: readonly Entry[];
-  /** Names to take off the list. */
+  /** Names to remove from the list. */
   readonly remove: readonly string[];
-  /** Those of `set` whose content is new: what the events tell. */
+  /** The entries of `set` whose content is new; events announce them. */
   readonly announce: readonly Entry[];
-  /** What was found but is not listed, because another entry has the name. */
+  /** The entries that were found but are not listed, because another entry has the name. */
   readonly hidden: readonly { readonly entry: Entry; readonly by: Entry }[];
 }
 
@@ -26,15 +26,15 @@ export interface PlannedChange extends CatalogueChange {
 export interface CatalogueInput {
   readonly current: readonly Entry[];
   readonly found: readonly Entry[];
-  /** True for a place that this import looked at: what is listed from there and was not found is gone. */
+  /** True for an entry whose source this import has read: a listed entry from there that was not found is removed. */
   readonly isInScope: (entry: Entry) => boolean;
-  /** Real paths of the roots; an earlier one goes before a later one. */
+  /** Real paths of the roots; an earlier one takes precedence. */
   readonly roots: readonly string[];
 }
 
 /**
- * Decides which entry stands for each name. Of several with one name the first counts, by root and
- * then by path; what clients sent comes after the roots, and built-ins come last. What an import did not look at stays as it is.
+ * Decides which entry is listed for each name. Of several with one name the first counts, by root and then by path; definitions
+ * that clients sent come after the roots, and built-ins come last. Sources that the import did not read stay unchanged.
  */
 export function planCatalogue(input: CatalogueInput): CataloguePlan {
   const current = new Map(input.current.map((entry) => [entry.summary.name, entry]));

@@ -1,8 +1,8 @@
 const CLOSER: Readonly<Record<string, string>> = { "{": "}", "[": "]" };
 
 /**
- * Completes the brackets of JSON on one line: an open text or bracket is closed at the end, a closer that
- * fits nothing is left out, and so are backslashes outside of texts (`\[`) and commas before a closer.
+ * Completes the brackets of JSON on one line: an unclosed text or bracket is closed at the end, an unmatched closer is left out,
+ * and so are backslashes outside of texts (`\[`) and commas before a closer.
  */
 export function balancedFlow(value: string): string {
   const open: string[] = [];
@@ -35,7 +35,7 @@ export function balancedFlow(value: string): string {
   return open.length === 0 ? result : withoutComma(result) + open.toReversed().join("");
 }
 
-/** For readers that have no limit of their own. */
+/** True for nesting too deep for parsers that have no limit of their own. */
 export function nestsDeeply(text: string): boolean {
   let depth = 0;
   for (const character of text) {

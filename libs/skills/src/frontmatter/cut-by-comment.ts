@@ -5,8 +5,8 @@ const FIELD = /^(?:name|description|when[-_]to[-_]use|argument-hint):[ \t]/;
 const CUT = /[ \t]#(?=\S)/;
 
 /**
- * Says where a `#` in the middle of a text without quotes made the rest of the line a comment: the file is valid, and
- * yet its author does not see that a part is lost.
+ * Reports a `#` in the middle of an unquoted text that made the rest of the line a comment: the file is valid, but its author may
+ * not notice that a part is lost.
  */
 export function cutByComments(yaml: string, linesBefore: number): Finding[] {
   // Nearly no file has one, and lines cost something.

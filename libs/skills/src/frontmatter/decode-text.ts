@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 
-/** What other clients accept too; 99.9 % of the public skills are below 76 KB. */
+/** The limit that other clients use, too; 99.9 % of the public skills are below 76 KB. */
 export const MAX_FILE_BYTES = 256 * 1024;
 
 const DECODER = new TextDecoder();
@@ -9,14 +9,14 @@ const DECODER = new TextDecoder();
 export type DecodedText =
   | {
       readonly text: string;
-      /** Set when the bytes were not what every client reads, and were read all the same. */
+      /** Set when the bytes are not valid for every client, and were read all the same. */
       readonly note?: Finding;
     }
   | { readonly problem: Finding };
 
 /**
- * The text of a file in any encoding that says what it is, and of a damaged one with U+FFFD for what is no
- * UTF-8; then there is a note. What is not text at all is still a problem.
+ * Decodes a file in any encoding that the file declares, and a damaged one with U+FFFD for invalid UTF-8; then there is a note. A
+ * file that is not text at all is still a problem.
  */
 export function decodeLeniently(bytes: Uint8Array): DecodedText {
   const strict = decodeText(bytes);
@@ -57,7 +57,7 @@ function withLineEnds(text: string): string {
   return text.replaceAll("\r\n", "\n");
 }
 
-/** Without a single line feed, carriage returns are the ends of its lines. */
+/** A text without a line feed uses carriage returns as line ends. */
 function ofOldMac(text: string): DecodedText {
   const message = "its lines end in carriage returns alone; save it with line feeds";
   return {

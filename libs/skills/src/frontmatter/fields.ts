@@ -1,18 +1,21 @@
 import { z } from "zod";
 import { withPlainKeys } from "./plain-key.ts";
 
-/** How a field of a skill is read; its values are text as it was written, or lists and mappings of it. */
+/** Describes how a field of a skill is read; its values are text as it was written, or lists and mappings of text. */
 export interface Field<T> {
   readonly schema: z.ZodType<T>;
-  /** Where the file does not have the field. */
+  /** The value when the file does not have the field. */
   readonly absent: T;
-  /** Where it cannot be read; of a restriction the strictest reading. */
+  /** The value when the field cannot be read; for a restriction, the strictest reading. */
   readonly strict: T;
-  /** What a warning says then. Missing: the field neither restricts nor grants, and nothing is said. */
+  /**
+   * The rule that the warning about an unreadable field states. Undefined when the field neither restricts nor grants; then there
+   * is no warning.
+   */
   readonly rule?: string;
   /** Spellings beside `user-invocable`, `user_invocable` and `userInvocable`, which count for every field. */
   readonly slips?: readonly string[];
-  /** It takes something away from a skill. What it says must survive every repair. */
+  /** True for a field that restricts the skill. Its value must survive every repair. */
   readonly restricts?: true;
   /** Read line by line where the frontmatter is not YAML. Restrictions are, too. */
   readonly isReadAlone?: true;
@@ -63,7 +66,7 @@ const names: Field<string[]> = {
 };
 const raw: Field<unknown> = { schema: z.unknown(), absent: undefined, strict: undefined };
 
-/** Every field that is read of a skill, whatever client's format it comes from. */
+/** Every field that is read from a skill, whatever client's format it comes from. */
 export const FIELDS = {
   name: text,
   description: text,

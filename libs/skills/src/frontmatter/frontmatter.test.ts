@@ -30,7 +30,7 @@ test("takes a file without a fence as all body [D7]", () => {
 });
 
 for (const first of ["---js", "---javascript", "---JavaScript", "--- name: x ---", "---json"]) {
-  test(`takes a file that starts with ${first} as text, and says so [BR4]`, () => {
+  test(`reads a file that starts with ${first} as text, and reports it [BR4]`, () => {
     const text = `${first}\nglobalThis.polluted = true\n---\nbody`;
     const split = splitFrontmatter(text);
     assert(split.kind === "none");
@@ -48,7 +48,7 @@ test("does not mistake a horizontal rule for a fence with a language", () => {
   assert.deepEqual(split.findings, []);
 });
 
-test("refuses a block without an end, with its place [D9]", () => {
+test("rejects a block without an end, with its position [D9]", () => {
   const split = splitFrontmatter("---\nname: a\n\n# Body\n");
   assert(split.kind === "broken");
   assert.equal(split.problem.code, "unterminated_frontmatter");

@@ -7,16 +7,16 @@ export type Frontmatter =
       readonly kind: "none";
       readonly body: string;
       readonly findings: readonly Finding[];
-      /** What its author may have taken for the frontmatter: a part of the body, for other clients and here. */
+      /** The part that its author may have meant as frontmatter: here and for other clients it belongs to the body. */
       readonly unread?: string;
     }
   | {
       readonly kind: "found";
       readonly yaml: string;
-      /** Lines of the file before the YAML text: what turns a line of the block into a line of the file. */
+      /** The lines of the file before the YAML text: added to a line of the block, they give the line of the file. */
       readonly linesBefore: number;
       readonly body: string;
-      /** Set when other clients see no beginning or no end of it. */
+      /** Set when other clients do not find the beginning or the end of the block. */
       readonly repair?: Finding;
       /** A second block of fields, with which the body begins. */
       readonly unread?: string;
@@ -65,7 +65,7 @@ export function splitFrontmatter(text: string): Frontmatter {
   };
 }
 
-/** A heading between blank lines: the fields had an end, and what ends them is a rule of the text. */
+/** A heading between blank lines: the fields ended before it, so the closing line is a rule of the text. */
 const HEADING_INSIDE = /\n[ \t]*\n#{1,6} [^\n]*\n[ \t]*\n/;
 
 function repairOf(yaml: string, isBare: boolean): { repair?: Finding } {
@@ -82,7 +82,7 @@ function broken(code: string, message: string, line: number): Frontmatter {
   return { kind: "broken", problem: errorFinding(code, message, { line, column: 1 }) };
 }
 
-/** Null when nothing but blank lines stands there, or when what follows is a rule and no fence. */
+/** Reads a frontmatter below blank lines. Null when the text does not begin with blank lines, or when a horizontal rule follows them. */
 function splitBelowBlanks(text: string): Frontmatter | null {
   const blank = BLANK_ABOVE.exec(text)?.[0];
   if (blank === undefined) return null;
@@ -107,7 +107,7 @@ function repairedDelimiter(message: string, line: number): Finding {
   return warningFinding("repaired_delimiter", message, { line, column: 1 });
 }
 
-/** Null when the text does not begin with fields, or begins as one with a language does. */
+/** Returns null when the text begins with no fields, or with a fence that names a language. */
 function splitOddly(text: string): Frontmatter | null {
   const odd = /^---[^-\s]/.test(text) ? null : splitOdd(text);
   return odd === null ? null : { kind: "found", ...odd };

@@ -11,9 +11,8 @@ export function isKnownKey(key: string): boolean {
 }
 
 /**
- * The last resort for a frontmatter that is not YAML: takes name, description, argument hint and the
- * restrictions from lines at the margin. Everything else is left out, so nothing is granted by it. Null
- * when no such line is there.
+ * The last resort for a frontmatter that is not YAML: reads name, description, argument hint and the restrictions from unindented
+ * lines. Everything else is left out, so nothing is granted by it. Null when there is no such line.
  */
 export function parseKnownLines(yaml: string): YamlMapping | null {
   const lines = yaml.split("\n");
@@ -56,9 +55,8 @@ function isBelow(line: string): boolean {
 }
 
 /**
- * The lines that go on with a text. Many writers know no indentation, so what stands at the margin and is
- * no field belongs to it, too: in open quotes up to the one that closes them, in a block all of it, and
- * else up to an empty line or a comment.
+ * Returns the lines that continue a text. Many authors do not indent, so an unindented line that is no field belongs to it, too:
+ * inside open quotes up to the closing quote, in a block all lines, and otherwise up to an empty line or a comment.
  */
 function textBelow(lines: readonly string[], start: number, written: string): string[] {
   const isQuoted = /^["']/.test(written) && hasOpenQuote(written);
@@ -74,7 +72,7 @@ function textBelow(lines: readonly string[], start: number, written: string): st
   return below.slice(0, end < 0 ? below.length : end);
 }
 
-/** Of a restriction, whose quotes are not guessed at: what cannot be read is the strictest. */
+/** Returns the value of a restriction. Its quotes are not guessed: an unreadable value gives the strictest one. */
 function valueOf(written: string, below: readonly string[]): YamlValue {
   const items = below.map((line) => line.replace(/^- /, ""));
   const text = BLOCK.test(written) ? items.join(" ") : [written, ...items].join(" ");
@@ -84,7 +82,7 @@ function valueOf(written: string, below: readonly string[]): YamlValue {
   return value === "" ? null : value;
 }
 
-/** True when the mark that a text begins with stands there an odd number of times. */
+/** True when the quote that a text begins with occurs an odd number of times. */
 function hasOpenQuote(text: string): boolean {
   return text.split(text.slice(0, 1)).length % 2 === 0;
 }

@@ -18,7 +18,7 @@ const COMMENTS = /^(?:\s|<!--[^]*?-->|\/\*[^]*?\*\/|(?:#!?|\/\/)[^\n]*\n)*/;
 /** Lines without a block further down are text. */
 const HEAD_LINES = 20;
 
-/** Looks for fields in a text that does not begin with a frontmatter. */
+/** Searches for fields in a text that does not begin with a frontmatter. */
 export function misplacedFields(text: string): MisplacedFields {
   const [first = ""] = text.split("\n", 1);
   if (/^---[^-]/.test(first)) {
@@ -62,7 +62,7 @@ function fieldsInText(text: string, above: number): MisplacedFields {
   return { findings: [notRecognised(message, 1)], unread: head };
 }
 
-/** A second block of fields, at the beginning of a body whose frontmatter was read; null when it restricts nothing. */
+/** Returns a second block of fields at the beginning of a body whose frontmatter was read; null when it restricts nothing. */
 export function misplacedBelow(body: string): string | null {
   const from = /\S/.exec(body)?.index ?? 0;
   const start = body.slice(from, from + 200);
@@ -72,7 +72,7 @@ export function misplacedBelow(body: string): string | null {
   return hasRestrictionLine(block) ? block : null;
 }
 
-/** Without fenced blocks, which show what another file has. */
+/** Removes fenced blocks, which show the content of other files. */
 function withoutCode(text: string): string {
   return text.replaceAll(/^[ \t]*(```|~~~)[^]*?(?:\n[ \t]*\1|$(?![^]))/gm, "");
 }

@@ -2,7 +2,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { warningFinding, type Finding } from "../finding.ts";
 import { hasRestrictionLine } from "./restrictions.ts";
 
-/** A frontmatter without the lines `---` that every client knows. */
+/** A frontmatter without the `---` lines that every client supports. */
 export interface OddFrontmatter {
   readonly yaml: string;
   readonly linesBefore: number;
@@ -61,7 +61,7 @@ export function splitOdd(text: string): OddFrontmatter | null {
 }
 
 /**
- * How many lines are fields and what belongs to them: up to a rule; without one, up to the first blank line, heading or
+ * Counts the lines that are fields with their continuations: up to a rule; without one, up to the first blank line, heading or
  * sentence. Null when the first is no field.
  */
 function fieldLines(
@@ -89,7 +89,7 @@ export function hasKnownField(text: string): boolean {
   return KNOWN_FIELD.test(text) || hasRestrictionLine(text);
 }
 
-/** Where the object ends that a text begins with. */
+/** Returns the end of the object that a text begins with. */
 function endOfJson(text: string): number | null {
   let depth = 0;
   for (const match of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {

@@ -1,7 +1,7 @@
 /** Characters that are not seen. */
 export const UNSEEN = /[\u00AD\u200B-\u200D\u2060\uFEFF]/g;
 const DASHES = /[\p{Pd}\u2212]/gu;
-/** Letters of other alphabets that look like Latin ones, as they are in a key by mistake or on purpose. */
+/** Letters of other alphabets that look like Latin ones, used in a key by mistake or on purpose. */
 const LOOKALIKES: Readonly<Record<string, string>> = {
   а: "a",
   с: "c",
@@ -31,7 +31,7 @@ const TYPOGRAPHIC_QUOTES = /[“”„‟«»‹›「」『』‘’‚‛＂]/
 const ODD =
   /[\u00AD\u200B-\u200D\u2010-\u201F\u2060\u2212\u300C-\u300F\u0370-\u052F\uFE58\uFE63\uFEFF\uFF02\uFF0D\uFF21-\uFF5A«»‹›\u{1D400}-\u{1D7FF}]/u;
 
-/** A text whose keys have plain hyphens and letters; its other characters may change, its lines do not. */
+/** Normalises the hyphens and letters of a text's keys; its other characters may change, its lines do not. */
 export function withPlainKeys(text: string): string {
   if (!ODD.test(text)) return text;
   return text
@@ -42,7 +42,7 @@ export function withPlainKeys(text: string): string {
     .replaceAll(ALL_LOOKALIKES, (letter) => LOOKALIKES[letter.toLowerCase()] ?? letter);
 }
 
-/** A value as its author meant it: quotes of word processors are no YAML. Null where it has none. */
+/** Returns a value without the quotes of word processors, which are no YAML quotes. Null when it has none. */
 export function withoutTypographicQuotes(value: unknown): unknown {
   const written = JSON.stringify(value) ?? "";
   return TYPOGRAPHIC_QUOTES.test(written)

@@ -2,13 +2,13 @@ import { fieldNamed, fieldOf, FIELDS, isFieldName, type FieldName } from "./fiel
 import { withPlainKeys } from "./plain-key.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "./yaml-value.ts";
 
-/** Separators that are accepted between the words of a key. */
+/** Separators that are accepted between the parts of a key. */
 const GAP = String.raw`[-_. \t]{0,3}`;
 /** Marks that are accepted before a key on its line: indentation, list, quotation, bracket, emphasis. */
 const MARGIN = String.raw`^[\s>*_"'\x60{,<-]{0,12}`;
 const ENDS = String.raw`["'*_\x60]{0,3}\s{0,4}[:：=>]`;
 
-/** Fields that take something away from a skill, and how a text mentions them. */
+/** The fields that restrict a skill, with the pattern by which a text mentions each. */
 const RESTRICTIONS = Object.keys(FIELDS)
   .filter((name) => isFieldName(name))
   .filter((name) => fieldNamed(name).restricts === true)
@@ -17,13 +17,13 @@ const RESTRICTIONS = Object.keys(FIELDS)
     const words = spellings.map((spelling) => spelling.replaceAll("-", GAP)).join("|");
     return {
       field,
-      // One of them ends like another: `disallowed-tools`.
+      // Excludes a longer key with the same ending: `disallowed-tools`.
       mention: new RegExp(String.raw`(?<!dis)(?:${words})${ENDS}`, "gi"),
       line: new RegExp(String.raw`${MARGIN}(?:${words})${ENDS}`, "gim"),
     };
   });
 
-/** Stands in every spelling of every one of them. */
+/** Occurs in every spelling of every restriction. */
 const ANY = /tool|invo/i;
 
 /** True for a restriction's key in any spelling. */
@@ -48,7 +48,7 @@ export interface NestedRestriction {
 
 const MAX_DEPTH = 6;
 
-/** The restrictions below other fields, where no client looks for them: `metadata: {allowed-tools: Read}`. */
+/** Returns the restrictions below other fields, where no client reads them: `metadata: {allowed-tools: Read}`. */
 export function nestedRestrictions(values: YamlMapping): NestedRestriction[] {
   const found: NestedRestriction[] = [];
   const lookIn = (value: YamlValue | undefined, path: readonly string[]) => {
@@ -64,7 +64,7 @@ export function nestedRestrictions(values: YamlMapping): NestedRestriction[] {
   };
   for (const [key, value] of Object.entries(values)) {
     if (typeof value === "object" && !isRestriction(key)) lookIn(value, [key]);
-    // JSON as text; what it says is read elsewhere, and too late.
+    // JSON as text is parsed elsewhere, too late for this check.
     if (typeof value !== "string" || fieldOf(key) !== "metadata") continue;
     for (const { field, mention } of RESTRICTIONS) {
       if (value.match(mention) !== null) found.push({ field, path: [key, field], value: null });

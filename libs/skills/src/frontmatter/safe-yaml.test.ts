@@ -30,7 +30,7 @@ test("keeps every scalar as it was written in the failsafe schema [BR8]", () => 
   });
 });
 
-test("gives numbers, booleans and null their types in the core schema", () => {
+test("parses numbers, booleans and null as such in the core schema", () => {
   assert.deepEqual(valuesOf("a: 1.5\nb: true\nc:\nd: yes\n7: x", "core"), {
     a: 1.5,
     b: true,
@@ -72,7 +72,7 @@ const refused: readonly { text: string; code: string; line: number; column: numb
 ];
 
 for (const { text, ...expected } of refused) {
-  test(`refuses ${JSON.stringify(text)} with its place [D9]`, () => {
+  test(`rejects ${JSON.stringify(text)} with its position [D9]`, () => {
     const { code, line, column } = problemOf(text);
     assert.deepEqual({ code, line, column }, expected);
   });
@@ -84,7 +84,7 @@ test("counts lines from the start of the file", () => {
   assert.equal(parsed.problem.line, 3);
 });
 
-test("says what to do about an unquoted colon [BR6] [complaint-8]", () => {
+test("advises how to fix an unquoted colon [BR6] [complaint-8]", () => {
   assert.match(problemOf("description: Use this when: it rains").message, /quotes/);
 });
 
@@ -92,14 +92,14 @@ test("keeps a merge key as a plain key", () => {
   assert.deepEqual(valuesOf("<<: { a: 1 }\nb: 2"), { "<<": { a: "1" }, b: "2" });
 });
 
-test("gives its values no prototype", () => {
+test("returns values without a prototype", () => {
   const parsed = parseYaml("a: { b: c }", { schema: "failsafe" });
   assert("values" in parsed);
   assert.equal(Object.getPrototypeOf(parsed.values), null);
   assert.equal(Object.getPrototypeOf(parsed.values["a"]), null);
 });
 
-test("finds the place of a value, or of its nearest parent", () => {
+test("finds the position of a value, or of its nearest parent", () => {
   const parsed = parseYaml("a:\n  b:\n    - 1\n    - 2\n", { schema: "core" });
   assert("locate" in parsed);
   assert.deepEqual(parsed.locate(["a", "b", 1]), { line: 4, column: 7 });
@@ -149,7 +149,7 @@ test("pollutes no prototype, whatever the text", () => {
   );
 });
 
-test("reads back what was written, for any text in it", () => {
+test("parses back any text that was written", () => {
   const value = fc.dictionary(
     fc
       .string({ minLength: 1 })

@@ -6,9 +6,9 @@ import type { YamlMapping } from "./yaml-value.ts";
 import { mappingOf, Refusal, startOf, type DuplicateReport } from "./yaml-tree.ts";
 
 /**
- * YAML from untrusted files. No aliases, anchors, tags or merge keys, bounded depth and
- * width, and values without a prototype. `failsafe` keeps every scalar as the text that was written
- * (a version `1.0` stays `1.0`); `core` gives numbers, booleans and null their types.
+ * A reader of YAML from untrusted files: without aliases, anchors, tags or merge keys, with bounded depth and width, and values
+ * without a prototype. `failsafe` keeps every scalar as the text that was written (a version `1.0` stays `1.0`); `core` gives
+ * numbers, booleans and null their types.
  */
 export type YamlSchema = "failsafe" | "core";
 
@@ -26,7 +26,7 @@ export type ParsedYaml =
 
 /** Beyond 32 levels it is refused anyway, and the library's time grows fast with brackets in brackets. */
 const MAX_OPEN_BRACKETS = 48;
-/** Public skills have at most 400. The library's time goes with these, and 16 KB of brackets took it 0.2 s. */
+/** Public skills have at most 400. Marks dominate the parsing time of the library: 16 KB of brackets took it 0.2 s. */
 const MAX_MARKS = 2_048;
 
 export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
@@ -48,7 +48,7 @@ export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
 export interface YamlOptions {
   readonly schema: YamlSchema;
   readonly linesBefore?: number;
-  /** Given: the last of equal keys counts, and each further one is reported here. */
+  /** When it is set, the last of equal keys counts, and each further one is reported here. */
   readonly onDuplicate?: (finding: Finding) => void;
 }
 
@@ -71,7 +71,7 @@ export function parseYamlByLibrary(text: string, options: YamlOptions): ParsedYa
       uniqueKeys: false,
       strict: true,
       prettyErrors: false,
-      // Not "silent": with that a second document in the text would be left out without a word.
+      // "silent" is not used: it would drop a second document of the text without a warning.
       logLevel: "error",
       lineCounter: lines,
     }),
@@ -105,7 +105,7 @@ function refused(problem: Finding): ParsedYaml {
   return { problem, mistakes: 1 };
 }
 
-/** The library makes an error object for each mistake; their traces would take more time than all the rest. */
+/** The library creates an error object for each mistake; their stack traces would take more time than all the rest. */
 function withoutStackTraces<T>(work: () => T): T {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
@@ -116,7 +116,10 @@ function withoutStackTraces<T>(work: () => T): T {
   }
 }
 
-/** What begins or ends something in YAML: the size of the tree, before there is one. Endless where it is too deep. */
+/**
+ * Counts the characters that begin or end a node in YAML, which bounds the size of the tree before it is built. Returns Infinity
+ * for a text that nests too deeply.
+ */
 function countMarks(text: string): number {
   let count = 0;
   let depth = 0;
@@ -160,7 +163,7 @@ function duplicateKey(key: string, position: Position): Finding {
   return warningFinding("repaired_duplicate_key", message, position);
 }
 
-/** The commonest mistakes of real files, in words that say what to do. */
+/** Explains the most common mistakes of real files, and how to fix them. */
 function explain(code: string, message: string): string {
   switch (code) {
     case "BLOCK_AS_IMPLICIT_KEY":

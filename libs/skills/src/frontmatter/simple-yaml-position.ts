@@ -1,8 +1,9 @@
 import type { Position } from "../finding.ts";
 
 /**
- * The position of a top-level value in a text that the simple reader took, without the library: there every line that
- * begins with a key is that key's line. Null for what only the library can tell, such as a value on further lines.
+ * Returns the position of a top-level value in a text that the simple reader accepted, without the library: there every line that
+ * begins with a key is that key's line. Returns null when only the library can find the position, such as for a value on further
+ * lines.
  */
 export function positionOfSimpleValue(
   text: string,

@@ -5,7 +5,7 @@ import { parseYamlByLibrary } from "./safe-yaml.ts";
 import { positionOfSimpleValue } from "./simple-yaml-position.ts";
 import { parseSimpleYaml } from "./simple-yaml.ts";
 
-/** What the library makes of a text; undefined when it refuses it. */
+/** Parses a text with the library; undefined when the library rejects it. */
 function byLibrary(text: string): unknown {
   const parsed = parseYamlByLibrary(text, { schema: "failsafe" });
   return "problem" in parsed ? undefined : parsed.values;
@@ -81,7 +81,7 @@ test("never reads a text in another way than the library, whatever it is made of
   );
 });
 
-test("never finds a value at another place than the library", () => {
+test("never finds a value at another position than the library", () => {
   const key = fc.constantFrom("name", "tools", "a", "na", "list");
   const written = fc.constantFrom(
     "x",

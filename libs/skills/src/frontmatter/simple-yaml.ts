@@ -1,10 +1,9 @@
 import { emptyMapping, FORBIDDEN_KEYS, type YamlMapping, type YamlValue } from "./yaml-value.ts";
 
 /**
- * Reads the plain part of YAML that nearly every skill is written in, some ten times faster than the
- * library: one-line values, lists, nested mappings, JSON on one line, block text without blank lines.
- * All values are text, as in the failsafe schema. Null for whatever is not certain to mean the same to
- * the library, mistakes included: the library then reads the text, and says what is wrong with it.
+ * Reads the simple part of YAML that nearly every skill uses, about ten times faster than the library: one-line values, lists,
+ * nested mappings, JSON on one line, block text without blank lines. All values are text, as in the failsafe schema. Returns null
+ * for a text that the library may read differently, mistakes included: the library then reads the text, and reports the mistakes.
  */
 export function parseSimpleYaml(text: string): YamlMapping | null {
   if (UNUSUAL.test(text) || !text.endsWith("\n")) return null;
@@ -13,8 +12,8 @@ export function parseSimpleYaml(text: string): YamlMapping | null {
   return values !== null && reader.isAtEnd ? values : null;
 }
 
-// Tabs, control characters, and characters that other YAML versions take for line ends.
-// oxlint-disable-next-line no-control-regex -- these are the characters that are looked for
+// Tabs, control characters, and characters that other YAML versions treat as line ends.
+// oxlint-disable-next-line no-control-regex -- these are the characters that are searched for
 const UNUSUAL = /[\u0000-\u0009\u000B-\u001F\u007F-\u009F\uFEFF\u2028\u2029\uFFFE\uFFFF]/;
 const PAIR = /^([A-Za-z][A-Za-z0-9_-]*):(?: (.*))?$/;
 const PLAIN_START = /^[\p{L}\p{Nd}]/u;
@@ -24,7 +23,7 @@ const BLANK_OR_COMMENT = /^ *(?:#.*)?$/;
 const MAX_DEPTH = 16;
 const MAX_KEYS = 64;
 
-/** Goes through the lines once, forwards; every method gives null where the library has to read. */
+/** Reads the lines once, forwards; every method returns null where the library has to read. */
 class LineReader {
   readonly #lines: readonly string[];
   #next = 0;
@@ -120,7 +119,7 @@ class LineReader {
   }
 }
 
-/** Of all that `trim` takes away YAML knows only this: a no-break space belongs to the text. */
+/** YAML treats, of the characters that `trim` removes, only the space as blank: a no-break space belongs to the text. */
 function withoutSpaces(text: string): string {
   let start = 0;
   let end = text.length;

@@ -13,7 +13,7 @@ function parse(frontmatter: string) {
   return parseSkillFile(fileOf(frontmatter), "my-skill");
 }
 
-/** What people write, and what the description, hint or metadata is then. */
+/** Mistakes of real authors, with the repaired description, hint or metadata. */
 const repairs: readonly {
   text: string;
   code: string;
@@ -165,7 +165,7 @@ test("a patched file needs no repair any more", () => {
   }
 });
 
-test("takes known fields line by line when nothing else helps, and asks for a review", () => {
+test("reads known fields line by line as the last resort, and requests a review", () => {
   const { skill, findings, metadata } = parse(
     'name: my-skill\ndescription: d\nallowed-tools:\n  - Read\nmetadata:\n  always: true\n bad\n"x',
   );
@@ -176,7 +176,7 @@ test("takes known fields line by line when nothing else helps, and asks for a re
   assert.equal(findings[0]?.code, "repaired_known_fields");
 });
 
-/** A line after which nothing but the known fields can be read. */
+/** A line after which only the known fields can be read. */
 const HOPELESS = "\nkind: x\n- stray";
 
 for (const [what, text, description] of [
@@ -211,7 +211,7 @@ test("leaves no stray quote where a text is put in quotes", () => {
   assert.equal(skill?.description, "写作助手，支持多种格式");
 });
 
-test("takes a full-width colon behind a known field for a colon, restrictions too", () => {
+test("reads a full-width colon after a known field as a colon, also for restrictions", () => {
   const { skill, findings } = parse(
     "name：my-skill\ndescription：写作助手：支持多种格式\nuser-invocable：false\nallowed-tools： Read",
   );
@@ -243,7 +243,7 @@ for (const [what, text, code] of [
   });
 }
 
-test("takes Markdown between two rules for the body, because no line of it is a field", () => {
+test("reads Markdown between two rules as the body, because no line of it is a field", () => {
   const { skill, findings } = parse("\n**Name:** talk\n\nHelps with talking.\n");
   assert.equal(skill?.needsReview, true);
   assert.equal(skill.name, "my-skill");
@@ -268,7 +268,7 @@ test("takes the line that ends the frontmatter also when a text follows on it", 
   assert.ok(conformance.every(({ conforms }) => !conforms));
 });
 
-test("of a file that had to be repaired nothing counts that gives it more, and a person should look", () => {
+test("a repaired file's grants are ignored, and a review is requested", () => {
   const { skill, metadata, findings } = parse(
     "description: Use when: x\nhooks:\n  Stop: x\ncommand-dispatch: tool\ncommand-tool: exec\nallowed-tools: Read\ndisallowed-tools: Bash\nmetadata:\n  openclaw:\n    always: true\n    emoji: x",
   );
@@ -285,14 +285,14 @@ test("of a file that had to be repaired nothing counts that gives it more, and a
   );
 });
 
-test("long and deep nonsense is not tried again and again, and what is known is still found", () => {
+test("long and deep nonsense is not retried in a loop, and the known fields are still found", () => {
   const deep = parse(`name: my-skill\na: ${"[".repeat(12_000)}`);
   assert.equal(deep.findings[0]?.code, "repaired_known_fields");
   const many = Array.from({ length: 100 }, (_, n) => `k${n}: a: ${"b".repeat(100)}`).join("\n");
   assert.equal(parse(`name: my-skill\n${many}`).skill?.needsReview, true);
 });
 
-test("a restriction that a repair swallowed, or that stands there twice, counts in its strictest reading", () => {
+test("a restriction that a repair swallowed, or that occurs twice, counts in its strictest reading", () => {
   const swallowed = parse(
     "description: Use when: x\n  disable-model-invocation: true\n  allowed-tools: Read",
   );
@@ -352,7 +352,7 @@ test("a repaired file never grants more than any restriction in its text", () =>
           assert.equal(skill.userInvocable, false, text);
         if (/allowed[-_]tools/.test(text)) {
           assert(skill.allowedTools !== null, text);
-          // What YAML itself folds into the value is the value.
+          // A line that YAML itself folds into the value belongs to it.
           if (/allowed[-_]tools: .*\n+ /.test(text)) return;
           assert.deepEqual(
             skill.allowedTools.filter((tool) => tool !== "Read"),

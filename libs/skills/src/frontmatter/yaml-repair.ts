@@ -7,11 +7,11 @@ import { emptyMapping } from "./yaml-value.ts";
 
 export interface RepairedYaml {
   readonly parsed: Extract<ParsedYaml, { values: unknown }>;
-  /** The text that was read in place of the file's; null when only known lines were taken out of it. */
+  /** The repaired text that was read; null when only known lines were read. */
   readonly yaml: string | null;
   /** True when no line of it is a field: text between two rules, which belongs to the body. */
   readonly isText?: true;
-  /** One for each thing that was fixed. */
+  /** One finding for each repair. */
   readonly findings: readonly Finding[];
 }
 
@@ -22,7 +22,7 @@ interface Refused {
   readonly mistakes: number;
 }
 
-/** A person makes fewer mistakes. Each fix costs a parse, so other text goes to the last resort at once. */
+/** A person makes fewer mistakes. Each repair costs a parse, so a text with more of them is read by its known lines at once. */
 const MAX_MISTAKES = 64;
 /** Each attempt parses the whole block again, so long and hostile ones get few. */
 const MAX_ATTEMPTS = 16;
@@ -32,10 +32,10 @@ const CONFLICT_MARKER = /^(?:<{7}|={7}|>{7}|\|{7})(?: |$)/;
 const NEVER_REPAIRED = new Set(["forbidden_key", "yaml_too_deep", "yaml_too_wide"]);
 
 /**
- * Fixes a frontmatter that YAML refuses: quotes the value at the error, balances one-line JSON, lets the
- * last of two equal keys count, and at last takes the known keys line by line. What a restriction's
- * key says is never lost on the way: see `restrictUnread`. Null when nothing can be saved, or when the
- * file must not be guessed at: then the returned finding says why it is skipped.
+ * Repairs a frontmatter that YAML rejects: quotes the value at the error, balances one-line JSON, lets the last of two equal keys
+ * count, and finally reads the known keys line by line. The value of a restriction is never lost in a repair: see
+ * `restrictUnread`. Null when nothing can be read, or when the file must not be guessed at: then the returned finding states why
+ * it is skipped.
  */
 export function repairYaml(
   yaml: string,
@@ -63,7 +63,7 @@ export function repairYaml(
   };
 }
 
-/** A field as some write it whose keyboard makes a colon of another width. */
+/** Matches a field whose author typed a full-width colon. */
 const WIDE_COLON = /^(["']?)([A-Za-z][\w-]*)\1[ \t]*：[ \t]*/;
 
 /** Null when no known field has such a colon. */
@@ -105,7 +105,7 @@ function readAgain(
 /** A key at the margin. */
 const FIELD = /^["']?[\w-]+["']?[ \t]*:/m;
 
-/** Markdown between two rules, taken for frontmatter. */
+/** The result for Markdown between two rules, which is no frontmatter. */
 function textOnly(yaml: string, linesBefore: number): RepairedYaml {
   const at = { line: linesBefore, column: 1 };
   const values = emptyMapping();
@@ -127,13 +127,13 @@ interface Fix {
 
 type Outcome = { parsed: ParsedYaml; duplicates: readonly Finding[] };
 
-/** Fixes one line after another, as long as each fix lets the parser get further than before. */
+/** Repairs one line after another, as long as each repair lets the parser get further than before. */
 function fixLines(yaml: string, { linesBefore, problem, mistakes }: Refused): RepairedYaml | null {
   if (problem.code === "frontmatter_too_complex") return null;
-  // The library's time grows fast with brackets in brackets; nobody means so many.
+  // The library's time grows fast with nested brackets, and no author means to nest so many.
   if (nestsDeeply(yaml)) return null;
   let lines: readonly string[] = yaml.split("\n");
-  // Only equal keys are read differently from how the parser refused the text.
+  // Only a text with duplicate keys can be accepted as it is; every other problem needs a repair.
   let outcome: Outcome =
     problem.code === "duplicate_key"
       ? read(yaml, linesBefore)
@@ -175,7 +175,7 @@ function isLater(one: Finding, other: Finding): boolean {
 
 const PAIR = /^( *)((?:- )?["']?[A-Za-z][\w-]*["']?):(?:[ \t]+(.*))?$/;
 
-/** What could be wrong: the line of the error, then JSON left open above it, then the field above it. */
+/** Returns possible repairs: of the line of the error, then of JSON left open above it, then of the field above it. */
 function fixesFor(lines: readonly string[], problem: Finding, linesBefore: number): Fix[] {
   const at = Math.min((problem.line ?? 0) - linesBefore - 1, lines.length - 1);
   const fields: number[] = [];
@@ -195,12 +195,12 @@ function isUnbalanced(line: string): boolean {
 function fixesOf(lines: readonly string[], index: number, linesBefore: number): Fix[] {
   const [, indent = "", key = "", written = ""] = PAIR.exec(lines[index] ?? "") ?? [];
   const value = written.trim();
-  // No value of its own, or a block text: there is nothing to quote.
+  // Without a value of its own, or with a block text, there is nothing to quote.
   if (value === "" || /^[|>][-+\d]*$/.test(value)) return [];
   const fix = (code: string, what: string, after: string, count: number): Fix => {
     const before = lines.slice(index, index + count);
     const place = { line: index + 1 + linesBefore, column: indent.length + key.length + 3 };
-    // Taken lines leave empty ones, so that every later place stays right.
+    // Joined lines leave empty ones, so that every later position stays right.
     const empty = Array.from<string>({ length: count - 1 }).fill("");
     return {
       lines: [...lines.slice(0, index), after, ...empty, ...lines.slice(index + count)],
@@ -217,7 +217,7 @@ function fixesOf(lines: readonly string[], index: number, linesBefore: number): 
     fixes.push(fix("repaired_json", "its brackets did not match and were completed", after, 1));
   }
   const count = 1 + continuationLines(lines, index, indent.length);
-  // A restriction must not become wider by what follows it.
+  // Its continuation must not widen a restriction.
   if (count > 1 && isRestriction(key.replaceAll(/^- |["']/g, ""))) return fixes;
   const text = [value, ...lines.slice(index + 1, index + count).map((line) => line.trim())].join(
     " ",
@@ -227,7 +227,7 @@ function fixesOf(lines: readonly string[], index: number, linesBefore: number): 
   return fixes;
 }
 
-/** Lines after a field that go on with its text: further in, or at the margin without a key. */
+/** Counts the lines after a field that continue its text: indented lines, or unindented ones without a key. */
 function continuationLines(lines: readonly string[], index: number, indent: number): number {
   let count = 0;
   for (const line of lines.slice(index + 1)) {

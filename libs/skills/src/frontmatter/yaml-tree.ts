@@ -33,7 +33,7 @@ export function mappingOf(contents: Node | null, report: DuplicateReport): YamlM
   );
 }
 
-/** Where a node begins in the text. */
+/** Returns where a node begins in the text. */
 export function startOf(node: unknown, otherwise = 0): number {
   const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : null;
   return range?.[0] ?? otherwise;

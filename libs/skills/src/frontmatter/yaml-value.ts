@@ -7,7 +7,7 @@ export function isMapping(value: YamlValue | undefined): value is YamlMapping {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Nothing is inherited, so no key can mean more than it says. */
+/** The mapping has no prototype, so a key can never resolve to an inherited property. */
 export function emptyMapping(): YamlMapping {
   return Object.create(null) as YamlMapping;
 }

@@ -9,7 +9,7 @@ import type { Analyzer } from "../analysis/analyze.ts";
 type AgentFiles = z.output<typeof checkAgents.request>["files"];
 type CheckedAgents = z.output<typeof checkAgents.reply>["files"];
 
-/** Reads agent files and says what is wrong with them; `knownSkills` are the names that they may preload, null when nobody knows. */
+/** Reads agent files and reports their problems; `knownSkills` are the names that they may preload, null when these are unknown. */
 export async function checkAgentFiles(
   files: AgentFiles,
   { knownSkills, analyzer }: { knownSkills: ReadonlySet<string> | null; analyzer: Analyzer },
@@ -42,7 +42,7 @@ export async function checkAgentFiles(
   );
 }
 
-/** A skill may be imported later, so a run goes on without it; only a person can tell whether it is misspelt. */
+/** A skill may be imported later, so a run continues without it; only a person can see whether it is misspelt. */
 function unknownSkills(
   names: readonly string[],
   { knownSkills, text }: { knownSkills: ReadonlySet<string>; text: string },

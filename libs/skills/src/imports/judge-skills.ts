@@ -8,8 +8,8 @@ import { readSent, type Reading } from "./read-definition.ts";
 import { importedSkill } from "./sent-reply.ts";
 
 /**
- * What a dry run would say of these skills, worked out without a store. What is listed is not known, so nothing is new,
- * changed or hidden, and of trust there is none.
+ * Computes the result of a dry run for these skills without a store. The listed entries are unknown, so no skill is reported as
+ * new, changed or hidden, and none is trusted.
  */
 export async function judgeSkills(
   packages: readonly Package[],

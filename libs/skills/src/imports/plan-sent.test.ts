@@ -69,7 +69,7 @@ test("every skill is loaded or skipped, for a reason, and the counts add up", as
   );
 });
 
-test("what waits for somebody's trust counts towards the limit, and its next version does not count again", async () => {
+test("a definition that waits for trust counts towards the limit, and its next version does not count again", async () => {
   for (const kind of ["skill", "agent"] as const) {
     const read = async (name: string) => {
       const bytes = Buffer.from(`---\nname: ${name}\n---\nText.`);

@@ -18,11 +18,11 @@ import {
 import type { ReadDefinition } from "./read-definition.ts";
 
 export interface SentLimits {
-  /** Paths of the roots, the first first: what lies there goes before what clients send. */
+  /** Paths of the roots in order: definitions found there take precedence over those that clients send. */
   readonly roots: readonly string[];
   /** Names that clients may have brought in all. */
   readonly maxNames: number;
-  /** Of an import that comes in parts. */
+  /** Set for an import that is sent in parts. */
   readonly importId?: string | undefined;
 }
 
@@ -37,8 +37,8 @@ export interface SentOutcome {
 }
 
 /**
- * Decides what definitions of one kind that a client sent do to the catalogue, and what becomes of each. `current` holds
- * at least their names.
+ * Decides how definitions of one kind that a client sent change the catalogue, and the outcome of each. `current` holds at least
+ * their names.
  */
 export function planSent(
   kind: Kind,
@@ -71,7 +71,7 @@ export function planSent(
     roots: limits.roots,
   });
   const isReplaced = isAbout(loaded);
-  // What waited under these names is replaced by what came now.
+  // A definition that waited under one of these names is replaced by the new one.
   const remove = current.withheld.filter(
     ({ kind: other, entry }) => other === kind && isSent(entry) && isReplaced(entry),
   );
@@ -109,7 +109,7 @@ export function countsOf(all: readonly SentOutcome[]): ImportCounts {
   };
 }
 
-/** Who has which name: the first of two that are sent, and no more names than there may be. */
+/** Assigns names: the first of two sent definitions gets the name, up to the limit of names. */
 class SentNames {
   readonly #kind: Kind;
   /** Names that clients have brought in, listed or waiting for trust. */
@@ -136,7 +136,7 @@ class SentNames {
     this.#size = current[kind].size;
   }
 
-  /** Gives a name to a file; otherwise the reason why not. */
+  /** Reserves a name for a file; returns the reason when that is not possible. */
   take(name: string, file: string): Finding | null {
     const before = this.#takenBefore.get(name);
     // The same file again is the same part again.
@@ -184,7 +184,7 @@ function isSent({ root }: Entry): boolean {
   return root === IMPORTED_ROOT;
 }
 
-/** Whichever source it comes from. */
+/** Applies to every source of the definition. */
 export function overridesBuiltIn(name: string): Finding {
   return infoFinding("overrides_built_in", `takes the place of the built-in agent ${name}`);
 }

@@ -12,7 +12,7 @@ import { parseSkill } from "../skill/parse-skill.ts";
 import { fileFacts, shownFile, versionOf, type Package } from "../source/package.ts";
 import { IMPORTED_ROOT, type Definition } from "../catalogue/definition.ts";
 
-/** A package after everything that can be said of it without looking at any other. */
+/** A package after all checks that need no other package. */
 export interface ReadDefinition {
   /** The file that makes it a definition, as it is shown; the directory when there is none. */
   readonly file: string;
@@ -30,19 +30,19 @@ export interface Origin {
   readonly root: string;
   readonly scope: SkillScope;
   readonly needsTrust: boolean;
-  /** Of an import that comes in parts. */
+  /** Set for an import that is sent in parts. */
   readonly importId?: string | undefined;
 }
 
 export interface Reading {
-  /** Where the files are parsed and scanned. */
+  /** The analyzer that parses and scans the files. */
   readonly analyzer: Analyzer;
   readonly now: () => Date;
-  /** True when the scanner is asked, too. */
+  /** True when the scanner runs, too. */
   readonly scans: boolean;
 }
 
-/** Reads a definition from its files. Never throws for what the files hold, and runs nothing of it. */
+/** Reads a definition from its files. Never throws because of their content, and runs none of it. */
 export async function readDefinition(
   pkg: Package,
   origin: Origin,
@@ -56,7 +56,7 @@ export async function readDefinition(
   const nothing = { file, pkg, definition: null, isNotAnAgent: false, conformance: [] };
   if (mainFile !== null && content === undefined)
     return { ...nothing, diagnostics: locatedAt(file, pkg.findings) };
-  // Nobody needs to be asked where there is no file that could be parsed.
+  // The analyzer is not called when there is no file that could be parsed.
   const isParsed = mainFile !== null && (content?.length ?? 0) <= MAX_FILE_BYTES;
   const analysis: Analysis = isParsed
     ? await reading.analyzer.analyze({
@@ -95,7 +95,7 @@ export async function readDefinition(
   };
 }
 
-/** What is stored of it and what lists show; null when it does not load. */
+/** Returns the stored content and the listed summary; null when the definition does not load. */
 function contentOf(
   { parsed }: Analysis,
   given: { pkg: Package; origin: Origin; version: string; diagnostics: readonly Diagnostic[] },
@@ -104,7 +104,7 @@ function contentOf(
   const { scope } = origin;
   if ("kind" in parsed) {
     if (parsed.kind !== "agent") return null;
-    // The contract knows a project's agents and the person's own; a workspace is the person's, too.
+    // The contract distinguishes agents of a project from those of the user; a workspace counts as the user's.
     const source = scope === "imported" || scope === "project" ? scope : ("user" as const);
     const stored = { ...parsed.agent, source };
     return { kind: "agent" as const, stored, summary: AgentSummary.parse(stored) };
@@ -118,7 +118,7 @@ function contentOf(
   return { kind: "skill" as const, stored, summary: SkillSummary.parse(skill) };
 }
 
-/** Reads what a client sent, and scans it. */
+/** Reads and scans the definitions that a client sent. */
 export function readSent(
   packages: readonly Package[],
   options: Omit<Reading, "scans"> & { readonly importId?: string | undefined },
@@ -126,6 +126,6 @@ export function readSent(
   const { analyzer, now, importId } = options;
   const origin = { root: IMPORTED_ROOT, scope: "imported", needsTrust: false, importId } as const;
   const reading = { analyzer, now, scans: true };
-  // All are in memory already; the thread that analyzes them takes a few at a time.
+  // All are in memory already; the analysis thread takes a few at a time.
   return Promise.all(packages.map((pkg) => readDefinition(pkg, origin, reading)));
 }

@@ -5,10 +5,10 @@ import type { Machine } from "../skill/check-dependencies.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { SentOutcome } from "./plan-sent.ts";
 
-/** More of them in one file say nothing new, and a reply has to fit into a message. */
+/** More diagnostics of one file add no information, and a reply has to fit into a message. */
 const MAX_DIAGNOSTICS = 20;
 
-/** What is said of one skill. */
+/** Returns the reply's entry for one skill. */
 export async function importedSkill(
   outcome: SentOutcome,
   {
@@ -37,7 +37,7 @@ export async function importedSkill(
   };
 }
 
-/** What is said of one agent. */
+/** Returns the reply's entry for one agent. */
 export function importedAgent(outcome: SentOutcome, withReports: boolean): ImportedAgent {
   return {
     ...importedItem(outcome, withReports),
@@ -60,7 +60,7 @@ function importedItem(outcome: SentOutcome, withReports: boolean) {
   };
 }
 
-/** So that what is cut off is never the reason why a file was skipped. */
+/** Sorts the worst first, so that the limit never cuts off the reason why a file was skipped. */
 function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   const ranks = { error: 0, warning: 1, info: 2 };
   return diagnostics.toSorted((a, b) => ranks[a.severity] - ranks[b.severity]);

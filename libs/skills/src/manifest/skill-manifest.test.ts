@@ -47,7 +47,7 @@ test("maps a skill to the manifest of a plugin [B12, B14, B16, B30]", () => {
   assert.equal(dependenciesMet, true);
 });
 
-test("gives a skill without a description one, and its tool too [B12, B13]", () => {
+test("gives a description to a skill without one, and to its tool [B12, B13]", () => {
   const { manifest } = register("---\nname: bare\nmetadata: {openclaw: {}}\n---\n");
   assert.equal(manifest.description, "OpenClaw skill: bare");
   assert.equal(manifest.tools[0]?.description, "Use the bare skill");
@@ -57,7 +57,7 @@ test("gives a skill without a description one, and its tool too [B12, B13]", () 
   assert.equal(tool?.description, "Execute the bare skill");
 });
 
-test("says openclaw only of a skill that comes from there, and names the skill's own author [B4]", () => {
+test("marks only a skill from OpenClaw as openclaw, and names the skill's own author [B4]", () => {
   const facts = (head: string) => {
     const { manifest } = register(`---\nname: x\n${head}\n---\nText.`);
     return [manifest.source, manifest.author, manifest.keywords];
@@ -66,7 +66,7 @@ test("says openclaw only of a skill that comes from there, and names the skill's
   assert.deepEqual(facts("description: Does x."), others);
   assert.deepEqual(facts("metadata: { short: x }"), others);
   assert.deepEqual(facts("author: Ada"), ["agent-skills", "Ada", ["imported"]]);
-  // Where the Agent Skills standard has it.
+  // The field as the Agent Skills standard defines it.
   assert.deepEqual(facts("metadata: { author: Ada }"), ["agent-skills", "Ada", ["imported"]]);
   const community = ["openclaw", "OpenClaw Community", ["openclaw", "imported"]];
   assert.deepEqual(facts("metadata: { clawdbot: { emoji: x } }"), community);
@@ -75,7 +75,7 @@ test("says openclaw only of a skill that comes from there, and names the skill's
   assert.deepEqual(facts("author: Ada\nmetadata: { openclaw: {} }"), own);
 });
 
-test("lets the tool of command-dispatch stand for its skill, and only then [B13]", () => {
+test("the tool of command-dispatch replaces its skill, and only then [B13]", () => {
   const head = "name: web-scraper\ncommand-tool: browser_fetch\ncommand-arg-mode: raw";
   const [tool] = register(`---\n${head}\ncommand-dispatch: tool\n---\nx`).manifest.tools;
   assert.deepEqual(tool, {
@@ -89,7 +89,7 @@ test("lets the tool of command-dispatch stand for its skill, and only then [B13]
   assert.equal(register(`---\n${without}\n---\nx`).manifest.tools[0]?.name, "web-scraper");
 });
 
-test("passes on what is missing on this machine, without refusing the skill [B5, B14]", () => {
+test("reports what is missing on this machine, without refusing the skill [B5, B14]", () => {
   const { warnings, dependenciesMet } = register(
     "---\nname: x\nmetadata: {openclaw: {requires: {bins: [jq]}}}\n---\nx",
     false,
@@ -98,7 +98,7 @@ test("passes on what is missing on this machine, without refusing the skill [B5,
   assert.equal(dependenciesMet, false);
 });
 
-test("warns of a skill whose slash command is built in, and of none other [B6, D26, D62, DR8]", () => {
+test("warns of a skill whose slash command is built in, and of no other [B6, D26, D62, DR8]", () => {
   const { command, warnings } = register("---\nname: help\nargument-hint: '[topic]'\n---\nx");
   assert.deepEqual(command, {
     name: "/help",
@@ -114,7 +114,7 @@ test("warns of a skill whose slash command is built in, and of none other [B6, D
   assert.equal(register("---\nname: greet\nuser-invocable: no\n---\nx").command.available, false);
 });
 
-test("says at the import what is not run, and which command is taken [B1]", () => {
+test("reports at the import which content is not run, and which command is used [B1]", () => {
   const parsed = parseSkillFile(Buffer.from("---\nname: skills\n---\n!`ls` and @a.md"), "x");
   assert.deepEqual(
     parsed.findings

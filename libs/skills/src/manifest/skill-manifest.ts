@@ -2,7 +2,7 @@ import type { RegisteredSkill, SkillManifest } from "@switchyard/contracts/skill
 import type { Skill, SkillDependencies } from "@switchyard/contracts/skills";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";
 
-/** A skill, what it needs, and what the machine has of that; null when it has no metadata of OpenClaw. */
+/** A skill, its requirements, and the result of checking them on the machine; null without OpenClaw's metadata. */
 export interface ManifestSource {
   readonly skill: Skill;
   readonly dependencies: SkillDependencies | null;

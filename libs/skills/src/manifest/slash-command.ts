@@ -4,7 +4,7 @@ import { BUILT_IN_COMMANDS } from "@switchyard/contracts/typed-line";
 
 const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_COMMANDS);
 
-/** The command by which a person uses a skill; built-in commands come first. */
+/** Returns the command by which a person uses a skill; built-in commands take precedence. */
 export function slashCommandOf(
   skill: Pick<Skill, "name" | "userInvocable" | "argumentHint">,
 ): SlashCommand {
@@ -17,7 +17,7 @@ export function slashCommandOf(
   };
 }
 
-/** What to tell people about a command that does not reach its skill; null when it does. */
+/** Returns the warning about a command that does not reach its skill; null when it does. */
 export function shadowWarning({ name, shadowedBy }: SlashCommand): string | null {
   if (shadowedBy === null) return null;
   return `${name} is ${shadowedBy}; use the skill with /skill ${name.slice(1)}, or rename it`;

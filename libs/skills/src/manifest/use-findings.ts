@@ -3,7 +3,7 @@ import { notRunWarning } from "../render/dynamic-content.ts";
 import { infoFinding, warningFinding, type Finding } from "../finding.ts";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";
 
-/** What the author of a skill may not expect when it is used here. */
+/** Returns findings about behaviour here that the author of a skill may not expect. */
 export function useFindings(
   skill: Pick<Skill, "name" | "userInvocable" | "argumentHint" | "body">,
 ): Finding[] {

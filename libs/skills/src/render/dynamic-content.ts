@@ -1,9 +1,9 @@
 /**
- * What other clients run or insert when a skill is used: `` !`command` `` and fences that begin with
- * ```` ```! ````, and `@file`. Here all of it is text. Null when there is none of it.
+ * Warns of content that other clients run or insert when a skill is used: `` !`command` `` and fences that begin with ```` ```!
+ * ````, and `@file`. Here all of it is text. Null when there is none of it.
  */
 export function notRunWarning(body: string): string | null {
-  // Looked for first: nearly no file has these marks, and a pattern looks at every character.
+  // This check comes first: nearly no file has these marks, and a pattern reads every character.
   const commands =
     (body.includes("!`") ? countOf(body, /(?:^|\s)!`[^`\n]+`/gm) : 0) +
     (body.includes("```!") ? countOf(body, /^[ \t]*```!/gm) : 0);
@@ -16,7 +16,7 @@ export function notRunWarning(body: string): string | null {
   return `the skill has ${what.join(" and ")}; nothing is run or inserted, they stay text`;
 }
 
-// With an ending, so that @decorators and @scope/packages are none.
+// The pattern requires an extension, so that @decorators and @scope/packages do not match.
 const FILE_REFERENCE = /@[\w~./-]{0,200}\.[a-z]{1,8}(?![\w./@-])/y;
 
 /** Addresses have no space before the @. */

@@ -4,8 +4,8 @@ const MAX_FILES = 50;
 const MAX_PATH = 256;
 
 /**
- * Tells a model which files lie beside a skill, so that it asks for those that exist. A line break follows;
- * empty when there are none. At most 50 are named, in path order.
+ * Lists for a model the files that belong to a skill, so that it requests only files that exist. A line break follows; empty when
+ * there are none. At most 50 are named, in path order.
  */
 export function fileList(directory: string, files: readonly string[]): string {
   const named = files.filter((file) => file.length <= MAX_PATH).toSorted();

@@ -70,11 +70,11 @@ for (const { title, body, line, expected } of cases) {
   });
 }
 
-test("leaves a placeholder without such an argument, and appends nothing [X23]", () => {
+test("leaves a placeholder without such an argument as text, and appends nothing [X23]", () => {
   assert.equal(render("$ARGUMENTS[2] ${7} $ARGUMENTS[0]", "x y").inside, "$ARGUMENTS[2] ${7} x");
 });
 
-test("never looks at what it inserted [X23]", () => {
+test("never substitutes in inserted text [X23]", () => {
   const body = "$ARGUMENTS | ${0} | {baseDir}";
   const { inside } = render(body, "'$ARGUMENTS[1]' ${0} $SESSION_ID {baseDir}");
   assert.equal(inside, "'$ARGUMENTS[1]' ${0} $SESSION_ID {baseDir} | $ARGUMENTS[1] | /skills/s");
@@ -115,12 +115,12 @@ test("keeps a placeholder after a backslash as text, and other backslashes as th
   assert.equal(render(body, "x").inside, expected);
 });
 
-test("does not take longer words for placeholders", () => {
+test("does not mistake longer words for placeholders", () => {
   const body = "$ARGUMENTS_FILE $SESSION_IDS ${SESSION} ${baseDir}";
   assert.equal(render(body).inside, body);
 });
 
-test("leaves commands and file references as text, and says so [B1]", () => {
+test("leaves commands and file references as text, and warns of them [B1]", () => {
   const body = "Run !`rm -rf /` and read @/etc/passwd or @docs/a.md\n```!\nls\n```";
   const { inside, warnings } = render(body);
   assert.equal(inside, body);
@@ -129,7 +129,7 @@ test("leaves commands and file references as text, and says so [B1]", () => {
   ]);
 });
 
-test("takes no decorator, package or address for a file reference", () => {
+test("does not mistake a decorator, package or address for a file reference", () => {
   const body = "@Injectable() npm i @scope/package, mail me@example.com, wow!`x`";
   assert.deepEqual(render(body), { inside: body, warnings: [] });
 });
@@ -163,7 +163,7 @@ test("names fifty files at most, and how many more there are", () => {
   assert(text.includes("<!-- 10 more files -->"));
 });
 
-test("cuts at the limit that it is given [D50]", () => {
+test("cuts at the limit in the request [D50]", () => {
   const { inside, warnings } = render("one\ntwo\nthree", "", { maxBytes: 6 });
   assert.equal(inside, "one\ntw");
   assert.match(warnings.join(), /has 13 bytes and was cut to 6: what follows line 2/);
@@ -177,7 +177,7 @@ test("finds the placeholders of a text [D32, D63]", () => {
   assert.deepEqual(extractVariables("$path $1", ["path"]), ["path", "1"]);
 });
 
-test("changes nothing when it renders what it rendered, as long as that holds no placeholder", () => {
+test("rendering rendered text changes nothing as long as it holds no placeholder", () => {
   const literal = fc.string().filter((text) => !/[$\\]|\{baseDir\}/.test(text));
   fc.assert(
     fc.property(literal, (body) => {
@@ -199,7 +199,7 @@ test("warns of an open quotation mark only where words are counted", () => {
   assert.deepEqual(render("$ARGUMENTS", "don't stop"), { inside: "don't stop", warnings: [] });
 });
 
-test("cuts at 32 KiB between two characters, and says so [D50, SEC-SKILL-03]", () => {
+test("cuts at 32 KiB between two characters, and marks the cut [D50, SEC-SKILL-03]", () => {
   const { inside, warnings } = render(`x${"é".repeat(20_000)}`);
   assert.equal(Buffer.byteLength(inside), MAX_PROMPT_BYTES - 1);
   assert.match(inside, /^xé+$/);
@@ -260,7 +260,7 @@ test("inserts every argument literally, whatever it holds", () => {
   );
 });
 
-test("never throws, and never gives more than the limit and the wrapper", () => {
+test("never throws, and never returns more than the limit and the wrapper", () => {
   const piece = fc.oneof(
     fc.constantFrom(
       "$ARGUMENTS",

@@ -3,13 +3,13 @@ import { escapeXml } from "./escape-xml.ts";
 import { fileList } from "./file-list.ts";
 import { splitArguments } from "./split-arguments.ts";
 
-/** What of one skill goes into a prompt, when the importer's configuration says nothing else. */
+/** The default limit on the part of a prompt that comes from one skill; the importer's configuration can change it. */
 export const MAX_PROMPT_BYTES = 32 * 1024;
 
 export interface RenderRequest {
   readonly name: string;
   readonly body: string;
-  /** Names declared in the frontmatter; only then do `$N` and `$name` stand for something. */
+  /** Names declared in the frontmatter; `$N` and `$name` are placeholders only when there are some. */
   readonly argumentNames: readonly string[];
   /** True when a bare `$N` is text, because the names come from `variables`; missing: false. */
   readonly needsBraces?: boolean;
@@ -20,7 +20,7 @@ export interface RenderRequest {
   readonly baseDirectory: string;
   /** Files beside the SKILL.md, relative to its directory. */
   readonly files?: readonly string[];
-  /** Bytes of text and arguments that are put into the prompt; the wrapper comes on top. */
+  /** The limit in bytes on text and arguments in the prompt; the wrapper comes on top. */
   readonly maxBytes?: number;
 }
 
@@ -30,9 +30,9 @@ export interface Rendered {
 }
 
 /**
- * Turns a skill into prompt text. Substitution is one pass over the body: what was inserted is never
- * looked at again, so an argument cannot smuggle in a placeholder. A backslash before a placeholder
- * keeps it as text. Commands (`` !`cmd` ``) and file references (`@file`) are text.
+ * Turns a skill into prompt text. Substitution is one pass over the body: inserted text is not scanned, so an argument cannot
+ * smuggle in a placeholder. A backslash before a placeholder keeps it as text. Commands (`` !`cmd` ``) and file references
+ * (`@file`) are text.
  */
 export function renderSkill(request: RenderRequest): Rendered {
   const warnings: string[] = [];
@@ -118,7 +118,7 @@ function substitute(
   for (const match of body.matchAll(placeholderPattern(request))) {
     text += body.slice(at, match.index);
     at = match.index;
-    // All from here on is cut away later; going on would take time and memory for nothing.
+    // Everything from here is cut away later, so substituting in it would waste time and memory.
     if (text.length > maxBytes) break;
     const groups: Placeholder = match.groups ?? {};
     const { slashes = "", written = "" } = groups;
@@ -151,16 +151,16 @@ function placeholderPattern({
     if (!needsBraces) forms.push(String.raw`\$(?<bare>\d+)(?![A-Za-z0-9_]|[.,]\d)`);
     forms.push(String.raw`\$(?<named>${names})(?![A-Za-z0-9_])`);
   }
-  // Starting only where a run of backslashes starts keeps a long run from being tried at each of its places.
+  // The lookbehind matches only at the start of a run of backslashes, so a long run is not tried at each of its positions.
   return new RegExp(String.raw`(?<!\\)(?<slashes>\\*)(?<written>${forms.join("|")})`, "g");
 }
 
-/** Keeps a text from ending its own wrapper, and from opening another skill's. */
+/** Prevents a text from closing its own wrapper, and from opening another skill's. */
 function inert(text: string): string {
   return text.replaceAll(/<(?=\/?skill_(?:content|files))/gi, "&lt;");
 }
 
-/** Cuts the body rather than the arguments: they are what the caller wants done. */
+/** Cuts the body rather than the arguments, which are the caller's actual request. */
 function fit(
   { body, suffix, maxBytes }: { body: string; suffix: string; maxBytes: number },
   warnings: string[],

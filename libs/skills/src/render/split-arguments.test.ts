@@ -20,7 +20,7 @@ for (const [line, words, hasOpenQuote] of [
   });
 }
 
-test("gives back any words that were quoted", () => {
+test("returns any words that were quoted", () => {
   fc.assert(
     fc.property(fc.array(fc.string()), (words) => {
       const line = words.map((word) => `"${word.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(" ");

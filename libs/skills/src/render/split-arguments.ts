@@ -5,8 +5,8 @@ export interface SplitArguments {
 }
 
 /**
- * Splits a line into words by the shell's quoting rules: `'…'` is literal, `"…"` knows `\"` and `\\`,
- * outside of quotes `\` protects the next character. Nothing is expanded and nothing is refused.
+ * Splits a line into words by the shell's quoting rules: `'…'` is literal, `"…"` supports `\"` and `\\`, outside of quotes `\`
+ * escapes the next character. Nothing is expanded and nothing is rejected.
  */
 export function splitArguments(line: string): SplitArguments {
   const words: string[] = [];

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { parseSkillFile } from "../skill/skill-file.ts";
 import { scanSkill } from "./scan-skill.ts";
 
-// Texts of the kinds that scanners are known to block wrongly. Written for this file: nobody's skills.
+// Texts of the kinds that scanners are known to block wrongly. They were written for this file and copied from no skill.
 
 const DEPLOY = [
   "## Install the tools",
@@ -118,7 +118,7 @@ for (const [name, body] of Object.entries(SAMPLES)) {
   });
 }
 
-test("right-to-left text, emoji and Indic joiners are nothing to remark", () => {
+test("right-to-left text, emoji and Indic joiners give no finding", () => {
   const unicode = (body: string) =>
     scan(body)
       .findings.filter(({ severity }) => severity !== "info")

@@ -2,7 +2,7 @@ import type { CapabilityUse, SkillCapabilities } from "@switchyard/contracts/ski
 import type { ScannedText } from "./scanned-text.ts";
 import { shellWords } from "./shell-words.ts";
 
-/** What the frontmatter says about needs. Null where it says nothing of the kind. */
+/** The needs that the frontmatter declares. Null when it declares none of that kind. */
 export interface DeclaredNeeds {
   readonly env: readonly string[];
   readonly bins: readonly string[];
@@ -29,7 +29,7 @@ const AMBIENT = new Set(
 const NO_HOST =
   /(?:^|\.)(?:example\.(?:com|org|net)|localhost|test|invalid|example|local|w3\.org|schema\.org|json-schema\.org)$/i;
 
-/** What body and scripts use, beside what the frontmatter declares. */
+/** Returns the capabilities that body and scripts use, beside those that the frontmatter declares. */
 export function capabilitiesOf(
   texts: readonly ScannedText[],
   declared: DeclaredNeeds,

@@ -1,4 +1,4 @@
-/** Files that nobody sends away honestly: keys, wallets, password stores. */
+/** Files that no honest skill sends away: keys, wallets, password stores. */
 export const STRONG_CREDENTIALS =
   /(?:~|\$\{?HOME\}?|USERPROFILE%?|\/root|\/home\/[\w*.$-]{1,40}|\/Users\/[\w*.$-]{1,40}|home(?:dir)?\(\)|expanduser\([^)\n]{0,20}\))["'\s,+/\\]{1,8}\.ssh(?=["'\x60\s)\]|;,]|$)|\.ssh[/\\](?:\*|identity|\s|["'\x60]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa|\*)(?!\.pub|\w)|\.gnupg\b|\.password-store|wallet\.dat|keychain-db|Library\/Keychains|security dump-keychain|\/etc\/shadow|Login Data|cookies\.sqlite|key4\.db|logins\.json|Local Extension Settings|nkbihfbeogaeaoehlefnkodbefgpgknn|\.config[/\\]solana|\.ethereum[/\\]keystore|\.electrum|Exodus[/\\]|Electrum[/\\]wallets|atomic[/\\]Local Storage|User Data[/\\]Default|Application Support[/\\](?:Google[/\\]Chrome|BraveSoftware|Firefox|Exodus|Ledger)|\.config[/\\](?:google-chrome|chromium|BraveSoftware)|\.mozilla[/\\]firefox/i;
 
@@ -6,7 +6,7 @@ export const STRONG_CREDENTIALS =
 export const TOOL_CREDENTIALS =
   /security find-(?:generic|internet)-password|\.(?:openclaw|clawdbot|moltbot|clawd|claude|codex|gemini|cursor|continue|aider|switchyard|hermes)(?:[/\\][\w.-]{1,40}){0,3}[/\\](?:\.env\b|\.?credentials|[\w.-]{0,30}(?:auth|creds|config|settings|token|secret|profile)[\w.-]{0,30}|\w{1,20}\.json)|\.claude\.json|\.aws[/\\](?:credentials|config)|\.config[/\\](?:gcloud|gh|hub|doctl|op)\b|application_default_credentials|\.azure[/\\]|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.kube[/\\]config|\.docker[/\\]config\.json|\.terraform\.d|\.vault-token|\.cargo[/\\]credentials|\.(?:bash|zsh)_history|\.ssh[/\\]config|Local State/i;
 
-/** Where rules about them begin to look; lower-case, for the one pass over a text. */
+/** The hints for rules about credentials; lower-case, for the one pass over a text. */
 export const CREDENTIAL_HINTS: readonly string[] = [
   ".ssh/id_",
   ".ssh/*",
@@ -32,7 +32,7 @@ export const CREDENTIAL_HINTS: readonly string[] = [
   ".gemini/oauth",
 ];
 
-/** Further places, where a skill may have a reason to be; whether anything leaves from there is what counts. */
+/** Further files that a skill may have a reason to use; a rule counts only whether their content leaves the machine. */
 export const CREDENTIAL_PLACES: readonly string[] = [
   ...CREDENTIAL_HINTS,
   ".ssh",

@@ -2,7 +2,7 @@ import type { Indicators } from "./indicators.ts";
 import { beginningIn, type Span } from "./near.ts";
 import { perText, type ScannedText } from "./scanned-text.ts";
 
-/** What is known of a destination that a text names. */
+/** The classification of a destination that a text names. */
 export type DestinationKind = "known_bad" | "address" | "catch" | "paste" | "installer" | "other";
 
 export interface Destination {
@@ -10,17 +10,17 @@ export interface Destination {
   readonly host: string;
   /** Begins with `/`, or is empty. */
   readonly path: string;
-  /** Of one that is known to be bad: why. */
+  /** The reason why a known bad destination is listed. */
   readonly reason?: string | undefined;
 }
 
-/** Tells what is known of destinations. */
+/** Classifies destinations. */
 export interface Destinations {
-  /** Of a host and a path below it. */
+  /** Classifies a host and a path below it. */
   of(host: string, path?: string): Destination;
   /** All that a text names as URLs; with `isCommand`, bare names and addresses, too. */
   in(text: string, isCommand?: boolean): Destination[];
-  /** The same of a part of a file. A file is read once, however many parts of it are asked for. */
+  /** Returns the destinations in a part of a file. A file is read once, however many of its parts are queried. */
   near(text: ScannedText, part: Span, isCommand?: boolean): Destination[];
 }
 
@@ -88,7 +88,7 @@ export function destinationsOf(indicators: Indicators): Destinations {
       }
       const path = match[2] ?? "";
       const destination = remembered(known, `${name} ${path}`, () => of(name, path));
-      // A word with a dot is a file's name more often than a host.
+      // A name with a dot is a file's name more often than a host.
       if (destination.kind !== "other") yield { offset: match.index, destination };
     }
   };
@@ -127,12 +127,12 @@ interface PlaceAt {
   readonly destination: Destination;
 }
 
-/** Anybody may put something there, or take it away, without a name. */
+/** True for a site to which anyone can upload, or from which anyone can fetch, anonymously. */
 export function isDrop(kind: DestinationKind | undefined): boolean {
   return kind === "paste" || kind === "catch";
 }
 
-/** Nobody can say whose it is, or it is known to be an attacker's. */
+/** True for a destination without a known owner, or one known to belong to an attacker. */
 export function isUntrusted({ kind }: Destination): boolean {
   return kind === "known_bad" || kind === "address" || isDrop(kind);
 }
@@ -145,7 +145,7 @@ function split(authority: string): { host: string; path: string } {
   return { host, path: at < 0 ? "" : authority.slice(at) };
 }
 
-/** As a browser reads it: `0x5b.92.1` and `1540157982` are addresses, too. */
+/** Normalises a host as a browser does: `0x5b.92.1` and `1540157982` are addresses, too. */
 function canonicalHost(written: string): string {
   const host = decoded(written).toLowerCase().replace(/\.$/, "");
   if (/^[1-9]\d{0,2}(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(host)) return host;
@@ -164,7 +164,7 @@ function decoded(host: string): string {
     .replaceAll("。", ".");
 }
 
-/** The domains above a host, without the last part alone. */
+/** Returns the domains above a host, without the top-level domain. */
 function parentsOf(host: string): string[] {
   const parents: string[] = [];
   const last = host.lastIndexOf(".");

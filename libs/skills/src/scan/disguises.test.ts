@@ -260,7 +260,7 @@ for (const [kind, cells] of Object.entries(DISGUISES)) {
   });
 }
 
-test("a command that is hidden and goes to a named host is a finding, never clean", () => {
+test("a hidden command with a named host is a finding, never clean", () => {
   const named = Object.values(DISGUISES)
     .flatMap((cells) => Object.entries(cells))
     .filter(([, body]) => body.includes(URL) && !/git|npx|npm |kubectl|deb |cp\.exec/.test(body))

@@ -4,8 +4,8 @@ const LONG_WORD = /[A-Za-z0-9+_=-]{20,}/g;
 const PASSWORD_IN_URL = /:\/\/([^\s:/@]{1,64}):[^\s/@]{1,128}@/g;
 
 /**
- * A piece of a file as a report may show it: on one line, shortened, with escapes for what cannot be seen,
- * and with only the first characters of whatever could be a secret.
+ * Returns a piece of a file for a report: on one line, shortened, with escapes for invisible characters, and with only the first
+ * characters of anything that could be a secret.
  */
 export function evidenceOf(text: string): string {
   const cut = text.slice(0, MAX_CHARACTERS * 2);

@@ -1,10 +1,10 @@
-/** Four characters are what the table is keyed by. */
+/** The table is keyed by four characters. */
 const MIN_LENGTH = 4;
 const TABLE_SIZE = 1 << 16;
 
 /**
- * Finds many short ASCII texts in one pass, whatever their case. A rule's pattern is tried only where its
- * hint stands: with a regular expression of its own for each, a hundred rules would read a file a hundred times.
+ * Finds many short ASCII texts in one pass, ignoring case. A rule's pattern is tried only at its hints: with a regular expression
+ * for each rule, a hundred rules would read a file a hundred times.
  */
 export class HintFinder<T> {
   readonly #isCandidate = new Uint8Array(TABLE_SIZE);
@@ -23,7 +23,7 @@ export class HintFinder<T> {
     }
   }
 
-  /** Calls back for each hint at each place, in the order of the text. */
+  /** Calls back for each hint at each position, in the order of the text. */
   each(text: string, found: (value: T, offset: number) => void): void {
     const isCandidate = this.#isCandidate;
     const end = text.length;
@@ -49,7 +49,7 @@ export class HintFinder<T> {
   }
 }
 
-/** Of the first four characters: each shift moves one out of the sixteen bits. */
+/** Hashes four characters: each shift moves an older one out of the sixteen bits. */
 function hashOf(hint: string): number {
   let hash = 0;
   for (let index = 0; index < MIN_LENGTH; index += 1) {

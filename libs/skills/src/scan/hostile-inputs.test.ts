@@ -5,7 +5,7 @@ import { parseSkillFile } from "../skill/skill-file.ts";
 import { scanSkill } from "./scan-skill.ts";
 
 // The sizes at which each rule is most costly are measured in `bench/skills`.
-test("every rule comes to an end on text that was made to cost time, and its verdict can be sent", () => {
+test("every rule terminates on text that was made to cost time, and its verdict can be sent", () => {
   let count = 0;
   for (const { name, path, content } of hostileInputs({
     bodyBytes: 24 * 1024,

@@ -17,7 +17,7 @@ pasteHosts: [paste.example.com]
 installerHosts: [get.example.com]
 `;
 
-test("what the operator adds counts beside what the scanner knows", () => {
+test("the operator's indicators count in addition to the scanner's own", () => {
   const indicators = parseIndicators(FILE, "i.yaml");
   const blocks = (body: string) => blockingCodes(scanBody(body, { indicators }));
   assert.deepEqual(blocks("Get it at https://tools.example.com/evil/a.html"), ["known_bad_place"]);
@@ -59,7 +59,7 @@ for (const [what, text, message] of [
   ["an unknown key", "hosts: []", /i\.yaml: .*hosts/],
   ["broken YAML", "places: [", /i\.yaml:1/],
 ] as const) {
-  test(`refuses the whole file for ${what}, and says where`, () => {
+  test(`refuses the whole file for ${what}, and reports the position`, () => {
     assert.throws(() => parseIndicators(text, "i.yaml"), message);
   });
 }
@@ -79,7 +79,7 @@ test("reads a file, none without a path, and rejects one that is missing or too 
   }
 });
 
-test("a place covers its subdomains and what lies below its path, and nothing beside it", () => {
+test("a host covers its subdomains and the paths below its path, and nothing else", () => {
   const destinations = destinationsOf(INDICATORS);
   const kind = (url: string) => destinations.in(url)[0]?.kind;
   assert.equal(kind("https://github.com/hedefbari/x/releases"), "known_bad");
@@ -91,7 +91,7 @@ test("a place covers its subdomains and what lies below its path, and nothing be
   assert.equal(kind("https://notpastebin.com/x"), "other");
 });
 
-test("the places of a part of a file are those that begin in it, and the file is read once", () => {
+test("the destinations of a part of a file are those that begin in it, and the file is read once", () => {
   const destinations = destinationsOf(INDICATORS);
   const written = "curl abc.ngrok.io/x\n# see https://example.com\ncurl http://45.9.148.3/y\n";
   const text = new ScannedText("a.sh", "script", written);

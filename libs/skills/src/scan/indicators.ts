@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { parseStrictly, readAtMost } from "./strict-file.ts";
 
-/** A host name or address, and a path where only a part of it is meant: `github.com/account`. */
+/** A host name or address, with a path when only a part of the host is meant: `github.com/account`. */
 const PlaceName = z
   .string()
   .max(256)
@@ -36,13 +36,13 @@ const Indicators = z.strictObject({
   catchHosts: z.array(HostName).max(MAX_ENTRIES).default([]),
   installerHosts: z.array(HostName).max(MAX_ENTRIES).default([]),
 });
-/** What is known of places and files. Plain data, which can be sent to a thread. */
+/** Known bad hosts and files. The data is plain, so that it can be sent to a thread. */
 export type Indicators = z.infer<typeof Indicators>;
 
 const MAX_BYTES = 1024 * 1024;
 const BUILT_IN = new URL("./indicators.yaml", import.meta.url);
 
-/** The ones that come with the scanner. */
+/** The indicators that are shipped with the scanner. */
 export const INDICATORS: Indicators = parseIndicators(
   readFileSync(BUILT_IN, "utf8"),
   "indicators.yaml",
@@ -53,7 +53,7 @@ export async function readIndicators(path: string): Promise<Indicators | null> {
   return path === "" ? null : parseIndicators(await readAtMost(path, MAX_BYTES), path);
 }
 
-/** As {@link readIndicators}; `path` is for messages. */
+/** Parses like {@link readIndicators}; `path` is for messages. */
 export function parseIndicators(text: string, path: string): Indicators {
   return parseStrictly(Indicators, text, path);
 }

@@ -2,18 +2,18 @@ import type { RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
 /**
- * Words by which a text speaks *about* something harmful instead of asking for it. A skill that teaches
- * security is full of the phrases that an attack is made of.
+ * Words by which a text speaks *about* something harmful instead of requesting it. A skill that teaches security is full of the
+ * phrases that attacks use.
  */
 const ABOUT =
   /\b(?:refuse|reject|den(?:y|ied)|block(?:s|ed)?|detect(?:s|ed|ion|ing)?|flag(?:s|ged)?|prevents?|beware|look(?:s|ing)? for|check(?:s|ing)? for|scan(?:s|ning)? for|examples?|patterns?|malicious|malware|attack(?:s|er|ers)?|suspicious|injections?|jailbreaks?|red flags?|dangerous|unsafe|insecure|vulnerab\w{0,8}|exploits?|threats?|phishing|untrusted|anti-?patterns?|test cases?|such as)\b|\be\.g\.|[❌✗⛔]|🚫/iu;
-/** "Do not hesitate to …" asks for it. */
+/** "Do not hesitate to …" is a request, not a negation. */
 const NEGATION =
   /\b(?:never|don['’]t|do not|avoid|must not|should not|cannot|must never)\b(?! (?:\w{1,12} ){0,2}?(?:hesitate|fail|forget|stop|wait|worry|mind|bother|be afraid|be shy)\b)/iu;
 /** Words that begin a list of mentions: from there on a comma does not end the clause. */
 const LISTS =
   /\b(?:such as|like|e\.g\.|including|include|phrases?|texts?|words?|prompts?|patterns?|examples?)\b[^.!?;]{0,60}$/iu;
-/** "Never do this: …", and any word of the above before a colon. */
+/** After a negation one of these must precede the colon ("Never do this: …"); a word of ABOUT alone suffices. */
 const POINTS_AT = /\b(?:this|these|following|such|any of|of those|things?)\b/iu;
 const SENTENCE_END = /[.!?;。！？；](?=\s|$)|[。！？；—–]/gu;
 const CLAUSE_END = /[,，、(（]|\b(?:and|then|but|just|so|instead|otherwise|rather|please|now)\b/giu;
@@ -22,22 +22,22 @@ const TOPIC =
   /secur|threat|attack|inject|red[- ]?flag|anti-?pattern|vulnerab|malicious|malware|detect|audit|unsafe|dangerous|avoid|never|don't|example|red[- ]?team|pentest|exploit/i;
 const REACH = 240;
 
-/** What a rule about prose says: less where the text only mentions it, and never that it blocks. */
+/** Returns the facts of a finding about prose: with a lower weight when the text only mentions the phrase, and never blocking. */
 export function proseFacts(facts: RuleFacts, isMentioned: boolean): RuleFacts & { blocks: false } {
   if (!isMentioned) return { ...facts, blocks: false };
   const message = `${facts.message} (quoted, negated or given as an example)`;
   return { ...facts, severity: "info", confidence: "low", message, blocks: false };
 }
 
-/** True when the part of a text that a line is in says that it is about attacks. It changes no verdict. */
+/** True when the section of a line declares that it is about attacks. It changes no verdict. */
 export function isAboutAttacks(text: ScannedText, line: number): boolean {
   return text.kind === "markdown" && TOPIC.test(text.contextAt(line - 1).heading);
 }
 
 /**
- * True when prose at an offset is quoted, negated, or given as an example: by the words before it in its own clause, by a
- * line above that ends with a colon, or by the heading of its section. Words behind it excuse nothing: the
- * author of the phrase writes those, too. Never in scripts and blocks of code, by words of these, or by its own.
+ * True when prose at an offset is quoted, negated, or given as an example: by the words before it in its own clause, by a line
+ * above that ends with a colon, or by the heading of its section. Words after it excuse nothing, because the author of an attack
+ * controls them, too. Scripts, code blocks and the matched phrase itself never excuse a match.
  */
 export function isMention(
   text: ScannedText,
@@ -65,7 +65,7 @@ function isExcused(before: string): boolean {
   return ABOUT.test(clause) || NEGATION.test(clause);
 }
 
-/** Ends with a colon, and says of what follows that it is harmful or must not be done. */
+/** True for a line that ends with a colon and declares that what follows is harmful or forbidden. */
 function introduces(written: string): boolean {
   if (!COLON.test(written)) return false;
   const sentence = afterLast(written.replace(COLON, ""), SENTENCE_END);

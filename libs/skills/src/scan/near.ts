@@ -1,6 +1,6 @@
 import type { ScannedText } from "./scanned-text.ts";
 
-/** No line is read further than this from where something was seen. */
+/** The longest distance from a match that is read. */
 const REACH = 1_200;
 
 /** A part of a text. */
@@ -9,7 +9,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** The lines around an offset, and of long ones only what is near. */
+/** Returns the lines around an offset, and of long lines only the part near it. */
 export function linesAround(
   text: ScannedText,
   offset: number,
@@ -19,7 +19,7 @@ export function linesAround(
   return text.text.slice(start, end);
 }
 
-/** Where the lines around an offset stand. */
+/** Returns the span of the lines around an offset. */
 export function spanAround(
   text: ScannedText,
   offset: number,
@@ -32,7 +32,7 @@ export function spanAround(
   };
 }
 
-/** What begins in a part of a text, of things in its order. */
+/** Returns the items that begin in a part of a text; the items are in the order of the text. */
 export function beginningIn<T extends { readonly offset: number }>(
   things: readonly T[],
   { start, end }: Span,
@@ -64,20 +64,20 @@ export function codeAround(text: ScannedText, offset: number, lines: number): nu
   return near;
 }
 
-/** A command with what stands before it on its line, and what follows it. */
+/** A command with the text before it on its line, and the lines after it. */
 export interface Command {
   readonly before: string;
-  /** From the offset to the end of its line, with the lines that it goes on to. */
+  /** The text from the offset to the end of its line, with its continuation lines. */
   readonly text: string;
-  /** Where that stands. */
+  /** The span of that text. */
   readonly span: Span;
-  /** The lines below, where what it left behind may be used. */
+  /** The lines below, where the output of the command may be used. */
   readonly below: string;
 }
 
 const GOES_ON = /(?:\\|\||&&|\()\s{0,4}$/;
 
-/** The command that begins at an offset. A line goes on after a backslash, a pipe or an `&&` at its end. */
+/** Returns the command that begins at an offset. A line continues after a backslash, a pipe or an `&&` at its end. */
 export function commandAt(text: ScannedText, offset: number): Command {
   const whole = text.text;
   const lineStart = text.startOf(text.lineIndexAt(offset));

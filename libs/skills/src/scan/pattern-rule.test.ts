@@ -17,7 +17,7 @@ function scanned(rule: Partial<PatternRule>, times: number) {
   return scan(new ScannedText("SKILL.md", "markdown", "word ".repeat(times)));
 }
 
-test("a rule looks at 400 places of a file, and a file with more is blocked", () => {
+test("a rule checks 400 matches in a file, and a file with more is blocked", () => {
   let looks = 0;
   const check = () => {
     looks += 1;

@@ -4,44 +4,44 @@ import { isMention, proseFacts } from "./mention.ts";
 import { findingAt, type RuleFacts } from "./rule.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** Another look at a match; null drops it. */
+/** Checks a match further; null drops it. */
 export type Check = (match: RegExpExecArray, text: ScannedText) => Partial<Checked> | null;
 
 interface Checked extends RuleFacts {
   readonly blocks: boolean;
 }
 
-/** A rule that looks at one place of a text. */
+/** A rule that matches at one position of a text. */
 export interface PatternRule extends RuleFacts {
-  /** About what sentences say: a mention lowers it, and it never blocks. No words around any other rule change what is found. */
+  /** True for a rule about prose: a mention lowers its weight, and it never blocks. Surrounding words change the findings of no other rule. */
   readonly isProse?: boolean | undefined;
   readonly blocks?: boolean | undefined;
-  /** No finding: it only tells other parts of the scanner that a further look is worth its time. */
+  /** True for a match that is no finding: it only marks that other parts of the scanner should examine the text. */
   readonly isMark?: boolean | undefined;
-  /** Where to try the pattern: lower-case, four or more characters. The pattern begins with one of them. */
+  /** The texts at which the pattern is tried: lower-case, four or more characters. The pattern begins with one of them. */
   readonly hints: readonly string[];
   /** Sticky, and without a repetition in a repetition: its time is bounded by its own length. */
   readonly pattern: RegExp;
-  /** Stands within the pattern's reach wherever it matches: its absence is cheaper to see than a mismatch. */
+  /** A text within the pattern's reach wherever it matches: its absence is cheaper to detect than a mismatch. */
   readonly needs?: string | undefined;
-  /** Only in files of these kinds. */
+  /** Restricts the rule to files of these kinds. */
   readonly kinds?: readonly ScannedText["kind"][] | undefined;
   readonly check?: Check | undefined;
 }
 
-/** More of one code in one file say nothing new. */
+/** More findings of one code in one file add no information. */
 const MAX_PER_CODE = 10;
 
 export interface PatternFindings {
   readonly findings: ScanFinding[];
   readonly leftOut: number;
-  /** The codes of marks that were seen. */
+  /** The codes of the marks that matched. */
   readonly marks: ReadonlySet<string>;
 }
 
 export type PatternScan = (text: ScannedText) => PatternFindings;
 
-/** A file with more matches of one rule was made so that nobody checks them all. */
+/** A file with more matches of one rule was made to exhaust the checks. */
 const MAX_LOOKS = 400;
 const TOO_MANY: RuleFacts & { blocks: true } = {
   code: "too_many_to_judge",
@@ -52,10 +52,10 @@ const TOO_MANY: RuleFacts & { blocks: true } = {
   message: `more than ${MAX_LOOKS} places that a rule would have to check`,
   advice: "make the file shorter",
 };
-/** No pattern reaches further from its hint to what it needs. */
+/** No pattern needs a text further from its hint than this. */
 const REACH = 600;
 
-/** One pass over a text for all rules. */
+/** Scans a text in one pass for all rules. */
 export function patternScan(rules: readonly PatternRule[]): PatternScan {
   for (const { code, pattern } of rules) {
     if (!pattern.sticky) throw new Error(`the pattern of ${code} must be sticky`);
@@ -70,7 +70,7 @@ export function patternScan(rules: readonly PatternRule[]): PatternScan {
   };
 }
 
-/** The matches in one text, with what is already known of it. */
+/** The matches in one text so far. */
 class Matches {
   readonly findings: ScanFinding[] = [];
   readonly marks = new Set<string>();
@@ -100,7 +100,7 @@ class Matches {
     const checked = rule.check === undefined ? {} : rule.check(match, text);
     if (checked === null) return;
     const facts = { ...rule, ...checked };
-    // The only way in which words around a match count, and behind it nothing blocks.
+    // Surrounding words count only for prose, and then the finding never blocks.
     if (rule.isProse === true) this.#add(place, proseFacts(facts, isMention(text, place)));
     else this.#add(place, facts);
   }
@@ -117,7 +117,7 @@ class Matches {
     this.#checked.set(code, Math.min(end < 0 ? text.length : end, match.index + REACH));
   }
 
-  /** Counted by weight, so that ten harmless ones never push out what blocks. Only what is kept is written out. */
+  /** Counted by weight, so that ten harmless findings never displace a blocking one. Only findings that are kept are written out. */
   #add(
     place: { start: number; length: number },
     facts: RuleFacts & { blocks?: boolean | undefined },
@@ -135,7 +135,7 @@ class Matches {
     return looks <= MAX_LOOKS;
   }
 
-  /** Where a text stands next; places are asked for in rising order, so all of it is read once. */
+  /** Returns the next offset of a text; offsets are requested in rising order, so the file is read once. */
   #next(needed: string, offset: number): number {
     let next = this.#needed.get(needed) ?? -1;
     if (next < offset) {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Check, PatternRule } from "./pattern-rule.ts";
 import { parseStrictly } from "./strict-file.ts";
 
-/** Hints that are known elsewhere. */
+/** Lists of hints that are defined elsewhere. */
 const HintList = z.enum(["dropHosts", "credentialFiles", "credentialPlaces", "knownPlaces"]);
 
 const facts = {
@@ -48,9 +48,9 @@ const Rules = z.strictObject({
   ),
 });
 
-/** What the rules leave to code and to other data. */
+/** The parts of the rules that are code or other data. */
 export interface RuleParts {
-  /** By the name that a rule's `check` has. */
+  /** The checks, by the name in a rule's `check`. */
   readonly checks: Readonly<Record<string, Check>>;
   readonly hints: Readonly<Record<z.infer<typeof HintList>, readonly string[]>>;
 }
@@ -58,7 +58,7 @@ export interface RuleParts {
 const FILE = "rules.yaml";
 const RULES = readRules(readFileSync(new URL(`./${FILE}`, import.meta.url), "utf8"));
 
-/** The rules that look at one place of a text, in the order of the file. */
+/** Returns the rules that match at one position of a text, in the order of the file. */
 export function patternRules({ checks, hints }: RuleParts): PatternRule[] {
   return RULES.map(({ check, hints: given, pattern, matchCase = false, ...rule }) => {
     const known = check === undefined ? undefined : checks[check];
@@ -68,13 +68,13 @@ export function patternRules({ checks, hints }: RuleParts): PatternRule[] {
       ...rule,
       ...(known === undefined ? {} : { check: known }),
       hints: typeof given === "string" ? hints[given] : given,
-      // Sticky: it is tried where a hint stands and nowhere else.
+      // Sticky: the pattern is tried only at its hints.
       pattern: new RegExp(pattern, matchCase ? "y" : "iy"),
     };
   });
 }
 
-/** The pattern of a rule, to be looked for anywhere. */
+/** Returns the pattern of a rule in a form that matches anywhere. */
 export function patternOf(code: string): RegExp {
   const rule = RULES.find((one) => one.code === code);
   if (rule === undefined) throw new Error(`${FILE}: there is no rule ${code}`);

@@ -29,7 +29,7 @@ const SCRIPTS = new Set(
   ).split(" "),
 );
 
-/** The first bytes of programs: what runs, and cannot be read. */
+/** The magic bytes of programs, which run and cannot be read. */
 const PROGRAMS: readonly { readonly magic: string; readonly what: string }[] = [
   { magic: "7f454c46", what: "a Linux program" },
   { magic: "4d5a", what: "a Windows program" },
@@ -41,7 +41,7 @@ const PROGRAMS: readonly { readonly magic: string; readonly what: string }[] = [
   { magic: "0061736d", what: "a WebAssembly program" },
 ];
 
-/** The files as text, and for each that cannot be looked at, whole or in part, why: that makes a scan partial. */
+/** Decodes files as text, and lists each file that cannot be scanned, in whole or in part, with the reason: that makes a scan partial. */
 export function readScanFiles(files: readonly ScanFile[]): ReadFiles {
   const read: Omit<ReadFiles, "bytes"> = { texts: [], findings: [], unscanned: [] };
   let bytes = 0;
@@ -77,7 +77,7 @@ function readOne(path: string, content: Uint8Array, read: Omit<ReadFiles, "bytes
     read.unscanned.push({ file: path, code, message: decoded.problem.message });
     return;
   }
-  // As the parser reads it; what was lost in the reading nobody has looked at.
+  // The file is decoded as the parser decodes it; bytes lost in decoding have not been scanned.
   if (decoded.note !== undefined) {
     read.unscanned.push({ file: path, code: "undecodable_text", message: decoded.note.message });
   }

@@ -40,13 +40,13 @@ test("the operator's suppression takes its finding out of the report, with its r
   assert.equal(report.suppressed[0].reason, "our own server, reviewed in SEC-12");
 });
 
-test("a suppression is about one skill: the same file of another one keeps its finding", () => {
+test("a suppression is about one skill: the same file of another skill keeps its finding", () => {
   const { report } = scanned("other", FILE);
   assert.ok(report?.findings.some(({ code }) => code === "remote_execution"));
   assert.deepEqual(report?.suppressed, []);
 });
 
-test("a verdict under suppressions is another scanner's: changed ones mean another scan", () => {
+test("a verdict under suppressions belongs to another scanner version: changed suppressions cause another scan", () => {
   const of = (text: string) =>
     scannerOf({ ...NO_SETTINGS, suppressions: parseSuppressions(text, "s.yaml") });
   assert.equal(scannerOf(NO_SETTINGS), SCANNER_VERSION);
@@ -64,7 +64,7 @@ for (const [what, text, message] of [
   ["an unknown key", FILE.replace("path:", "paths: x\n    path:"), /paths/],
   ["broken YAML", "suppressions: [", /s\.yaml:1/],
 ] as const) {
-  test(`refuses the whole file for ${what}, and says so`, () => {
+  test(`refuses the whole file for ${what}, and reports it`, () => {
     assert.throws(() => parseSuppressions(text, "s.yaml"), message);
   });
 }

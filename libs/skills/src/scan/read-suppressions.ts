@@ -17,13 +17,13 @@ const Entry = z
       suppression: ScanSuppression,
     }),
   );
-/** A suppression and the one skill or agent that it is about: a path alone would be about every file of that name. */
+/** A suppression with the skill or agent that it is about: a path alone would match every file of that name. */
 export type Suppression = z.infer<typeof Entry>;
 const SuppressionFile = z.strictObject({ suppressions: z.array(Entry).max(1_000) });
 
 /**
- * Reads the operator's file of suppressions. Rejects for the smallest mistake, naming it: a suppression that is
- * not understood must not look like one that works.
+ * Reads the operator's file of suppressions. Rejects on the smallest mistake and names it: an invalid suppression must not look
+ * like an effective one.
  */
 export async function readSuppressions(path: string): Promise<Suppression[]> {
   return path === "" ? [] : parseSuppressions(await readAtMost(path, MAX_BYTES), path);

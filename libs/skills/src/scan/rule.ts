@@ -2,7 +2,7 @@ import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { evidenceOf } from "./evidence.ts";
 import type { ScannedText } from "./scanned-text.ts";
 
-/** What a rule says, wherever it finds it. */
+/** The facts that a rule contributes to each of its findings. */
 export type RuleFacts = Readonly<
   Pick<ScanFinding, "code" | "owasp" | "severity" | "confidence" | "message" | "advice">
 >;
@@ -19,12 +19,12 @@ export function findingAt(
   return { ...findingIn(text.file, seen, facts), ...text.positionAt(start) };
 }
 
-/** A finding about a file whatever it holds: what is shown is its name. */
+/** A finding about a file as a whole; it shows the file's name. */
 export function findingOf(file: string, facts: Weighed): ScanFinding {
   return { ...findingIn(file, "", facts), evidence: file.slice(0, 140) };
 }
 
-/** A finding somewhere in a file. A rule has more fields than what is taken of it here. */
+/** A finding at a position in a file. A rule has more fields than a finding takes from it. */
 export function findingIn(
   file: string,
   seen: string,

@@ -23,7 +23,7 @@ import type { ScannedText } from "./scanned-text.ts";
 
 export type Rulebook = ReturnType<typeof rulebookOf>;
 
-/** All rules about texts and files, with what is known of destinations. Builds the tables once, for all skills. */
+/** Builds all rules about texts and files, and the classification of destinations. The tables are built once, for all skills. */
 export function rulebookOf(indicators: Indicators) {
   const destinations = destinationsOf(indicators);
   const drops = [...indicators.pasteHosts, ...indicators.catchHosts];
@@ -64,7 +64,7 @@ export function rulebookOf(indicators: Indicators) {
         ],
       };
     },
-    /** The same text as a machine reads it: what a reader sees was looked at before. */
+    /** Scans the normalised text; the text as readers see it was scanned before. */
     scanPlain(text: PlainText): PatternFindings {
       const { findings, ...rest } = scanPatterns(text);
       return {
@@ -83,7 +83,7 @@ export function rulebookOf(indicators: Indicators) {
   };
 }
 
-/** A shorter hint would be tried nearly everywhere. */
+/** A shorter hint would match nearly everywhere. */
 function isLongEnough(hint: string): boolean {
   return hint.length >= 4;
 }

@@ -49,7 +49,7 @@ const CAMPAIGN = [
   "**macOS**: visit [this page](https://glot.io/snippets/abc), copy the command and execute it in Terminal.",
 ].join("\n");
 
-/** What blocks, and the code it is blocked by. */
+/** Skills that are blocked, and the code of the blocking finding. */
 const blocking: readonly (readonly [what: string, code: string, body: string])[] = [
   ["a prerequisite that a person must fetch and run", "social_prerequisite", CAMPAIGN],
   ["tag characters", "tag_characters", "Hello\u{E0049}\u{E0067}\u{E006E}"],
@@ -108,7 +108,7 @@ test("a reverse shell to a public address in a script blocks", () => {
   assert.equal(report.findings[0].line, 2);
 });
 
-/** What is found and does not block. */
+/** Skills with a finding that does not block. */
 const found: readonly (readonly [
   what: string,
   code: string,
@@ -204,7 +204,7 @@ test("placeholders are not secrets", () => {
   );
 });
 
-test("what is used and not declared is listed by kind", () => {
+test("undeclared uses are listed by kind", () => {
   const report = scan(
     '```bash\nexport OUT=x\nffmpeg -i a.mp4 "$OUT"\ncurl -H "Authorization: $WEATHER_API_KEY" https://api.weather.dev/v1 | jq .\n```\n\nThen call mcp__files__read_file.',
     {
@@ -253,7 +253,7 @@ test("a suppression takes out its code in its scope, with the reason in the repo
   assert.deepEqual(report.idleSuppressions, []);
 });
 
-test("a suppression of another version or file, or of the past, does nothing and is reported", () => {
+test("a suppression of another version or file, or an expired one, has no effect and is reported", () => {
   const code = "remote_execution_from_drop";
   const suppressions = [
     { code, reason: "r", digest: `sha256:${"1".repeat(64)}` },
@@ -268,7 +268,7 @@ test("a suppression of another version or file, or of the past, does nothing and
   );
 });
 
-test("evidence shows what cannot be seen as escapes", () => {
+test("evidence shows invisible characters as escapes", () => {
   const [finding] = scan("a\u202Eb").findings;
   assert.match(finding?.evidence ?? "", /\\u\{202e\}/);
 });
@@ -287,7 +287,7 @@ test("never throws, whatever the files hold", () => {
   );
 });
 
-test("harm stays found wherever it stands in harmless text", () => {
+test("a blocked body stays blocked at every position in harmless text", () => {
   const harmless = "This part tells how the report is laid out and who reads it.\n\n";
   fc.assert(
     fc.property(
@@ -310,7 +310,7 @@ for (const [what, body] of [
   ["in the indented block itself", `Text.\n\n    # for example: ${OVERRIDES}`],
   ["in the fenced block itself", `\`\`\`\n# for example: ${OVERRIDES}\n\`\`\``],
 ] as const)
-  test(`words ${what} are code, and lower nothing that stands below them`, () => {
+  test(`words ${what} are code, and do not lower the text below them`, () => {
     const [finding] = scan(body).findings;
     assert.deepEqual([finding?.code, finding?.severity], ["instruction_override", "medium"]);
   });

@@ -24,23 +24,23 @@ import { applySuppressions } from "./suppressions.ts";
 export interface ScanInput {
   /** The skill's own file first, then the files beside it; paths relative to the skill's directory. */
   readonly files: readonly ScanFile[];
-  /** What the parser made of the skill's file; null when it does not load. */
+  /** The parsed skill file; null when it does not load. */
   readonly skill: Pick<Skill, "name" | "description" | "allowedTools"> | null;
   readonly metadata: YamlMapping | Readonly<Record<string, unknown>> | null;
   /** The name as it was written, and whether the frontmatter brings hooks. */
   readonly written?: { readonly name: string | null; readonly hasHooks: boolean };
-  /** Of the version that is scanned: what suppressions are bound to. */
+  /** The digest of the scanned version, which suppressions are bound to. */
   readonly digest: string;
   /** The operator's. A skill never brings its own. */
   readonly suppressions?: readonly ScanSuppression[];
-  /** What the operator knows of places and files, beside what the scanner knows. */
+  /** The operator's known hosts and files, in addition to the scanner's own. */
   readonly indicators?: Indicators | null;
   readonly now: Date;
 }
 
 /**
- * Looks at all files of a skill, by rules only: no model, no network, and nothing is run. One rule alone
- * blocks only where it is as good as certain; all else is a finding for a person or a policy to weigh.
+ * Scans all files of a skill with rules only: no model, no network, and no file is run. One rule alone blocks only where it is
+ * nearly certain; all other findings are left to a person or a policy.
  */
 export function scanSkill(input: ScanInput): ScanReport {
   const read = readScanFiles(input.files);
@@ -69,8 +69,8 @@ const TEACHES =
   /\b(?:security|secure|attacks?|attackers?|threats?|malware|malicious|vulnerabilit\w{1,4}|pentest\w{0,4}|penetration|red[- ]?team\w{0,3}|injections?|exploit\w{0,5}|forensics?|detect\w{0,4}|scanner|audit\w{0,3}|vetting|CTF)\b|安全|攻击|恶意|漏洞/i;
 
 /**
- * A blocking finding stays blocking, whatever is around it: the author of an attack writes that, too. Where a
- * skill is about security the report says so, and how a person lists it.
+ * A blocking finding stays blocking, whatever surrounds it, because the author of an attack controls the surroundings, too. For a
+ * skill about security the report notes it, and how a person can list the skill.
  */
 function asShown(
   finding: ScanFinding,
@@ -87,7 +87,7 @@ function asShown(
   return { ...finding, message, advice };
 }
 
-/** Codes of findings that name an untrusted place. */
+/** Codes of findings that name an untrusted host. */
 const PLACES = new Set("bare_address drop_host known_bad_place".split(" "));
 
 /** Judges the texts as they are written, as a machine reads them, and by the flows between them. */
@@ -156,7 +156,7 @@ const RANK: Readonly<Record<ScanSeverity, number>> = {
 };
 
 const builtIn = rulebookOf(INDICATORS);
-/** An operator's list is the same one for all skills, but comes to a thread with each of them. */
+/** An operator's list is the same for all skills, but each job brings a copy of it to the thread. */
 let operators: { readonly key: string; readonly rules: Rulebook } | null = null;
 
 function rulebookFor(indicators: Indicators | null): Rulebook {

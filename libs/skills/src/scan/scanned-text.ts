@@ -2,24 +2,24 @@ import type { Position } from "../finding.ts";
 
 export type TextKind = "markdown" | "script" | "data";
 
-/** What is known of one line of a file when a rule asks. */
+/** The context of one line of a file, computed for rules. */
 export interface LineContext {
-  /** Inside of a fenced block: its language, empty when none is given. Null outside. */
+  /** The language of the fenced block that contains the line, empty when none is given; null outside of one. */
   readonly fence: string | null;
-  /** Inside of a fenced or an indented block: nothing there is said to a reader. */
+  /** True inside a fenced or an indented block, whose text does not address the reader. */
   readonly isCode: boolean;
   /** The text of the heading above, empty when there is none. */
   readonly heading: string;
-  /** Within `<!-- -->`: a reader of the rendered page does not see it. */
+  /** Within `<!-- -->`, invisible to a reader of the rendered page. */
   readonly isComment: boolean;
 }
 
-/** The text of one file with its lines, and where each stands. What is costly is made when it is asked for. */
+/** The text of one file with its lines and their offsets. Costly parts are computed lazily. */
 export class ScannedText {
   readonly file: string;
   readonly kind: TextKind;
   readonly text: string;
-  /** How often a rule may still ask what a line is about: more is only asked of a file made to cost time. */
+  /** How many more matches may be checked for being a mention: only a file that was made to cost time has more. */
   looksLeft = 300;
   #starts: number[] | null = null;
   #contexts: LineContext[] | null = null;
@@ -80,7 +80,7 @@ export class ScannedText {
   }
 }
 
-/** What `make` makes of a text, made once for each. */
+/** Memoises `make` for each text. */
 export function perText<T>(make: (text: ScannedText) => T): (text: ScannedText) => T {
   const known = new WeakMap<ScannedText, T>();
   return (text) => {
@@ -131,7 +131,7 @@ function contextsOf(text: ScannedText): LineContext[] {
   return contexts;
 }
 
-/** How many lines the frontmatter has with its marks. */
+/** Returns the number of lines of the frontmatter, with its fences. */
 function frontmatterLines(text: ScannedText): number {
   if (text.lineAt(0).trimEnd() !== "---") return 0;
   for (let index = 1; index < text.lineCount; index += 1) {
@@ -140,7 +140,7 @@ function frontmatterLines(text: ScannedText): number {
   return 0;
 }
 
-/** Four spaces after a blank line begin code, except below a list's item, where they go on with it. */
+/** Four spaces after a blank line begin code, except below a list's item, where they continue the item. */
 class IndentedCode {
   #isInList = false;
   #mayBegin = true;

@@ -26,7 +26,7 @@ test("finds steps that follow each other on one line, each near the one before",
   assert.deepEqual(offsets(`cat ${"x".repeat(40)} cat a | b | curl x`), [57]);
 });
 
-test("what may not stand between the steps ends a sequence", () => {
+test("a forbidden text between the steps ends a sequence", () => {
   const decoded = sequence(
     [
       { pattern: /base64 -d/, within: 0 },
@@ -39,7 +39,7 @@ test("what may not stand between the steps ends a sequence", () => {
   assert.equal(found("base64 -d x | tee y | sh"), 0);
 });
 
-test("a text is read once, however many parts of it are asked for", () => {
+test("a text is read once, however many of its parts are queried", () => {
   const text = textOf("cat key | curl x\n".repeat(100));
   const written = text.text;
   let reads = 0;

@@ -1,18 +1,19 @@
 import { beginningIn, type Span } from "./near.ts";
 import { perText, type ScannedText } from "./scanned-text.ts";
 
-/** A part of a sequence, and how far behind the part before it may begin. Its pattern captures nothing. */
+/** A part of a sequence, with the longest distance from the part before it. Its pattern captures nothing. */
 export interface Step {
   readonly pattern: RegExp;
   readonly within: number;
 }
 
-/** Where the last steps of sequences begin in a part of a text. */
+/** Returns where the last steps of sequences begin in a part of a text. */
 export type Sequence = (text: ScannedText, part: Span) => number[];
 
 /**
- * Finds steps that follow each other on one line. `a[^\n]{0,300}b` reads 300 characters for each `a`, at every
- * look; this reads a text once. What may not stand between the steps is given as `not`.
+ * Finds steps that follow each other on one line. `a[^
+ * ]{0,300}b` reads 300 characters for each `a`, at every check; this reads a text once. `not` matches text that may not occur
+ * between the steps.
  */
 export function sequence(steps: readonly Step[], not?: RegExp): Sequence {
   const groups = steps.map(({ pattern }) => `(${pattern.source})`);
@@ -27,7 +28,7 @@ export function sequence(steps: readonly Step[], not?: RegExp): Sequence {
 }
 
 function* completed(text: string, tokens: RegExp, steps: readonly Step[]): Generator<number> {
-  /** Where the first step, the first two, … last ended. */
+  /** The end of the last match of the first step, the first two, … */
   let ends: number[] = [];
   for (const match of text.matchAll(tokens)) {
     const index = match.findIndex((group, at) => at > 0 && group !== undefined) - 1;

@@ -7,7 +7,7 @@ const ORDINARY = new Set(
 const COMMAND =
   /^(?:[A-Z_][A-Z0-9_]{0,63}=\S{0,200} {1,4}){0,4}(?:(?:sudo|time|exec|nohup|command|env|then|do|else|if|while|!) {1,4}){0,3}([a-z][a-z0-9._+-]{1,40})(?=\s|$)/;
 
-/** The programs that a shell text calls. A look at the first word of each command, not a shell parser. */
+/** Returns the programs that a shell text calls. It reads the first word of each command, without a shell parser. */
 export function* shellWords(code: string): Generator<string> {
   let heredocEnd: string | null = null;
   let isContinued = false;

@@ -10,7 +10,7 @@ export async function readAtMost(path: string, maxBytes: number): Promise<string
   return file.readFile("utf8");
 }
 
-/** What a YAML text says. Throws for the smallest mistake, naming it; `path` is for the message. */
+/** Parses a YAML text against a schema. Throws on the smallest mistake and names it; `path` is for the message. */
 export function parseStrictly<S extends z.ZodType>(
   schema: S,
   text: string,

@@ -2,7 +2,7 @@ import type { ScanFinding, ScanReport, ScanSuppression } from "@switchyard/contr
 
 type Split = Pick<ScanReport, "suppressed" | "idleSuppressions"> & { readonly kept: ScanFinding[] };
 
-/** Takes out what is accepted, and says of every suppression that did nothing why it did nothing. */
+/** Removes accepted findings, and reports for every suppression without effect the reason. */
 export function applySuppressions(
   findings: readonly ScanFinding[],
   {
@@ -29,7 +29,7 @@ export function applySuppressions(
   return { kept, suppressed, idleSuppressions };
 }
 
-/** Each given scope must fit: one by path only would also accept what a later version adds. */
+/** Each given scope must match: a suppression by path alone would also accept what a later version adds. */
 function accepts(suppression: ScanSuppression, finding: ScanFinding, digest: string): boolean {
   return (
     suppression.code === finding.code &&

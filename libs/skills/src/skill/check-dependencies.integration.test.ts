@@ -86,7 +86,7 @@ test("settings of OpenClaw do not apply here, and always skips all but the syste
   assert.equal(always.warnings.length, 1);
 });
 
-test("a name made for a shell or a path is never looked up nor run [BR10]", async () => {
+test("a name made for a shell or a path is never resolved nor run [BR10]", async () => {
   const mark = join(directory, "mark");
   const names = [
     `x; touch ${mark}`,

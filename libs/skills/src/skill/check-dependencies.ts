@@ -6,18 +6,17 @@ import { normalOs } from "./skill-requirements.ts";
 
 export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** As Node names it. */
+  /** The platform's name in Node, such as `linux`. */
   readonly platform: string;
 }
 
-/** The name comes from an untrusted file: no path, no option, nothing a shell would read. */
+/** The name comes from an untrusted file, so it may contain no path, no option and no shell syntax. */
 const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
 
 /**
- * Looks up what a skill needs on this machine. A missing thing is a warning and no more; another
- * operating system is one too, and does not count as unmet. Nothing is run, no shell is asked, and of
- * a variable only its presence is reported.
+ * Checks a skill's requirements on this machine. A missing one is only a warning; another operating system is one too, and does
+ * not count as unmet. No program and no shell is run, and only the presence of a variable is reported.
  */
 export async function checkDependencies(
   requirements: SkillRequirements,
@@ -73,7 +72,7 @@ async function programsIn(machine: Machine, names: readonly string[]): Promise<S
   const found = new Set<string>();
   for (const name of wanted) {
     for (const directory of directories) {
-      // One look at a time: a file may name many programs, and the disk is shared.
+      // Files are checked one at a time: a skill may name many programs, and the disk is shared.
       if (await isProgram(join(directory, name))) {
         found.add(name);
         break;

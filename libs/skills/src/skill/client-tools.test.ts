@@ -21,7 +21,7 @@ test("a tool with a limit on its arguments is never allowed without the limit, a
   assert.deepEqual(limited, ["Bash(git log | sh)", "Read(./src/**)"]);
 });
 
-test("says which allowed tools are not allowed, and which names no tool here has [D51]", () => {
+test("reports allowed tools that are not allowed, and names of unknown tools [D51]", () => {
   const words = [
     "Read",
     "Task",
@@ -46,7 +46,7 @@ test("says which allowed tools are not allowed, and which names no tool here has
   );
 });
 
-test("a server's name alone means its tools, and a pattern that no tool here has is a finding", () => {
+test("a server's name alone selects its tools, and a pattern that matches no tool here is a finding", () => {
   const words = ["mcp__lab", "read_*", "Notebook*", "mcp__Lab__x"];
   const remarks = toolRemarks(words, () => ({ line: 1, column: 1 }));
   assert.deepEqual(

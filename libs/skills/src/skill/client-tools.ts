@@ -5,7 +5,7 @@ import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { BUILTIN_TIERS, builtinNamed, PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
 import { infoFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 
-/** What Claude Code calls its tools → Switchyard's own that do the same. */
+/** Maps Claude Code's tool names to Switchyard's own tools that do the same. */
 const OWN_NAMES: Readonly<Record<string, string>> = {
   Read: "read_file",
   Write: "write_file",
@@ -42,8 +42,8 @@ const OWN_TOOLS = [
 const LIMITED = /^([A-Za-z][\w-]*)\((.*)\)$/s;
 
 /**
- * The patterns that a list of allowed tools stands for. Of limits on arguments, patterns know the first words of a command; a
- * tool with another one stands for none: the tool without its limit would be more than was asked for.
+ * Returns the patterns of a list of allowed tools. The only limit on arguments that patterns support is the first words of a
+ * command; a tool with any other limit gives no pattern, because without its limit it would exceed what was requested.
  */
 export function allowedPatterns(words: readonly string[]): string[] {
   return unique(
@@ -51,21 +51,21 @@ export function allowedPatterns(words: readonly string[]): string[] {
   );
 }
 
-/** The patterns that a list of forbidden tools stands for; one with a limit on its arguments is forbidden whole. */
+/** Returns the patterns of a list of forbidden tools; a tool with a limit on its arguments is forbidden as a whole. */
 export function forbiddenPatterns(words: readonly string[]): string[] {
   return unique(words.map((word) => ownName(LIMITED.exec(word)?.[1] ?? word)));
 }
 
-/** Words with a limit on arguments that cannot be kept here; `(*)` is none. */
+/** Returns the tools whose limit on arguments cannot be enforced here; `(*)` is no limit. */
 export function limitedTools(words: readonly string[]): string[] {
   return words.filter((word) => hasLimit(word) && limitedCommand(word) === null);
 }
 
-/** What `allowed-tools` says that gives nothing here: its author believes that the skill may use it. */
+/** Reports entries of `allowed-tools` that allow nothing here, although the author expects the skill to use them. */
 export function toolRemarks(words: readonly string[], position: () => Position): Finding[] {
   const limited = limitedTools(words);
   const unknown = allowedPatterns(words).filter((name) => isUnknown(name));
-  // To find the position costs more than all the rest, and most files have nothing to be said.
+  // Finding the position costs more than all the rest, and most files have no such entry.
   if (limited.length + unknown.length === 0) return [];
   const at = position();
   return [
@@ -85,7 +85,7 @@ function isUnknown(name: string): boolean {
   if (builtinNamed(name) !== null || commandLimit(name) !== null || OTHER_OWN.test(name))
     return false;
   const pattern = parseToolPattern(name);
-  // The servers and their tools are known when a run begins.
+  // The servers and their tools are only known when a run begins.
   return pattern.kind === "bare" && !OWN_TOOLS.some((own) => matchesGlob(pattern.name, own));
 }
 

@@ -68,7 +68,7 @@ for (const [target, frontmatter, expected] of cases) {
   });
 }
 
-test("a file without frontmatter conforms only where the targets take it", () => {
+test("a file without frontmatter conforms only where the targets accept it", () => {
   assert.deepEqual(
     verdicts("just text")
       .filter(({ conforms }) => conforms)

@@ -2,7 +2,7 @@ import type { Conformance, SkillTarget } from "@switchyard/contracts/skills";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 
-/** A file as it was written: what a client without repairs would see. */
+/** A file as it was written, as a client without repairs reads it. */
 export interface WrittenSkill {
   /** Null: no frontmatter, or one that is not YAML. */
   readonly values: YamlMapping | null;
@@ -12,7 +12,7 @@ export interface WrittenSkill {
   readonly directoryName: string;
   readonly sizeBytes: number;
   readonly hasByteOrderMark: boolean;
-  /** Set when the frontmatter cannot be read as it is: where, and what is wrong. */
+  /** Set when the frontmatter is not valid as written: the position and the mistake. */
   readonly broken: Problem | null;
 }
 
@@ -23,7 +23,7 @@ type Rule = (skill: WrittenSkill, values: YamlMapping, say: Say) => void;
 
 /** Checks a file by the rules of every target. */
 export function conformanceOf(skill: WrittenSkill): Conformance[] {
-  // Targets share rules; each is asked once.
+  // Targets share rules; each rule is evaluated once.
   const known = new Map<Rule, readonly Problem[]>();
   return TARGETS.map(({ target, rules, isBare }) => {
     const problems = problemsOf(skill, { rules, isBare, known });
@@ -221,7 +221,7 @@ function textOf(value: YamlValue | undefined): string {
   return typeof value === "string" ? value.trim() : "";
 }
 
-/** `Bash(a, b)` is one word. */
+/** True for a comma outside brackets: `Bash(a, b)` is one entry. */
 function hasOuterComma(text: string): boolean {
   return text.replaceAll(/\([^()]*\)/g, "").includes(",");
 }

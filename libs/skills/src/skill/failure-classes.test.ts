@@ -18,7 +18,7 @@ const NINE_LEVELS = Array.from("bcdefghi")
 interface Case {
   readonly what: string;
   readonly file: string | Uint8Array;
-  /** The finding that says so; null: nothing is wrong with it. */
+  /** The code of the finding about it; null when there is none. */
   readonly code: string | null;
   /** False: the file is skipped, with an error. */
   readonly loads?: false;

@@ -1,6 +1,6 @@
 const MAX_CHARACTERS = 200;
 
-/** The first paragraph of a Markdown text on one line, cut to 200 characters; a heading counts only when there is nothing else. */
+/** Returns the first paragraph of a Markdown text on one line, cut to 200 characters; a heading counts only when there is no paragraph. */
 export function firstParagraph(markdown: string): string {
   const paragraphs = markdown
     .split(/\n[ \t]*\n/)

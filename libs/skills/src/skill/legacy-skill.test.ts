@@ -49,7 +49,7 @@ test("reads skill.json with prompt.md into the same form as a SKILL.md [D1] [D4,
   assert.ok(findings.every(({ severity }) => severity !== "error"));
 });
 
-test("loads without a prompt.md, and takes what is missing from the prompt [D7] [D8]", () => {
+test("loads without a prompt.md, and reads missing fields from the prompt [D7] [D8]", () => {
   assert.equal(read(MANIFEST, null).skill?.body, "");
   const { skill } = read({}, "Does a thing.\n\nMore.");
   assert.equal(skill?.name, "reports");
@@ -70,7 +70,7 @@ test("conforms to no other client, which all want a SKILL.md", () => {
   assert.ok(conformance.every(({ conforms }) => !conforms));
 });
 
-test("reads JSON with commas and comments too many, and grants nothing for it", () => {
+test("reads JSON with superfluous commas and comments, and grants nothing for it", () => {
   const text =
     '{\n  "name": "x", // mine\n  "hooks": {"a": "b"},\n  "allowed-tools": ["Read"],\n  "openclaw": {"always": true},\n}';
   const parsed = read(text);
@@ -97,7 +97,7 @@ for (const [what, text, code] of [
   ["is too large", `{"name":"${"x".repeat(70_000)}"}`, "file_too_large"],
   ["is binary", '{"name":"\0"}', "binary_file"],
 ] as const) {
-  test(`skips a skill.json that ${what}, and says so`, () => {
+  test(`skips a skill.json that ${what}, and reports it`, () => {
     const parsed = read(text);
     assert.equal(parsed.skill, null);
     assert.equal(parsed.findings[0]?.code, code);

@@ -16,21 +16,21 @@ import { assembleSkill, skippedSkill } from "./skill-content.ts";
 import type { ParsedSkill } from "./skill-file.ts";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 
-/** A skill of old: fields in JSON, and what a model reads in a file beside it, which may be missing. */
+/** The former format of a skill: fields in JSON, and the text for the model in a file beside it, which may be missing. */
 export const LEGACY_FILE = "skill.json";
 export const LEGACY_PROMPT = "prompt.md";
 
-/** The caps of a frontmatter, with room for a manifest that packages know, too. */
+/** The limits of a frontmatter, with space for a manifest that packages use, too. */
 const MAX_MANIFEST_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
-/** The JSON5 parser is slow beside the other; what is longer was not written by hand. */
+/** The JSON5 parser is slower than the other one; a longer text was not written by hand. */
 const MAX_JSON5_CHARACTERS = 16 * 1024;
 
 /**
- * Reads `skill.json` with its `prompt.md` into the same form as a SKILL.md. What only packages use
- * (`main`, `dependencies`, …) is kept among the unknown fields. A comma or a comment that JSON does not
- * have is taken, with a warning; then nothing counts that gives the skill more.
+ * Reads `skill.json` with its `prompt.md` into the same form as a SKILL.md. Keys that only packages use (`main`, `dependencies`,
+ * …) are kept among the unknown fields. A comma or a comment that is invalid in JSON is accepted with a warning; then grants of
+ * the file are ignored.
  */
 export function parseLegacySkill(
   manifest: Uint8Array,
@@ -128,7 +128,7 @@ function parsedJson5(text: string): unknown {
 /** Carries a refusal out of the recursion below; never leaves this file. */
 class Refusal extends Error {}
 
-/** All values as text, as the reader of a frontmatter gives them. */
+/** Converts all values to text, as the reader of a frontmatter returns them. */
 function asText(value: unknown, depth: number): YamlValue {
   if (depth > MAX_DEPTH) throw new Refusal(`nested deeper than ${MAX_DEPTH} levels`);
   if (typeof value === "string" || value === null) return value;
@@ -146,7 +146,7 @@ function asText(value: unknown, depth: number): YamlValue {
   return mapping;
 }
 
-/** OpenClaw's part stands at the top here; in a SKILL.md it is below `metadata`. */
+/** OpenClaw's part is at the top level here; in a SKILL.md it is below `metadata`. */
 function withMetadata(values: YamlMapping): YamlMapping {
   const mapping = emptyMapping();
   const metadata = emptyMapping();
@@ -168,7 +168,7 @@ function digestOfFiles(manifest: Uint8Array, prompt: Uint8Array | null): string 
   return digestOf(lines.join("\n"));
 }
 
-/** V8 says `(line 2 column 3)`. */
+/** V8's messages contain `(line 2 column 3)`. */
 function positionIn(error: unknown): Position {
   const [, line = "1", column = "1"] = /line (\d+) column (\d+)/.exec(String(error)) ?? [];
   return { line: Number(line), column: Number(column) };

@@ -8,7 +8,7 @@ const BODY = "\n# Demo\n\nText.\n";
 const block = (fields: string) => `---\n${fields}---\n${BODY}`;
 const between = (rule: string, end = rule) => `${rule}\n${FIELDS}${end}\n${BODY}`;
 
-/** Each has a restriction that another client, or an earlier reader, lost without a word. */
+/** Each file has a restriction that another client, or an earlier reader, lost silently. */
 const FILES: Readonly<Record<string, string>> = {
   "no opening rule": `${FIELDS}---\n${BODY}`,
   "no rule at all": `${FIELDS}${BODY}`,
@@ -121,7 +121,7 @@ for (const [what, file] of Object.entries({
   "an example in code": `# Demo\n\nText.\n\n\`\`\`yaml\nallowed-tools: Read\n\`\`\`\n`,
   "a sentence of the body": `---\n${HEAD}---\n\n# Demo\n\nallowed-tools: Read is what you write.\n`,
 })) {
-  test(`nothing is taken away by ${what}`, () => {
+  test(`no capability is lost by ${what}`, () => {
     const { skill, findings } = parseSkillFile(Buffer.from(file), "demo");
     assert.equal(skill?.allowedTools, null);
     assert.equal(skill?.needsReview, undefined);

@@ -72,7 +72,7 @@ const NOTHING: SkillRequirements = {
   install: [],
 };
 
-test("reads the fixtures of OpenClaw's importer as they are meant [B31, B6, B8, D45, D58]", () => {
+test("reads the fixtures of OpenClaw's importer as intended [B31, B6, B8, D45, D58]", () => {
   const read = Object.entries(FIXTURES).map(([directory, text]) => {
     const { skill, metadata, findings } = parseSkillFile(Buffer.from(text), directory);
     assert.ok(skill !== null, directory);
@@ -102,7 +102,7 @@ test("reads the fixtures of OpenClaw's importer as they are meant [B31, B6, B8, 
   });
 });
 
-test("the tool of a dispatched fixture stands in its manifest [B31, B13]", () => {
+test("the manifest contains the tool of a dispatched fixture [B31, B13]", () => {
   const { skill } = parseSkillFile(Buffer.from(FIXTURES["web-scraper"] ?? ""), "web-scraper");
   assert.ok(skill !== null);
   const located = { ...skill, path: "web-scraper", diagnostics: [] };

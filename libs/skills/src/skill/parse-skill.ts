@@ -3,7 +3,7 @@ import { fileTooLarge, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { LEGACY_FILE, LEGACY_PROMPT, parseLegacySkill } from "./legacy-skill.ts";
 import { parseSkillFile, unreadSkill, type ParsedSkill } from "./skill-file.ts";
 
-/** Reads a skill in the format that its skill file is in; what lies beside it counts where the format says so. */
+/** Reads a skill in the format of its skill file; files beside it count where the format allows it. */
 export function parseSkill(
   { mainFile, files }: { mainFile: string | null; files: ReadonlyMap<string, Uint8Array> },
   directoryName: string,

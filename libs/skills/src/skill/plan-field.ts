@@ -2,7 +2,7 @@ import { Plan } from "@switchyard/contracts/plan";
 import { errorFinding, type Finding, type Position } from "../finding.ts";
 import type { YamlValue } from "../frontmatter/yaml-value.ts";
 
-/** Reads a `plan` that was parsed with the core schema; every mistake has its place. */
+/** Reads a `plan` that was parsed with the core schema; every mistake is reported with its position. */
 export function readPlan(
   value: YamlValue,
   locate: (path: readonly PropertyKey[]) => Position,

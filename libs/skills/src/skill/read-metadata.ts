@@ -10,7 +10,7 @@ const MAX_METADATA_BYTES = 8 * 1024;
 const MAX_METADATA_DEPTH = 10;
 const MAX_ENV_VARS = 128;
 
-/** The `metadata` of a skill; null where it has none that can be kept. */
+/** Returns the `metadata` of a skill; null when it has none that can be stored. */
 export function readMetadata(
   value: YamlValue | undefined,
   drop: (message: string) => void,
@@ -39,7 +39,7 @@ function fromJson(text: string): YamlValue {
   try {
     return parseJson(text);
   } catch {
-    // Some quote what is YAML and not even JSON5.
+    // Some authors quote text that is YAML and not even JSON5.
     const parsed = /^\s*\{/.test(text) ? parseYaml(text, { schema: "core" }) : null;
     return parsed === null || "problem" in parsed ? null : parsed.values;
   }
@@ -58,7 +58,7 @@ function depthOf(value: YamlValue): number {
   return 1 + Math.max(0, ...Object.values(value).map((item) => depthOf(item)));
 }
 
-/** Where two of the names for OpenClaw's part say different things. */
+/** Reports differing values in two of the names for OpenClaw's part. */
 export function aliasConflicts(metadata: YamlMapping | null, position: () => Position): Finding[] {
   if (metadata === null) return [];
   if (METADATA_ALIASES.filter((alias) => alias in metadata).length < 2) return [];
@@ -92,7 +92,7 @@ export function openclawOf(metadata: YamlMapping | null): SkillRecord["openclaw"
   };
 }
 
-/** Takes out what would have the skill used always; of repaired values nothing gives a skill more. */
+/** Removes keys that would make the skill always active; grants in repaired values are ignored. */
 export function withoutAlways(metadata: YamlMapping | null): {
   metadata: YamlMapping | null;
   hadAlways: boolean;
@@ -110,7 +110,7 @@ export function withoutAlways(metadata: YamlMapping | null): {
   return { metadata: kept, hadAlways };
 }
 
-/** Null for an empty text, and for what is not text. */
+/** Returns null for an empty text, and for a value that is no text. */
 export function textOf(value: YamlValue | undefined): string | null {
   return typeof value === "string" ? value.trim().toWellFormed() || null : null;
 }

@@ -38,9 +38,8 @@ const MAX_TOOL_NAME = 128;
 const CONTRADICTION = "stands here in two spellings that differ; read as the strictest";
 
 /**
- * Everything that a skill's fields say, whatever format they were written in; all values are text. Of
- * values that had to be repaired nothing counts that gives a skill more: no hooks, no `always`, no tool that
- * its command calls. What takes something away stays.
+ * Returns the values of a skill's fields, whatever format they were written in; all values are text. Grants in repaired values
+ * are ignored: no hooks, no `always`, no tool that its command calls. Restrictions stay.
  */
 export function readValues(
   values: YamlMapping,
@@ -71,7 +70,7 @@ export function readValues(
   };
 }
 
-/** Reads the fields of one mapping by the table, and collects what is to be said of them. */
+/** Reads the fields of one mapping by the table, and collects the findings about them. */
 class FieldReader {
   readonly findings: Finding[] = [];
   readonly values: YamlMapping;
@@ -160,7 +159,7 @@ class FieldReader {
   }
 }
 
-/** The fields that decide how a skill is used; name and description are undefined where the file does not say. */
+/** Returns the fields that decide how a skill is used; name and description are undefined when the file sets none. */
 function readFields(reader: FieldReader) {
   const allowedTools = reader.read("allowed-tools");
   const fields = {
@@ -170,7 +169,7 @@ function readFields(reader: FieldReader) {
     disableModelInvocation: reader.read("disable-model-invocation"),
     allowedTools,
     argumentHint: reader.read("argument-hint"),
-    // Where a file has both names, the newer one counts.
+    // When a file has both names, the newer one takes precedence.
     arguments: reader.read(reader.has("arguments") ? "arguments" : "variables"),
     needsBraces: !reader.has("arguments") && reader.has("variables"),
     metadata: readMetadata(
@@ -187,7 +186,7 @@ function readFields(reader: FieldReader) {
   return fields;
 }
 
-/** When a skill is used, and what its slash command does; what there is none of is missing. */
+/** Returns when a skill is used, and the effect of its slash command; absent parts are left out. */
 function readInvocation(reader: FieldReader): Pick<Skill, "triggers" | "dispatch"> {
   const triggers = (["when-to-use", "triggers", "tags", "keywords"] as const)
     .flatMap((name) => reader.read(name))
@@ -230,7 +229,7 @@ function readRecord(
   };
 }
 
-/** Kept in the order of the file, as far as they fit. */
+/** Kept in the order of the file, up to the limit. */
 function unknownOf({ values, findings }: FieldReader): Record<string, unknown> {
   const unknown: Record<string, unknown> = {};
   let left = MAX_UNKNOWN_BYTES;

@@ -9,7 +9,7 @@ import { firstParagraph } from "./first-paragraph.ts";
 import type { UnderstoodValues } from "./read-values.ts";
 import { losesLetters, slugOf } from "./slug.ts";
 
-/** A skill as its file says it; where the file lies is known to the caller. */
+/** A skill as its file defines it; the caller has the file's path. */
 export type SkillContent = Omit<Skill, "path" | "diagnostics">;
 
 export interface SkillOutcome {
@@ -19,25 +19,25 @@ export interface SkillOutcome {
   readonly findings: readonly Finding[];
 }
 
-/** Of a file that cannot be used; one of the findings is an error. */
+/** The outcome for a file that cannot be used; one of the findings is an error. */
 export function skippedSkill(...findings: Finding[]): SkillOutcome {
   return { skill: null, metadata: null, findings };
 }
 
-/** What a reader of one format found in a skill. */
+/** The parts of a skill that a reader of one format has found. */
 interface SkillParts extends Pick<UnderstoodValues, "fields" | "invocation"> {
   readonly digest: string;
   readonly directoryName: string;
   readonly body: string;
   readonly plan: Plan | null;
-  /** True when the file is not what a strict reader takes: a person should look. */
+  /** True when a strict reader would reject the file: a person should review it. */
   readonly wasRepaired: boolean;
   readonly record?: SkillRecord;
   /** Missing for a SKILL.md. */
   readonly format?: "legacy";
 }
 
-/** Makes the skill: its name, its description, and what is to be said of them. Null without a usable name. */
+/** Builds the skill: its name, its description, and findings about them. Null without a usable name. */
 export function assembleSkill(given: SkillParts, earlier: readonly Finding[]): SkillOutcome {
   const { fields } = given;
   const identity = identify(fields.name, given.directoryName);
@@ -105,7 +105,7 @@ function identify(
   return { name, findings };
 }
 
-/** Of a word in another script only what is left of it: nobody would look for that. */
+/** Warns when only part of a name in another script is left: users would not search for that. */
 function halfAName(given: string, name: string): Finding {
   return warningFinding(
     "invalid_name",

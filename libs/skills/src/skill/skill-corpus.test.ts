@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parseSkillFile } from "./skill-file.ts";
 
-// A synthetic corpus: the failures of public skills in the numbers in which they were counted among 36,298 files.
-// Nothing of it was written by their authors, so what loads here is a check of the classes, no measurement.
+// A synthetic corpus with the failures of public skills in the proportions counted among 36,298 files. It contains no text of
+// their authors, so its results check the classes and are no measurement.
 
 const GOOD = "name: my-skill\ndescription: Does a thing. Use it when it is needed.";
 
@@ -109,7 +109,7 @@ test("a slip in a good file never loses it silently", () => {
   );
 });
 
-test("what a repair proposes is read without a repair", () => {
+test("the YAML that a repair proposes parses without a repair", () => {
   const broken = CLASSES.map(([, frontmatter]) => frontmatter);
   fc.assert(
     fc.property(fc.constantFrom(...broken), (frontmatter) => {
@@ -136,7 +136,7 @@ test("what a repair proposes is read without a repair", () => {
   );
 });
 
-test("a file that says it is UTF-16 loads, a damaged one loads with the damage named", () => {
+test("a file that declares UTF-16 loads, a damaged one loads with the damage named", () => {
   const text = `---\n${GOOD}\n---\nThe body.\n`;
   const wide = parseSkillFile(Buffer.from(`\uFEFF${text}`, "utf16le"), "my-skill");
   assert.equal(wide.skill?.name, "my-skill");
@@ -153,7 +153,7 @@ test("a file that says it is UTF-16 loads, a damaged one loads with the damage n
   assert.equal(damaged.findings[0]?.line, 6);
 });
 
-test("the fields of all clients come into one record, context: fork and unknown ones included [D46, D58]", () => {
+test("the fields of all clients are read into one record, context: fork and unknown ones included [D46, D58]", () => {
   const text = `${GOOD}\nlicense: MIT\nmodel: inherit\neffort: high\ncontext: fork\nagent: Explore\nbackground: off\nshell: bash\npaths: "src/**, test/*.ts"\ndisallowed-tools: Bash(rm *), Write\nhooks:\n  Stop: [x]\nmetadata: '{clawdbot: {emoji: "x", envVars: [{name: "KEY", required: true}],}, /* five */}'\nrisk: low`;
   const { skill, findings } = parseSkillFile(Buffer.from(`---\n${text}\n---\nx`), "my-skill");
   const record = skill?.record;

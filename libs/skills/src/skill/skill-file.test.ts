@@ -54,7 +54,7 @@ test("reads all fields of a full file [D58]", () => {
   assert.deepEqual(codes, []);
 });
 
-test("variables are the older word for arguments, and the newer one counts [D4]", () => {
+test("variables is the older name of arguments, and the newer one takes precedence [D4]", () => {
   const older = load(
     "---\nname: my-skill\ndescription: d\nvariables: [from, to]\n---\n$from",
   ).skill;
@@ -73,7 +73,7 @@ test("gives a minimal file with an empty body the defaults [B6, D4, D9, D58, DR3
   assert.equal(skill.body, "");
 });
 
-test("takes a file without frontmatter as the prompt, with the directory's name and the first paragraph [D7, D58]", () => {
+test("reads a file without frontmatter as the prompt, with the directory's name and the first paragraph [D7, D58]", () => {
   const { skill } = load("# Title\n\nFirst line\nsecond line.\n\nMore.", "Web_Search Tool");
   assert.equal(skill.name, "web-search-tool");
   assert.equal(skill.description, "First line second line.");
@@ -86,7 +86,7 @@ test("fills in a missing name and cuts the first paragraph at 200 characters [D8
   assert.equal(skill.description, "ä😀".repeat(100));
 });
 
-test("uses a heading as the description only when there is nothing else", () => {
+test("uses a heading as the description only when there is no paragraph", () => {
   assert.equal(load("# Only a title").skill.description, "Only a title");
   const { skill, codes } = load("---\nname: my-skill\n---\n");
   assert.equal(skill.description, "");
@@ -104,7 +104,7 @@ test("reads variables as names for arguments, where there are no arguments [D4]"
   assert.deepEqual([odd.skill.arguments, odd.codes], [[], ["invalid_field"]]);
 });
 
-test("ignores unknown fields without a word [B7]", () => {
+test("ignores unknown fields without a finding [B7]", () => {
   const { codes } = load(
     "---\nname: my-skill\ndescription: d\nauthor: me\ntags: [a]\nversion: 1.0\n---\nx",
   );
@@ -128,13 +128,13 @@ test("skips an unterminated frontmatter [D9, D58]", () => {
   assert.match(findings[0]?.message ?? "", /^skill\/my-skill: unterminated YAML frontmatter/);
 });
 
-test("tells the same of a broken file each time it is parsed [BR5] [complaint-8]", () => {
+test("returns the same findings for a broken file each time it is parsed [BR5] [complaint-8]", () => {
   const text = "---\nk: x\n- [\n---\nbody";
   assert.deepEqual(parse(text), parse(text));
   assert.equal(parse(text).skill, null);
 });
 
-test("never runs code from a frontmatter that says it is JavaScript [BR4, B3, X17]", () => {
+test("never runs code from a frontmatter that declares JavaScript [BR4, B3, X17]", () => {
   const { skill, codes } = load("---js\n{ name: globalThis.pwned = 'x' }\n---\nbody");
   assert.equal(Object.hasOwn(globalThis, "pwned"), false);
   assert.equal(skill.name, "my-skill");
@@ -197,13 +197,13 @@ for (const { name, directory, slug, codes } of names) {
   });
 }
 
-test("skips a file that nothing gives a name to [B8, X21]", () => {
+test("skips a file without any source of a name [B8, X21]", () => {
   const { skill, findings } = parse("---\ndescription: d\n---\nx", "技能");
   assert.equal(skill, null);
   assert.equal(findings[0]?.code, "no_usable_name");
 });
 
-test("slugs are always safe as a name, whatever the file says [D49, X22, X35, SEC-SKILL-02]", () => {
+test("slugs are always safe as a name, whatever the file contains [D49, X22, X35, SEC-SKILL-02]", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (name, directory) => {
       const { skill } = parse(`---\nname: ${JSON.stringify(name)}\n---\n`, directory);
@@ -225,7 +225,7 @@ for (const [text, expected] of [
   });
 }
 
-test("takes the restrictive reading of authority that it cannot read [complaint-8]", () => {
+test("uses the restrictive reading of authority that it cannot read [complaint-8]", () => {
   const { skill, codes } = load(
     "---\ndescription: d\nuser-invocable: maybe\ndisable-model-invocation: [x]\nallowed-tools: { a: b }\n---\nx",
   );
@@ -261,7 +261,7 @@ test("reads two spellings of a restriction that differ as the strictest", () => 
 });
 
 for (const opening of ["---js\n", "--- name: x\n", "```yaml\n", "<!-- c -->\n---\nname: x\n"]) {
-  test(`keeps what a frontmatter takes away that begins with ${JSON.stringify(opening)}`, () => {
+  test(`keeps the restrictions of a frontmatter that begins with ${JSON.stringify(opening)}`, () => {
     const close = opening.startsWith("`") ? "```" : "---";
     const { skill } = load(
       `${opening}description: d\nallowed-tools: Read\nuser-invocable: false\ndisallowed-tools: Bash\n${close}\nbody`,
@@ -295,7 +295,7 @@ for (const [written, expected] of [
   });
 }
 
-test("takes the name 123 as text and a list as no description [BR8]", () => {
+test("reads the name 123 as text and a list as no description [BR8]", () => {
   const { skill, codes } = load("---\nname: 123\ndescription: [a, b]\n---\nThe body.", "123");
   assert.equal(skill.name, "123");
   assert.equal(skill.description, "The body.");
@@ -320,7 +320,7 @@ for (const [name, metadata] of [
   ["is not a mapping", "[a, b]"],
   ["is text that is not valid JSON", "hello"],
 ] as const) {
-  test(`drops metadata that ${name}, says so, and loads the skill [D54, SEC-SKILL-07]`, () => {
+  test(`drops metadata that ${name}, reports it, and loads the skill [D54, SEC-SKILL-07]`, () => {
     const loaded = load(`---\ndescription: d\nmetadata: ${metadata}\n---\nx`);
     assert.equal(loaded.metadata, null);
     assert.deepEqual(loaded.codes, ["metadata_dropped"]);

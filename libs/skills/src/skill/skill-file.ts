@@ -15,19 +15,19 @@ import { restrictUnread } from "../frontmatter/restrictions.ts";
 import { assembleSkill, skippedSkill, type SkillOutcome } from "./skill-content.ts";
 
 export interface ParsedSkill extends SkillOutcome {
-  /** By the file as it was written, before any repair. Empty when the file could not be read at all. */
+  /** Judged by the file as it was written, before any repair. Empty when the file could not be read at all. */
   readonly conformance: readonly Conformance[];
 }
 
-/** Of a file that could not be read at all. */
+/** The result for a file that could not be read at all. */
 export function unreadSkill(problem: Finding): ParsedSkill {
   return { ...skippedSkill(problem), conformance: [] };
 }
 
 /**
- * Reads a SKILL.md. Lenient where that is safe (unknown fields, a missing name or description, a file
- * without frontmatter). Broken YAML is repaired where it is plain what was meant, and says so; the rest
- * of a file's authority fails closed.
+ * Reads a SKILL.md. The parser is lenient where that is safe (unknown fields, a missing name or description, a file without
+ * frontmatter). Broken YAML is repaired where the intention is clear, with a finding; the rest of a file's authority fails
+ * closed.
  */
 export function parseSkillFile(bytes: Uint8Array, directoryName: string): ParsedSkill {
   const decoded = decodeLeniently(bytes);
@@ -74,14 +74,14 @@ function readYaml(frontmatter: Frontmatter): ReadYaml {
   return "problem" in parsed ? { kind: "refused", ...parsed } : { kind: "found", parsed };
 }
 
-/** A file that is all body, or whose frontmatter has no end. */
+/** Reads a file that is all body, or whose frontmatter has no end. */
 function parseBare(
   frontmatter: Exclude<Frontmatter, FoundFrontmatter>,
   { bytes, directoryName }: Source,
 ): SkillOutcome {
   if (frontmatter.kind === "broken") return skippedSkill(named(frontmatter.problem, directoryName));
   const { body, findings, unread } = frontmatter;
-  // What its author wanted to take away stays away, although nothing else of it is read.
+  // Restrictions that the author wrote stay in force, although nothing else of the frontmatter is read.
   const restrictions = emptyMapping();
   if (unread !== undefined) restrictUnread(unread, restrictions);
   const wasRepaired = Object.keys(restrictions).length > 0;
@@ -138,7 +138,7 @@ function restrictionUnread(line: number): Finding {
   return warningFinding("restriction_unread", message, { line, column: 1 });
 }
 
-/** What a client without repairs would stumble over. */
+/** Returns the first problem that a client without repairs would fail on. */
 function brokenBy(note: Finding | undefined, frontmatter: Frontmatter, yaml: ReadYaml) {
   if (note !== undefined) return pick(note);
   if (frontmatter.kind === "found" && frontmatter.repair !== undefined) {

@@ -44,7 +44,7 @@ for (const alias of ["openclaw", "clawdbot", "moltbot", "clawdis"]) {
   });
 }
 
-test("merges the aliases field by field, and says where they differ", () => {
+test("merges the aliases field by field, and reports where they differ", () => {
   const { requirements, findings } = readRequirements({
     clawdbot: { requires: { bins: ["old"], env: ["A"] }, primaryEnv: "A" },
     openclaw: { requires: { bins: ["new"] }, primaryEnv: "A" },
@@ -72,7 +72,7 @@ test("a file whose aliases differ loads with a finding at its metadata", () => {
   );
 });
 
-test("says nothing for metadata of others, and survives values of a wrong type [B7]", () => {
+test("reports nothing for metadata of other clients, and tolerates values of a wrong type [B7]", () => {
   assert.equal(readRequirements({ hermes: { requires: { bins: ["x"] } } }).requirements, null);
   assert.equal(readRequirements({ openclaw: "x" }).requirements, null);
   const odd = {

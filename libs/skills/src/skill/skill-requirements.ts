@@ -20,20 +20,19 @@ const OS_NAMES: Readonly<Record<string, string>> = {
   linux: "linux",
 };
 
-/** One name for each system: `win32` is `windows`, `macos` is `darwin`. Unknown ones stay as written. */
+/** Maps a system to one name: `win32` is `windows`, `macos` is `darwin`. Unknown ones stay as written. */
 export function normalOs(name: string): string {
   return OS_NAMES[name.toLowerCase()] ?? name.toLowerCase();
 }
 
-/** YAML's own true, and what people write for it. */
+/** True for YAML's own true and for the usual words for it. */
 export function isTrue(value: unknown): boolean {
   return value === true || (typeof value === "string" && /^(?:true|yes|on|1)$/i.test(value));
 }
 
 /**
- * What a skill says it needs. Of several aliases the first that has a field counts for it; where another
- * says something else there is a finding, because other clients read them in another order. Null when
- * there is none of the aliases.
+ * Reads a skill's requirements. Of several aliases the first that has a field counts for it; a differing value in another alias
+ * gives a finding, because other clients read them in another order. Null when none of the aliases is present.
  */
 export function readRequirements(metadata: Mapping): {
   requirements: SkillRequirements | null;
@@ -83,7 +82,7 @@ function mappingOf(value: unknown): Mapping | null {
   return isMapping ? Object.fromEntries(Object.entries(value)) : null;
 }
 
-/** A list, or text with commas; at most 64 items, because each is looked up. */
+/** Returns the items of a list, or of a text with commas; at most 64, because each is checked on the machine. */
 function words(value: unknown): string[] {
   const items = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
   return items

@@ -1,7 +1,7 @@
 const MAX_LENGTH = 64;
-/** What nearly every name is: its own slug. */
+/** Nearly every name already is its own slug. */
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-/** Marks are the dots and accents that stand alone after NFKD. */
+/** Marks are the dots and accents that are separate characters after NFKD. */
 const INVISIBLE_OR_MARK = /[\p{Cc}\p{Cf}\p{Mn}]/gu;
 
 /** Letters that are not another letter with a mark. */
@@ -18,8 +18,8 @@ const SPELT_OUT: Readonly<Record<string, string>> = {
 };
 
 /**
- * The name under which a skill is stored and called: lower case, `-` between words, at most 64
- * characters of `a-z 0-9 -`. Null when nothing is left, or when the text is a path rather than a name.
+ * Returns the name under which a skill is stored and called: lower case, `-` between words, at most 64 characters of `a-z 0-9 -`.
+ * Null when no character is left, or when the text is a path rather than a name.
  */
 export function slugOf(name: string): string | null {
   if (name.length <= MAX_LENGTH && SLUG.test(name)) return name;

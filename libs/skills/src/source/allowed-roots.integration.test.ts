@@ -17,7 +17,7 @@ await symlink(at("project"), at("linked"));
 
 const rootsOf = (...list: string[]) => openRoots(list.join(delimiter));
 
-test("each root is read with what it is, the first before the others", async () => {
+test("each root is read with its kind, the first before the others", async () => {
   const roots = await rootsOf(
     `found=${at("project")}`,
     `user=${at("user")}`,
@@ -77,7 +77,7 @@ test("a directory is found in its root by any way that leads to it, and no link 
     assert.equal(await kindOf(path), "outside", path);
 });
 
-test("of a path outside nobody learns whether it exists", async () => {
+test("no caller learns whether a path outside the roots exists", async () => {
   const roots = await rootsOf(at("project"));
   const answers = await Promise.all(["outside", "nowhere"].map((name) => locate(roots, at(name))));
   assert.deepEqual(
@@ -86,7 +86,7 @@ test("of a path outside nobody learns whether it exists", async () => {
   );
 });
 
-test("a root that comes later counts from then on, but not when it is a link to somewhere else", async () => {
+test("a root that is created later counts from then on, unless it is a link to another directory", async () => {
   const roots = await rootsOf(at("project"), `user?=${at("later")}`);
   const present = async () => (await presentRoots(roots)).present.map(({ path }) => path);
   assert.deepEqual((await presentRoots(roots)).missing, [at("later")]);

@@ -3,22 +3,22 @@ import { basename, delimiter, dirname, isAbsolute, join, resolve } from "node:pa
 import { StartError } from "@switchyard/service/start-error";
 import { isWithin } from "./scan-directory.ts";
 
-/** A directory that skills may come from. */
+/** A directory from which skills may be imported. */
 export interface Root {
-  /** As configured, for messages. */
+  /** The path as configured, for messages. */
   readonly shown: string;
   /** Without links. One that is not there yet: where it will be. */
   readonly path: string;
   readonly scope: "project" | "user" | "workspace";
-  /** True for a project that was found, and that nobody named: what it brings is listed only when somebody trusts it. */
+  /** True for a project that was found automatically: its definitions are listed only when a user trusts them. */
   readonly needsTrust: boolean;
   /** True: it need not be there, and is imported from the moment when it is. */
   readonly mayBeMissing: boolean;
 }
 
 /**
- * What may stand before a root: `user=/home/me/skills`, or `user?=` for one that may be missing. Without it a root
- * is a project that somebody named.
+ * The prefixes of a root: `user=/home/me/skills`, or `user?=` for one that may be missing. A root without a prefix is a project
+ * that the operator named.
  */
 const ROOT_KINDS = {
   project: { scope: "project", needsTrust: false },
@@ -28,8 +28,8 @@ const ROOT_KINDS = {
 } as const;
 
 /**
- * Reads the list of roots, the highest precedence first. Rejects with a StartError when one is not an absolute path of a directory,
- * or when one contains another: the same file would then have two places.
+ * Reads the list of roots, the highest precedence first. Rejects with a StartError when one is not an absolute path of a
+ * directory, or when one contains another: the same file would then belong to two roots.
  */
 export async function openRoots(list: string): Promise<Root[]> {
   const written = list.split(delimiter).filter((part) => part !== "");
@@ -49,8 +49,8 @@ export type Located =
   | { readonly kind: "outside"; readonly directory: string };
 
 /**
- * Finds the root that a directory belongs to, before and after links are followed. A path that lies
- * outside as it is written is refused without a look at the disk, so nobody learns what is there.
+ * Finds the root that a directory belongs to, before and after links are followed. A path that is outside as written is rejected
+ * without reading the disk, so the caller cannot learn what exists there.
  */
 export async function locate(roots: readonly Root[], written: string): Promise<Located> {
   const [first] = roots;
@@ -79,7 +79,7 @@ async function openRoot(written: string): Promise<Root> {
   return { shown, path, mayBeMissing, ...kind };
 }
 
-/** Where a path that does not exist will be, when no link is made on the way. */
+/** Returns the real path that a missing path will have, unless a link is created on the way. */
 async function futurePath(path: string): Promise<string> {
   const parent = dirname(path);
   if (parent === path) return path;
@@ -87,14 +87,14 @@ async function futurePath(path: string): Promise<string> {
   return join(real, basename(path));
 }
 
-/** Those that are there now, and the paths of those that may come. */
+/** Returns the roots that are present, and the paths of those that may be created later. */
 export async function presentRoots(
   roots: readonly Root[],
 ): Promise<{ present: Root[]; missing: string[] }> {
   const present: Root[] = [];
   const missing: string[] = [];
   for (const root of roots) {
-    // A link that was made there since leads to a place that nobody allowed.
+    // A link that was created there in the meantime leads to a directory that was not allowed.
     const isThere = !root.mayBeMissing || (await directoryAt(root.path)) === root.path;
     if (isThere) present.push(root);
     else missing.push(root.path);

@@ -11,7 +11,7 @@ import { pathProblemOf } from "./safe-path.ts";
 
 export type ArchiveFormat = "zip" | "tar.gz" | "tar";
 
-/** Nothing of an archive is used: it is damaged, beyond a limit, or made to do harm. */
+/** The archive is rejected as a whole: it is damaged, beyond a limit, or malicious. */
 export class ArchiveError extends Error {
   override readonly name = "ArchiveError";
   /** A code such as `path_escape`. */
@@ -30,16 +30,16 @@ type UnpackedArchive = Pick<Package, "files" | "findings">;
 
 export const ARCHIVE_LIMITS = {
   entries: 20_000,
-  /** Of one file. Larger ones are left out. */
+  /** The limit for one file. Larger ones are left out. */
   fileBytes: 1024 * 1024,
-  /** Of all files together, those left out included. */
+  /** The limit for all files together, those left out included. */
   bytes: 128 * 1024 * 1024,
-  /** How much larger the content may be than the archive, above a first MiB. */
+  /** The highest ratio of content to archive size, above a first MiB. */
   ratio: 100,
 } as const;
 
 const FREE_BYTES = 1024 * 1024;
-/** More of them would say nothing new. */
+/** More findings would add no information. */
 const MAX_FINDINGS = 20;
 
 /**
@@ -112,7 +112,7 @@ async function contentOf(
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    // What comes out is counted, not what the directory of the archive promises.
+    // The unpacked bytes are counted, since the directory of the archive may be wrong.
     unpacking.count(chunk.length, name);
     chunks.push(chunk);
   }
@@ -168,7 +168,7 @@ async function* inflated(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 type EntryKind = "file" | "link" | "device";
 
-/** What may come out of one archive. */
+/** The limits on the content of one archive, with the running counts. */
 class Unpacking {
   readonly #archiveBytes: number;
   readonly #files = new Map<string, Uint8Array>();
@@ -213,7 +213,7 @@ class Unpacking {
     this.#files.set(pathOf(name), content);
   }
 
-  /** Throws when more came out than an honest archive of this size holds. */
+  /** Throws when the unpacked size exceeds that of an honest archive of this size. */
   count(bytes: number, name: string | null): void {
     this.#bytes += bytes;
     if (this.#bytes > ARCHIVE_LIMITS.bytes) {
@@ -250,7 +250,7 @@ class Unpacking {
   }
 }
 
-/** tar writes `./` before the names of what lies in the directory it was started in. */
+/** tar writes `./` before the names of entries in the directory where it was started. */
 function pathOf(name: string): string {
   return name.replace(/^(?:\.\/)+/, "");
 }

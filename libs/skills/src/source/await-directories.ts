@@ -3,9 +3,9 @@ import { dirname, relative, sep } from "node:path";
 import { fileWatches } from "./file-watches.ts";
 
 /**
- * Tells when a directory comes, or the next one on the way to it. Of the directory that is there already only
- * the name of that next one is listened to: it may be a person's home, where something changes all the time.
- * The function that it returns says which are waited for from then on; call it again after each step that was reported.
+ * Notifies when a directory is created, or the next one on the path to it. In the directory that exists already only events for
+ * that next name count: it may be a person's home, which changes all the time. The returned function lists the directories that
+ * are awaited; call it again after each reported step.
  */
 export function awaitDirectories(options: {
   readonly onCome: () => void;
@@ -19,7 +19,7 @@ export function awaitDirectories(options: {
     const isNew = waits.add(path, { identity: parent, directory: parent }, (name) => {
       if (name === null || name === next) options.onCome();
     });
-    // It may have come before the watch began.
+    // The directory may have been created before the watch began.
     if (isNew && (existsSync(path) || nearestDirectory(path) !== parent)) options.onCome();
   }
 

@@ -6,26 +6,26 @@ import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import { foldedPath, pathProblemOf } from "./safe-path.ts";
 
-/** What a source yields: a skill's directory as bytes, or the one file of an agent. */
+/** The package that a source yields: a skill's directory as bytes, or the one file of an agent. */
 export interface Package {
   readonly kind: "skill" | "agent";
-  /** Where the sender has it; shown in diagnostics. Of an agent it is `.`. */
+  /** The sender's path, shown in diagnostics. For an agent it is `.`. */
   readonly directory: string;
   /** The name of a definition that has none. */
   readonly directoryName: string;
-  /** Where its files lie on this machine's disk; null for one that somebody sent. */
+  /** The directory on this machine's disk; null for a package that a client sent. */
   readonly realDirectory: string | null;
   /** The file that makes it a definition, relative to the directory; null when a skill has none. */
   readonly mainFile: string | null;
-  /** By path, sorted. */
+  /** The files by path, sorted. */
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly findings: readonly Finding[];
 }
 
-/** In order of preference; the last is a spelling of old. */
+/** The accepted names in order of preference; the last is an old spelling. */
 export const SKILL_FILE_NAMES = ["SKILL.md", "skill.md", "skills.md"] as const;
 
-/** What is kept of one skill. Beyond it a file is left out with a warning; the skill loads. */
+/** The limits for one skill. A file beyond them is left out with a warning; the skill loads. */
 export const PACKAGE_LIMITS = {
   files: 200,
   fileBytes: 1024 * 1024,
@@ -38,7 +38,7 @@ export function shownFile({ directory, mainFile }: Package): string {
   return directory === "." ? mainFile : `${directory}/${mainFile}`;
 }
 
-/** The package of an agent's file that somebody sent. */
+/** Builds the package of an agent's file that a client sent. */
 export function agentPackage(path: string, bytes: Uint8Array): Package {
   const file = path.replaceAll("\\", "/");
   const problem = pathProblemOf(file);
@@ -54,9 +54,9 @@ export function agentPackage(path: string, bytes: Uint8Array): Package {
 }
 
 /**
- * Makes a skill's package of files that somebody sent. A path that is not safe makes the whole package unusable: its
- * sender means harm or has lost a file. Paths that differ by case only are both kept, since nothing is written to a disk
- * where they would be one; of one path that was sent twice the first counts. A warning names both.
+ * Builds a skill's package from files that a client sent. An unsafe path makes the whole package unusable: its sender is
+ * malicious or has lost a file. Paths that differ by case only are both kept, since no file is written to a disk where they would
+ * collide; of one path that was sent twice the first counts. A warning names both.
  */
 export function packageOf(
   directory: string,
@@ -125,7 +125,7 @@ export function fileFacts(files: ReadonlyMap<string, Uint8Array>): SkillFileFact
   });
 }
 
-/** The version of a set of files: the same files have the same version, whoever brings them, from wherever. */
+/** Returns the version of a set of files: the same files have the same version, whatever their source. */
 export function versionOf(facts: readonly SkillFileFacts[]): string {
   const lines = facts
     .map(({ path, digest }) => `${path}:${digest.slice("sha256:".length)}\n`)
@@ -134,8 +134,8 @@ export function versionOf(facts: readonly SkillFileFacts[]): string {
 }
 
 /**
- * Finds the skills in a tree of files: each directory with a skill file is one, with everything below
- * it that belongs to no other. Files outside of every skill are left out.
+ * Finds the skills in a tree of files: each directory with a skill file is one, with everything below it that belongs to no
+ * other. Files outside of every skill are left out.
  */
 export function packagesIn(files: ReadonlyMap<string, Uint8Array>): Package[] {
   const skills = new Map<string, [string, Uint8Array][]>();
@@ -162,7 +162,7 @@ export function isSkillFile(name: string): boolean {
   return SKILL_FILE_NAMES.some((known) => known === name);
 }
 
-/** The file that makes a directory a skill: a SKILL.md goes before the former format. */
+/** Returns the file that makes a directory a skill: a SKILL.md takes precedence over the former format. */
 export function skillFileIn(names: { has: (name: string) => boolean }): string | undefined {
   const found = SKILL_FILE_NAMES.find((name) => names.has(name));
   return found ?? (names.has(LEGACY_FILE) ? LEGACY_FILE : undefined);
@@ -180,7 +180,7 @@ function shortestFirst(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : 1);
 }
 
-/** The files that a skill cannot do without come first. */
+/** The files that a skill needs most come first. */
 function rankOf(path: string): number {
   if (isSkillFile(path)) return 2;
   return path === LEGACY_FILE || path === LEGACY_PROMPT ? 1 : 0;

@@ -8,8 +8,8 @@ import { codeOf, directoryNameOf, type Candidate } from "./scan-directory.ts";
 import { readSupportingFiles } from "./supporting-files.ts";
 
 /**
- * The files of a candidate, below a root or a part of it. `alone`: only what it cannot be parsed without. What cannot
- * be read is an error among the findings.
+ * Reads the files of a candidate, below a root or a part of it. `alone`: only the files that it cannot be parsed without. An
+ * unreadable file is an error among the findings.
  */
 export async function readCandidate(
   root: string,

@@ -21,7 +21,7 @@ test("reads every byte of a file whose size is accepted, and nothing of another"
   }
 });
 
-test("rejects with the system's code for what cannot be opened or read", async () => {
+test("rejects with the system's code for a file that cannot be opened or read", async () => {
   await assert.rejects(
     readFileIf(join(directory, "none"), () => true),
     { code: "ENOENT" },
@@ -32,7 +32,7 @@ test("rejects with the system's code for what cannot be opened or read", async (
   );
 });
 
-test("reads nothing through a link that was put on the way since, and waits for no pipe", async () => {
+test("reads nothing through a link that was inserted in the meantime, and waits for no pipe", async () => {
   const [inside, outside] = [join(directory, "inside"), join(directory, "outside")];
   await Promise.all([mkdir(inside), mkdir(outside)]);
   await writeFile(join(inside, "file.md"), "harmless");

@@ -3,9 +3,9 @@ import { close, constants, fstat, open, read, readlink } from "node:fs";
 const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 /**
- * The bytes of a file, or null where its size is not accepted; nothing is read then. `path` is a real path: links were
- * resolved and checked when it was found, so one that somebody has put on the way since is refused, and so is a pipe.
- * An import reads thousands of small files, and by file handles and promises each takes twice the time.
+ * Reads a file, or returns null without reading when its size is not accepted. `path` is a real path: links were resolved and
+ * checked when it was found, so a link that was inserted in the meantime is rejected, and so is a pipe. An import reads thousands
+ * of small files, and file handles with promises take twice the time for each.
  */
 export function readFileIf(
   path: string,
@@ -32,8 +32,8 @@ export function readFileIf(
 }
 
 /**
- * Whether the open file is the one at this very path. Linux says where it is; elsewhere a directory that is exchanged for a link
- * between the look and the reading can mislead an import.
+ * Checks whether the open file is the one at this very path. Linux reports its path; elsewhere a directory that is replaced by a
+ * link between the check and the reading can mislead an import.
  */
 function isAt(path: string, file: number, answer: (isThere: boolean) => void): void {
   if (process.platform !== "linux") return answer(true);

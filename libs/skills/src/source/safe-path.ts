@@ -3,8 +3,9 @@ const MAX_PART_BYTES = 255;
 const MAX_PARTS = 16;
 
 /**
- * Why a path that somebody else wrote cannot be the name of a file below a directory, as a code, or null. What passes has parts of ordinary characters with `/`
- * between them, and means the same file on every system. It is still only a key: nothing is written to disk.
+ * Returns, as a code, why an untrusted path cannot be the name of a file below a directory, or null. An accepted path has parts
+ * of ordinary characters with `/` between them, and means the same file on every system. It is still only a key: no file is
+ * written to disk.
  */
 export function pathProblemOf(path: string): string | null {
   if (path === "") return "path_empty";
@@ -12,7 +13,7 @@ export function pathProblemOf(path: string): string | null {
   if (path.includes("\\")) return "path_backslash";
   if (path.startsWith("/")) return "path_absolute";
   if (/^[A-Za-z]:/.test(path)) return "path_drive";
-  // Control and format characters: the second kind makes two names look like one, or like another.
+  // Control and format characters: the second kind can make two names look the same.
   if (/[\p{Cc}\p{Cf}\p{Cs}]/u.test(path)) return "path_characters";
   const parts = path.split("/");
   if (parts.includes("..")) return "path_escape";

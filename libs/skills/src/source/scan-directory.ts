@@ -15,17 +15,17 @@ export interface Candidate {
   readonly path: string;
   /** Why it must not be read, or null. */
   readonly problem: Finding | null;
-  /** What lies in its directory, by name; missing when it was reached by a link, and lies elsewhere. */
+  /** The directory's entries by name; missing when the file was reached by a link, and is in another directory. */
   readonly beside?: readonly Dirent[];
 }
 
 export interface Scan {
-  /** In path order. */
+  /** The candidates in path order. */
   readonly candidates: readonly Candidate[];
   /** Real paths of every directory that was read. */
   readonly directories: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Skills that a limit left out, as far as the search came: what lies below them nobody knows. */
+  /** The number of skills that a limit left out, as far as the search got: the directories below them were not searched. */
   readonly skillsLeftOut: number;
 }
 
@@ -33,7 +33,7 @@ const MAX_LEVELS = 6;
 const MAX_DIRECTORIES = 10_000;
 /** Listed at a time: the disk answers many as fast as one. */
 const AT_ONCE = 16;
-/** Of what was left out, so many are named. */
+/** How many of the items left out are named. */
 const NAMED = 5;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
 const SPELT_LIKE_A_SKILL = /^skills?\.md$/i;
@@ -71,7 +71,7 @@ class Walk {
   readonly #candidates: Candidate[] = [];
   readonly #diagnostics: Diagnostic[] = [];
   readonly #seen = new Set<string>();
-  /** What each limit left out: the limit in words, and the directories in the order of the search. */
+  /** The items left out by each limit: the limit in words, and the directories in the order of the search. */
   readonly #unsearched = new Map<string, { path: string; isSkill: boolean }[]>();
 
   constructor(root: string) {
@@ -167,7 +167,7 @@ class Walk {
     return below;
   }
 
-  /** What a link leads to; null when it is neither a directory nor a file of interest. */
+  /** Resolves a link; null when its target is neither a directory nor a file of interest. */
   async #follow(
     path: string,
     kind: Candidate["kind"] | null,
@@ -223,7 +223,7 @@ class Walk {
   }
 }
 
-/** Such a name does not make a pipe or a device a file to be read. */
+/** A pipe or a device is not read as a file because of its name. */
 function problemOf(entry: Dirent): Finding | null {
   if (entry.isFile() || entry.isDirectory()) return null;
   return errorFinding("not_a_file", "this is not a regular file and was not read");
@@ -240,13 +240,13 @@ function kindOf(
   return isAmongAgents && /\.(?:ya?ml|md)$/.test(name) ? "agent" : null;
 }
 
-/** What lies in a directory, by name. */
+/** Returns the entries of a directory, sorted by name. */
 export async function listDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true });
   return entries.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Never rejects: says what is wrong in words. */
+/** Returns the entries, or the problem in words; the promise never rejects. */
 async function listOrProblem(directory: string): Promise<readonly Dirent[] | string> {
   try {
     return await listDirectory(directory);
@@ -267,7 +267,7 @@ async function targetOf(link: string): Promise<{ path: string; isDirectory: bool
   }
 }
 
-/** What the system says of a file that cannot be had. */
+/** Returns the system's error code for a file that cannot be read. */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "unknown error";
 }

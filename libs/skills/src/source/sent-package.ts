@@ -1,7 +1,7 @@
 import type { SentFile } from "@switchyard/contracts/definition-store";
 import { packageOf, type Package } from "./package.ts";
 
-/** The package of a skill whose files somebody sent. */
+/** Builds the package of a skill whose files a client sent. */
 export function sentPackage(directory: string, files: readonly SentFile[]): Package {
   const shown = directory.replaceAll("\\", "/").replace(/\/+$/, "") || ".";
   return packageOf(

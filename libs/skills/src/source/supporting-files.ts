@@ -6,16 +6,16 @@ import { readFileIf } from "./read-file-if.ts";
 import { fileNotKept, isSkillFile, limitOf, PACKAGE_LIMITS, type Package } from "./package.ts";
 import { codeOf, listDirectory } from "./scan-directory.ts";
 
-/** Directories of a skill that the standard knows; of a skill right in a root nothing else is taken. */
+/** Directories of a skill that the standard defines; of a skill directly in a root only these are read. */
 const STANDARD_DIRECTORIES = new Set(["references", "scripts", "assets"]);
 const NEVER_TAKEN = new Set(["node_modules"]);
 const MAX_LEVELS = 6;
 const MAX_FINDINGS = 20;
 
 /**
- * Reads the files that lie with a skill: everything below its directory except hidden files, installed
- * packages, links and other skills. `directory` is a real path, `entries` what lies in it by name, where that is
- * known. There is a finding for each file that is left out, as what cannot be read is.
+ * Reads the files that belong to a skill: everything below its directory except hidden files, installed packages, links and other
+ * skills. `directory` is a real path, `entries` its entries by name, if known. There is a finding for each file that is left out,
+ * including unreadable ones.
  */
 export async function readSupportingFiles(
   directory: string,
@@ -50,7 +50,7 @@ class Collector {
     if (!entry.isDirectory()) return;
     if (level >= MAX_LEVELS) return this.#leaveOut(path, `it lies ${MAX_LEVELS} levels down`);
     const entries = await entriesOf(join(this.#directory, path));
-    // What lies with another skill belongs to that one.
+    // Files beside another skill file belong to that skill.
     if (entries.some(({ name }) => isSkillFile(name))) return;
     for (const below of entries) await this.take(below, path, level + 1);
   }

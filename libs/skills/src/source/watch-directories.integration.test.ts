@@ -24,12 +24,12 @@ function watching(onChange: () => Promise<void> = () => Promise.resolve()) {
   return { watch, errors, next: () => arrived.promise, calls: () => calls };
 }
 
-test("tells of new, changed and deleted files", async () => {
+test("reports new, changed and deleted files", async () => {
   const directory = await testDirectory();
   const { watch, next } = watching();
   let change = next();
   watch.update({ directories: [directory], missing: [] });
-  await change; // what changed before the watch began is looked at once
+  await change; // changes from before the watch began are reported at once
   for (const act of [
     () => writeFile(join(directory, "a"), "1"),
     () => writeFile(join(directory, "a"), "2"),
@@ -80,7 +80,7 @@ test("calls again after a failure, without another change", async () => {
   await watch.close();
 });
 
-test("tells of a change although changes do not end", async () => {
+test("reports a change even when changes do not stop", async () => {
   const directory = await testDirectory();
   const { watch, next } = watching();
   watch.begin({ directories: [directory], missing: [] });
@@ -103,7 +103,7 @@ test("is silent after it was closed", async () => {
   assert.equal(calls(), 0);
 });
 
-test("tells when a directory comes that was missing, level by level", async () => {
+test("reports when a missing directory is created, level by level", async () => {
   const parent = await testDirectory();
   const path = join(parent, ".switchyard", "skills");
   const places = { directories: [], missing: [path] };
@@ -121,7 +121,7 @@ test("tells when a directory comes that was missing, level by level", async () =
   assert.ok(calls() >= 2);
 });
 
-test("tells of a missing directory that came before anybody waited for it", async () => {
+test("reports a missing directory that was created before the watch began", async () => {
   const parent = await testDirectory();
   const path = join(parent, "a", "b");
   const { watch, next } = watching();

@@ -4,7 +4,7 @@ import { fileWatches } from "./file-watches.ts";
 
 export type DirectoryWatch = ReturnType<typeof watchDirectories>;
 
-/** What is watched. */
+/** The watched directories. */
 interface WatchedPlaces {
   /** Any change in one of them is reported. */
   readonly directories: readonly string[];
@@ -15,7 +15,7 @@ interface WatchedPlaces {
 export interface DirectoryWatchOptions {
   /** A burst of changes within this time is one change; one that does not end is reported after ten times as long. */
   readonly debounceMs: number;
-  /** When a handler failed: how long until it is called again. */
+  /** How long after a failed handler call it is called again. */
   readonly retryMs: number;
   /** Never runs twice at a time. */
   readonly onChange: () => Promise<void>;
@@ -25,15 +25,15 @@ export interface DirectoryWatchOptions {
 const MOST_DEBOUNCES = 10;
 
 /**
- * Calls back when something in one of the directories changes. Each directory has a watch of its own:
- * a recursive one would also follow everything that the importer never enters.
+ * Calls back when something in one of the directories changes. Each directory has a watch of its own: a recursive one would also
+ * follow all directories that the importer never enters.
  */
 export function watchDirectories(options: DirectoryWatchOptions) {
   const watched = fileWatches(options.onError);
   let timer: NodeJS.Timeout | null = null;
   let handling: Promise<void> | null = null;
   let isChangeWaiting = false;
-  /** When the first change came that is not reported yet. */
+  /** The time of the first change that is not reported yet. */
   let changedAt: number | null = null;
   let isClosed = false;
 
@@ -81,19 +81,19 @@ export function watchDirectories(options: DirectoryWatchOptions) {
   }
 
   return {
-    /** Watches these places, which were not read yet: only what changes from now on is reported. */
+    /** Watches these directories, which were not read yet: only later changes are reported. */
     begin({ directories, missing }: WatchedPlaces): void {
       for (const directory of directories) watch(directory);
       awaitOnly(missing);
     },
-    /** Watches exactly these places from now on. */
+    /** Watches exactly these directories from now on. */
     update({ directories, missing }: WatchedPlaces): void {
       const wanted = new Set(directories);
       for (const directory of watched.paths())
         if (!wanted.has(directory)) watched.remove(directory);
       const added = directories.map((directory) => watch(directory));
       awaitOnly(missing);
-      // What changed between the look at the directory and the start of its watch was not seen by either.
+      // Neither the scan nor the watch has seen changes made between the two.
       if (added.includes(true)) changed();
     },
     /** Ends the watch; waits for a change that is being handled. */

@@ -6,12 +6,12 @@ import { scanBody } from "../../../test/scan-body.ts";
 
 interface Language {
   readonly file: string;
-  /** Reads what a path names, or all variables, into the variable `held`. */
+  /** Reads the content of a path, or all variables, into the variable `held`. */
   readonly read: (path: string) => string;
   readonly readAll: string;
   /** Sends `held` to an address, in each way there is. */
   readonly send: Readonly<Record<string, (url: string) => string>>;
-  /** Passes `held` on, so that what is sent has another name. */
+  /** Passes `held` on, so that the sent value has another name. */
   readonly pass: readonly string[];
   /** Uses it and sends something else. */
   readonly harmless: readonly string[];
@@ -150,7 +150,7 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
     assert.deepEqual(missed.splice(0), []);
   });
 
-  test(`a tool's token or all variables block on the way to an untrusted place, and are findings else: ${name}`, () => {
+  test(`a tool's token or all variables block on the way to an untrusted host, and are findings otherwise: ${name}`, () => {
     for (const [source, reads] of [
       ...Object.entries(TOKENS).map(([what, path]) => [what, read(path)] as const),
       ["all variables", readAll] as const,
@@ -317,7 +317,7 @@ for (const [what, body] of Object.entries(HARMLESS)) {
   });
 }
 
-test("equal commands are each found on their own line, also those before the value that they run is known", () => {
+test("equal commands are each found on their own line, also those before the assignment of the value that they run", () => {
   const steps = [
     "bash x.sh",
     "echo",

@@ -12,9 +12,9 @@ import { Walk } from "./walk.ts";
 const MAX_CODE = 768 * 1024;
 
 /**
- * Follows what is secret, and what was fetched from an untrusted place, over the variables, files and functions
- * of a skill to where it is sent or run. Over-approximates: whatever mentions a value has it. `places` are the files that
- * name an untrusted place.
+ * Tracks secrets, and downloads from untrusted hosts, through the variables, files and functions of a skill to the commands that
+ * send or run them. It over-approximates: every statement that mentions a value has it. `places` are the files that name an
+ * untrusted host.
  */
 export function flowsIn(
   texts: readonly ScannedText[],
@@ -23,7 +23,7 @@ export function flowsIn(
   const code = texts.filter(({ kind }) => kind !== "data");
   const hasSecret = new Set(code.filter(({ text }) => namesSource(text)).map(({ file }) => file));
   if (hasSecret.size === 0 && places.size === 0) return [];
-  // Where it begins is read first.
+  // The files where a flow begins are read first.
   const ordered = code.toSorted((one, other) => rank(one) - rank(other));
   function rank({ file }: ScannedText): number {
     return hasSecret.has(file) || places.has(file) ? 0 : 1;

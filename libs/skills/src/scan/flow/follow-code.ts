@@ -30,7 +30,7 @@ import {
 
 const ASSIGNS =
   /^\s*(?:(?:export|const|let|var|my|our|local|static|final|await|private|public)\s+){0,3}(?:[$@]?([A-Za-z_]\w{0,60})(?:\[[^\]\n]{0,60}\]|\.\w{1,40})?|[[({]?\s?(\w[\w\s,:$@]{1,120})[\])}]?)\s{0,3}(?::\s?[\w[\]., |]{1,40})?\s{0,3}[-+.|?:]{0,2}=(?![=>~])/;
-/** A path that is kept for later. */
+/** Assigns a path to a variable for later use. */
 const ASSIGNS_PATH =
   /^\s*(?:(?:const|let|var|my|our)\s+)?[$@]?\w+\s{0,3}:?=\s{0,3}f?["'][^"'\n]{3,200}["'];?\s*$/;
 const WITH =

@@ -46,16 +46,16 @@ const RUNS_FILE =
 const ELSEWHERE =
   /^\s*(?:sudo\s+)?(?:ssh|mosh|docker\s+exec|kubectl\s+exec|psql|mysql|redis-cli|mongosh?)\b/i;
 
-/** Makes commands of what it reads. */
+/** Programs that run their input as commands. */
 const MAKES_COMMANDS =
   /\b(?:xargs|parallel)\b[^|]{0,60}\b(?:(?:ba|z|da)?sh|eval|python[\d.]*|perl|node)\b|\beval\b[^|]{0,20}(?:cat|\/dev\/stdin)|\/dev\/stdin/i;
-/** Says an address, and fetches nothing from there. */
+/** Commands that mention an address without fetching from it. */
 const ONLY_NAMES =
   /^\s*(?:echo|printf|export|ssh|ping|#|alias|host|dig|nslookup|whois|traceroute|nmap|kill|grep)\b|^\s*\w+=\S*\s*$/i;
 /** A text in quotes that holds commands of its own. */
 const QUOTED = /"((?:[^"\\]|\\.){8,4000})"|'([^']{8,4000})'/g;
 const MAX_DEPTH = 3;
-/** Where a package manager looks for what it installs. */
+/** Files that set where a package manager fetches packages. */
 const PACKAGE_SOURCES = /sources\.list|\.repo\b|pip\.conf|\.npmrc|\.gemrc|\.condarc/;
 /** Names the file that it fetches last. */
 const FETCHES_TO_LAST = /\b(?:certutil|bitsadmin|scp|rsync|sftp|robocopy|tftp)\b/i;
@@ -90,7 +90,7 @@ function followQuoted(statement: Statement, following: Following, depth: number)
 interface Given {
   readonly statement: Statement;
   readonly following: Following;
-  /** The values that come through the pipe. */
+  /** The values that are piped in. */
   readonly carried: readonly Taint[];
 }
 
@@ -192,7 +192,7 @@ function sentBy(
       stage,
     ) ||
     /^\s*xargs\b/.test(stage);
-  // A path alone is where a file goes, or what a page is called.
+  // A path alone is a destination file or a page's name.
   const named =
     isClient &&
     !/@|(?:^|\s)(?:-T|--upload-file|--post-file|-InFile|-Body|-d|--data|-F|--form|--json|--body-file)\b|<|\$|`/i.test(

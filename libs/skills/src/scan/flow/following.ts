@@ -2,7 +2,7 @@ import type { Destination, Destinations } from "../destinations.ts";
 import type { Statement } from "./statements.ts";
 import type { Taint, Taints } from "./taint.ts";
 
-/** Where something ends that must not get there. */
+/** A sink that a tainted value reached. */
 export interface Arrival {
   readonly at: Statement;
   readonly sink: "network" | "names" | "clipboard" | "execution";
@@ -15,7 +15,7 @@ export interface Arrival {
 export interface Following {
   readonly taints: Taints;
   readonly destinations: Destinations;
-  /** False where no text names an untrusted place. */
+  /** False when no text names an untrusted host. */
   readonly mayFetch: boolean;
   /** The parameters of each function, by {@link givenTo}. */
   readonly functions: ReadonlyMap<string, readonly string[]>;

@@ -3,7 +3,7 @@ import { STRONG_CREDENTIALS, TOOL_CREDENTIALS } from "../credentials.ts";
 /** Labels for values that must not leave the machine or must not be run. */
 export type Label = "key" | "token" | "environment" | "download";
 
-/** Where data that must not leave comes from, in any language. */
+/** Sources of data that must not leave, in any language. */
 const SOURCES: readonly {
   readonly label: Label;
   readonly pattern: RegExp;
@@ -18,7 +18,7 @@ const SOURCES: readonly {
       /\.env\b(?<=(?:@|\bcat |\bopen\(|[Rr]ead\w*\(|\bread |<\s?|-T |\bcp |file |Content |\bbase64 )["']?[\w.~$/{}-]{0,60}\.env)(?!\.(?:example|sample|template)|\w)/,
   },
   {
-    // The pattern begins with the command: a lookbehind from each `.env` takes long.
+    // The pattern begins with the command: a lookbehind from each `.env` is slow.
     label: "token",
     pattern: /\btar [\w-]{1,8} [^\n]{0,100}\.env\b(?!\.(?:example|sample|template)|\w)/,
   },
@@ -38,7 +38,7 @@ const SOURCES: readonly {
 const NOT_READ =
   /(?:(?<=\s|^)-i|IdentityFile|ssh-add|ssh-keygen[^\n|;]{0,60}? -f|--(?:private-)?key|--cert|-E|key_filename|pkey)[ =]{1,3}["']?[\w~$/{}.-]{4,80}|(?<=\s|^)(?:-o|-O|--output|-out|-OutFile)[ =]{1,2}["']?[\w~$/{}.-]{2,80}|>{1,2}\s{0,3}["']?[\w~$/{}.-]{2,80}|[\w~$/{}.-]{0,60}\.pub\b|\S{1,60}@\S{1,60}:\S{1,80}|known_hosts|authorized_keys/g;
 
-/** Whether it is read or not. */
+/** True when the text names a source, read or not. */
 export function namesSource(text: string): boolean {
   return SOURCES.some(({ pattern }) => pattern.test(text));
 }
@@ -69,10 +69,10 @@ export const RUNS_PROGRAM =
 /** Calls of programs in other languages. */
 export const RUNS_CODE =
   /\((?:eval|exec|execSync)\)|(?<![\w.])(?:eval|exec|compile|execfile|system|popen|passthru|shell_exec|proc_open|load|loadstring|dofile|import_module|__import__)\s*\(|(?<![\w.])require\(\s*(?!["'])|\.(?:instance_eval|class_eval)\b|(?<![\w.])(?:eval|exec|system)\s+["'$@(`\w]|\bsubprocess\.\w+|\b(?:os|io)\.(?:system|popen|exec\w*|spawn\w+|startfile)|\b(?:cp|child_process["']?\)?|childProcess|shell|\$|Kernel)\.(?:exec|spawn|fork|execFile|system)(?:Sync)?\(|(?<![\w.])(?:spawn|fork|execFile|exec)(?:Sync)?\(|\.(?:exec|spawn|execFile)Sync\(|\bnew\s+Function\(|(?<![\w.])Function\(|\bvm\.(?:run\w+|Script)|\b(?:pickle|marshal|cloudpickle|dill|joblib)\.loads?|\brunpy\.|\bimportlib\.|\bqx[\s({/]|%x[({]|`[^`\n]{0,200}\|\s?(?:ba)?sh|exec\.Command|\bos\.chmod|\bBun\.spawn|\bDeno\.(?:run|Command)|(?i:\biex\b|invoke-expression|start-process|invoke-item|add-type|\[scriptblock\]|&\s*\$|&\s?\()/;
-/** Programs that fetch what they are given and run it. */
+/** Programs that fetch what their arguments name and run it. */
 export const INSTALLS =
   /(?<![\w./~-])(?:npx|bunx|uvx|pipx\s+(?:run|install)|pnpm\s+(?:dlx|add|i|install)|yarn\s+(?:dlx|add)|bun\s+(?:x|add|i|install|run)|npm\s+(?:i|install|exec|add|x)|(?:uv\s+)?pip[\d.]*\s+install|python[\d.]*\s+-m\s+pip\s+install|uv\s+(?:add|tool\s+(?:run|install)|run\s+(?:--with\s+)?(?=["']?http))|conda\s+install|gem\s+install|cargo\s+install|go\s+(?:install|run)|brew\s+install|easy_install|luarocks\s+install|cpanm?|composer\s+(?:require|create-project)|deno\s+(?:run|install)|dpkg\s+-i|rpm\s+-\w*[iU]\w*|(?:apt|apt-get|dnf|yum|zypper|pacman|apk)\s+(?:-\w+\s+)*(?:install|add|-U\w*)|snap\s+install|flatpak\s+install|docker\s+(?:run|build|pull|compose)|podman\s+run|kubectl\s+(?:apply|create)|helm\s+(?:install|upgrade)|ansible-pull|msiexec|regsvr32|rundll32|mshta|hh|wmic|installutil|install-module|install-package|code\s+--install-extension|claude\s+(?:mcp\s+add|plugin)|openclaw\s+(?:skills?\s+install|plugins?\s+install)|clawhub\s+install|jshell)\b|\bjava\s+-jar\s+(?=["']?https?:)|(?:^|[;&|]\s{0,3})(?:xdg-open|open|start|explorer)\s/i;
-/** Options whose value is not what is installed. */
+/** Options whose value is not the installed package. */
 const SETTINGS =
   /\s-{1,2}[\w-]{0,24}(?:url|host|server|endpoint|addr|address|proxy|target|api|base|env|e|name|p|v)(?<!index-url)[ =]["']?\S+/gi;
 
@@ -90,7 +90,7 @@ export function installedBy(text: string): string {
 export const RUNS_HERE =
   /^\s*(?:sudo\s+)?(?:make\b|npm\b|yarn\b|pnpm\b|bun\b|pip[\d.]*\s+install|python[\d.]*\s+\S+\.py|bash\s|sh\s|\.\/|node\s|cargo\s|go\s+(?:run|build|install)|docker\b|cmake\b|\.\s|source\s|npx\b|uv\s|chmod\s\+|perl\s|ruby\s|gradle|mvn|ant\b|rake|just\b|task\b|deno\b)/i;
 
-/** Where data leaves. */
+/** Commands that send data out. */
 export const SENDS_SHELL =
   /(?:^|[({`]|\b(?:do|then|else|exec|xargs(?:\s+-\S+(?:\s+\{\})?)*|sudo|env|time|timeout\s+\S+|nohup|command|busybox|proxychains\d?)\s)\s*(?:\w+=\S*\s+){0,4}(?:\S*\/)?(?:curl|wget|nc|ncat|netcat|socat|telnet|scp|rsync|sftp|ftp|tftp|http|https|xh|mail|mailx|mutt|sendmail|swaks|rclone|gsutil|s3cmd|aws\s+s3|gcloud\s+storage|az\s+storage|gh\s+gist|croc|wormhole|magic-wormhole|ssh|websocat|mosquitto_pub|nats\s+pub|openssl\s+s_client)(?:\.exe)?(?=\s|$)|(?i:\b(?:iwr|irm|invoke-webrequest|invoke-restmethod)\b|upload(?:string|file|data))|\/dev\/(?:tcp|udp)\//;
 export const SENDS_CODE =
@@ -107,7 +107,7 @@ export const TO_CLIPBOARD =
 /** A key that is opened, and not one that is only named. */
 export const OPENS =
   /open|read|file|load|cat\b|path|home|expand|glob|list|walk|slurp|copy|tar\b|zip|base64|get-content|gc\s|@|<|-T|-F|\w\s?\(\s?["']/i;
-/** A pattern in a text or between slashes: no file has such a name, and no command such words. */
+/** A regular expression in quotes or between slashes: no file has such a name, and no command such arguments. */
 const PATTERN_TEXT =
   /\br"[^"\n]{0,400}\\[bsSdDwW][^"\n]{0,400}"|\br'[^'\n]{0,400}\\[bsSdDwW][^'\n]{0,400}'|[rb]{0,2}"[^"\s\n]{0,200}(?:\\[bsSdDwW./(]|\(\?[:=!<]|\.\*|\[\^|\|)[^"\s\n]{0,200}"|[rb]{0,2}'[^'\s\n]{0,200}(?:\\[bsSdDwW./(]|\(\?[:=!<]|\.\*|\[\^|\|)[^'\s\n]{0,200}'|(?<=[=:(,[]\s{0,3})\/(?![/*])(?:[^/\\\n]|\\.){2,400}\/[gimsuy]{0,5}(?=\s*[,;)\].}]|\s*$)/g;
 
@@ -116,7 +116,7 @@ export function withoutPatterns(text: string): string {
   return /\\|\||\(\?|\.\*/.test(text) ? text.replaceAll(PATTERN_TEXT, '""') : text;
 }
 
-/** Parts of a command by which it proves who it is: to send a token there is what it is for. */
+/** Parts of a command that authenticate it: a token is meant to be sent there. */
 const PROVES =
   /["']-i["'],\s{0,3}[\w.()"'/~[\]-]{1,80}|(?<=\s)(?:-H|--header|-u|--user|--oauth2-bearer|-b|--cookie|--cert|--key|-E|-A|-Headers?|-Credential|--proxy-header)[ =]{0,2}(?:"[^"\n]{0,400}"|'[^'\n]{0,400}'|\S{1,200})|\b(?:headers|auth|cookies|cert|pkey|key_filename|Authorization|authorization|token|api_?key|credentials|httpsAgent|jar)["']?\s{0,2}[=:]\s{0,2}(?:\{[^{}\n]{0,400}\}|f?"[^"\n]{0,200}"|f?'[^'\n]{0,200}'|`[^`\n]{0,200}`|[\w.]{1,60}(?:\([^()\n]{0,60}\))?(?:\s?\+\s?[\w.]{1,60}){0,2})/gi;
 

@@ -8,7 +8,7 @@ export interface Statement {
   readonly file: string;
   /** 1-based, of the file. */
   readonly line: number;
-  /** Markdown's blocks of code are apart from each other: what one of them enters, another one does not. */
+  /** Markdown's code blocks are independent: a directory change in one does not affect another. */
   readonly block: number;
   /** The function that it is in, or defines. */
   scope: string | null;

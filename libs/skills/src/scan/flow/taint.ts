@@ -9,7 +9,7 @@ export interface Taint {
 }
 
 const MAX_NAMES = 2_000;
-/** Each bit of what a name holds is kept once. */
+/** Each fact about a name's content is stored once. */
 const keyOf = ({ label, from }: Taint) => `${label} ${from?.kind ?? ""}`;
 
 /** The labels that the variables, functions and files of a skill hold. A variable belongs to one file; files are shared. */
@@ -47,7 +47,7 @@ export function joined(...parts: readonly (readonly Taint[])[]): Taint[] {
   return [...all.values()];
 }
 
-/** Labels downloads from untrusted places. */
+/** Returns labels for downloads from untrusted hosts. */
 export function downloadsFrom(destinations: readonly Destination[]): Taint[] {
   return destinations.filter(isUntrusted).map((one) => ({ label: "download", from: one }));
 }
@@ -57,7 +57,7 @@ export function variableOf(file: string, name: string): string {
   return `$${name}\n${file}`;
 }
 
-/** The key of what a shell's function is given. */
+/** Returns the key of the arguments of a shell function. */
 export function givenTo(file: string, name: string): string {
   return `(${name}\n${file}`;
 }

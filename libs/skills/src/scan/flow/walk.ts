@@ -5,7 +5,7 @@ import type { Arrival, Following } from "./following.ts";
 import type { Statement } from "./statements.ts";
 import { argumentsOf, baseOf, givenTo, joined, Taints, type Taint } from "./taint.ts";
 
-/** How often statements are looked at; each is looked at again when something that it mentions is found to hold more. */
+/** How many times statements are evaluated; one is evaluated again when a value that it mentions gets more labels. */
 const MAX_STEPS = 4_000;
 const FUNCTION_SHELL =
   /^\s*(?:function\s+)?([A-Za-z_][\w-]{0,60})\s*\(\)|^\s*function\s+([A-Za-z_][\w-]{0,60})\s*\{/;
@@ -13,7 +13,7 @@ const FUNCTION_CODE =
   /^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?(?:def|function\*?|sub|func|fn)\s+([A-Za-z_]\w{0,60})\s*\(?([^)\n]{0,300})|^\s*(?:export\s+)?(?:const|let|var)\s+([A-Za-z_]\w{0,60})\s*=\s*(?:async\s*)?(?:function\s*)?\(?([^)\n=]{0,300})\)?\s*(?:=>|\{)/;
 const IS_GIVEN = /\$[\d@*]|argv|stdin|\bargs\b|input\(/i;
 
-/** Goes from statements to those that mention what they pass on, until nothing new is passed on. */
+/** Follows values from statements to those that mention them, until no new label is added. */
 export class Walk {
   readonly #statements: readonly Statement[];
   readonly #following: Following;
@@ -25,7 +25,7 @@ export class Walk {
   readonly #arrivals = new Map<number, Arrival[]>();
   readonly #queue: number[] = [];
   readonly #isQueued = new Set<number>();
-  /** The arrivals of commands that passed on nothing new, by file, function and text. */
+  /** The arrivals of commands that added no label, by file, function and text. */
   readonly #followed = new Map<string, { known: number; arrivals: readonly Arrival[] }>();
   #at = 0;
   #hasEntered = false;
@@ -49,7 +49,7 @@ export class Walk {
     };
   }
 
-  /** Begins at the given statements. False when it was ended before its end. */
+  /** Starts at the given statements. False when the step limit ended it. */
   from(seeds: readonly number[]): boolean {
     if (seeds.length === 0) return true;
     this.#index();
@@ -187,7 +187,7 @@ function onLine(arrival: Arrival, line: number): Arrival {
   return { ...arrival, at: { ...arrival.at, line } };
 }
 
-/** The word of a key that the fewest statements have. */
+/** Returns the word of a key that occurs in the fewest statements. */
 function longestWord(key: string): string {
   const words =
     baseOf(key.replace(/^(?:function|env|output) /, "")).match(/[A-Za-z_]\w*|\d\w+/g) ?? [];

@@ -29,6 +29,6 @@ test("words that look like base64 and encode no text are not decoded", () => {
       assert.equal(read(word), null, word);
 });
 
-test("ROT13 turns letters and nothing else", () => {
+test("ROT13 rotates only letters", () => {
   assert.equal(rot13("@AMNZ[`amnz{ 0\u00E9"), "@NZAM[`nzam{ 0\u00E9");
 });

@@ -27,8 +27,9 @@ BASE64["-".charCodeAt(0)] = 62;
 BASE64["_".charCodeAt(0)] = 63;
 
 /**
- * False when the first bytes that base64 encodes begin neither a text, in UTF-8 or UTF-16, nor gzip or zlib: nearly all words that
- * look like base64, and a fraction of the time of decoding them. `at` gives the character at an index, so that no text is reversed first.
+ * False when the first bytes that base64 encodes begin neither a text, in UTF-8 or UTF-16, nor gzip or zlib: this rejects nearly
+ * all words that look like base64, in a fraction of the time of decoding them. `at` returns the character at an index, so that no
+ * text is reversed first.
  */
 export function mayBeBase64Text(length: number, at: (index: number) => number): boolean {
   if (length < 12) return true;
@@ -146,7 +147,7 @@ function unpack(bytes: Buffer): Buffer {
     if (bytes[0] === 0x78 && [0x01, 0x9c, 0xda].includes(bytes[1] ?? 0))
       return inflateSync(bytes, options);
   } catch {
-    // Not packed, or more than a command.
+    // The data is not compressed, or larger than a command.
   }
   return bytes;
 }

@@ -1,4 +1,4 @@
-/** Ways to write a link so that no program takes it for one; a reader puts it together again. */
+/** Ways to write a link so that no program recognises it; a reader restores it. */
 const DEFANGED: readonly (readonly [pattern: RegExp, plain: string])[] = [
   [/\bh(?:xx|XX|\*\*|--|__)p(s?)(?=:|\[|\(|\\|\s?:)/gi, "http$1"],
   [/\b(https?|ftp)\s?[[({]\s?:\s?(?:\/\/)?\s?[\])}]\s?(?:\/\/)?/gi, "$1://"],
@@ -10,7 +10,7 @@ const DEFANGED: readonly (readonly [pattern: RegExp, plain: string])[] = [
 export const DEFANG_SIGNS =
   /h(?:xx|\*\*|--|__)p|[[({]\s?(?:\.|:|dot)\s?(?:\/\/)?[\])}]|(?:https?|ftp)(?:\s?:\s|\s:|:\\)|\\\.[a-z]|[。．｡]\w/i;
 
-/** A line with its links as they are meant: `hxxp[:]//evil[.]example` is `http://evil.example`. */
+/** Restores the links of a line: `hxxp[:]//evil[.]example` is `http://evil.example`. */
 export function withPlainLinks(line: string): string {
   if (!DEFANG_SIGNS.test(line)) return line;
   return DEFANGED.reduce((text, [pattern, plain]) => text.replaceAll(pattern, plain), line);

@@ -1,7 +1,7 @@
 import { withoutEscapes } from "./ciphers.ts";
 import { shellOutput } from "./shell-output.ts";
 
-/** Variables of a file whose value is a constant. */
+/** The variables of a file with constant values. */
 export type Constants = ReadonlyMap<string, string>;
 
 const MAX_LENGTH = 8 * 1024;
@@ -11,14 +11,14 @@ const EXPANDED = /[\\'"`$^%{]/;
 /** A text that stays one word without its quotes. */
 const ONE_WORD = /^[\w./:@%+,~^=?&#-]*$/;
 const BLANK = /^\$(?:IFS(?:\$\d|\b)|\{IFS[^}]{0,12}\})/;
-/** Nothing, in the middle of a word: `cu$@rl`, `cu${x}rl`. */
+/** An expansion to an empty text in the middle of a word: `cu$@rl`, `cu${x}rl`. */
 const NOTHING = /^\$(?:[@*#!-]|\d|\{[\w@*]{1,30}\}|\(\s{0,4}\))(?=[a-z])/i;
 const VARIABLE = /^\$(?:\{!?([A-Za-z_]\w{0,60})([^}\n]{0,120})\}|([A-Za-z_]\w{0,60}))/;
 const BRACES = /^\{([^{}\s"'`]{0,200},[^{}\s"'`]{0,200})\}/;
 
 /**
- * A command as a shell sees it once quotes, escapes, variables, braces and substitutions of constants are gone. What is
- * not known stays as it is written, and so do quotes that hold several words together.
+ * Expands a command as a shell does: quotes, escapes, variables, braces and substitutions of constants are resolved. Unknown
+ * parts stay as written, and so do quotes that hold several words together.
  */
 export function expandShell(command: string, constants: Constants, depth = 0): string {
   if (depth > MAX_DEPTH || !EXPANDED.test(command)) return command;
@@ -113,7 +113,7 @@ function endOfQuotes(command: string, from: number, mark: string): number {
   return -1;
 }
 
-/** `$(…)`: what it prints, where that is known; else the command in it as it is seen. */
+/** Expands `$(…)` to its output, if that is constant; otherwise to the expanded command in it. */
 function substitution(
   command: string,
   at: number,
@@ -146,7 +146,7 @@ function braces(command: string, at: number, before: string): Part {
   return { text: isAlone ? words.join(" ") : (words[0] ?? ""), length: match?.[0].length ?? 1 };
 }
 
-/** Null when the variable has no known value, or its form is not known. */
+/** Returns null when the variable's value or its form is unknown. */
 function valueOf(variable: RegExpExecArray, constants: Constants): string | null {
   const [written, braced, operation = "", plain] = variable;
   const named = constants.get(braced ?? plain ?? "");

@@ -7,7 +7,7 @@ const CODES = String.raw`((?:\s?(?:0x[\da-f]{2}|\d{1,3})\s?,){2,400}\s?(?:0x[\da
 
 type Fold = readonly [pattern: RegExp, fold: (match: RegExpExecArray) => string | null];
 
-/** Expressions of constants, in the languages that skills are written in. A fold that gives null changes nothing. */
+/** Constant expressions, in the languages that skills are written in. A fold that returns null changes nothing. */
 const FOLDS: readonly Fold[] = [
   // 'cu' + 'rl', 'cu' . 'rl', "cu" "rl"
   rule(String.raw`${TEXT}\s{0,3}(?:[+.&]|\.\.|\|\|)\s{0,3}${TEXT}`, (match) =>
@@ -111,7 +111,7 @@ const FOLDABLE =
 const ESCAPES = /\\x[\da-f]{2}|\\u\{?00[\da-f]{2}|\\[01][0-7]{2}/i;
 const MAX_ROUNDS = 6;
 const MAX_LINE = 16 * 1024;
-/** A name in an expression, and not a key, a member or a thing that is called. */
+/** Matches a name in an expression that is not a key, a member or a call. */
 const NAME = /(?<![\w.$"'`/@-])\$?([A-Za-z_]\w{0,60})(?!\w|\s?[:=(](?!=)|["'`])/g;
 
 /** A line of code in which expressions of constants are their values; the same line where there are none. */
@@ -129,7 +129,7 @@ export function foldConstants(line: string, constants: Constants): string {
         const groups = all.slice(
           0,
           all.findIndex((one) => typeof one === "number"),
-        ) as RegExpExecArray; // what exec gives
+        ) as RegExpExecArray; // exec returns this type
         return fold(groups) ?? groups[0];
       });
     }

@@ -27,7 +27,7 @@ export function hiddenTexts(line: string, depth = 0): string[] {
   for (const [literal] of line.matchAll(ENCODED)) {
     count += 1;
     if (count > MAX_LITERALS) break;
-    // A path or a word in hyphens is read as base64, too, and says nothing.
+    // Paths and hyphenated words decode as base64, too, to meaningless text.
     for (const text of decodings(literal)) {
       if (SAYS.test(text)) found.push(text);
       if (depth < MAX_DEPTH) found.push(...hiddenTexts(text, depth + 1));
@@ -42,7 +42,7 @@ function decodings(literal: string): string[] {
     const text = /^0x/i.test(literal) ? fromHex(literal) : withoutEscapes(literal);
     return text === null ? [] : [text];
   }
-  // Paths and words with hyphens have no digits, capitals or signs of their own kind.
+  // Paths and hyphenated words lack the digits, capitals and signs of base64.
   if (!/[A-Z]/.test(literal) || !/[a-z]/.test(literal)) {
     const text = fromHex(literal);
     return text === null ? [] : [text];

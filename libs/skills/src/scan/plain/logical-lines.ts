@@ -1,6 +1,6 @@
 import type { ScannedText } from "../scanned-text.ts";
 
-/** A line with what continues it. */
+/** A line with its continuation lines. */
 export interface LogicalLine {
   readonly text: string;
   readonly kind: "shell" | "code" | "text";

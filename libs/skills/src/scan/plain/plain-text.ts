@@ -8,7 +8,7 @@ import { learnCode, learnShell } from "./learn-constants.ts";
 import { logicalLines, type LogicalLine } from "./logical-lines.ts";
 import { shellOutput, stagesOf } from "./shell-output.ts";
 
-/** A text as a machine reads it: without what keeps a person, or a rule, from recognising its commands. */
+/** A text as a machine interprets it: normalised where obfuscation hides commands from people or rules. */
 export class PlainText extends ScannedText {
   /** 1-based lines of the file, for each line of this text. */
   readonly #origins: readonly number[];
@@ -84,7 +84,7 @@ function inBrackets(text: string, at: number): boolean {
   return /^.\s?[.:]\s?[\])]/.test(text.slice(at, at + 5));
 }
 
-/** A variable beside another one, in the middle of a word, or as a command. */
+/** Matches a variable beside another one, in the middle of a word, or as a command. */
 const COMPUTED =
   /^\$(?:'\\|\{!?\w+(?::\d|:\s-|#|%|\/|\^|,|\[)|\w+\$\w|\{\w+\}(?:\$|\{|[a-z])|[@*][a-z]|[a-z_]\w*[ \t]+["'$-]|\{\w+\}[ \t]+["'$-]|[a-z_]\w*[ \t]+\w+:)/i;
 const BRACED = /^\{[a-z./:-]{1,16},[^{}\s"':]{1,40}[,}]/i;
@@ -116,7 +116,7 @@ export function plainText(
 ): PlainText | null {
   const lines = logicalLines(text);
   const constants = new Map<string, string>();
-  // A function may use what is set below it.
+  // A function may use constants that are set below it.
   for (const line of lines.slice(0, MAX_LEARNED)) learn(line, constants);
   const known = new Map(constants);
   const written: { text: string; origin: number }[] = [];
@@ -163,7 +163,7 @@ function plainLine({ kind, text }: LogicalLine, constants: ReadonlyMap<string, s
   const linked = withPlainLinks(text);
   if (kind === "code") return foldConstants(linked, constants);
   if (kind === "shell") return foldConstants(expandShell(linked, constants), constants);
-  // In prose only inline code is expanded, and lines that no prose looks like.
+  // In prose only inline code is expanded, and lines that do not look like prose.
   const spans = linked.replaceAll(
     /`([^`\n]{4,2000})`/g,
     (_all, code: string) => `\`${foldConstants(expandShell(code, constants), constants)}\``,

@@ -17,7 +17,7 @@ const FACTS: RuleFacts = {
   advice: "use a host whose owner is known",
 };
 
-/** Addresses without a scheme that code names. What is private, local or for examples is none. */
+/** Finds addresses without a scheme in code. Private and local addresses and those for examples are left out. */
 export function bareAddresses(text: ScannedText, destinations: Destinations): ScanFinding[] {
   if (text.kind === "data") return [];
   const findings: ScanFinding[] = [];

@@ -202,7 +202,7 @@ for (const [what, body] of [
   ["a path in a variable", "RC=$HOME/.zshrc\necho 'run' >> \"$RC\""],
   ["a key of one's own", "cat ~/.ssh/id_rsa.pub >> /home/x/.ssh/authorized_keys"],
 ] as const) {
-  test(`what stays on the machine is a finding: ${what}`, () => {
+  test(`a change that persists on the machine is a finding: ${what}`, () => {
     const report = scanBody(sh(body));
     assert.ok(report.findings.some(({ code }) => code === "persistence" || code === "ssh_access"));
     assert.deepEqual(blockingCodes(report), []);

@@ -1,12 +1,12 @@
-/** What the direction controls of one line do to the text that a person sees. */
+/** The effect of the direction controls of one line on the text that a person sees. */
 export type BidiEffect =
-  /** Letters stand in another order than they are read in. */
+  /** Letters are displayed in another order than they are read in. */
   | "reorders"
   /** They are named, as in a character class. */
   | "named"
   /** Some are opened and not closed, or closed and not opened. */
   | "unbalanced"
-  /** Opened and closed around text, as where a number stands in right-to-left text. */
+  /** The controls are opened and closed around text, as around a number in right-to-left text. */
   | "balanced";
 
 const RTL = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
@@ -19,7 +19,7 @@ const ISOLATES = new Set([LRI, RLI, FSI]);
 /** All controls there are, each written out. */
 export const MAX_NAMED = 9;
 
-/** Checks the controls that stand from `start` to `end` of a line. */
+/** Checks the controls from `start` to `end` of a line. */
 export function bidiEffect(line: string, start: number, end: number): BidiEffect {
   if (isNamed(line, start, end)) return "named";
   let isUnbalanced = false;
@@ -57,7 +57,7 @@ function isOpened(
   return open > 0;
 }
 
-/** Within `[…]` beside nothing but other such characters and their ranges, and no more of them than there are. */
+/** True within `[…]` that contains only other such characters and their ranges, and no more of them than there are. */
 function isNamed(line: string, start: number, end: number): boolean {
   const open = line.lastIndexOf("[", start);
   const close = line.indexOf("]", end);

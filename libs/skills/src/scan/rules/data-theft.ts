@@ -5,13 +5,13 @@ import type { Check } from "../pattern-rule.ts";
 import { isDrop, isUntrusted, type Destinations } from "../destinations.ts";
 import { perText, type ScannedText } from "../scanned-text.ts";
 
-/** Whatever can carry data away. */
+/** Commands and functions that can send data away. */
 const SENDS =
   /\b(?:curl|wget|nc|ncat|netcat|scp|rsync|sftp|iwr|irm|dig|nslookup)\b|invoke-(?:webrequest|restmethod)|\b(?:requests|httpx|axios|session|client|http|https)\.(?:post|put|patch|request|get)\b|\bfetch\(|urlopen|urllib|http\.client|sendbeacon|xmlhttprequest|socket\.|net\/http|uploadfile|uploadstring/i;
 const ALL_VARIABLES =
   /(?:^|[;&(`]|\|\s?)\s*(?:env|printenv)[ \t]{0,3}(?:[|)>`]|$)|JSON\.stringify\(process\.env\)|dict\(os\.environ|os\.environ\.(?:copy|items)|(?:get-childitem|gci) env:/;
 const READS_DOT_ENV = /(?:@|cat |open\(["']|readFileSync\(["']|<[ ]?)[^\n"']{0,60}\.env\b/i;
-/** To log in with a key is not to read it. */
+/** A command that logs in with a key does not read it. */
 const USES_KEY =
   /(?:(?:\s|^)-i|IdentityFile|ssh-add|ssh-keygen[^\n]{0,40} -f)[ =]["']?[\w~$/{}.-]{4,80}/g;
 const ASSIGNS = /[=:]\s{0,3}["']?[\w./:-]{4,100}["']?[;,]?\s*$/;
@@ -23,12 +23,12 @@ type Checks = Readonly<
   Record<"namesDropHost" | "sendsCredentials" | "notInData" | "namesSecret", Check>
 >;
 
-/** Data that leaves the machine, and where it goes. */
+/** Checks for data that leaves the machine, and for its destination. */
 export function dataTheft(destinations: Destinations): Checks {
   return {
     namesDropHost: (match, text) =>
       isDrop(destinations.of(hostAround(text, match.index)).kind) ? {} : null,
-    /** Credentials, near a line that sends to a destination nobody answers for. */
+    /** Matches credentials near a line that sends to an untrusted destination. */
     sendsCredentials(match, text) {
       const span = spanAround(text, match.index, ONE_LINE);
       const line = text.text.slice(span.start, span.end);
@@ -50,7 +50,7 @@ interface LineFacts {
   readonly names: boolean;
 }
 
-/** Each line is read once, however many looks are near it. */
+/** Each line is read once, however many checks are near it. */
 const knownLines = perText(() => new Map<number, LineFacts>());
 
 function lineOf(text: ScannedText, index: number): LineFacts {

@@ -2,7 +2,7 @@ import type { ScanFinding } from "@switchyard/contracts/skill-scan";
 import { z } from "zod";
 import { findingIn, type RuleFacts } from "../rule.ts";
 
-/** What a skill asks for in its frontmatter. */
+/** The authority that a skill requests in its frontmatter. */
 export interface Declared {
   readonly allowedTools: readonly string[] | null;
   readonly always: boolean;
@@ -16,7 +16,7 @@ const KNOWN_KINDS = new Set("brew node go uv download npm pip pipx apt cargo gem
 
 type Claim = readonly [facts: RuleFacts, evidence: string];
 
-/** Authority that the frontmatter asks for. Nothing of it is given by loading the skill. */
+/** Findings for the authority that the frontmatter requests. Loading the skill grants none of it. */
 export function declaredAuthority(declared: Declared, file: string): ScanFinding[] {
   const claims: (Claim | null)[] = [
     wideTools(declared.allowedTools ?? []),
@@ -58,7 +58,7 @@ function wideTools(tools: readonly string[]): Claim | null {
   return [{ ...ASKS, code: "wide_tools", severity: "info", message, advice }, wide];
 }
 
-/** What is no text counts as empty. */
+/** A value that is not text counts as empty. */
 const InstallEntry = z
   .object({
     kind: z.string().trim().toLowerCase().catch(""),

@@ -9,14 +9,14 @@ const LITERAL = /[A-Za-z0-9+/_-]{20,8000}={0,2}|(?:\\x[\da-fA-F]{2}){8,2000}/g;
 const MAX_LITERALS = 12;
 const FETCHES =
   /\b(?:curl|wget|iwr|irm|invoke-(?:webrequest|restmethod)|downloadstring|downloadfile|bitsadmin|certutil|urlopen|requests\.get|fetch\()|\/dev\/(?:tcp|udp)\/|https?:\/\//i;
-/** A command that is named without a place to fetch from does nothing. */
+/** A fetching command without a source does nothing. */
 const FROM_SOMEWHERE =
   /:\/\/|\$\w|\/dev\/(?:tcp|udp)\/|(?:[\w-]+\.)+[a-z]{2,}|\d{1,3}(?:\.\d{1,3}){3}/i;
 const RUNS =
   /\|\s{0,4}(?:sudo )?(?:ba|z|da)?sh\b|\b(?:ba|z|da)?sh (?:-\w{1,3} )?(?:-c|<)|\$\(|<\(|\b(?:eval|exec)\b|\biex\b|invoke-expression|\bsystem\(|subprocess|chmod \+|\/dev\/tcp|osascript/i;
 const INTO_SHELL = /\|[ \t]{0,4}(?:sudo (?:-\w )?)?(?:\/(?:usr\/)?bin\/)?(?:(?:ba|z|da|k)?sh|iex|python[\d.]{0,4}|perl|node|osascript)\b/i; // prettier-ignore
 
-/** Commands that nobody can read as they are written. */
+/** Checks for commands whose written form is unreadable. */
 export function encodedExecution(
   destinations: Destinations,
 ): Readonly<Record<"runsDecoded" | "runsEncoded", Check>> {
@@ -55,7 +55,7 @@ function longLine(text: ScannedText, offset: number): Span {
   };
 }
 
-/** Only a decoder whose output goes into a shell or an `eval`. */
+/** Matches only a decoder whose output is passed to a shell or an `eval`. */
 const RUNS_DECODED = [
   sequence(
     [
@@ -79,7 +79,7 @@ const RUNS_DECODED = [
 
 interface Literal {
   readonly offset: number;
-  /** What it decodes to: something that fetches, and something that is run once it is decoded. */
+  /** True when the decoded text fetches, or runs something. */
   readonly says: { readonly fetches: boolean; readonly runs: boolean };
 }
 
@@ -121,7 +121,7 @@ function* decodedTexts(near: string, depth = 0): Generator<string> {
   }
 }
 
-/** What a literal can stand for, where that is text. */
+/** Returns the texts that a literal decodes to. */
 function decodings(literal: string): string[] {
   if (literal.startsWith("\\x")) return texts(Buffer.from(literal.replaceAll("\\x", ""), "hex"));
   const isHex = /^(?:[\da-f]{2})+$/i.test(literal);

@@ -47,7 +47,7 @@ export function hiddenByBlanks(text: ScannedText): ScanFinding[] {
   return findings;
 }
 
-/** Nothing is hidden without so many blanks in a row, and so many leave none of these places out. */
+/** True when a run of {@link MIN_LINES} blanks is possible: such a run covers one of the sampled offsets. Without one nothing is hidden. */
 function hasManyBlanks(text: string): boolean {
   for (let place = MIN_LINES - 1; place < text.length; place += MIN_LINES) {
     if (!isBlank(text.charCodeAt(place))) continue;

@@ -49,7 +49,7 @@ for (const [what, body] of [
   });
 }
 
-test("what turns nothing round is told, and lowly", () => {
+test("a control that reorders nothing is a finding of low severity", () => {
   const [finding] = scanBody("Call \u202D+1 555 0100\u202C today.").findings;
   assert.equal(finding?.code, "bidi_marks");
   assert.equal(finding.severity, "info");

@@ -5,9 +5,9 @@ import { HARD, SOFT, type Check, type Run } from "./unseen-run.ts";
 import { Scattered, ZERO_WIDTH, zeroWidth } from "./zero-width.ts";
 import { bidiEffect, hasRightToLeft, MAX_NAMED } from "./bidi.ts";
 
-/** Any of the characters below; most files have none, and are done with this one look. */
+/** Matches any of the characters below; most files have none, and need only this check. */
 const SUSPECT =
-  /[\u0000-\u0008\u000B\u000E-\u001F\u007F\u115F\u1160\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2069\u3164\p{Variation_Selector}\uFEFF\uFFA0\u{E0000}-\u{E007F}]/u; // oxlint-disable-line no-control-regex -- these are what is looked for
+  /[\u0000-\u0008\u000B\u000E-\u001F\u007F\u115F\u1160\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2069\u3164\p{Variation_Selector}\uFEFF\uFFA0\u{E0000}-\u{E007F}]/u; // oxlint-disable-line no-control-regex -- the rule searches for these
 const MAX_FINDINGS = 20;
 
 const KINDS: readonly { readonly of: RegExp; readonly check: Check }[] = [
@@ -17,7 +17,7 @@ const KINDS: readonly { readonly of: RegExp; readonly check: Check }[] = [
   { of: /[\u202A-\u202E\u2066-\u2069]/u, check: direction },
   { of: ZERO_WIDTH, check: zeroWidth },
   { of: /[\u115F\u1160\u3164\uFFA0]/u, check: fillers },
-  { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, check: controls }, // oxlint-disable-line no-control-regex -- these are what is looked for
+  { of: /[\u0000-\u0008\u000B\u000E-\u001F\u007F]/, check: controls }, // oxlint-disable-line no-control-regex -- the rule searches for these
 ];
 
 /** Text that a model reads and a person does not see. */
@@ -107,14 +107,14 @@ const FEW_SELECTORS = {
   message: "variation selectors that nothing here needs",
 } as const;
 
-/** One chooses how a character looks; several in a row carry bytes. */
+/** One selector chooses how a character is displayed; several in a row carry bytes. */
 function selectors(run: Run): ReturnType<Check> {
   if (run.count === 1) return null;
   if (run.count < 4) return FEW_SELECTORS;
   return MANY_SELECTORS;
 }
 
-/** Blocks what turns letters round, and in code whatever does not pair up; the rest is how languages are mixed. */
+/** Blocks controls that reorder letters, and in code unbalanced ones; all others belong to texts of mixed direction. */
 function direction(run: Run, text: string, file: ScannedText): ReturnType<Check> {
   const index = file.lineIndexAt(run.start);
   const from = Math.max(file.startOf(index), run.start - 300);

@@ -4,7 +4,7 @@ import { patternOf } from "../read-rules.ts";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
-/** A skill is instructions, so single phrases say little: what hides in a comment weighs more. */
+/** A skill consists of instructions, so single phrases are weak evidence: a phrase hidden in a comment weighs more. */
 export const weighsComment: Check = (match, text) =>
   text.contextAt(text.lineIndexAt(match.index)).isComment
     ? {
@@ -15,7 +15,7 @@ export const weighsComment: Check = (match, text) =>
 
 const HIDES = ["instruction_override", "concealment"].map((code) => patternOf(code));
 
-/** An HTML comment that both overrides instructions and keeps it from the user: nobody who reads the page sees it. */
+/** Finds HTML comments that both override instructions and conceal it from the user: readers of the rendered page do not see them. */
 export function hiddenInstructions(text: ScannedText): ScanFinding[] {
   if (text.kind !== "markdown") return [];
   const findings: ScanFinding[] = [];

@@ -10,7 +10,7 @@ import { findingOf } from "../rule.ts";
 const REACHES =
   /\b(?:curl|wget|nc|ncat|ssh|scp|ping|iwr|irm|git clone|telnet|connect|fetch|socket)\b|\/dev\/tcp/i;
 
-/** Sends a reader there, or is nothing but the name. */
+/** Matches words that send a reader to the host, and a line that consists of the host alone. */
 const INVITES =
   /\b(?:visit|go to|open|download|install(?:ed)?|get it|set ?up|available)\b|访问|前往|打开|下载|安装|设置|設置|^\W{0,6}[a-z][\w.-]{3,60}\/?\W{0,6}$/i;
 
@@ -29,7 +29,7 @@ export function leadsToKnownBad(destinations: Destinations): Check {
   };
 }
 
-/** Files that are known to be bad, whatever their names. */
+/** Finds files with a known bad digest, whatever their names. */
 export function knownBadFiles(
   indicators: Indicators,
 ): (files: readonly ScanFile[]) => ScanFinding[] {

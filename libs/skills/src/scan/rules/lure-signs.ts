@@ -21,7 +21,7 @@ export interface Sign {
   readonly says: string;
   readonly offset: number;
   readonly length: number;
-  /** Counted without blank lines, which cost nothing to put between. */
+  /** The line number without blank lines, which an attacker can insert freely. */
   readonly line: number;
 }
 
@@ -33,7 +33,7 @@ const PROGRAM = String.raw`\.(?:exe|msi|dmg|pkg|scr|bat|cmd|apk|appx|jar|iso)\b`
 const QUOTED = String.raw`(?:\x60[^\x60\s]{2,40}\x60|["“「][^"”」\s]{2,40}["”」]|'[^'\s]{2,40}'|\*\*[^*\s]{2,40}\*\*)`;
 const PASSWORD_VALUE = String.raw`(?:${QUOTED}|[\w!@#$%.-]{2,40}(?=[\s),.;，。）\x60]|$))`;
 
-/** What prose says, in English and Chinese. Each pattern stays on one line. */
+/** Patterns of prose, in English and Chinese. Each pattern stays on one line. */
 const WORDS: readonly Words[] = [
   {
     is: "archive_password",
@@ -85,12 +85,12 @@ const WORDS: readonly Words[] = [
 ];
 
 const OFFERS = /\b(?:download|install|get it|set ?up)\b|下载|下載|安装|安裝|快速设置/i;
-/** How far from a link its words are read. */
+/** The distance from a link within which words are read. */
 const REACH = 3_000;
 /** A site without a scheme, as people write it. */
 const TOP_LEVELS =
   "com|net|org|io|co|app|dev|ai|site|top|xyz|sh|me|cc|ru|cn|info|online|forum|link|club|fun|icu|live|pro|store|tech|so|gg|to|st|it|rs|us|es|ee|ly|my|life|pw|su|tk|uk|de|fr|in|eu|ws|biz|cloud|space|website|click|download|run|page|one|host|bot|chat";
-/** The end of the name of such a site, or of an address, and what follows it. */
+/** The end of the name of such a site, or of an address, and the text that follows it. */
 const BARE_LINK = new RegExp(
   String.raw`(?:\.(?:${TOP_LEVELS})|\d\.\d{1,3})(?![\w@-]|\.\w)(?::\d{1,5})?(/[^\s"'\x60<>()|\\^\]）。，、]{0,300})?`,
   "gi",
@@ -102,7 +102,7 @@ const LINK_OR_PASSWORD =
 const PROGRAM_PATH =
   /\.(?:exe|msi|dmg|pkg|scr|bat|zip|rar|7z|tgz|tar\.gz|jar|apk|iso|sh|command)(?:[?#]|$)|\/releases\/(?:latest\/)?download\//i;
 const SHORT_OR_SHARED = /^(?:bit\.ly|tinyurl\.com|is\.gd|cutt\.ly|cutt\.us|t\.ly|rb\.gy|shorturl\.at|goo\.su|mediafire\.com|www\.mediafire\.com|mega\.nz|mega\.co\.nz|dropmefiles\.com|workupload\.com|send\.cm|we\.tl|wetransfer\.com|cdn\.discordapp\.com|pan\.baidu\.com|lanzou[a-z]\.com|\w+\.lanzou\w?\.com|123pan\.com)$/; // prettier-ignore
-/** Names of agents and their parts, which somebody else's tool only bears to be taken for theirs. */
+/** Names of agents and their parts, which a third party's tool uses only to be mistaken for theirs. */
 const BRAND =
   /openclaw|open-claw|clawd?bot|clawdhub|clawhub|moltbot|clawd(?=[-_]|auth)|claude-?code|anthropic|chatgpt|openai|codex-?cli|gemini-?cli|mcp-?installer/i;
 const BRAND_OWNERS =
@@ -113,12 +113,12 @@ const BRAND_ACCOUNTS =
 
 const ENDS_OF_SITES = new RegExp(String.raw`\.(?:${TOP_LEVELS}|\d{1,3}(?=[/:]))(?![\w@-])`, "i");
 
-/** False where no look at the words of a text is worth its time. */
+/** False when the text names nothing that could be fetched, so its words need no check. */
 export function mayLink(text: string): boolean {
   return text.includes("://") || ENDS_OF_SITES.test(text);
 }
 
-/** All signs of a text, in its order. Words are only read near something that could be fetched. */
+/** Returns all signs in a text, in its order. Words are only read near something that could be fetched. */
 export function lureSigns(text: ScannedText, destinations: Destinations): Sign[] {
   const found: Omit<Sign, "line">[] = [];
   const near: { start: number; end: number }[] = [];
@@ -159,7 +159,7 @@ export function lureSigns(text: ScannedText, destinations: Destinations): Sign[]
 interface Place {
   readonly offset: number;
   readonly length: number;
-  /** With a scheme. */
+  /** True when the link has a scheme. */
   readonly isWhole: boolean;
   /** Null for a password. */
   readonly destination: Destination | null;
@@ -203,7 +203,7 @@ function startOfName(text: string, end: number): number {
   return start;
 }
 
-/** Without the passwords of archives that nothing near leads to. */
+/** Removes passwords of archives that no nearby link leads to. */
 function delivered(signs: readonly Sign[]): Sign[] {
   const links = new Set(signs.filter(({ is }) => is === "link").map(({ line }) => line));
   const isNear = (line: number) => [-3, -2, -1, 0, 1, 2, 3].some((by) => links.has(line + by));
@@ -234,14 +234,14 @@ function* linkSigns(destination: Destination): Generator<readonly [LureSign, str
     yield ["lookalike_tool", "a tool that bears another maker's name"];
 }
 
-/** A site that is named after a product, or a program with its name from somebody's account. */
+/** True for a site that is named after a product, or a program with its name from an unrelated account. */
 function isLookalike(host: string, path: string, isProgram: boolean): boolean {
   if (BRAND_OWNERS.test(host)) return false;
   if (!CODE_HOSTS.test(host)) return BRAND.test(host) && (path.length <= 1 || isProgram);
   return isProgram && BRAND.test(path) && !BRAND_ACCOUNTS.test(path);
 }
 
-/** Nobody outside can be there: this machine, a private network, or a name for examples. */
+/** True for a host that no outsider controls: this machine, a private network, or a name for examples. */
 function isLocal({ host, kind }: Destination): boolean {
   const isNumeric = /^[\d.]+$/.test(host);
   return (

@@ -50,7 +50,7 @@ const LURES: readonly (readonly [what: string, body: string])[] = [
   ],
 ];
 
-/** How links are written that no program takes for one. */
+/** Ways to write a link so that no program recognises it. */
 const LINKS: Readonly<Record<string, (body: string) => string>> = {
   "without a scheme": (body) => body.replaceAll(/https?:\/\//g, ""),
   "with another scheme": (body) => body.replaceAll("http", "hxxp"),

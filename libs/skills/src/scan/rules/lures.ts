@@ -5,9 +5,9 @@ import type { ScannedText } from "../scanned-text.ts";
 import { lureSigns, mayLink, type LureSign, type Sign } from "./lure-signs.ts";
 
 /**
- * Known campaigns do not attack with code but with prose: a "prerequisite" that the user must fetch and run.
- * No sign of it is bad alone. These together, close to each other, are: something comes from a place that
- * nobody answers for or in a form that nobody can look into, and a person is to run it.
+ * Known campaigns do not attack with code but with prose: a "prerequisite" that the user must fetch and run. No single sign is
+ * bad. Close together they are: an untrusted source, or a form that cannot be inspected, and an instruction to a person to run
+ * the result.
  */
 const BLOCKING: readonly Way[] = [
   { signs: ["archive_password", "run_program"], lines: 40 },
@@ -17,7 +17,7 @@ const BLOCKING: readonly Way[] = [
   { signs: ["hidden_link", "run_program", "required"], lines: 12 },
   { signs: ["no_protection", "program_link", "run_program"], lines: 40 },
 ];
-/** Worth a look. */
+/** Combinations that deserve a review. */
 const NOTED: readonly Way[] = [
   { signs: ["program_link", "run_program", "required"], lines: 40 },
   { signs: ["archive_password"], lines: 1 },
@@ -26,13 +26,13 @@ const NOTED: readonly Way[] = [
   { signs: ["lookalike_tool"], lines: 1 },
 ];
 
-/** Signs that must all stand within so many lines; blank ones do not count. */
+/** The signs that must all occur within this many lines; blank lines do not count. */
 interface Way {
   readonly signs: readonly LureSign[];
   readonly lines: number;
 }
 
-/** Blocks where all signs of one way to lure stand within one part of a Markdown file. */
+/** Blocks when all signs of one lure occur within one section of a Markdown file. */
 export function luresIn(text: ScannedText, destinations: Destinations): ScanFinding[] {
   if (text.kind !== "markdown" || !mayLink(text.text)) return [];
   const seen = lureSigns(text, destinations);
@@ -59,7 +59,7 @@ export function luresIn(text: ScannedText, destinations: Destinations): ScanFind
   ];
 }
 
-/** The signs of the first way that is complete; one look at each sign, in the order of the text. */
+/** Returns the signs of the first combination that is complete; each sign is checked once, in the order of the text. */
 function firstTogether(seen: readonly Sign[], ways: readonly Way[]): readonly Sign[] | null {
   const last = new Map<LureSign, Sign>();
   for (const sign of seen) {

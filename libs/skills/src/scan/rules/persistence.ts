@@ -2,7 +2,7 @@ import { commandAt, linesAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 
-/** What stands before a path that is written to, or after it. */
+/** Patterns of a write before the path, or after it. */
 const WRITES_BEFORE =
   />{1,2}\|?\s{0,4}["']?\S{0,80}$|\b(?:tee|cp|mv|ln|install|dd|rsync|scp|sed|sponge|truncate)\b[^\n;&|]{0,200}$|(?:-o|-O|--output|-outfile|-path|of=)[ =]?["']?\S{0,80}$|\b(?:add-content|set-content|out-file|new-item|append\w{0,10}|write\w{0,10})\b[^\n]{0,120}$/i;
 const WRITES_AFTER =
@@ -17,12 +17,12 @@ type Checks = Readonly<
   Record<"addsKey" | "writesStartFile" | "writesCrontab" | "runsAtStart", Check>
 >;
 
-/** What stays on the machine, or lets somebody in, after the skill is done. */
+/** Checks for changes that persist on the machine, or grant someone access, after the skill has ended. */
 export const PERSISTENCE: Checks = {
   addsKey(match, text) {
     if (!isWritten(match, text)) return null;
     const near = linesAround(text, match.index, { before: 4, after: 8 });
-    // A key that comes with the skill, or from the network, is somebody else's.
+    // A key that comes with the skill, or from the network, belongs to someone else than the user.
     const line = linesAround(text, match.index, { before: 0, after: 0 });
     return PUBLIC_KEY.test(near) || DOWNLOADS.test(line)
       ? { severity: "critical", confidence: "high", blocks: true }
@@ -43,7 +43,7 @@ function weighed(match: RegExpExecArray, text: ScannedText): { severity?: "high"
   return DOWNLOADS.test(before) || DOWNLOADS.test(command) ? { severity: "high" } : {};
 }
 
-/** Writes to the path at a match, or to the variable that it is given to. */
+/** True for a write to the path at a match, or to the variable that holds it. */
 function isWritten(match: RegExpExecArray, text: ScannedText): boolean {
   const { before } = commandAt(text, match.index);
   const after = text.text.slice(match.index + match[0].length, match.index + match[0].length + 300);

@@ -2,13 +2,13 @@ import { commandAt, spanAround, type Command } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";
 import { isUntrusted, type Destination, type Destinations } from "../destinations.ts";
 
-/** Whatever reads a program from its input. An interpreter with a program of its own only gets data. */
+/** Programs that read a program from their input. An interpreter with a program argument reads only data. */
 const INTO_SHELL =
   /\|&?\s{0,4}(?:(?:sudo|env|nohup|exec|command|time|xargs|busybox)\s{1,4}(?:-{1,2}[\w=-]{1,20}\s{1,4}){0,3}){0,3}["']?(?:\/(?:usr\/)?(?:local\/)?bin\/)?(?:env\s{1,4})?(?:(?:ba|z|da|k|fi|c)?sh|pwsh|powershell|osascript|iex|invoke-expression|cmd|source|\.)(?![\w.-])|\|&?\s{0,4}(?:sudo\s{1,4})?(?:python[\d.]{0,4}|node|perl|ruby|php)\b(?!\s{1,4}-{0,2}(?:[cempnlir]|[\w./-]{1,60}\.\w{1,4}\b))/i;
-/** What runs the output of what follows: `bash -c "$(`, `eval "$(`, `source <(`. */
+/** Commands that run the output of the text that follows: `bash -c "$(`, `eval "$(`, `source <(`. */
 const RUNS_OUTPUT =
   /(?:(?:\b(?:ba|z|da|k)?sh|\beval|\bsource|\bpython[\d.]{0,4}|\bnode|\bperl|\bruby|(?:^|[\s;&|])\.)[ \t]{1,4}(?:-\w{1,4}[ \t]{1,4}){0,3}["']?(?:<\(|\$\(|`)\s{0,4}|<<<[ \t]{0,4}["']?\$\(\s{0,4}|\b(?:eval|exec|system|subprocess\.\w{2,12})\(["'`]?(?:\$\(|`)\s{0,4})(?:sudo )?$/i;
-/** The same of what fetches within a program: `exec(requests.get(`, `iex (iwr `. */
+/** Programs that run fetched text in their own process: `exec(requests.get(`, `iex (iwr `. */
 const EVALUATES =
   /(?:\b(?:eval|exec|compile|new function|\w{0,20}system|subprocess\.\w{2,12}|vm\.run\w{1,20})\(|\b(?:iex|invoke-expression)\b|&\s?\()[\s({["'`&$]{0,6}(?:new-object |await |compile\(|\()?[\w.\s(){"'`-]{0,60}$/i;
 const NAMES_OUTPUT =
@@ -25,7 +25,7 @@ const UNTRUSTED = {
   message: "runs what it fetches from a bare address, a paste site or a known attacker",
 } as const;
 
-/** Commands that fetch something and run it. Where from is what counts. */
+/** Checks for commands that fetch something and run it. The source of the program decides. */
 export function remoteExecution(destinations: Destinations): { runsFetched: Check } {
   return {
     runsFetched(match, text) {
@@ -33,7 +33,7 @@ export function remoteExecution(destinations: Destinations): { runsFetched: Chec
       const isRun = runsAtOnce(command);
       if (!isRun && !mayRunLater(command)) return null;
       const from = destinations.near(text, command.span, true);
-      // An address in a variable is given somewhere near.
+      // An address in a variable is set somewhere near.
       const isGiven = from.length > 0 || !/[$%({]/.test(command.text.slice(0, 200));
       const near = isGiven
         ? from
@@ -46,7 +46,7 @@ export function remoteExecution(destinations: Destinations): { runsFetched: Chec
   };
 }
 
-/** Not what is private, local or for examples. */
+/** Excludes addresses that are private, local or for examples. */
 export function namesBareAddress(destinations: Destinations): Check {
   return ({ 0: seen }) =>
     destinations.in(seen, true).some(({ kind }) => kind === "address" || kind === "known_bad")
@@ -63,7 +63,7 @@ function runsAtOnce({ before, text }: Command): boolean {
   );
 }
 
-/** Something is named like what was saved, and what stands before it runs files. */
+/** True when a later command names the saved file, and runs it. */
 function runsLater({ text, below }: Command, from: readonly Destination[]): boolean {
   const names = [...text.matchAll(NAMES_OUTPUT)].map((match) => match[1] ?? "");
   // Without a name it is saved under the last part of its address.

@@ -9,13 +9,13 @@ const GIVES_SHELL =
 const BLOCKED = { blocks: true, confidence: "high" } as const;
 const INTERACTIVE = /\b(?:ba|z|da)?sh\s{1,3}-i\b|0[<>]&|<&|exec\s{1,3}\d{1,3}<>/;
 
-/** A shell whose input is the connection, and not a look whether a port is open. */
+/** True for a shell whose input is the connection, unlike a check whether a port is open. */
 function isInteractive(match: RegExpExecArray, text: ScannedText): boolean {
   const { start, end } = spanAround(text, match.index, { before: 0, after: 0 });
   return INTERACTIVE.test(text.text.slice(start, end));
 }
 
-/** A name that can be looked up, and is not one for examples. */
+/** True for a name that can be resolved, and is not for examples. */
 function isSomewhere(host: string): boolean {
   return (
     /\.[a-z]{2,24}$/i.test(host) &&
@@ -25,7 +25,7 @@ function isSomewhere(host: string): boolean {
   );
 }
 
-/** Shells that another machine is given. To a public address there is no honest one. */
+/** Checks for shells that are given to another machine. To a public address no honest one exists. */
 export function reverseShells(
   destinations: Destinations,
 ): Readonly<Record<"shellDevice" | "shellOnLine" | "shellNearSocket", Check>> {

@@ -13,7 +13,7 @@ function isRandom(token: string): boolean {
   return !PLACEHOLDER.test(token) && entropyBits(token) >= MIN_ENTROPY_BITS;
 }
 
-/** Tokens of GitHub and npm end in a checksum of what stands before it. */
+/** Tokens of GitHub and npm end in a checksum of the text before it. */
 const hasChecksum: Check = (match) => {
   const token = match[1] ?? "";
   if (checksumOf(token.slice(0, -6)) === token.slice(-6))

@@ -41,7 +41,7 @@ const BUILT_INS = new Set(
   ).split(" "),
 );
 
-/** Descriptions that want to be chosen whatever the task is, and names that stand for something else. */
+/** Finds descriptions that request to be chosen for every task, and names that imitate others. */
 export function triggerAbuse(
   skill: Pick<Skill, "name" | "description">,
   file: string,

@@ -8,12 +8,12 @@ import { findingIn } from "../rule.ts";
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/;
 const ENV = "metadata.openclaw.requires.env";
 
-/** A group of what is used: its code and weight, the names, what they are, and where a skill names them. */
+/** A group of uses: its code and severity, the names, what they are, and where a skill declares them. */
 type Used = readonly [string, ScanSeverity, readonly string[], string, string];
 
 /**
- * What body and scripts use without the frontmatter saying so. Most skills declare nothing at all, which is
- * worth knowing and no more; one that declares some needs and uses others is worth a look.
+ * Finds uses in body and scripts that the frontmatter does not declare. Most skills declare nothing, which is worth only a note;
+ * a skill that declares some needs and uses others deserves a review.
  */
 export function undeclaredUse(
   { env, bins, tools, hosts }: SkillCapabilities,

@@ -1,7 +1,7 @@
 import { HARD, SOFT, type Check, type Run } from "./unseen-run.ts";
 
 export const ZERO_WIDTH = /[\u180E\u200B-\u200D\u2060-\u2064\uFEFF]/u;
-/** So many bits are two letters. */
+/** This number of bits encodes two letters. */
 const MIN_BITS = 16;
 
 const SCATTERS = /^(?:[\u180E\u200B-\u200D\u2060-\u2064\uFEFF]|\p{Variation_Selector}){1,15}$/u;
