@@ -70,7 +70,7 @@ function windowsOf(tz: string): (readonly [number, number])[] {
   return windows;
 }
 
-/** The due times that a person would find who looks at the clock every minute and lists the times that are done. */
+/** Returns the due times that a person would find who checks the clock every minute and lists the times that are done. */
 function watched(from: number, walls: readonly number[], { minutes, hours }: Fields): number[] {
   const fits = (wall: number) => minutes.has(wall % 60) && hours.has(Math.floor(wall / 60) % 24);
   const found: number[] = [];
@@ -86,7 +86,7 @@ function watched(from: number, walls: readonly number[], { minutes, hours }: Fie
 }
 
 for (const tz of ZONES)
-  test(`due times in ${tz} are those that a look at the wall clock every minute finds, at each change of clocks in a year [F25]`, () => {
+  test(`due times in ${tz} are those that a check of the wall clock every minute finds, at each change of clocks in a year [F25]`, () => {
     for (const [from, to] of windowsOf(tz)) {
       const walls = wallsOf(tz, from, to);
       for (const [expr, wanted] of Object.entries(EXPRESSIONS)) {

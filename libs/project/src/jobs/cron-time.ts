@@ -5,9 +5,10 @@ const HOUR_MS = 3_600_000;
 const FAR_MS = 26 * HOUR_MS;
 
 /**
- * The first due time of an expression behind `afterMs`, in milliseconds since 1970; null when none comes. Due times are those of the zone's wall
- * clock. A time that a change of clocks skips is due right behind the gap. One that comes twice is due the first time; an expression of every hour
- * follows the time that passes and is due both times. Throws an Error for an expression or a zone that cannot be read.
+ * Returns the first due time of an expression after `afterMs`, in milliseconds since 1970; null when there is none. Due times are
+ * those of the zone's wall clock. A time that a change of clocks skips is due right after the gap. One that occurs twice is due
+ * the first time; an expression of every hour follows elapsed time and is due both times. Throws an Error for an invalid
+ * expression or zone.
  */
 export function nextCronTime(expr: string, tz: string, afterMs: number): number | null {
   const wall = new Cron(expr, {

@@ -19,7 +19,7 @@ export function declaredId({ owner, name }: Pick<Declaration, "owner" | "name">)
 }
 
 /**
- * What a declaration makes of the job that is there; null: nothing, because it was declared like this before. So what was paused, or
+ * Applies a declaration to the existing job; returns null when this declaration was applied before. So a job that was paused, or
  * has run once, stays so until its declaration changes. Throws JobProblem.
  */
 export function declareJob(
@@ -48,5 +48,5 @@ export function declareJob(
   return { record: over, entries: skipped.entries, events: [added, ...skipped.events] };
 }
 
-/** Who is named in the events of declared jobs. */
+/** The actor in the events of declared jobs. */
 export const BY = "scheduler";

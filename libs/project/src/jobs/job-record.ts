@@ -3,42 +3,48 @@ import type { beginRun } from "@switchyard/contracts/run-commands";
 import type { JobRunStatus, ScheduleJob, ScheduleRun } from "@switchyard/contracts/schedules";
 import type { z } from "zod";
 
-/** What is kept of a job: the job itself, and its runs that have not ended. */
+/** The stored record of a job: the job itself, and its runs that have not ended. */
 export interface JobRecord {
   readonly job: ScheduleJob;
   readonly active: readonly ActiveRun[];
-  /** Nothing that is due is begun before; after an error of a one-shot, or of the schedule. */
+  /** No due run begins before this time; set after an error of a one-shot, or of the schedule. */
   readonly holdUntilMs?: number;
-  /** How often a one-shot has failed. */
+  /** The number of failed runs of a one-shot. */
   readonly retries: number;
-  /** When the last run ended. */
+  /** The time when the last run ended. */
   readonly freeAtMs?: number;
-  /** Of a job that `triggers.yaml` declares: the digest of what it says. */
+  /** The digest of the declaration, for a job that `triggers.yaml` declares. */
   readonly declaration?: string;
 }
 
-/** A run that is on record. Its id and its command never change, so starting it again is the same run; what waits for a heartbeat may come to wait for the next one. */
+/**
+ * A recorded run. Its id and its command never change, so starting it again is the same run; a run that waits for a heartbeat may
+ * be moved to the next one.
+ */
 export interface ActiveRun {
   readonly runId: string;
   readonly dueAtMs: number;
   readonly runAtMs: number;
-  /** `starting`: its command is not in the queue yet, or waits for its time. `running`: it may have been lost. `delivering`: it has ended, and its end is to be told. */
+  /**
+   * `starting`: its command is not in the queue yet, or waits for its time. `running`: it may have been lost. `delivering`: it
+   * has ended, and its result has to be delivered.
+   */
   readonly phase: "starting" | "running" | "delivering";
-  /** When it is looked at next. */
+  /** The time of its next check. */
   readonly checkAtMs: number;
   readonly agent: string;
   readonly start: z.output<typeof beginRun.payload>["start"];
-  /** By hand: it is about none of the job's due times. */
+  /** True for a run started by hand, which belongs to none of the job's due times. */
   readonly isForced: boolean;
   readonly end?: RunEnd;
   readonly attempts?: number;
-  /** Where its end is announced, when the job says `last`: once known it stays, so that a repeat is the same message. */
+  /** The address for the result when the job's delivery is `last`: it is fixed once resolved, so that a repeat is the same message. */
   readonly place?: Address;
   /** Counts the messages of it that surely were not sent. */
   readonly round?: number;
 }
 
-/** How a run ended. */
+/** The result of an ended run. */
 export interface RunEnd {
   readonly status: z.output<typeof JobRunStatus>;
   readonly error?: string;
@@ -61,7 +67,7 @@ export interface JobEvent {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** What is written in one step: the record (null: it goes), lines of the run log, and events. */
+/** The writes of one step: the record (null deletes it), entries of the run log, and events. */
 export interface Change {
   readonly record: JobRecord | null;
   readonly entries: readonly ScheduleRun[];
@@ -73,7 +79,7 @@ export function mustWait({ job, active }: JobRecord): boolean {
   return active.length > 0 && (job.overlap === "queue" || job.schedule.kind === "at");
 }
 
-/** When somebody has to look at the job; null: never. */
+/** Returns when the scheduler has to process the job next; null means never. */
 export function wakeTime(record: JobRecord): number | null {
   const { job, active, holdUntilMs = 0 } = record;
   const { nextRunAtMs } = job.state;

@@ -9,7 +9,7 @@ import type {
 import type { JobRecord } from "./job-record.ts";
 import { MIN_EVERY_MS, nextTime } from "./next-time.ts";
 
-/** What does not go together in a job; the message is for whoever wants it. */
+/** An inconsistency in a job; the message addresses the author of the job. */
 export class JobProblem extends Error {
   override readonly name = "JobProblem";
 }
@@ -41,7 +41,7 @@ export function makeJob(
   return { job: withNextTime(job, now), active: [], retries: 0 };
 }
 
-/** The job with what a patch says. A due time that has come is kept unless the schedule is another one. Throws JobProblem. */
+/** Returns the job with a patch applied. A due time that has passed is kept unless the schedule changes. Throws JobProblem. */
 export function patchJob(
   record: JobRecord,
   patch: ScheduleJobPatch,
@@ -53,7 +53,7 @@ export function patchJob(
   // It is the job's version, too: two changes never have the same.
   const updatedAtMs = Math.max(now, old.updatedAtMs + 1);
   const merged: ScheduleJob = { ...old, ...withoutMissing(fields), updatedAtMs };
-  // What a main job may not have goes when a patch makes it one.
+  // A delivery that a main job may not have is removed when a patch makes the job a main job.
   const keepsDelivery =
     delivery !== undefined && (merged.sessionTarget === "isolated" || delivery.mode === "webhook");
   const job: ScheduleJob = keepsDelivery ? { ...merged, delivery } : merged;
@@ -66,7 +66,7 @@ export function patchJob(
   return { ...record, job: withNextTime({ ...job, state }, now), retries: 0, holdUntilMs: 0 };
 }
 
-/** The job as its new declaration says, with what is under way and what became of it. A due time that has come is kept unless the schedule is another one. */
+/** Returns the job with its new declaration, its active runs and its state. A due time that has passed is kept unless the schedule changes. */
 export function changedJob(old: JobRecord, declared: JobRecord, now: number): JobRecord {
   const updatedAtMs = Math.max(now, old.job.updatedAtMs + 1);
   const { createdAtMs, state } = old.job;
@@ -113,7 +113,7 @@ function checkJob(job: ScheduleJob, hasAgent: boolean): void {
     throw new JobProblem('deleteAfterRun is for schedule.kind="at" only');
 }
 
-/** In place of a channel: wherever the owner of the job wrote last. */
+/** Used instead of a channel for the address from which the owner of the job wrote last. */
 export const LAST_CHANNEL = "last";
 
 function checkAnnounce(delivery: ScheduleJob["delivery"]): void {

@@ -12,11 +12,11 @@ const Field = z
     try {
       pointerTokens(pointer);
     } catch (error) {
-      context.addIssue({ code: "custom", message: (error as Error).message }); // thrown there alone
+      context.addIssue({ code: "custom", message: (error as Error).message }); // pointerTokens throws only Errors
     }
   });
 
-/** What a trigger wants of a message. The operators are those of policies. */
+/** The condition of a trigger on a message. The operators are those of policies. */
 export const MessageCondition = z.discriminatedUnion(
   "op",
   [
@@ -31,7 +31,7 @@ export const MessageCondition = z.discriminatedUnion(
 );
 export type MessageCondition = z.infer<typeof MessageCondition>;
 
-/** True when the message fits all conditions. A field that is not there fits `absent` alone. */
+/** True when the message matches all conditions. A missing field matches only `absent`. */
 export function fits(document: MessageDocument, conditions: readonly MessageCondition[]): boolean {
   return conditions.every((condition) => {
     const found = locate(document, pointerTokens(condition.field));

@@ -1,7 +1,7 @@
 import { parsePointer } from "@switchyard/contracts/json-pointer";
 import { checkFilters, fillTemplate, TemplateError } from "@switchyard/contracts/pointer-template";
 
-/** What templates and conditions look into: JSON pointers begin here. */
+/** The document that templates and conditions read: JSON pointers start here. */
 export interface MessageDocument {
   readonly subject: string;
   /** The parts of the subject. */
@@ -10,7 +10,7 @@ export interface MessageDocument {
   readonly body: unknown;
 }
 
-/** The document of a message as it came. */
+/** Returns the document of a received message. */
 export function documentOf(subject: string, text: string): MessageDocument {
   let body: unknown = text;
   try {
@@ -21,7 +21,7 @@ export function documentOf(subject: string, text: string): MessageDocument {
   return { subject, tokens: subject.split("."), body };
 }
 
-/** Looks at a template such as `Order {{/body/id}}` before a message is there to fill it. Throws an Error that says what is wrong. */
+/** Checks a template such as `Order {{/body/id}}` before there is a message to fill it. Throws an Error that explains the mistake. */
 export function checkTemplate(text: string): void {
   const places = /\{\{([^{}]*)\}\}/g;
   for (const [, place = ""] of text.matchAll(places)) {
@@ -33,7 +33,7 @@ export function checkTemplate(text: string): void {
     throw new Error('has a {{ without its }}; a place is a JSON pointer such as "{{/body/id}}"');
 }
 
-/** The tokens of a pointer into a message. Throws an Error that says what is wrong. */
+/** Returns the tokens of a pointer into a message. Throws an Error that explains the mistake. */
 export function pointerTokens(pointer: string): string[] {
   const tokens = parsePointer(pointer);
   if (tokens === null || !ROOTS.has(tokens[0] ?? ""))
@@ -45,7 +45,7 @@ export function pointerTokens(pointer: string): string[] {
 
 const ROOTS: ReadonlySet<string> = new Set(["subject", "tokens", "body"]);
 
-/** The template with its places filled from a message, or why one of them cannot be. `where` names it for people. */
+/** Fills the template from a message, or returns why a placeholder cannot be filled. `where` names the template for people. */
 export function fill(
   template: string,
   document: MessageDocument,

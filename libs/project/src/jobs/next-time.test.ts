@@ -58,7 +58,7 @@ for (const [tz, after] of [
     assert.equal(new Set(nights).size, 4, found.join(" "));
   });
 
-test("an hourly job goes on through a change of clocks without a gap [F25]", () => {
+test("an hourly job continues through a change of clocks without a gap [F25]", () => {
   const found = times(
     { kind: "cron", expr: "0 * * * *", tz: "Europe/Berlin" },
     "2026-03-28T22:30:00Z",
@@ -68,7 +68,7 @@ test("an hourly job goes on through a change of clocks without a gap [F25]", () 
   assert.deepEqual(gaps, [3_600_000, 3_600_000, 3_600_000, 3_600_000]);
 });
 
-test("an ISO time without a zone is UTC, one with a zone is what it says [F25]", () => {
+test("an ISO time without a zone is UTC, one with a zone is in that zone [F25]", () => {
   const next = (text: string) => iso(nextTime(timed({ kind: "at", at: text }), 0));
   assert.equal(next("2026-12-01T09:00:00"), "2026-12-01T09:00:00.000Z");
   assert.equal(next("2026-12-01T09:00:00+02:00"), "2026-12-01T07:00:00.000Z");
@@ -77,7 +77,7 @@ test("an ISO time without a zone is UTC, one with a zone is what it says [F25]",
     assert.throws(() => next(text), /ISO 8601/, text);
 });
 
-test("a distance is counted from its anchor, which is the creation unless it is given", () => {
+test("an interval is counted from its anchor, which is the creation by default", () => {
   const every = { kind: "every", everyMs: 1_000 } as const;
   assert.equal(nextTime(timed(every, 250), 2_000), 2_250);
   assert.equal(nextTime(timed({ ...every, anchorMs: 500 }, 250), 2_500), 3_500);
@@ -85,7 +85,7 @@ test("a distance is counted from its anchor, which is the creation unless it is 
   assert.equal(missedTimes(timed(every), 1_000, 4_900), 3);
 });
 
-test("the stagger of a job is always the same and below what it may be, and jobs differ", () => {
+test("the stagger of a job is constant and below its limit, and differs between jobs", () => {
   const schedule = { kind: "cron", expr: "0 * * * *", staggerMs: 60_000 } as const;
   const [first = "", second = ""] = times(schedule, "2026-01-01T00:00:00Z", 2);
   assert.equal(at(second) - at(first), 3_600_000);
@@ -94,14 +94,14 @@ test("the stagger of a job is always the same and below what it may be, and jobs
   assert.ok(new Set(offsets).size > 40);
 });
 
-test("what cannot be read or never comes is refused with its reason", () => {
+test("a schedule that cannot be read or never comes due is refused with its reason", () => {
   const next = (expr: string, tz = "UTC") => nextTime(timed({ kind: "cron", expr, tz }), 0);
   assert.throws(() => next("61 * * * *"), /cannot be read/);
   assert.throws(() => next("0 0 30 2 *"), /no next time/);
   assert.throws(() => next("0 0 * * *", "Mars/Base"), /Mars\/Base/);
 });
 
-test("heartbeats come at a fixed distance, for each owner at a moment of its own", () => {
+test("heartbeats have a fixed interval, with an offset of their own for each owner", () => {
   const first = nextHeartbeat("team-a", 1_000, 10_000);
   assert.ok(first > 10_000 && first <= 11_000);
   assert.equal(nextHeartbeat("team-a", 1_000, first), first + 1_000);

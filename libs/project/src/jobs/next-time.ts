@@ -2,19 +2,22 @@ import { createHash } from "node:crypto";
 import type { JobSource } from "@switchyard/contracts/schedules";
 import { nextCronTime } from "./cron-time.ts";
 
-/** A schedule with what its times are counted from. */
+/** A schedule with the values that its times are computed from. */
 export interface Timed {
   readonly id: string;
   readonly schedule: JobSource;
   readonly createdAtMs: number;
 }
 
-/** The shortest distance of a job's times: once a second, as an expression of six fields may say it. */
+/** The shortest interval of a job: once a second, as an expression of six fields can express. */
 export const MIN_EVERY_MS = 1_000;
 /** More due times than this are not counted one by one. */
 const MOST_COUNTED = 10_000;
 
-/** The first due time behind `afterMs`; of `at` its only one, also when it is over. Throws an Error that says why there is none. */
+/**
+ * Returns the first due time after `afterMs`; for `at` its only one, even when it has passed. Throws an Error with the reason
+ * when there is none.
+ */
 export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number): number {
   switch (schedule.kind) {
     case "at":

@@ -3,15 +3,15 @@ import type { Change, JobRecord } from "./job-record.ts";
 
 export interface Skipped {
   readonly due: number;
-  /** Further due times that the line stands for. */
+  /** The number of further due times that the entry covers. */
   readonly missed: number;
   readonly now: number;
   readonly reason: string;
-  /** The run that was begun for it, when nobody will write down how it ended. */
+  /** The run that was begun for it, when no other entry will record its end. */
   readonly runId?: string;
 }
 
-/** The line and the event of due times that came to no run. */
+/** Returns the log entry and the event for due times that led to no run. */
 export function skip(
   { job }: JobRecord,
   { due, missed, now, reason, runId }: Skipped,

@@ -87,7 +87,7 @@ const reworded: [string, object, object][] = [
   ],
 ];
 for (const [who, entry, declaration] of reworded) {
-  test(`takes over an entry of ${who} as it is meant there [E1]`, () => {
+  test(`adopts an entry of ${who} with its meaning there [E1]`, () => {
     const read = adopted(entry);
     assert.deepEqual(read, { declaration, warnings: [], problems: [] });
     assert.deepEqual(adoptClientKeys(read.declaration), read, "it is in our words now");
@@ -108,7 +108,7 @@ const leftOut: [string, object, RegExp][] = [
   ["a variable of opencode", { headers: { A: "Bearer {env:T}" } }, /^"headers.A" names a variable/],
 ];
 for (const [what, entry, warning] of leftOut) {
-  test(`says that ${what} counts for nothing`, () => {
+  test(`warns that ${what} has no effect`, () => {
     const { warnings, problems } = adopted({ command: "x", ...entry });
     assert.equal(warnings.length, 1);
     assert.match(warnings[0] ?? "", warning);
@@ -116,7 +116,7 @@ for (const [what, entry, warning] of leftOut) {
   });
 }
 
-test("an approval of a client leaves nothing behind that could grant anything", () => {
+test("a client's approval setting leaves no trace that could grant anything", () => {
   const entry = { id: "a", command: "x", alwaysAllow: ["*"], autoApprove: ["*"], trust: true };
   const plain = readDeclaration("a", { id: "a", command: "x" }, "file");
   const read = readDeclaration("a", entry, "file");
@@ -143,7 +143,7 @@ const refused: [string, object, string][] = [
   ["a slip of the pen", { command: "x", disabledTool: ["rm"] }, 'Unrecognized key: "disabledTool"'],
 ];
 for (const [what, entry, problem] of refused) {
-  test(`refuses ${what}: left out, the server could do more than was wanted`, () => {
+  test(`refuses ${what}: ignoring it would let the server do more than intended`, () => {
     const written = { id: "a", ...entry };
     const read = readDeclaration("a", written, "file");
     assert.equal(read.config, null);

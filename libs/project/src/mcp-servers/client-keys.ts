@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
-/** An entry as this broker words it, with what was not taken over in words for people. */
+/** An entry in this broker's keys, with texts for people about the keys that were not adopted. */
 export interface Adopted {
   readonly declaration: JsonRecord;
   readonly warnings: readonly string[];
-  /** What cannot be left out without doing something else than was asked for. */
+  /** Keys that cannot be ignored without changing what the entry requests. */
   readonly problems: readonly string[];
 }
 
@@ -15,7 +15,7 @@ interface Draft {
   readonly problems: string[];
 }
 
-/** Keys that MCP clients write in place of ours, with the same meaning. */
+/** Keys of MCP clients with the same meaning as ours. */
 const SAME_MEANING: Readonly<Record<string, string>> = {
   serverUrl: "url",
   httpUrl: "url",
@@ -27,7 +27,7 @@ const SAME_MEANING: Readonly<Record<string, string>> = {
 
 const GRANTS: ReadonlySet<string> = new Set(["alwaysAllow", "autoApprove", "trust"]);
 
-/** What a client does for its own person or screen. */
+/** Keys for the client's own user interface or accounts. */
 const OWN_TO_CLIENTS: ReadonlySet<string> = new Set([
   "alwaysLoad",
   "authProviderType",
@@ -48,7 +48,7 @@ const NOT_READ: Readonly<Record<string, string>> = {
     '"headersHelper" is not run; put the credential into "headers" as a ${VAR}, or log in with OAuth',
 };
 
-/** Parts of a login that are found out from the server, or belong to the client alone. */
+/** Parts of a login that are discovered from the server, or belong to the client alone. */
 const FOUND_OUT = [
   "audiences",
   "authServerMetadataUrl",
@@ -64,14 +64,13 @@ const FOUND_OUT = [
 ];
 
 const HOUR_MS = 3_600_000;
-/** Clients that count in seconds take no more than an hour. */
+/** Clients that count in seconds accept at most an hour. */
 const MOST_SECONDS = 3_600;
 
 /**
- * Takes over what other MCP clients write into their entries, so that one can be pasted as it is.
- * What has a safe meaning here is reworded, what has none is left out and told. Nothing that a client
- * calls an approval grants anything, and a restriction is never left out. Unknown keys stay, and are refused
- * later: they may be our own with a slip of the pen.
+ * Adopts the keys of other MCP clients, so that an entry can be pasted unchanged. A key with a safe meaning here is translated,
+ * any other is left out with a warning. A key that a client calls an approval never grants anything, and a restriction is never
+ * left out. Unknown keys stay, and are refused later: they may be misspelt keys of our own.
  */
 export function adoptClientKeys(entry: JsonRecord): Adopted {
   const draft: Draft = { fields: {}, warnings: [], problems: [] };
@@ -138,8 +137,8 @@ function adoptDisabled({ fields, problems }: Draft): void {
 }
 
 /**
- * A call's time. Most clients count milliseconds; Cline and its kin count seconds, and are known by
- * their other keys. A time to list tools in is what opencode means.
+ * Adopts a call's timeout. Most clients count milliseconds; Cline and its forks count seconds, and are recognised by their other
+ * keys. For opencode it is the timeout of listing tools.
  */
 function adoptTimeout({ fields, warnings }: Draft, entry: JsonRecord): void {
   if (!("timeout" in fields)) return;
@@ -200,7 +199,7 @@ function adoptLogin({ fields, warnings }: Draft): void {
       warnings.push(`"oauth.${key}" counts for nothing: the server says what it is`);
 }
 
-/** Without its sandbox a server could do more than whoever wrote this wanted. */
+/** Without its sandbox a server could do more than the author of the entry wanted. */
 function adoptSandbox({ fields, problems, warnings }: Draft): void {
   const { sandboxEnabled, sandbox } = fields;
   const isTheirs = isRecord(sandbox) && !isOwnSandbox(sandbox);
@@ -215,7 +214,7 @@ function adoptSandbox({ fields, problems, warnings }: Draft): void {
     );
 }
 
-/** That of VS Code has the same names for other things, such as rules for the network. */
+/** VS Code's sandbox uses the same key for other settings, such as rules for the network. */
 function isOwnSandbox(sandbox: Record<string, unknown>): boolean {
   const { network = false } = sandbox;
   return "type" in sandbox || typeof network === "boolean";
@@ -236,7 +235,7 @@ function leaveOut({ fields, warnings }: Draft): void {
   }
 }
 
-/** `$VAR`, `%VAR%` and `{env:VAR}` are references elsewhere. They may be meant as they are, so they stay. */
+/** `$VAR`, `%VAR%` and `{env:VAR}` are references in other clients. They may be meant literally here, so they stay. */
 const THEIR_REFERENCE = /(?:^|[\s=:/])(?:\$[A-Za-z_]\w*|%[A-Za-z_]\w*%)(?=$|[\s:/])|\{env:\w+\}/;
 
 function warnOfVariables({ fields, warnings }: Draft): void {

@@ -19,19 +19,19 @@ const ToolGlobs = z.array(z.string().min(1).max(512)).max(1_000);
 const orNull = <T extends z.ZodType>(field: T) =>
   field.optional().transform((value) => value ?? null);
 
-/** What a server may sample when the policy allows it. */
+/** The limits on a server's sampling when the policy allows it. */
 const SamplingLimits = z.strictObject({
   /** Tokens of one answer; a request for more is cut. */
   maxTokens: z.int().min(1).max(MAX_COMPLETION_TOKENS).default(1_024),
   perMinute: z.int().min(0).max(600).default(20),
 });
-/** What somebody writes about a server, in the file or over the bus. */
+/** A server's declaration, from the file or the bus. */
 export const Declaration = z.strictObject({
   id: z.string().optional(),
   name: z.string().min(1).max(200).optional(),
   description: z.string().max(2_000).optional(),
   transport: z.string().optional(),
-  /** What several MCP clients call `transport`. */
+  /** The key of several MCP clients for `transport`. */
   type: z.string().optional(),
   command: z.string().min(1).optional(),
   args: z.array(z.string()).default([]),
@@ -93,9 +93,8 @@ export const Declaration = z.strictObject({
   /** Globs over names of tools that are left out, whatever `enabledTools` says. */
   disabledTools: ToolGlobs.default([]),
   /**
-   * What becomes of a tool that is seen for the first time, and of one whose definition changed.
-   *
-   * - `pin-first-use`: the tools of the first listing are approved; one that comes later and a change are held.
+   * Decides about a tool that is listed for the first time, and about one whose definition changed.
+   * - `pin-first-use`: the tools of the first listing are approved; later tools and changes are held.
    * - `review`: all are held.
    * - `pin-schema`: as `pin-first-use`, but other descriptions and titles are approved, too.
    * - `pin-new-tools`: as `pin-first-use`, but tools that come later are approved, too.
@@ -114,16 +113,16 @@ export const Declaration = z.strictObject({
   validateArguments: z.enum(["strict", "coerce", "off"]).default("strict"),
   /** The protocol era for a server that offers 2026-07-28 and does not fully support it. Null: the one that it offers. */
   protocolVersion: orNull(z.enum(["2025-11-25", "2026-07-28"])),
-  /** Directories and `file:` addresses that the server is told as its roots; null is the broker's workspace. */
+  /** Directories and `file:` addresses that the broker sends to the server as its roots; null is the broker's workspace. */
   roots: orNull(z.array(Root).max(64)),
   sampling: SamplingLimits.prefault({}),
   sandbox: SandboxConfig.optional(),
-  /** Started with the rights of the broker where nothing isolates it. */
+  /** True lets the server run with the rights of the broker where no sandbox is available. */
   trusted: z.boolean().default(false),
 });
 export type Declaration = z.output<typeof Declaration>;
 
-/** What is wrong with a declaration whose fields are right one by one. `key` stands in the texts for the id. */
+/** Returns the problem of a declaration whose fields are each valid. `key` stands for the id in the texts. */
 export function problemOf(key: string, entry: Declaration): string | null {
   const id = ServerId.safeParse(key);
   if (entry.id === undefined) return 'missing "id"';
@@ -147,7 +146,7 @@ export function problemOf(key: string, entry: Declaration): string | null {
     : `${foreign.join(", ")} has no meaning for transport ${transport}`;
 }
 
-/** What `fetch` would refuse at each try; references are looked at when they are resolved. */
+/** Returns the problem for which `fetch` would fail at each attempt; references are checked when they are resolved. */
 function addressProblem({ url, headers }: Declaration): string | null {
   const isOpen = url === undefined || url.includes("${");
   if (!isOpen && !/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
@@ -177,7 +176,7 @@ function foreignFields(transport: TransportKind, entry: Declaration): string[] {
   return Object.entries(present).flatMap(([name, isPresent]) => (isPresent ? [`"${name}"`] : []));
 }
 
-/** The transport that it names or means; null when it means none. */
+/** Returns the transport that it names or implies; null when it implies none. */
 export function transportOf(
   entry: Pick<Declaration, "transport" | "type" | "command" | "url">,
 ): string | null {
@@ -187,7 +186,7 @@ export function transportOf(
   return entry.url === undefined ? null : "http";
 }
 
-/** What MCP clients call the transports. */
+/** Maps the names of transports in MCP clients. */
 const KINDS: Readonly<Record<string, TransportKind>> = {
   "streamable-http": "http",
   streamableHttp: "http",

@@ -6,12 +6,12 @@ import { adoptClientKeys, type Adopted } from "./client-keys.ts";
 import { Declaration, problemOf, transportOf } from "./declaration.ts";
 import type { OAuthConfig, ServerConfig, ServerEntry } from "./server-config.ts";
 
-/** The largest declaration that is kept, as JSON: it is repeated in messages and in Redis. */
+/** The largest declaration that is stored, as JSON: it is repeated in messages and in Redis. */
 const MAX_DECLARATION_BYTES = 64 * 1024;
 
 /**
- * Checks what somebody declares a server to be. A declaration with problems becomes an entry
- * without a configuration, so that it can be shown. `key` stands in the texts for the id.
+ * Checks a server's declaration. A declaration with problems becomes an entry without a configuration, so that it can be shown.
+ * `key` stands for the id in the texts.
  */
 export function readDeclaration(
   key: string,
@@ -45,7 +45,7 @@ export function readDeclaration(
   };
 }
 
-/** With a problem it stays as it was written, or a change of another field would take the problem away. */
+/** A declaration with a problem stays as it was written; otherwise a change of another field would hide the problem. */
 function shownAs(written: unknown, { declaration, problems }: Adopted): JsonRecord {
   if (!isRecord(written)) return {};
   return problems.length === 0 ? declaration : written;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a server's process may reach of the machine. */
+/** The parts of the machine that a server's process may access. */
 export interface ServerSandbox {
   readonly profile: "default" | "strict";
   readonly readable: readonly string[];
@@ -12,8 +12,8 @@ export interface ServerSandbox {
 const Paths = z.array(z.string().min(1)).max(64).default([]);
 
 /**
- * How a server's process is kept from the rest of the machine. `default`: the whole file system read-only but for keys and
- * credentials, with the network; `strict`: nothing but the system's programs, its own and what is listed, without it. `off`: with
+ * The isolation of a server's process from the machine. `default`: the whole file system read-only except keys and credentials,
+ * with the network; `strict`: only the system's programs, the server's own and the listed paths, without the network. `off`: with
  * the rights of the broker. `bubblewrap` and `none` are older names: of `default` without the network, and of `off`.
  */
 export const SandboxConfig = z
@@ -25,7 +25,7 @@ export const SandboxConfig = z
       readable: Paths,
       /** Files and directories that may be written. They must exist. */
       writable: Paths,
-      /** Files and directories that look empty inside. */
+      /** Files and directories that appear empty inside the sandbox. */
       hidden: Paths,
       network: z.boolean().optional(),
     }),

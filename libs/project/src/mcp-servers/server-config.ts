@@ -7,9 +7,9 @@ import type { Declaration } from "./declaration.ts";
 import type { ServerSandbox } from "./sandbox-config.ts";
 
 /**
- * One MCP server, checked, with the defaults in. `${VAR}` references are still in place:
- * they are resolved at every connect and never kept (see `env-references.ts`). A connected server
- * takes over some fields as they change (see `live-fields.ts`), so they are read where they count.
+ * One MCP server, checked, with defaults applied. `${VAR}` references are not resolved: they are resolved at every connect and
+ * never stored (see `env-references.ts`). A connected server adopts some fields as they change (see `live-fields.ts`), so they
+ * are read at each use.
  */
 export type ServerConfig = CommonConfig & (StdioConfig | HttpConfig);
 
@@ -30,43 +30,43 @@ export interface StdioConfig {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | null;
-  /** Null: as the broker does with servers whose entry does not say. */
+  /** Null uses the broker's default for servers. */
   readonly sandbox: ServerSandbox | "off" | null;
 }
 
 export interface HttpConfig {
-  /** `http` is Streamable HTTP, and `sse` where the server knows only that. */
+  /** `http` is Streamable HTTP, and `sse` where the server supports only that. */
   readonly transport: "http" | "sse";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** How to log in when the server asks for it; null when it is never to be tried. */
+  /** The login to use when the server requires one; null when none is ever attempted. */
   readonly oauth: OAuthConfig | null;
 }
 
 export interface OAuthConfig {
-  /** Null: the client is registered with the authorization server when somebody logs in. */
+  /** Null: the client is registered with the authorization server at the first login. */
   readonly clientId: string | null;
   readonly clientSecret: string | null;
-  /** An https address that describes this client, for servers that take it as the client id. */
+  /** An https address that describes this client, for servers that accept it as the client id. */
   readonly clientMetadataUrl: string | null;
-  /** Asked for when the server names no scope. */
+  /** Requested when the server names no scope. */
   readonly scope: string | null;
   /** True when the requests of a login name the server as their resource (RFC 8707). */
   readonly namesResource: boolean;
 }
 
-/** One server: usable, or shown with its problem so that the others still start. */
+/** One server: usable, or listed with its problem so that the others still start. */
 export interface ServerEntry {
   readonly id: string;
   readonly name: string;
   readonly transport: TransportKind;
   readonly origin: ServerOrigin;
-  /** As it was written, in our words, for `mcp.get` and for changes of single fields. */
+  /** The declaration in our keys, for `mcp.get` and for changes of single fields. */
   readonly declaration: ServerDeclaration;
   readonly config: ServerConfig | null;
-  /** True when the file has another entry for it, which a change over the bus stands above. */
+  /** True when the file has another entry for it, which a change over the bus overrides. */
   readonly overridesFile?: boolean;
   readonly problem: string | null;
-  /** What of it counts for nothing here; it does not keep the server from being used. */
+  /** Keys without effect here; they do not prevent the use of the server. */
   readonly warnings: readonly string[];
 }

@@ -141,14 +141,14 @@ test("leaves a url with references alone until they are resolved [A31]", () => {
     assert.equal(parse({ mcpServers: { x: { url } } })[0]?.problem, null);
 });
 
-test("takes the version that other stores of servers write beside the list, and no other [CR5]", () => {
+test("accepts the version that other stores of servers write beside the list, and no other [CR5]", () => {
   const servers = [{ id: "a", command: "x" }];
   assert.deepEqual(parse({ version: 1, servers }), parse({ servers }));
   assert.equal(parse({ version: 1, mcpServers: { a: { command: "x" } } })[0]?.problem, null);
   assert.throws(() => parse({ version: 2, servers }), /no other key at the top than "version": 1/);
 });
 
-test("suggests an id in the place of one that cannot be used [CR2, X5]", () => {
+test("suggests an id in place of an unusable one [CR2, X5]", () => {
   assert.equal(
     problemOf({ id: "Brave_Search", command: "a" }),
     'mcp-servers.json: server Brave_Search: id "Brave_Search" must be 1-24 characters of a-z 0-9 -, starting with a letter or digit; rename it, for example to "brave-search"',
@@ -178,7 +178,7 @@ test("shows every entry under an id of its own and keeps the good ones beside th
 });
 
 for (const text of ['{"servers": []}', '{"mcpServers": {}}', '{"servers": {}}']) {
-  test(`takes ${text} for a file without servers [E4]`, () => {
+  test(`reads ${text} as a file without servers [E4]`, () => {
     assert.deepEqual(parseServerFile(text, "f.json"), { entries: [], warnings: [] });
   });
 }
@@ -188,7 +188,7 @@ for (const [what, document] of [
   ["VS Code's settings", { "a.b": 1, mcp: { servers: { a: { command: "x" } } } }],
   ["opencode's file", { $schema: "x", mcp: { a: { type: "local", command: ["x", "y"] } } }],
 ] as const) {
-  test(`reads ${what}, and says what of it is not read [E1]`, () => {
+  test(`reads ${what}, and warns of the parts that are not read [E1]`, () => {
     const { entries, warnings } = parseFile(document);
     assert.deepEqual(
       entries.map(({ id, problem }) => [id, problem]),
@@ -215,7 +215,7 @@ test("an agent in the servers' file is not read: agents are files of their own [
   assert.deepEqual(warnings, ['"agents" at the top of the file is not read']);
 });
 
-test("makes ids of the names that a client gave its servers, and says so [CR2, E1]", () => {
+test("derives ids from the names that a client gave its servers, and reports it [CR2, E1]", () => {
   const { entries } = parseFile({
     mcpServers: {
       "Brave Search": { command: "x" },
@@ -233,7 +233,7 @@ test("makes ids of the names that a client gave its servers, and says so [CR2, E
   );
 });
 
-test("reads comments and trailing commas, and names line and column of what is not JSON", () => {
+test("reads comments and trailing commas, and names line and column of a syntax error", () => {
   const text = '{ // mine\n  "mcpServers": { "a": { "command": "x", }, },\n}';
   assert.equal(parseServerFile(text, "f.json").entries[0]?.problem, null);
   assert.throws(() => parseServerFile('{\n  "mcpServers": {\n    "a": secret\n  }\n}', "f.json"), {

@@ -16,12 +16,12 @@ export class ServerFileError extends Error {
 
 const version = z.literal(1).optional();
 const ServerList = z.strictObject({ version, servers: z.array(z.unknown()) });
-/** What MCP clients call the servers in their files; the rest of such a file is for the client. */
+/** The keys under which MCP clients list servers in their files; the rest of such a file is for the client. */
 const MAP_KEYS = ["mcpServers", "servers", "mcp"] as const;
 
 export interface ServerFile {
   readonly entries: readonly ServerEntry[];
-  /** What of the file counts for nothing, beside what its entries say of themselves. */
+  /** Parts of the file without effect, in addition to the warnings of its entries. */
   readonly warnings: readonly string[];
 }
 
@@ -90,7 +90,7 @@ function rawEntries(text: string, fileName: string): RawFile {
   );
 }
 
-/** The file of an MCP client: one map of servers, beside whatever else the client keeps there. */
+/** Reads the file of an MCP client: one map of servers, beside any other settings of the client. */
 function clientFile(document: JsonRecord): RawFile | null {
   const [map, ...more] = MAP_KEYS.filter((key) => isRecord(document[key]));
   const isOurs = version.safeParse(document["version"]).success;
@@ -108,7 +108,7 @@ function clientFile(document: JsonRecord): RawFile | null {
   return { entries, warnings };
 }
 
-/** What a client calls a server is its id here, or nearly: `Brave Search` is `brave-search`. */
+/** A client's name for a server becomes its id here, adjusted if necessary: `Brave Search` is `brave-search`. */
 function clientEntry(name: string, value: unknown): RawEntry {
   if (!isRecord(value)) return { key: name, value };
   const id = serverIdOf(name);

@@ -1,6 +1,6 @@
 const TOKEN = /^[A-Za-z0-9_:=@+~-]{1,64}$/;
 
-/** What is wrong with the subject of a trigger, for its author; null: nothing. */
+/** Returns the problem with the subject of a trigger, for its author; null when there is none. */
 export function subjectProblem(subject: string): string | null {
   const tokens = subject.split(".");
   const isSubject =

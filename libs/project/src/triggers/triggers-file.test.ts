@@ -46,7 +46,7 @@ test("the example declares a time and two kinds of messages", () => {
   assert.match(messages[1]?.source.stored?.consumer ?? "", /^yard-job-[0-9a-f]{16}$/);
 });
 
-test("each mistake is told with its line, its place and what would be right", () => {
+test("each mistake is reported with its line, its position and a correction", () => {
   const cases: [string, RegExp][] = [
     [
       `${ALL}    scedule: { kind: every, everyMs: 1000 }\n`,

@@ -19,14 +19,14 @@ import { MessageCondition } from "../jobs/message-filter.ts";
 import { checkTemplate } from "../jobs/message-template.ts";
 import { subjectProblem } from "./source-subject.ts";
 
-/** What a trigger of messages hears, and what it makes of it. */
+/** A trigger's subscription to messages, and how it starts runs from them. */
 export interface MessageTrigger {
   readonly id: string;
   readonly jobId: string;
   readonly source: ForeignSource;
-  /** False: the file has it hear nothing. */
+  /** False when the file disables the trigger. */
   readonly enabled: boolean;
-  /** Of a stream: only what is stored from now on, or all that is in it. */
+  /** Where a stream consumer starts: at messages stored from now on, or at the first one of the stream. */
   readonly from: "new" | "all";
   readonly when: readonly MessageCondition[];
   readonly dedupe: string | null;
@@ -37,7 +37,7 @@ export interface MessageTrigger {
 export interface Triggers {
   /** A job for each trigger. */
   readonly declarations: readonly Declaration[];
-  /** Those that are begun by messages. */
+  /** The triggers whose runs are started by messages. */
   readonly messages: readonly MessageTrigger[];
 }
 
@@ -49,7 +49,7 @@ const Template = Text.superRefine((text, context) => {
   try {
     checkTemplate(text);
   } catch (error) {
-    context.addIssue({ code: "custom", message: (error as Error).message }); // thrown there alone
+    context.addIssue({ code: "custom", message: (error as Error).message }); // pointerTokens throws only Errors
   }
 });
 
@@ -109,7 +109,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   when: ["field", "op", "value"],
 };
 
-/** The file cannot be used; each line of the message is a problem with its place. */
+/** The file cannot be used; each line of the message is a problem with its position. */
 export class TriggersFileError extends Error {
   override readonly name = "TriggersFileError";
   readonly problems: readonly string[];
@@ -120,7 +120,7 @@ export class TriggersFileError extends Error {
   }
 }
 
-/** Reads `triggers.yaml`. Throws a TriggersFileError: of a file with a problem nothing is in force. */
+/** Reads `triggers.yaml`. Throws a TriggersFileError: a file with a problem has no effect at all. */
 export function readTriggers(text: string, fileName: string): Triggers {
   const read = readYaml(text, check);
   if (read.value === null)
@@ -144,7 +144,7 @@ function check(content: unknown): Checked<Triggers> {
   return { value: { declarations, messages }, problems: [] };
 }
 
-/** What each key allows by itself, and not beside the others. */
+/** Reports keys that are valid alone and not in this combination. */
 function togetherProblems(trigger: Trigger, index: number): ShapeProblem[] {
   const path = ["triggers", index];
   const { schedule, message, overlap, catchUp, session, delivery } = trigger;
@@ -188,7 +188,7 @@ function repeated(triggers: readonly Trigger[], index: number): ShapeProblem[] {
   return [{ path: ["triggers", index, "id"], message }];
 }
 
-/** What the scheduler would refuse in a job: an expression that cannot be read, a delivery without a place. */
+/** Reports what the scheduler would reject in a job: an invalid expression, a delivery without an address. */
 function jobProblems(declaration: Declaration, index: number): ShapeProblem[] {
   try {
     declareJob(null, declaration, Date.now());
@@ -232,7 +232,7 @@ function declarationOf(trigger: Trigger): Declaration {
         : { kind: "agentTurn", message: input, ...more },
       ...(delivery !== undefined && { delivery }),
       enabled,
-      // One that went would come back with the next load of the file.
+      // A deleted job would be created again with the next load of the file.
       deleteAfterRun: false,
       wakeMode: "now",
       overlap,
@@ -261,7 +261,7 @@ function messageTrigger({ id, owner, enabled, message, input }: Trigger): Messag
   };
 }
 
-/** Where a consumer begins cannot be changed, so there are two. */
+/** The start position of a consumer cannot be changed, so there are two. */
 function consumerOf(jobId: string, from: "new" | "all"): string {
   return from === "new" ? `yard-${jobId}` : `yard-${jobId}-all`;
 }
