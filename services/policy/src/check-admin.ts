@@ -7,7 +7,7 @@ const POLICY = {
   setting: "YARD_POLICY_ADMINS",
 };
 
-/** Who may change the policy: NATS users that are named, and over HTTP who has the role. */
+/** Checks that the caller may change the policy: configured NATS users, and over HTTP users with the role. */
 export function checkAdmin(admins: readonly string[], verified: VerifiedCaller): void {
   requireAdmin(admins, verified, POLICY);
 }

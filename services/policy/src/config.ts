@@ -16,17 +16,17 @@ export const Config = z.object({
   ...auditEnv,
   /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
-  /** Whether the audit has the arguments of calls, without secrets, beside their digest. */
+  /** True makes the audit record the arguments of calls, without secrets, beside their digest. */
   YARD_AUDIT_VALUES: envFlag().default(false),
   /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
-  /** How long a new key in that file is only accepted before it signs: every replica must have read it by then. */
+  /** How long a new key in that file is only accepted before it signs: every replica must have read it in that time. */
   YARD_RUN_TOKEN_KEY_LEAD_MS: envInteger(0, 86_400_000).default(90_000),
-  /** Issuers whose JWTs are taken at the gateway, a YAML file. */
+  /** Issuers whose JWTs the gateway accepts, a YAML file. */
   YARD_ISSUERS_FILE: z.string().optional(),
-  /** The token of `yard dev`, with which somebody is `cli` at the gateway. Nowhere but on a laptop. */
+  /** The token of `yard dev`, whose holder is `cli` at the gateway. It is for laptops only. */
   YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
-  /** How long a browser that signed in at the gateway is signed in. */
+  /** How long a browser session at the gateway lasts. */
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
   YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
@@ -39,8 +39,8 @@ export const Config = z.object({
     .transform((own) => (own === "never" ? "none" : own)),
   /** How long a call waits for a person. */
   YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
-  /** How often a run may ask people in an hour. */
+  /** How many prompts a run may cause in an hour. */
   YARD_APPROVAL_PROMPTS: envInteger(1, 100_000).default(30),
-  /** How many calls of one user may wait for a person at a time. */
+  /** The number of calls of one user that may wait for a person at a time. */
   YARD_APPROVALS_PENDING: envInteger(1, 50_000).default(500),
 });

@@ -58,9 +58,9 @@ export function serveHandlers(service: Service, handlers: PolicyHandlers): void 
 }
 
 export function createHandlers(parts: {
-  /** The bundle in force, asked anew for each request. */
+  /** Returns the bundle in force; call it for each request. */
   readonly bundle: () => CompiledBundle;
-  /** What it was read from. */
+  /** Returns the texts of the bundle in force. */
   readonly texts: () => PolicyTexts;
   readonly validator: Validator;
   readonly identify: Identify;
@@ -95,7 +95,7 @@ export function createHandlers(parts: {
       const judged = await judgeCall({ ...parts, bundle }, { kind, call });
       const { decision, reservation } = judged;
       parts.metrics.decided(decision.effect, (performance.now() - startedAt) / 1000);
-      // A promise is given only in the turn of the event loop that has seen the rules in force.
+      // A lease is granted only in the turn of the event loop that has read the rules in force.
       const mayBeKept = judged.isKeepable && parts.bundle() === bundle;
       const forMs = mayBeKept ? parts.leases.grant(who.expiresAt - parts.now()) : null;
       const made = { request, provider: caller, correlationId, who, judged, forMs };

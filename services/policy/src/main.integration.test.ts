@@ -104,17 +104,17 @@ const grantRequest = {
   ttlSeconds: 600,
 };
 
-test("a run gets a token, and its calls are decided by what the token says [X40]", async () => {
+test("a run gets a token, and its calls are decided by the token's claims [X40]", async () => {
   const before = Date.now();
   const { token, expiresAt, policyDigest } = await runner.grantRun(grantRequest);
   const ttlMs = Date.parse(expiresAt) - before;
   assert.ok(ttlMs > 598_000 && ttlMs < 610_000, `expires in ${ttlMs} ms`);
 
-  // The provider's caller is the runner; who acts comes from the token alone.
+  // The provider's caller is the runner; the principal comes from the token alone.
   const asked = { onBehalfOf: "runner", token, args: {} };
   const principal = { user: "cli", agent: "demo", runId: "run-1" };
   const cacheable = { revision: policyDigest, forMs: 500 };
-  // Which record of the audit it is, is told with each.
+  // Each answer contains the reference of its audit record.
   const {
     audit: allowedIn,
     signed,
@@ -151,7 +151,7 @@ test("a run gets a token, and its calls are decided by what the token says [X40]
   assert.match(outside.decision.reason, /^agent demo may not use mcp__everything__echo/);
 });
 
-test("an agent's roles are believed from its token alone [A7]", async () => {
+test("an agent's roles are trusted from its token alone [A7]", async () => {
   const { token } = await runner.grantRun({ ...grantRequest, roles: ["reader", "planner"] });
   const request = { onBehalfOf: "runner", token, args: {}, tool: READ };
   const { principal } = await broker.checkPolicy(request);
@@ -173,7 +173,7 @@ test("without a token the decision is about the caller that the provider names",
   assert.equal(read.decision.reason, "no rule allows mcp__files__read_file for user cli");
 });
 
-test("a list is cut to what the principal may use, in its order", async () => {
+test("a list is filtered to the tools that the principal may use, in its order", async () => {
   const { token, policyDigest } = await runner.grantRun(grantRequest);
   const tools = [WRITE, READ, GIT, ECHO];
   assert.deepEqual(await broker.filterPolicy({ onBehalfOf: "runner", token, tools }), {
@@ -234,7 +234,7 @@ test("a token that is expired, tampered with, foreign or no token is refused", a
   assert.equal(allowed.decision.effect, "allow", "the same call without a token is allowed");
 });
 
-test("requests that break the contract are refused and the service goes on", async () => {
+test("requests that break the contract are refused and the service continues", async () => {
   const bad = [
     null,
     { onBehalfOf: "Not A User", tool: READ, args: {} },
@@ -256,7 +256,7 @@ test("only a runner gets tokens, and only tool providers get decisions", async (
   await assert.rejects(call(cli, checkPolicy, request), isCode("forbidden"));
 });
 
-test("a person learns how any call is decided, and gets the decision that the provider gets", async () => {
+test("a person can explain the decision about any call, and the provider gets the same one", async () => {
   const explained = await person.explainPolicy({
     user: "cli",
     agent: "demo",
@@ -281,7 +281,7 @@ test("a person learns how any call is decided, and gets the decision that the pr
   });
 });
 
-test("explanations are for people: no service may ask for one", async () => {
+test("explanations are for people: no service may request one", async () => {
   const request = { user: "cli", tool: ECHO, args: {} };
   await assert.rejects(call(brokerBus, explainPolicy, request), isCode("forbidden"));
   await assert.rejects(call(brokerBus, validatePolicy, {}), isCode("forbidden"));
@@ -345,7 +345,7 @@ test("a policy file that breaks while the service runs is refused, reported and 
   assert.match(await metrics(), /^yard_policy_file_refused\{service="policy"\} 0$/m);
 });
 
-test("what became of the policy file is told by events", async () => {
+test("changes of the policy file are published as events", async () => {
   const subjects: string[] = [];
   const filters = ["yard.evt.policy.rules.>"];
   for await (const event of readEvents(cli, { filters, from: "beginning" })) {
@@ -383,14 +383,14 @@ test("the service is found by discovery", async () => {
   assert.deepEqual(served.toSorted(), owned.toSorted());
 });
 
-test("nothing of arguments, tokens or keys is logged", () => {
+test("arguments, tokens and keys are never logged", () => {
   const log = JSON.stringify(policy.records);
   const { d } = JSON.parse(runTokenKey.privateJwk) as { d: string }; // made by createRunTokenKey
   assert.equal(log.includes(d), false);
   assert.equal(log.includes("eyJ"), false, "no JWS");
 });
 
-test("a policy with errors, and a key that is none, keep the service from starting", async () => {
+test("a policy with errors or an invalid key keeps the service from starting", async () => {
   const broken = join(directory, "broken.yaml");
   await writeFile(broken, "version: 1\nrules:\n  - { id: a, effect: allow, approved: auto }\n");
   const badPolicy = startPolicy({ ...environment, YARD_POLICY_FILE: broken });
@@ -415,7 +415,7 @@ test("a key that others may read is warned about, and the service stops cleanly"
   assert.equal(await second.exited, 0);
 });
 
-/** In one step, so that no half of it is ever there to be read. */
+/** The rename is atomic, so no half-written file can be read. */
 async function replacePolicy(text: string): Promise<void> {
   await writeFile(`${policyFile}.new`, text);
   await rename(`${policyFile}.new`, policyFile);

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
+/* oxlint-disable unicorn/no-useless-spread -- related arguments stay together on one line */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -138,12 +138,12 @@ async function tokenOf(agent: string, runId: string, more: object = {}): Promise
 }
 
 async function check(token: string | undefined, ref = tool("get"), args = {}) {
-  // The runner shows the tokens that it was given.
+  // The runner presents the tokens that it was given.
   const asked = token === undefined ? { onBehalfOf: "cli" } : { onBehalfOf: "runner", token };
   return broker.checkPolicy({ ...asked, tool: ref, args });
 }
 
-/** Both replicas answer from one queue, so what holds everywhere holds many times in a row. */
+/** Both replicas answer from one queue group, so an answer that is equal many times in a row comes from both. */
 async function everywhere(expected: string): Promise<void> {
   await until(async () => {
     for (let inARow = 0; inARow < 12; inARow += 1) {
@@ -177,7 +177,7 @@ test("a bundle of several files is in force, and its layers narrow what its rule
   );
 });
 
-test("a stop of any run above keeps a run out, however many generations below it is", async () => {
+test("a stop of any ancestor run denies a run's calls, whatever the number of generations", async () => {
   let token = await tokenOf("demo", "cli~run-0");
   for (const depth of [1, 2, 3, 4])
     token = await tokenOf("child", `cli~run-${depth}`, { parentToken: token });
@@ -197,7 +197,7 @@ test("a stop of any run above keeps a run out, however many generations below it
   }
 });
 
-test("a run may call as often as its budget says, and no call is kept by a provider", async () => {
+test("a run may call as often as its budget allows, and no provider caches such a decision", async () => {
   const token = await tokenOf("busy", "run-1");
   for (let call = 0; call < 3; call += 1) {
     const answer = await check(token, tool("get"), { call });
@@ -215,7 +215,7 @@ test("a run may call as often as its budget says, and no call is kept by a provi
   assert.deepEqual(explained.limits?.find(({ kind }) => kind === "budget")?.passes, false);
 });
 
-test("of many calls at once no more pass than the limit, and a place given back is free", async () => {
+test("no more concurrent calls pass than the limit, and a released slot is free again", async () => {
   const token = await tokenOf("narrow", "run-3");
   const answers = await Promise.all(Array.from({ length: 20 }, () => check(token)));
   const passed = answers.filter(({ decision }) => decision.effect === "allow");
@@ -227,7 +227,7 @@ test("of many calls at once no more pass than the limit, and a place given back 
   assert.equal((await check(token)).decision.effect, "allow");
 });
 
-test("a call that waits for a person is not counted, and when one said yes it is the one that may be made", async () => {
+test("a call that waits for a person is not counted, and after approval it is the one that may be made", async () => {
   const token = await tokenOf("patient", "run-patient", { approval: "always" });
   const asked = { onBehalfOf: "runner", token, tool: tool("get"), args: { a: 1 } };
   const admit = async () => {
@@ -247,7 +247,7 @@ test("a call that waits for a person is not counted, and when one said yes it is
     assert.equal((await broker.checkPolicy({ ...asked, args })).decision.effect, "deny");
 });
 
-test("the same call is let pass only so often, another one still passes", async () => {
+test("the same call passes only a limited number of times, another one still passes", async () => {
   const token = await tokenOf("looper", "run-4");
   const effects: string[] = [];
   for (const args of [{ a: 1 }, { a: 1 }, { a: 1 }, { a: 2 }]) {
@@ -290,7 +290,7 @@ test("a resource counts for the flow as the tools of its server do, and none is 
   assert.deepEqual([decision.effect, decision.tier], ["ask", "always"]);
 });
 
-test("a stop denies everything that it is about on every replica once it is answered, until it ends", async () => {
+test("after the reply to a stop every replica denies the stopped calls, until it ends", async () => {
   const token = await tokenOf("demo", "run-8");
   await cli.stopCalls({ scope: { kind: "agent", name: "demo" }, reason: "it misbehaves" });
   const answers = await Promise.all(Array.from({ length: 20 }, () => check(token)));
@@ -311,7 +311,7 @@ test("a stop denies everything that it is about on every replica once it is answ
   );
 });
 
-test("a stop by run id reaches a run whose id has no owner, and only its requester gets the event", async () => {
+test("a stop by run id applies to a run whose id has no owner, and only its requester gets the event", async () => {
   await redisClient.hset("yard:run:{old-1}:state", { requester: "team-a", status: "running" });
   const token = await tokenOf("old", "old-1", { requester: "team-a" });
   assert.equal((await check(token)).decision.effect, "allow");
@@ -334,7 +334,7 @@ test("a stop by run id reaches a run whose id has no owner, and only its request
     assert.deepEqual(await cli.resumeCalls({ scope: { kind: "run", name } }), { resumed: true });
 });
 
-test("an activated bundle is in force on every replica, whatever the files say, and can be rolled back", async () => {
+test("an activated bundle is in force on every replica, whatever the files contain, and can be rolled back", async () => {
   const files = [{ name: "closed.yaml", text: DENYING }];
   for (const ask of [() => teamA.activatePolicy({ files }), () => teamA.readPolicyTexts({})])
     await assert.rejects(ask, (error) => isError(error, activatePolicy, "forbidden_admin"));

@@ -1,4 +1,4 @@
-/* oxlint-disable unicorn/no-useless-spread -- keeps what belongs together on one line */
+/* oxlint-disable unicorn/no-useless-spread -- related arguments stay together on one line */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "@switchyard/bus/connect";
 import { publishEvent } from "@switchyard/bus/publish";
@@ -31,7 +31,7 @@ import { createVersionStore } from "./versions/version-store.ts";
 import { LONGEST_LEASE_MS } from "./calls/decision-leases.ts";
 import { createRunRecords } from "./runs/run-records.ts";
 
-/** How often each replica looks at what all of them share. */
+/** The interval at which each replica polls the shared state. */
 const LOOK_MS = 200;
 /** After so long no replica decides without a stop any more, and every decision from before is over. */
 const EVERYWHERE_MS = KNOWN_FOR_MS + LONGEST_LEASE_MS;
@@ -44,8 +44,8 @@ interface Kit {
 }
 
 /**
- * What the replicas of the policy share through Redis: which bundle is active, and what is stopped. Each looks
- * five times a second; one that cannot look stays as it is, and says so once.
+ * Shares state between the replicas of the policy through Redis: the active bundle, and the stops. Each replica polls five times
+ * a second; one that cannot read keeps its state, and logs that once.
  */
 export async function startSharedState(kit: Kit, path: string, now: () => number) {
   const { bus, log, redis, onStop } = kit;
@@ -84,7 +84,7 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
         policyFile: PolicyFile;
         validator: Validator;
         admins: readonly string[];
-        /** Ends what waits for people and what they granted, where the stop is about it. */
+        /** Ends pending approvals and grants that the stop is about. */
         endStopped: (stop: Stop) => Promise<void>;
       },
     ): void {

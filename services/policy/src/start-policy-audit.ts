@@ -11,7 +11,7 @@ import { startSeals } from "./audit/seal-chains.ts";
 
 export interface PolicyAudit {
   readonly decisions: DecisionAudit;
-  /** Null when nothing is recorded. */
+  /** Null when decisions are not recorded. */
   readonly signer: DecisionSigner | null;
   /** Wraps the reporter in one that records. */
   readonly approvals: (reporter: ApprovalReporter) => ApprovalReporter;
@@ -30,7 +30,7 @@ const NO_KEY: SignText = () => null;
 export async function startPolicyAudit(kit: Kit, version: string): Promise<PolicyAudit> {
   const { redis, log } = kit;
   const audit: Audit | null = await startAudit({ ...kit, service: "policy", version });
-  // Keys are opened later: what they refuse is recorded.
+  // Keys are opened later: the tokens that they refuse are recorded.
   let sign: SignText = NO_KEY;
   const signer = createDecisionSigner((text) => sign(text));
   const decisions = createDecisionAudit(audit, {

@@ -12,8 +12,8 @@ import fc from "fast-check";
 import { holdingRunner } from "../test/holding-runner.ts";
 import { startPolicyWorld } from "../test/policy-world.ts";
 
-// Two teams with the same agents, runs of the same names in sessions of the same name, and the same calls, in any order. What
-// each is answered has to be what a model of this team alone says.
+// Two teams have the same agents, runs of the same names in sessions of the same name, and the same calls, in any order. Each
+// team's answers have to be those of a model of this team alone.
 
 const TEAMS = ["team-a", "team-b"] as const;
 const CALLS = 3;
@@ -41,7 +41,7 @@ const cli = client(await world.connectAs("cli"), {
 const broker = client(await world.connectAs("broker"), { checkPolicy, admitCall, releaseCall });
 const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 
-/** What is known of one team, without a word about the other. */
+/** The state of one team, independent of the other. */
 interface Model {
   counted: number;
   held: number;
@@ -122,7 +122,7 @@ function step(
   name: string,
   options: {
     readonly canRun?: (model: Model) => boolean;
-    /** What the model says that the service answers; changes the model. */
+    /** Returns the reply that the model expects from the service; changes the model. */
     readonly expected: (model: Model, name: string) => unknown;
     readonly run: (team: Team) => Promise<unknown>;
   },
@@ -205,7 +205,7 @@ const stopped = step("is stopped", {
   canRun: ({ isStopped }) => !isStopped,
   run: (team) => team.stop(),
   expected(model) {
-    // What waits is cancelled, and what was granted ends.
+    // Pending approvals are cancelled, and grants end.
     Object.assign(model, { isStopped: true, isWaiting: false, isGranted: false });
   },
 });

@@ -9,16 +9,16 @@ import type { z } from "zod";
 type Grant = z.input<typeof grantRun.request>;
 type Granted = z.output<typeof grantRun.reply>;
 
-/** A runner process as the policy sees it. Claims are written as services/agent-runner does (journal-scripts.ts). */
+/** A runner process from the policy's point of view. Claims are written as services/agent-runner does (journal-scripts.ts). */
 export interface TestRunner {
   readonly redis: Redis;
-  /** Writes into Redis that it has taken the run, unless it said so before. */
+  /** Writes into Redis that it has claimed the run, unless it wrote that before. */
   hold(runId: string, state?: Readonly<Record<string, string>>): Promise<void>;
   /** Writes into Redis that it prepares a run that does not exist yet. */
   reserve(runId: string, parent?: string): Promise<void>;
-  /** Asks for a token without having taken the run. */
+  /** Requests a token without having claimed the run. */
   ask(request: Grant, options?: { readonly timeoutMs?: number }): Promise<Granted>;
-  /** Takes the run and asks for a token. */
+  /** Claims the run and requests a token. */
   grantRun(request: Grant, options?: { readonly timeoutMs?: number }): Promise<Granted>;
 }
 

@@ -9,7 +9,7 @@ export type LogRecord = Readonly<Record<string, unknown>>;
 /** The policy service as a child process, seen through its log. */
 export interface PolicyProcess {
   readonly records: readonly LogRecord[];
-  /** The first line that fits, already written or to come. Rejects when the process ends without it. */
+  /** Returns the first line that matches, already written or later. Rejects when the process ends without it. */
   logged(fits: (record: LogRecord) => boolean): Promise<LogRecord>;
   /** Sends SIGTERM. */
   stop(): void;
@@ -28,7 +28,7 @@ export function startPolicy(env: Readonly<Record<string, string>>): PolicyProces
   const lookers = new Set<() => void>();
   const look = () => lookers.forEach((looker) => looker());
   createInterface({ input: child.stdout }).on("line", (line) => {
-    records.push(JSON.parse(line) as LogRecord); // a service writes nothing else there
+    records.push(JSON.parse(line) as LogRecord); // a service writes only log records there
     look();
   });
   let hasEnded = false;

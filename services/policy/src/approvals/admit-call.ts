@@ -28,15 +28,15 @@ export interface AdmitDeps {
   readonly grants: GrantStore;
   readonly lastApproved: LastApproved;
   readonly promptLimit: PromptLimit;
-  /** How many calls of one user may wait for a person at a time. */
+  /** The number of calls of one user that may wait for a person at a time. */
   readonly pendingPerUser: number;
   readonly report: ApprovalReporter;
-  /** How long a person has to decide, in milliseconds. */
+  /** The time that a person has to decide, in milliseconds. */
   readonly waitMs: number;
   readonly now: () => number;
 }
 
-/** An asked call, whoever it is of, with what the policy service itself knows of it. */
+/** A call that needs approval, of any principal, with the facts that the policy service itself has about it. */
 export interface AskedCall extends GrantScope {
   readonly request: AdmitRequest;
   readonly provider: string;
@@ -44,7 +44,7 @@ export interface AskedCall extends GrantScope {
   readonly binding: string;
 }
 
-/** The call as the policy service sees it: the actor comes from the token, never from the provider. */
+/** Builds the call as the policy service sees it: the principal comes from the token, never from the provider. */
 export function askedCall(
   request: AdmitRequest,
   { principal, provider, tier }: { principal: Principal; provider: string; tier: AskedTier },
@@ -57,8 +57,8 @@ export function askedCall(
 }
 
 /**
- * Lets the call pass, once, when a person has approved it or calls of its kind; refuses it when that
- * was denied or its time is over; else asks a person, once for each call.
+ * Lets the call pass, once, when a person has approved it or calls of its kind; refuses it when it was denied or its time is
+ * over; otherwise requests approval, once for each call.
  */
 export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
   const known = await standingApproval(deps, call);
@@ -74,7 +74,10 @@ export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admis
   return ask(deps, call);
 }
 
-/** The approval of this call, unless it was of rules that have gone and come back, or ended by a stop: neither is a decision about it. */
+/**
+ * Returns the approval of this call, unless it belongs to rules that were replaced and restored, or a stop ended it: neither is a
+ * decision about the call.
+ */
 async function standingApproval(deps: AdmitDeps, call: AskedCall): Promise<StoredApproval | null> {
   const known = await knownApproval(deps, call);
   if (known?.isVoid !== true) return known;
@@ -88,12 +91,12 @@ async function knownApproval(deps: AdmitDeps, call: AskedCall): Promise<StoredAp
   if (callId !== undefined) return deps.store.read(approvalIdOf(call.binding, callId));
   if (approvalId === undefined) return null;
   const found = await deps.store.read(approvalId);
-  // One that is about another call says nothing about this one.
+  // An approval of another call does not apply to this one.
   const isOfCall = found?.approval.binding === call.binding && found.approval.callId === null;
   return isOfCall ? found : null;
 }
 
-/** Goes on with an approval that there is: consumes it, waits on, or says how it ended. */
+/** Continues with an existing approval: consumes it, keeps waiting, or returns how it ended. */
 async function pursue(deps: AdmitDeps, call: AskedCall, approval: Approval): Promise<Admission> {
   const { store, now } = deps;
   const { attempt } = call.request;
@@ -101,7 +104,7 @@ async function pursue(deps: AdmitDeps, call: AskedCall, approval: Approval): Pro
   if (transition === null) return refusal(approval.id, "expired");
   await follow(deps, transition);
   const { approval: stands } = transition;
-  // Whoever asked for it may have died before it stood in the list.
+  // The process that created the approval may have died before adding it to the index.
   if (stands.state === "pending") await deps.index.put(stands);
   if (transition.change === "done") {
     deps.report.consumed(stands, call.provider);
@@ -202,7 +205,7 @@ function tooManyPending(user: string, limit: number): Admission {
   return { outcome: "refused", approvalId: null, state: "rate_limited", reason };
 }
 
-/** A grant of the tier `session` for calls like this one, with one use taken. */
+/** Returns a grant of the tier `session` for calls like this one, after counting one use. */
 async function useGrant(deps: AdmitDeps, call: AskedCall): Promise<SessionGrant | null> {
   if (call.tier !== "session") return null;
   const stored = await deps.grants.read(grantIdOf(call));
@@ -218,7 +221,7 @@ async function useGrant(deps: AdmitDeps, call: AskedCall): Promise<SessionGrant 
   return grant;
 }
 
-/** Its call has just passed another way: nobody need decide any more. */
+/** Cancels the pending approval of a call that a session grant has just let pass. */
 async function coverPending(
   deps: AdmitDeps,
   { id }: Approval,
@@ -239,7 +242,7 @@ async function rememberApproved(deps: AdmitDeps, call: AskedCall): Promise<void>
   await deps.lastApproved.write(call, comparable);
 }
 
-/** Keeps index and events in step with a record. */
+/** Updates index and events after a change of a record. */
 export async function follow(
   { index, report }: Pick<AdmitDeps, "index" | "report">,
   { change, approval }: Transition,

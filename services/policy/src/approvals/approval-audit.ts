@@ -6,7 +6,7 @@ import type { ApprovalReporter } from "./approval-reporter.ts";
 
 type ApprovalFact = Extract<AuditFact, { kind: "approval" }>;
 
-/** A reporter that also records what it is told. The records are what counts later: events may be lost. */
+/** Returns a reporter that also appends each fact to the audit. The audit is authoritative: events may be lost. */
 export function auditApprovals(reporter: ApprovalReporter, writer: AuditWriter): ApprovalReporter {
   const record = (fact: ApprovalFact): void => void writer.append(() => fact);
   return {

@@ -44,13 +44,13 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly settings: ApproverSettings;
   readonly identify: Identify;
   readonly stops: Pick<StopList, "find" | "isCurrent">;
-  /** Takes back that the question before this one was counted as a call. */
+  /** Undoes the count of the preceding decision request as a call. */
   readonly uncount: (call: Pick<AskedCall, "principal" | "tool"> & CallArguments) => Promise<void>;
-  /** Of the bundle in force. */
+  /** Returns the digest of the bundle in force. */
   readonly policyDigest: () => string;
   /** Reads the run around a call; null when there is no run, or it cannot be read now. */
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
-  /** Throws the failure while what people decide could not be recorded. */
+  /** Throws the failure while decisions of people cannot be recorded. */
   readonly recordable: DecisionAudit["admit"];
   readonly signer: DecisionSigner | null;
 }
@@ -72,7 +72,7 @@ export function handleApprovals(service: Service, deps: ApprovalHandlerDeps): vo
   handleGrants(service, deps);
 }
 
-/** What tool providers ask. */
+/** Handles the requests of tool providers. */
 function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
   service.handle(admitContract, async (request, context) => {
     deps.recordable(fail.approvals_unavailable);
@@ -216,7 +216,7 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
   });
 
   service.handle(cancelApproval, async ({ id, reason = null }, context) => {
-    // Also by who asked: to take a request back needs no permission.
+    // The requester may withdraw too, which needs no permission.
     const stored = await find(deps, id, context);
     return decide(deps, stored, { state: "cancelled", reason, ...decidedBy(context) });
   });
@@ -233,7 +233,7 @@ function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
 
   service.handle(listGrants, async ({ limit }, context) => {
     const all = await orUnavailable(() => grants.list(now(), LISTED_GRANTS));
-    // One of other rules is void, whether or not it has been taken out by now.
+    // A grant under other rules is void, even while it is not removed yet.
     const inForce = all.filter(({ grant }) => grant.policyDigest === deps.policyDigest());
     const shown = inForce.map(({ grant }) => grant).filter((grant) => isMine(context, grant));
     return { grants: shown.slice(0, limit) };
@@ -242,7 +242,7 @@ function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
   service.handle(revokeGrant, async ({ id }, context) => {
     const { caller } = context;
     const stored = await orUnavailable(() => grants.read(id));
-    // Who profits from it may give it up.
+    // The principal that a grant benefits may revoke it.
     if (stored === null || !isMine(context, stored.grant))
       throw fail.unknown_grant(`There is no grant ${id} for ${caller}.`, { id });
     deps.recordable(fail.approvals_unavailable);
@@ -277,7 +277,7 @@ const REFUSALS: Readonly<Record<NonNullable<ReturnType<typeof refusedBy>>, strin
   approvers: ": approvers of the policy names it for other calls.",
 };
 
-/** One that was asked for under other rules is ended instead. */
+/** Finds an approval to decide about. One that was requested under other rules is ended instead. */
 async function findToDecide(
   deps: ApprovalHandlerDeps,
   { id, binding: shown }: { readonly id: string; readonly binding?: string | undefined },

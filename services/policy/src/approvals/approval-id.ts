@@ -3,20 +3,20 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Approval } from "@switchyard/contracts/approval-record";
 
 /**
- * The approval of a call that is repeated under one `callId`: always the same, so that a repeat finds
- * it, and another one as soon as anything of what it is bound to differs.
+ * Returns the approval id of a call that is repeated under one `callId`: it is stable, so that a repeat finds it, and differs as
+ * soon as any bound fact differs.
  */
 export function approvalIdOf(binding: string, callId: string): string {
   const digest = createHash("sha256").update(`${binding}\n${callId}`).digest("hex");
   return `apr-${digest.slice(0, 32)}`;
 }
 
-/** The approval of a call that nobody can repeat without naming it. */
+/** Returns the approval id of a call without a `callId`, which can be repeated only by naming this id. */
 export function randomApprovalId(): string {
   return `apr-${randomBytes(16).toString("hex")}`;
 }
 
-/** What a session grant is good for; there is at most one of each. */
+/** The scope of a session grant; there is at most one grant for each scope. */
 export type GrantScope = Pick<
   Approval,
   "principal" | "caller" | "tool" | "pin" | "rule" | "policyDigest"
@@ -32,10 +32,10 @@ export function grantIdOf({
   policyDigest,
 }: GrantScope): string {
   const { agent, user, runId, context } = principal;
-  // Of the token, so nobody can name a conversation that is not its own.
+  // The session comes from the token, so a caller cannot name a conversation other than its own.
   const session = context?.session;
   const within = session === undefined ? { runId } : { session };
-  // What was approved of an agent's own calls holds for none that somebody dictated.
+  // An approval of an agent's own calls does not cover calls that a user dictated.
   const dictated = context?.replayed === true ? { replayed: true } : {};
   const scope = {
     v: 1,

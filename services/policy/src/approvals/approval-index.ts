@@ -4,11 +4,11 @@ import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 
 /**
- * Which approvals there are, in the order in which they were asked for. It follows the records and may
- * lag behind them: what a record says counts, and an entry without one is forgotten.
+ * The index of approvals in the order of their requests. It follows the records and may lag behind them: a record is
+ * authoritative, and an entry without one is removed.
  */
 export interface ApprovalIndex {
-  /** As the approval is now. Safe to repeat. */
+  /** Writes the approval's present state. Safe to repeat. */
   put(approval: Approval): Promise<void>;
   /** Ids, newest first; `cursor` is the last entry of the page before. */
   page(
@@ -17,15 +17,15 @@ export interface ApprovalIndex {
   ): Promise<readonly IndexEntry[]>;
   pendingCount(): Promise<number>;
   /**
-   * Takes a place among the waiting calls of the approval's user, in one step, so that calls that come together get no
-   * more than `limit`. False when there is none left. It is free again when nothing waits any more, or at its end.
+   * Reserves one of the user's slots for waiting calls, in one step, so that concurrent calls get no more than `limit`. False
+   * when none is left. The slot is freed when the approval no longer waits, or at its end.
    */
   reserve(approval: Approval, options: { limit: number; now: number }): Promise<boolean>;
-  /** Approvals whose time is over, as far as the index knows. */
+  /** Returns approvals whose time is over, according to the index. */
   due(now: number, limit: number): Promise<string[]>;
-  /** Approvals that wait for a person or for their call, as far as the index knows. */
+  /** Returns approvals that wait for a person or for their call, according to the index. */
   open(): Promise<string[]>;
-  /** Takes an entry out whose record is gone. */
+  /** Removes an entry whose record no longer exists. */
   forget(entry: IndexEntry): Promise<void>;
 }
 
@@ -37,9 +37,9 @@ export interface IndexEntry {
 const ALL = "yard:{approvals}:all";
 const PENDING = "yard:{approvals}:pending";
 const DUE = "yard:{approvals}:due";
-/** By the end of its time, so that one whose end was missed is not counted for ever. */
+/** Scored by the end of each approval, so that one whose end was missed is not counted for ever. */
 const pendingOfUser = (user: string): string => `yard:{approvals}:pending:${user}`;
-/** Of all approvals; pending ones are never forgotten. */
+/** The limit for all approvals; pending ones are never removed. */
 const MAX_INDEXED = 50_000;
 
 /**

@@ -12,15 +12,15 @@ import { grantIssued, grantRevoked } from "@switchyard/contracts/session-grants"
 import type { Log } from "@switchyard/service/log";
 
 /**
- * Tells what became of approvals, and sets their timers. Nothing waits for it and nothing depends on
- * it: who waits asks for the state, and times are compared wherever an approval is looked at.
+ * Publishes changes of approvals, and sets their timers. No operation waits for it or depends on it: a waiting caller polls the
+ * state, and every access to an approval compares times.
  */
 export interface ApprovalReporter {
   requested(approval: Approval): void;
   decided(approval: Approval): void;
   expired(approval: Approval): void;
   consumed(approval: Approval, provider: string): void;
-  /** The provider told what became of a consumed one. */
+  /** The provider reported the outcome of a consumed approval. */
   settled(approval: Approval, outcome: "executed" | "not_sent"): void;
   grantIssued(grant: SessionGrant): void;
   grantUsed(
@@ -51,7 +51,7 @@ export function createApprovalReporter(parts: {
     requested(approval) {
       const { id, expiresAt } = approval;
       const fact = { ...factsOf(approval, at()), expiresAt };
-      // Asked for anew under rules that came back, it has its id again.
+      // An approval that is requested again under restored rules has the same id.
       const messageId = `${id}:requested:${approval.requestedAt}`;
       done(publishEvent(bus, approvalRequested, tokensOf(approval), fact, { messageId }), id);
       setTimer(approval);
@@ -80,7 +80,7 @@ export function createApprovalReporter(parts: {
       const fact = { ...factsOf(approval, at()), provider };
       done(publishEvent(bus, approvalConsumed, tokensOf(approval), fact), id);
     },
-    // Nobody waits for these two; the audit has them.
+    // No client waits for these two; the audit has them.
     settled() {},
     grantUsed() {},
     grantIssued(grant) {
@@ -109,7 +109,7 @@ function factsOf(approval: Approval, at: string) {
   };
 }
 
-/** Whoever the call is made for hears of it. */
+/** The subject tokens, by which the principal's user receives the event. */
 function tokensOf({ id, principal }: Pick<Approval | SessionGrant, "id" | "principal">) {
   return { owner: principal.user, id };
 }

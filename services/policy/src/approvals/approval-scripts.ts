@@ -1,9 +1,9 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 /**
- * The transitions of an approval, each one script on one key. Every script but CREATE first looks
- * whether the time is over, so an approval is never decided or consumed late, however late the message
- * that tells of its end, and is essential: Redis executes it above its maxmemory, too. They return nil when there is no approval, else what changed and all fields.
+ * The transitions of an approval, each one script on one key. Every script but CREATE first checks whether the time is over, so
+ * an approval is never decided or consumed late, however late the timer message arrives. Each script is essential: Redis executes
+ * it above its maxmemory, too. They return nil when there is no approval, otherwise what changed and all fields.
  */
 
 /** An ended approval is shown for a week. */
@@ -23,7 +23,7 @@ if state == "pending" or state == "approved" then
 end
 `;
 
-/** ARGV: when the record may be forgotten, then fields and values. What became void makes room for the same call. */
+/** ARGV: when the record may be deleted, then fields and values. A void approval is replaced by the new one of the same call. */
 export const CREATE = `
 local key = KEYS[1]
 local isNew = 0

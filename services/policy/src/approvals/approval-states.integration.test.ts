@@ -83,7 +83,7 @@ test("of fifty parallel attempts one consumes an approval", async () => {
   assert.equal((await store.read(id))?.approval.state, "consumed");
 });
 
-test("of fifty parallel verdicts one stands", async () => {
+test("of fifty parallel verdicts one takes effect", async () => {
   const stored = pending();
   const { id } = stored.approval;
   await store.create(stored);
@@ -97,7 +97,7 @@ test("of fifty parallel verdicts one stands", async () => {
   assert.deepEqual((await store.read(id))?.approval.decision, winners[0]?.approval.decision);
 });
 
-test("at the very millisecond of its end an approval is expired, whoever comes first", async () => {
+test("at the very millisecond of its end an approval is expired, whichever caller comes first", async () => {
   for (const end of ["decide", "consume"] as const) {
     const stored = pending();
     const { id } = stored.approval;
@@ -143,7 +143,7 @@ test("only a void approval makes room for another of its id", async () => {
   assert.equal((await store.create(denied)).stored.approval.state, "denied");
 });
 
-/** What the store has to agree with. */
+/** The model that the store has to agree with. */
 interface Model {
   state: ApprovalState;
   expiresAt: number;

@@ -23,8 +23,8 @@ import {
  */
 export interface ApprovalStore {
   /**
-   * Writes the approval unless there is one of this id that is not void, and returns what stands there. A new one is counted for its user;
-   * rejects with `storage_full` when that one keeps too much.
+   * Writes the approval unless there is one of this id that is not void, and returns the stored one. A new one is counted for its
+   * user; rejects with `storage_full` when that user stores too much.
    */
   create(
     stored: NewApproval,
@@ -41,7 +41,7 @@ export interface ApprovalStore {
       readonly now: number;
     },
   ): Promise<Transition | null>;
-  /** From `pending` or `approved`: cancelled, and void, so that the same call may be asked for again. */
+  /** Moves from `pending` or `approved` to cancelled and void, so that approval of the same call may be requested again. */
   void(
     id: string,
     by: { readonly decision: ApprovalDecision; readonly now: number },
@@ -53,7 +53,7 @@ export interface ApprovalStore {
     id: string,
     by: { readonly attempt: string; readonly now: number },
   ): Promise<Transition | null>;
-  /** By the attempt that consumed it only: executed, or back to `approved` because it was not sent. */
+  /** Only the attempt that consumed it may settle it: as executed, or back to `approved` because the call was not sent. */
   settle(
     id: string,
     end: {
@@ -68,21 +68,21 @@ export interface ApprovalStore {
 export interface StoredApproval {
   readonly approval: Approval;
   readonly presentation: Presentation;
-  /** The arguments without secrets, to compare others with; null when they are too long to keep. */
+  /** The arguments without secrets, for comparison with others; null when they are too long to store. */
   readonly comparable: string | null;
-  /** It was of other rules, or its call was stopped: cancelled, though nobody decided against the call. */
+  /** True when it belonged to other rules, or its call was stopped: it is cancelled without a decision against the call. */
   readonly isVoid: boolean;
 }
 
 export type NewApproval = Omit<StoredApproval, "isVoid">;
 
-/** `done`: the transition that was asked for happened. `expired`: its time was over, which was written down just now. */
+/** `done`: the requested transition happened. `expired`: its time was over, which this transition has just recorded. */
 export interface Transition {
   readonly change: "done" | "expired" | "none";
   readonly approval: Approval;
 }
 
-/** Its key, its places in lists, its decision and its end. */
+/** Estimates its key, its index entries, its decision and its end. */
 const APPROVAL_BYTES = 1_500;
 
 export function createApprovalStore(
@@ -131,7 +131,7 @@ export function createApprovalStore(
   };
 }
 
-/** The state at a time: one whose time is over is expired, also before anybody wrote that down. */
+/** Returns the approval as of a given time: it is expired once its time is over, even before that is recorded. */
 export function atTime(approval: Approval, now: number): Approval {
   const { state, expiresAt } = approval;
   const canExpire = state === "pending" || state === "approved";
@@ -142,7 +142,7 @@ function keyOf(id: string): string {
   return `yard:approval:{${id}}`;
 }
 
-/** What changes has a field of its own; the rest is written once. */
+/** Mutable facts have fields of their own; the rest is written once. */
 function fieldsOfApproval({ approval, presentation, comparable }: NewApproval) {
   const { state, expiresAt, ...rest } = approval;
   return {

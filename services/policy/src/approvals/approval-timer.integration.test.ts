@@ -42,7 +42,7 @@ const policy = startPolicy({
 });
 await policy.logged((record) => record["msg"] === "service ready");
 
-test("a call that nobody decides about expires by its timer, and then is refused [E2][ER2][X15]", async () => {
+test("a call without a decision expires by its timer, and then is refused [E2][ER2][X15]", async () => {
   const asked = { onBehalfOf: "team-a", tool: mcpToolRef("files", "write_file"), args: {} };
   const { decision, principal } = await broker.checkPolicy(asked);
   const binding = bindingDigest({

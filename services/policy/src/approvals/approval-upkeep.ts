@@ -13,7 +13,7 @@ export async function expireOne(deps: DecideDeps, id: string): Promise<void> {
   else await follow(deps, transition);
 }
 
-/** The same for all whose timer was lost. */
+/** Expires all approvals whose timer was lost. */
 export async function expireDue(deps: DecideDeps): Promise<void> {
   for (;;) {
     const ids = await deps.index.due(deps.now(), DUE_PAGE);
@@ -25,8 +25,8 @@ export async function expireDue(deps: DecideDeps): Promise<void> {
 export type Concerned = Pick<Approval | SessionGrant, "principal" | "tool" | "policyDigest">;
 
 /**
- * Ends what is of other rules than those in force: what waits, what was approved and not used yet, and the grants.
- * What was decided about a call under one policy says nothing about it under another, also when the one comes back.
+ * Ends approvals and grants of rules other than those in force: pending approvals, approved but unused ones, and grants. A
+ * decision under one policy does not apply under another, even when the first one is restored.
  */
 export async function endOfOtherRules(deps: DecideDeps, inForce: string): Promise<void> {
   const ids = await deps.index.open();
@@ -41,8 +41,8 @@ export async function endOfOtherRules(deps: DecideDeps, inForce: string): Promis
 }
 
 /**
- * Ends the waiting approvals and the grants that fit, because of a stop. A stop is no decision about the calls, so approval may be asked
- * for again when the stop is lifted.
+ * Ends the waiting approvals and the grants that match, because of a stop. A stop is no decision about the calls, so approval may
+ * be requested again when the stop is lifted.
  */
 export async function endAll(
   deps: DecideDeps,

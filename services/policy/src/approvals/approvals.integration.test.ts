@@ -147,7 +147,7 @@ interface TestCall {
   readonly tool?: typeof WRITE;
 }
 
-/** What a provider does right before it would send a call. */
+/** Sends the request that a provider sends right before it would send a call. */
 async function admit({
   token,
   args = { path: "a.txt" },
@@ -247,7 +247,7 @@ test("a call without a call id is repeated by naming its approval, once", async 
   assert.equal((await refused({ ...call, approvalId: id })).state, "consumed");
 });
 
-test("an approval comes back when its call was provably not sent, for that attempt only", async () => {
+test("an approval is available again when its call was provably not sent, for that attempt only", async () => {
   const call = { token: await tokenOf("run-back"), callId: "run-back:1" };
   const id = await waiting(call);
   await person.approveCall({ id });
@@ -260,7 +260,7 @@ test("an approval comes back when its call was provably not sent, for that attem
   assert.equal((await admit(call)).outcome, "passed");
 });
 
-test("what a cancelled run waits for is cancelled, and nothing that was asked since", async () => {
+test("approvals of a cancelled run are cancelled, except those requested afterwards", async () => {
   const ids = await Promise.all(
     ["run-called-off", "run-going-on"].map(async (runId) =>
       waiting({ token: await tokenOf(runId), callId: `${runId}:1` }),
@@ -287,7 +287,7 @@ test("what a cancelled run waits for is cancelled, and nothing that was asked si
     assert.equal((await person.getApproval({ id })).approval.state, "pending", id);
 });
 
-test("a denial tells its reason, and another verdict comes too late", async () => {
+test("a denial returns its reason, and another verdict comes too late", async () => {
   const call = { token: await tokenOf("run-denied"), callId: "run-denied:1" };
   const id = await waiting(call);
   await person.denyCall({ id, reason: "use the scratch folder" });
@@ -299,7 +299,7 @@ test("a denial tells its reason, and another verdict comes too late", async () =
   });
 });
 
-test("who started a run, a service, or nobody in particular cannot approve", async () => {
+test("the user who started a run, a service, or an unnamed user cannot approve", async () => {
   const call = { token: await tokenOf("run-own"), callId: "run-own:1" };
   const id = await waiting(call);
   await assert.rejects(team.approveCall({ id }), (error) =>
@@ -325,7 +325,7 @@ test("without a setting an approver does not decide about a call of a run that i
   await person.cancelApproval({ id });
 });
 
-test("a direct call is approved by somebody else than its caller", async () => {
+test("a direct call must be approved by a user other than its caller", async () => {
   const asked = { onBehalfOf: "cli", tool: REMOVE, args: {} };
   const { decision, principal } = await broker.checkPolicy(asked);
   const binding = bindingDigest({ ...asked, principal, caller: "cli", pin: undefined, decision });
@@ -335,7 +335,7 @@ test("a direct call is approved by somebody else than its caller", async () => {
   await assert.rejects(person.approveCall({ id }), forbiddenBy("approve-own"));
 });
 
-test("a session approval covers later and waiting calls of the run, as often as it says, until it is revoked [E14][E17]", async () => {
+test("a session approval covers later and waiting calls of the run, up to its number of uses, until it is revoked [E14][E17]", async () => {
   const token = await tokenOf("run-session");
   const waits = { token, callId: "run-session:2", args: { path: "b.txt" } };
   const other = await waiting(waits);
@@ -391,7 +391,7 @@ test("a session approval approves no waiting call that is to be approved by itse
   assert.equal((await person.getApproval({ id: byItself })).approval.state, "pending");
 });
 
-test("an approval that was lost from the list stands there again when its call is repeated", async () => {
+test("an approval that was lost from the index is listed again when its call is repeated", async () => {
   const call = { token: await tokenOf("run-lost"), callId: "run-lost:1" };
   const id = await waiting(call);
   const keys = ["all", "pending", "due"].map((name) => `yard:{approvals}:${name}`);
@@ -431,13 +431,13 @@ test("a person sees the exact arguments, credentials as length and digest, hidde
   ]);
 });
 
-test("a run that asks too often is refused without asking anybody", async () => {
+test("a run that requests approval too often is refused without prompting a person", async () => {
   const token = await tokenOf("run-flood");
   for (let index = 0; index < 8; index += 1) await waiting({ token, callId: `run-flood:${index}` });
   assert.equal((await refused({ token, callId: "run-flood:8" })).state, "rate_limited");
 });
 
-test("events tell each step, and never an argument", async () => {
+test("events report each step, and never an argument", async () => {
   const token = await tokenOf("run-told");
   const call = { token, callId: "run-told:1", args: { path: "canary-in-arguments" } };
   const id = await waiting(call);
@@ -483,7 +483,7 @@ test("a change of the rules during the wait voids the approval", async () => {
   assert.notEqual(await waiting({ ...approved, approvalId: before }), before);
   assert.deepEqual((await person.listGrants({})).grants, []);
 
-  // The rules of before come back, and with them nothing that was approved, denied or cancelled under them.
+  // The former rules are restored, but none of the approvals, denials and cancellations under them.
   const back = policy.logged((record) => inForce(record) && !seen.has(record));
   await writeFile(policyFile, RULES("writes change files"));
   await back;

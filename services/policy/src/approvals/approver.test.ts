@@ -41,12 +41,12 @@ test("a call that one makes oneself is one's own, also with the token of a run",
   assert.equal(refusedBy(settings("runs"), "boss", withToken), null);
 });
 
-test("nobody approves a call that it dictated without the right to", () => {
+test("a user without the right to approve dictated calls cannot approve its own", () => {
   const dictatedBy = "cli";
   const context = { replayed: true as const, dictatedBy };
   const played = { ...ofRun, principal: { ...ofRun.principal, context } };
   const withToken = { ...ofRun, caller: "cli" };
-  // Somebody else's run of an agent whose plan it wrote is dictated, too.
+  // Another user's run of an agent whose plan the approver wrote is dictated, too.
   const planned = {
     ...ofRun,
     principal: { ...ofRun.principal, user: "me", context: { dictatedBy } },
@@ -60,13 +60,13 @@ test("nobody approves a call that it dictated without the right to", () => {
   assert.equal(refusedBy(settings("runs", false), "cli", ofRun), null, "the agent decided itself");
 });
 
-test("approvers and who it is about see an approval, nobody else", () => {
+test("only approvers and the user of the call see an approval", () => {
   assert.ok(maySee(settings("runs"), "boss", ofRun));
   assert.ok(maySee({ ...settings("runs"), approvers: [] }, "cli", ofRun));
   assert.ok(!maySee({ ...settings("runs"), approvers: [] }, "team-b", ofRun));
 });
 
-test("who signed in over HTTP as an approver may decide, and not about what it dictated or asked for itself", () => {
+test("a user who signed in over HTTP as an approver may decide, except about calls it dictated or requested itself", () => {
   const { approvers } = settings("none");
   const as = (caller: string, roles: readonly ("approver" | "admin" | "operator")[]) =>
     settingsFor({ ...settings("none"), approvers }, { caller, roles });
@@ -120,7 +120,7 @@ rules:
   );
 });
 
-test("entries of approvers with mistakes refuse the bundle with their place", () => {
+test("entries of approvers with mistakes refuse the bundle with their position", () => {
   const problem = (entry: string): string => {
     try {
       parseBundle({

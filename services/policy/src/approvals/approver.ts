@@ -3,22 +3,22 @@ import { hasRole, type UserRole } from "@switchyard/contracts/user-roles";
 import type { Decidable } from "@switchyard/rules/rights/may-approve";
 
 /**
- * Which of its own calls an approver may approve: `none` (four eyes), those of `runs` that it started
- * (the agent asks there, and is another principal), or `all`, calls by hand included.
+ * The own calls that an approver may approve: `none` (four eyes), those of `runs` that it started (the agent is the requester
+ * there, and another principal), or `all`, direct calls included.
  */
 export type OwnApprovals = "none" | "runs" | "all";
 
 export interface ApproverSettings {
-  /** NATS users that may decide. No service that works for agents can be one: it has no permission to ask. */
+  /** NATS users that may decide. A service that works for agents can never be one: it has no permission to send these requests. */
   readonly approvers: readonly string[];
   readonly own: OwnApprovals;
-  /** Whether the policy lets a user decide about a call; null for a user whom its `approvers` do not name. */
+  /** Returns a predicate for the calls that the policy lets a user decide about; null for a user whom its `approvers` do not name. */
   readonly mayApprove: (user: string) => ((call: Decidable) => boolean) | null;
-  /** Whether the policy gives a user the right to approve calls that it dictated. */
+  /** True when the policy gives a user the right to approve calls that it dictated. */
   readonly mayApproveOwn: (user: string) => boolean;
 }
 
-/** With who asks over HTTP as an approver, whose credential says so. */
+/** Adds a caller that signed in over HTTP with the role of an approver. */
 export function settingsFor(
   settings: ApproverSettings,
   { caller, roles }: { readonly caller: string; readonly roles: readonly UserRole[] },
@@ -28,8 +28,8 @@ export function settingsFor(
 }
 
 /**
- * True when the caller decides about the call or grant as far as settings, roles and the policy's `approvers` go. A user whom `approvers`
- * names decides about the calls of its entries, and about no others.
+ * True when the caller decides about the call or grant according to settings, roles and the policy's `approvers`. A user whom
+ * `approvers` names decides about the calls of its entries, and about no others.
  */
 export function concerns(
   { approvers, mayApprove }: Pick<ApproverSettings, "approvers" | "mayApprove">,
@@ -47,7 +47,7 @@ export function decidesAll(
   return mayApprove(caller) === null && approvers.includes(caller);
 }
 
-/** Null when the caller may decide; else what says no: a setting, a right that it has not, or the policy's `approvers`. */
+/** Returns null when the caller may decide, otherwise what forbids it: a setting, a missing right, or the policy's `approvers`. */
 export function refusedBy(
   settings: ApproverSettings,
   caller: string,
@@ -65,7 +65,7 @@ export function refusedBy(
   return own === "runs" && isOwnRun ? null : "YARD_APPROVE_OWN";
 }
 
-/** Who may see an approval with its arguments: who may decide about it, and who it is about. */
+/** True when the caller may see an approval with its arguments: users who may decide about it, and the user of the call. */
 export function maySee(
   settings: Pick<ApproverSettings, "approvers" | "mayApprove">,
   caller: string,

@@ -31,7 +31,7 @@ function valueAt(document: unknown, pointer: string): unknown {
   const tokens = parsePointer(pointer);
   if (tokens === null || tokens.length === 0) return undefined;
   const found = locate(document, tokens);
-  // Secrets are not kept, so whether they are the same cannot be told.
+  // Secrets are not stored, so their equality cannot be checked.
   if (found.kind !== "found" || hasMask(JSON.stringify(found.value))) return undefined;
   return found.value;
 }

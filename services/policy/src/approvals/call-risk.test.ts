@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
 import { callRisk } from "./call-risk.ts";
 
-test("a call that waits for a person says how much harm it could do [E18]", () => {
+test("a call that waits for a person states its risk [E18]", () => {
   assert.equal(callRisk(builtinToolRef("read_file"), "session"), "low");
   assert.equal(callRisk(builtinToolRef("write_file"), "session"), "medium");
   assert.equal(callRisk(mcpToolRef("x", "read"), "session"), "medium", "only its server knows");

@@ -3,8 +3,8 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { defaultTier } from "@switchyard/rules/layers/default-tier";
 
 /**
- * High where a shell runs or the rules want a person for each call, low for a built-in tool that only reads,
- * medium for the rest: what an MCP server's tool does nobody but the server knows.
+ * The risk is high for a shell or when the rules require approval for each call, low for a built-in tool that only reads, and
+ * medium otherwise: the effects of an MCP tool are known to its server alone.
  */
 export function callRisk(tool: ToolRef, tier: AskedTier): Risk {
   const own = defaultTier(tool);

@@ -3,12 +3,13 @@ import { follow } from "@switchyard/bus/follow";
 import { runCancelled } from "@switchyard/contracts/run-events";
 import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";
 
-/** Runs that end together are looked for together: what waits is gone over once for all of them. */
+/** Runs that end together are handled together: one pass over the waiting approvals serves all of them. */
 const GATHER_MS = 500;
 
 /**
- * Cancels what a cancelled run waits for, so that nobody is asked about a call that will not be made. A run that
- * failed keeps it: retried, it waits on. What nobody heard of here ends with its time.
+ * Cancels the approvals that a cancelled run waits for, so that people are not prompted about calls that will not be made. A
+ * failed run keeps its approvals: when it is retried, it continues to wait. Approvals of runs whose event was missed end with
+ * their time.
  */
 export function followCancelledRuns(
   bus: Bus,

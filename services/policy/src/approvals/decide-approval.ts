@@ -19,9 +19,9 @@ export interface DecideDeps {
   readonly now: () => number;
 }
 
-/** What a person decides. */
+/** A person's decision. */
 export type Verdict = {
-  /** True when it came over the gateway. */
+  /** True when it came through the gateway. */
   readonly isOverHttp?: boolean;
 } & (
   | {
@@ -39,22 +39,22 @@ export interface GrantTerms {
   readonly sameArguments: readonly string[];
 }
 
-/** `isMine`: it stands as this verdict wants it, by this one or by an identical one before. */
+/** `isMine` is true when the state is the one that this verdict requested, set by it or by an identical earlier one. */
 export interface Verdicts {
   readonly isMine: boolean;
   readonly approval: Approval;
   readonly grant: SessionGrant | null;
 }
 
-/** Who waits may take its time to come back, but no call is made long after somebody looked at it. */
+/** A waiting caller may return late, but no call is made long after a person reviewed it. */
 const CONSUME_WITHIN_MS = 60 * 60 * 1_000;
-/** Of a grant by a rule that names no `ttl`. */
+/** The lifetime of a grant by a rule that sets no `ttl`. */
 const GRANT_TTL_MS = 30 * 60 * 1_000;
 const GRANT_USES = 1_000;
 const COVER_AT_MOST = 2_000;
 const PAGE = 200;
 
-/** The first verdict counts. One that comes later learns what stands. */
+/** The first verdict counts. A later one gets the present state. */
 export async function decideApproval(
   deps: DecideDeps,
   stored: StoredApproval,
@@ -92,8 +92,8 @@ export async function cancelByPolicy(
 }
 
 /**
- * Ends one of other rules, or of what was stopped, that waits, or was approved and not used. The same call is asked for anew when the rules
- * come back or the stop is lifted.
+ * Ends an approval of other rules, or of a stopped call, that waits, or was approved and not used. The same call may be requested
+ * again when the rules are restored or the stop is lifted.
  */
 export async function voidApproval(
   deps: DecideDeps,
@@ -160,14 +160,15 @@ async function issueGrant(
   return grant;
 }
 
-/** Other calls that wait for the same permission, such as those of the same step, need not be asked for again. */
+/** Other calls that wait for the same permission, such as those of the same step, need no prompt of their own. */
 async function coverOthers(
   deps: DecideDeps,
   stored: { readonly grant: SessionGrant; readonly constraint: string | null },
 ): Promise<void> {
   const { grant } = stored;
   await eachPending(deps, COVER_AT_MOST, async (other) => {
-    // One of the tier `always` can be of the same rule: what its run has touched since makes it ask each time.
+    // An approval of the tier `always` can belong to the same rule: because of its run's flow labels, each of its calls needs
+    // approval.
     if (other.approval.tier !== "session" || grantIdOf(other.approval) !== grant.id) return;
     if (!(await deps.grants.use(stored, deps.now()))) return;
     await decideApproval(deps, other, {
@@ -179,7 +180,7 @@ async function coverOthers(
   });
 }
 
-/** Goes over the approvals that wait, newest first. */
+/** Iterates over the pending approvals, newest first. */
 export async function eachPending(
   { index, store, now }: Pick<DecideDeps, "index" | "store" | "now">,
   atMost: number,

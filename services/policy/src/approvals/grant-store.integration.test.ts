@@ -15,7 +15,7 @@ const redis = await connectRedis({ url: server.url, name: "test", log });
 after(() => redis.disconnect());
 const store = createGrantStore(redis);
 
-// Redis forgets a grant at its end by its own clock, so the end is far away and `now` is what varies.
+// Redis deletes a grant at its end by its own clock, so the end is far in the future and `now` varies.
 const START = Date.parse("2090-01-01T00:00:00.000Z");
 const END = START + 600_000;
 
@@ -61,7 +61,7 @@ test("at the very millisecond of its end a grant is over", async () => {
   assert.equal((await store.read(stored.grant.id))?.grant.usesLeft, 2);
 });
 
-test("a use is of the grant that was looked at, not of one that took its place", async () => {
+test("a use counts for the grant that was read, not for one that replaced it", async () => {
   const [first, second] = [grantOf("run-new"), grantOf("run-new")];
   assert.equal(first.grant.id, second.grant.id, "they are for the same calls");
   await store.put(first);
@@ -70,7 +70,7 @@ test("a use is of the grant that was looked at, not of one that took its place",
   assert.equal(await store.use(second, START), true);
 });
 
-test("a removed grant is good for nothing, and was there once", async () => {
+test("a removed grant permits nothing, and is returned once", async () => {
   const stored = grantOf("run-gone");
   await store.put(stored);
   assert.deepEqual(await store.remove(stored.grant.id), stored);

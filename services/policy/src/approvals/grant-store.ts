@@ -4,14 +4,14 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/** Standing approvals in Redis, one hash each. A use is one compare-and-set: never more than there are. */
+/** Session grants in Redis, one hash each. A use is one compare-and-set, so the number of uses is never exceeded. */
 export interface GrantStore {
-  /** A newer grant of the same scope takes the place of an older one. */
+  /** A newer grant of the same scope replaces an older one. */
   put(stored: StoredGrant): Promise<void>;
   read(id: string): Promise<StoredGrant | null>;
-  /** Takes one use, unless the grant is over, used up, or another one by now. */
+  /** Counts one use, unless the grant is over, used up, or has been replaced. */
   use(stored: StoredGrant, now: number): Promise<boolean>;
-  /** What was taken out; null when there was none. */
+  /** Removes the grant and returns it; null when there was none. */
   remove(id: string): Promise<StoredGrant | null>;
   /** Newest end first. */
   list(now: number, limit: number): Promise<StoredGrant[]>;
@@ -19,7 +19,7 @@ export interface GrantStore {
 
 const Core = z.object({
   grant: SessionGrant.omit({ usesLeft: true, expiresAt: true }),
-  /** Of the values that must stay the same; null when any arguments will do. */
+  /** A digest of the argument values that must stay the same; null when any arguments match. */
   constraint: z.string().nullable(),
 });
 

@@ -18,7 +18,7 @@ const of = (user: string, agent: string | null) => ({
   tool,
 });
 
-test("the last approved arguments of a team's agent are told to nobody who decides for another team", async () => {
+test("the last approved arguments of a team's agent are not shown to approvers of another team", async () => {
   await last.write(of("team-a", "demo"), '{"path":"secret-plan.txt"}');
   assert.equal(await last.read(of("team-a", "demo")), '{"path":"secret-plan.txt"}');
   assert.equal(await last.read(of("team-b", "demo")), null);

@@ -4,7 +4,10 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { GrantScope } from "./approval-id.ts";
 
-/** The arguments, without secrets, of the last approved call of a tool by an agent for its requester, or by a user: what a person is used to. */
+/**
+ * The arguments, without secrets, of the last approved call of a tool by an agent for its requester, or by a user, for comparison
+ * by the person who decides.
+ */
 export interface LastApproved {
   read(call: Pick<GrantScope, "principal" | "tool">): Promise<string | null>;
   /** Logs a failure and does not reject: the approval of the call was consumed, so an error here would lose the call. */
@@ -30,7 +33,7 @@ export function createLastApproved(redis: Redis, log: Log): LastApproved {
 
 function keyOf({ principal, tool }: Pick<GrantScope, "principal" | "tool">): string {
   const { agent, user } = principal;
-  // What one team let an agent do tells nothing to those who decide for another.
+  // The key contains the user: approvals of one team are not shown to the approvers of another.
   const digest = canonicalDigest({ agent, user, tool });
   return `yard:approval-last:{${digest.slice("sha256:".length)}}`;
 }

@@ -2,10 +2,10 @@ import type { Approval } from "@switchyard/contracts/approval-record";
 import type { ApprovalIndex } from "./approval-index.ts";
 import { atTime, type ApprovalStore } from "./approval-store.ts";
 
-/** Entries looked at for one page: who may see few of many goes on with the cursor. */
+/** The number of entries checked for one page: a caller who may see few of many continues with the cursor. */
 const LOOKS = 5_000;
 
-/** One page of the approvals that fit, newest first. */
+/** Returns one page of the matching approvals, newest first. */
 export async function listPage(
   { index, store, now }: { index: ApprovalIndex; store: ApprovalStore; now: () => number },
   wanted: {

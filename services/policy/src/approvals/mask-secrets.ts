@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { isRecord } from "@switchyard/contracts/json-record";
 
 /**
- * A text for the person who decides about it. Only what has the exact shape of a credential is masked, and its length and
- * digest stand in its place. The name of a field or the words around a value mask nothing: whoever writes the text
- * chooses those, and could hide a command behind them. What is longer than the real thing is shown, too.
+ * Masks secrets in a text for the person who decides about it. Only text in the exact shape of a credential is masked and
+ * replaced by its length and digest. The name of a field or the words around a value mask nothing: the author of the text
+ * controls those, and could hide a command behind them. A text longer than the real credential is shown, too.
  */
 export function maskSecrets(text: string): string {
   let masked = text;
@@ -33,7 +33,7 @@ interface Shape {
   readonly isSecret: (secret: string, head: string) => boolean;
 }
 
-/** Unlike a name that somebody could read: a long part of it has letters of both cases and digits, or is hexadecimal. */
+/** True for a text unlike a readable name: a long part of it has letters of both cases and digits, or is hexadecimal. */
 function isRandom(secret: string): boolean {
   return secret
     .split(/[-_.]/)
@@ -75,7 +75,7 @@ const SHAPES: readonly Shape[] = [
   },
   { shape: /(?<![\w-])ya29\.[\w-]{30,300}(?![\w.-])/g, isSecret: isRandom },
   { shape: /(?<![\w/-])1\/\/0[\w-]{30,200}(?![\w/-])/g, isSecret: isRandom },
-  // The signature of a JWT: without it nobody accepts the rest, which says what the token is good for.
+  // The signature of a JWT: no service accepts the rest without it, and the rest shows what the token grants.
   {
     shape: /(?<![\w.-])(eyJ[\w-]{8,1000}\.eyJ[\w-]{2,6000}\.)[\w-]{43,1400}(?![\w.-])/g,
     isSecret: (_signature, head) => isJwt(head),
@@ -101,7 +101,7 @@ function jsonOf(encoded: string): unknown {
   }
 }
 
-/** DER that says how long it is, and is that long; or the format of OpenSSH. */
+/** True for DER whose declared length is its actual length, and for the format of OpenSSH. */
 function isPrivateKey(body: string): boolean {
   const key = Buffer.from(body.replaceAll(/\s|\\[nrt]/g, ""), "base64");
   if (key.subarray(0, 15).toString("latin1") === "openssh-key-v1\0") return true;

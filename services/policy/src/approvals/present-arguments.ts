@@ -4,12 +4,12 @@ import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { visible } from "@switchyard/service/visible-text";
 import { maskSecrets } from "./mask-secrets.ts";
 
-/** More of the arguments than this is not shown, and said to be cut. In characters. */
+/** The limit on shown arguments, in characters; a cut is marked. */
 const MAX_SHOWN = 65_536;
 const MAX_CHANGES = 50;
 const MAX_CHANGE_TEXT = 2_000;
 
-/** Arguments with their secrets masked, and how they differ from what a person is used to seeing. */
+/** Arguments with their secrets masked, and their differences from the last approved ones. */
 export interface PresentedArguments {
   readonly presentation: Presentation;
   /** Canonical JSON with secrets masked, to compare the next call with; null when it is too long to keep. */
@@ -40,7 +40,7 @@ export function presentArguments(
   };
 }
 
-/** Where two JSON values differ, as deep as both have the same kind of container. */
+/** Returns where two JSON values differ, as deep as both have the same kind of container. */
 function changesBetween(before: unknown, after: unknown, pointer: string): ArgumentChange[] {
   if (isContainer(before) && isContainer(after) && Array.isArray(before) === Array.isArray(after)) {
     const keys = new Set([...Object.keys(before), ...Object.keys(after)]);

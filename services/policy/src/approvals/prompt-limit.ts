@@ -2,11 +2,11 @@ import type { Principal } from "@switchyard/contracts/policy";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
-/** Who is asked too often approves without looking: a run may ask people only so often. */
+/** Limits how often a run may request approval of people: a person who is prompted too often approves without reading. */
 export interface PromptLimit {
   readonly limit: number;
   readonly perMs: number;
-  /** True when one more may be asked for, and counts it. */
+  /** Counts one more prompt; false when the limit is reached. */
   take(principal: Principal): Promise<boolean>;
 }
 
@@ -21,7 +21,7 @@ if count == 0 then redis.call("PEXPIRE", KEYS[1], ARGV[1]) end
 return 1
 `;
 
-/** `limit` for each run, or each user who calls without one, in an hour. */
+/** Creates the limit: `limit` prompts in an hour for each run, or for each user who calls without one. */
 export function createPromptLimit(redis: Redis, limit: number): PromptLimit {
   return {
     limit,

@@ -46,27 +46,27 @@ export interface ApprovalsOptions {
   /** Wraps the reporter in one that records. */
   readonly audited: (reporter: ApprovalReporter) => ApprovalReporter;
   readonly recordable: DecisionAudit["admit"];
-  /** Null when nothing is recorded. */
+  /** Null when decisions are not recorded. */
   readonly signer: DecisionSigner | null;
   readonly waitMs: number;
-  /** How often a run may ask people in an hour. */
+  /** How many prompts a run may cause in an hour. */
   readonly promptsPerRun: number;
-  /** How many calls of one user may wait for a person at a time. */
+  /** The number of calls of one user that may wait for a person at a time. */
   readonly pendingPerUser: number;
   readonly now: () => number;
 }
 
 export interface Approvals {
-  /** Ends what waits and what was granted, where it fits. */
+  /** Ends matching pending approvals and grants. */
   end(fits: (one: Concerned) => boolean, reason: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Finds the ends whose timers were lost: rare, and harmless until then. */
+/** Expires approvals whose timers were lost, which is rare, and harmless until then. */
 const SWEEP_MS = 30_000;
 const EXPIRING = 32;
 
-/** Serves approvals, and ends those whose time or whose rules are over. */
+/** Serves approvals, and ends those whose time is over or whose rules were replaced. */
 export function startApprovals(options: ApprovalsOptions): Approvals {
   const { bus, redis, log, service, policyDigest, now } = options;
   const deps = {
@@ -95,7 +95,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
   const endOthers = (): void => attempt(endOfOtherRules(deps, policyDigest()));
   const sweep = (): void => attempt(expireDue(deps));
   const timer = setInterval(sweep, SWEEP_MS);
-  // The bundle may have changed while nobody was there.
+  // The bundle may have changed while no replica was running.
   endOthers();
   sweep();
   const following = [

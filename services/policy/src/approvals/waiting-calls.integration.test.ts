@@ -47,7 +47,7 @@ async function tokenOf(runId: string, requester: string): Promise<string> {
   return (await runner.grantRun(about)).token;
 }
 
-/** What becomes of a call of a run of its own, right before it would be sent. */
+/** Requests admission for a call of a separate run, right before it would be sent. */
 async function admit(runId: string, requester: string) {
   return admitCallOf({ token: await tokenOf(runId, requester), callId: `${runId}:1`, tool: WRITE });
 }
@@ -69,7 +69,7 @@ async function admitCallOf({
   return call(broker, admitCall, { ...asked, callId, decision, binding, attempt });
 }
 
-test("a user with many runs has so many calls waiting and no more, and others are asked about", async () => {
+test("a user with many runs has a limited number of waiting calls, and calls of other users still wait", async () => {
   const [first] = [
     await admit("run-1", "team-a"),
     await admit("run-2", "team-a"),
@@ -85,7 +85,7 @@ test("a user with many runs has so many calls waiting and no more, and others ar
   assert.equal((await admit("run-4", "team-a")).outcome, "waiting");
 });
 
-test("calls of a user that come together get no more places than there are", async () => {
+test("concurrent calls of a user get no more slots than there are", async () => {
   const together = Array.from({ length: 12 }, (_, index) => admit(`together-${index}`, "team-c"));
   const outcomes = (await Promise.all(together)).map(({ outcome }) => outcome);
   assert.equal(outcomes.filter((outcome) => outcome === "waiting").length, 3, String(outcomes));
@@ -113,7 +113,7 @@ test("a decision that carries the binding of another call decides nothing", asyn
   await call(person, cancelApproval, { id: other });
 });
 
-test("who may see an approval is shown its call's context, and no other caller makes the runner read it", async () => {
+test("only a user who may see an approval is shown its call's context, and no other caller makes the runner read it", async () => {
   const id = await waiting("run-shown", "cli");
   const read = () => call(person, getApproval, { id });
   assert.equal((await read()).context, null, "no runner answers");

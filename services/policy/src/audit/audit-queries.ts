@@ -19,7 +19,7 @@ type Shown = z.infer<typeof AuditedRecord>;
 
 const fail = failuresOf({ ...listAudit.errors, ...verifyAudit.errors });
 
-/** Messages that one request looks at, and that are read at a time where the newest come first. */
+/** The number of messages that one request reads, and of each batch when the newest come first. */
 const LOOKED_AT = 2_000;
 const WINDOW = 200;
 /** The most that one answer holds, as JSON. */
@@ -59,7 +59,7 @@ export function serveAuditQueries(
   });
 }
 
-/** Where a record is: its message in the stream, and which one it is there. */
+/** The position of a record: its message in the stream, and its index in the message. */
 interface Position {
   readonly sequence: number;
   readonly index: number;
@@ -125,7 +125,7 @@ async function* messages(bus: Bus, query: Query): AsyncGenerator<StoredAudit> {
   }
 }
 
-/** What a message holds of what is asked for, in the order asked for and from the cursor on. */
+/** Returns the matching records of a message after the cursor, in the requested order. */
 function inOrder(message: StoredAudit, query: Query): { record: Shown; position: Position }[] {
   const block = readAuditBlock(message.subject, message.payload);
   if (typeof block === "string") return [];
@@ -213,7 +213,7 @@ async function verify(
   };
 }
 
-/** Told as they are. */
+/** Errors that are passed on unchanged. */
 const OWN: ReadonlySet<string> = new Set(["audit_busy", "no_key"]);
 
 async function orUnavailable<T>(work: () => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { until } from "@switchyard/local-servers/until";
 import { startPolicyWorld } from "../../test/policy-world.ts";
 
-// The setting, from the process that records to what `yard` prints of the stream.
+// The setting is tested from the recording process to the output of `yard`.
 const world = await startPolicyWorld({
   rules:
     'version: 1\nrules:\n  - { id: any, effect: allow, approval: auto, what: { tools: ["files.*"] } }\n',
@@ -34,7 +34,7 @@ async function yardAudit(...args: string[]): Promise<string> {
   return (await run(process.execPath, [main, "audit", ...args], { env })).stdout;
 }
 
-/** What a provider asks before it calls. */
+/** Sends the decision request that a provider sends before a call. */
 function check(tool: string, args: Record<string, unknown>) {
   const request = { onBehalfOf: "cli", tool: mcpToolRef("files", tool), args };
   return call(broker, checkPolicy, request, { timeoutMs: 30_000 });
@@ -45,12 +45,12 @@ async function stored(ref: string | undefined): Promise<void> {
   await until(async () => {
     const { first: sequence, last: upTo } = await auditBounds(auditor);
     for await (const { payload } of readAudit(auditor, { from: { sequence }, upTo }))
-      if (recordsOf(payload as AuditBlock).some((record) => auditRef(record) === ref)) return true; // of nobody else
+      if (recordsOf(payload as AuditBlock).some((record) => auditRef(record) === ref)) return true; // only the record with this reference
     return false;
   });
 }
 
-/** A record in what `yard audit export` printed. */
+/** Finds a record in the output of `yard audit export`. */
 function recordIn(printed: string, ref: string | undefined): Record<string, unknown> {
   const records = printed
     .trim()
@@ -61,11 +61,11 @@ function recordIn(printed: string, ref: string | undefined): Record<string, unkn
   return found;
 }
 
-/** Not the id of a key, and in pieces, so that nobody who looks for keys finds one. */
+/** The text is not the id of a real key, and is joined from pieces, so that secret scanners do not report it. */
 const key = ["AK", "IA", "Q3".repeat(8)].join("");
 const args = { path: "canary-path-4711", apiKey: "canary-secret-4712", note: `with ${key}` };
 
-test("argument values are recorded by names and digest alone where nothing says otherwise", async () => {
+test("argument values are recorded only as names and digests by default", async () => {
   const policy = await world.startReplica();
   const { audit } = await check("read", args);
   await stored(audit);

@@ -20,33 +20,33 @@ import type { DecisionSigner } from "./decision-signer.ts";
 import { createRepeatedDenials } from "./repeated-denials.ts";
 import type { Identity, RefusedToken } from "../tokens/identify.ts";
 
-/** A decision with everything that it was made from. */
+/** A decision with all inputs that led to it. */
 export interface MadeDecision {
   readonly request: z.output<typeof checkPolicy.request>;
   readonly provider: string;
   readonly correlationId: string;
   readonly who: Identity;
   readonly judged: Judged;
-  /** For how long the provider may keep it; null when it may not. */
+  /** How long the provider may cache it, in milliseconds; null when it may not. */
   readonly forMs: number | null;
 }
 
 /** A recorded decision. */
 export interface RecordedDecision {
   readonly entry: AuditEntry;
-  /** Of a decision that is no denial; null also where no key may sign. */
+  /** The signature of a decision that is no denial; null also when no key may sign. */
   readonly signed: Promise<DecisionSignature | null>;
 }
 
 type Refusal = (message: string, data: { cause: string }) => ServiceError;
 
-/** Records what the policy decides. Without an audit it does nothing, and every record is null. */
+/** Records the decisions of the policy. Without an audit it does nothing, and every record is null. */
 export interface DecisionAudit {
-  /** Throws the refusal while nothing can be recorded; with `user`, also when that has had what it may have recorded. */
+  /** Throws the refusal while recording is impossible; with `user`, also when that user's quota of records is used up. */
   readonly admit: (refusal: Refusal, user?: string) => void;
   decided(made: MadeDecision): RecordedDecision | null;
   readonly refused: (refused: RefusedToken) => void;
-  /** Writes the number of what was not recorded one by one. */
+  /** Writes the pending counts of facts that were not recorded one by one. */
   readonly stop: () => void;
   /** With the setting `strict`: resolves when the record is stored, or rejects with the refusal. */
   stored(recorded: RecordedDecision | null, refusal: Refusal): Promise<void>;
@@ -158,7 +158,7 @@ function factOf(made: MadeDecision): Omit<DecisionFact, "argsDigest" | "argKeys"
   };
 }
 
-/** Those of a token, which is used for many calls. */
+/** The layers of each token, cached because a token is used for many calls. */
 const auditedLayers = new WeakMap<ToolLayers, string[][] | null>();
 
 function layersOf(layers: ToolLayers): string[][] | null {

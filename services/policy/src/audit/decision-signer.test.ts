@@ -44,7 +44,7 @@ const decision = (seq: number, keptForMs: number | null = null) => ({
   keptForMs,
 });
 
-test("what is decided in one turn has one signature, which each decision leads to by itself", async () => {
+test("decisions of one turn share one signature, and each decision has its own path to it", async () => {
   const { signer, signed } = lab();
   const made = [1, 2, 3, 4, 5].map((seq) => decision(seq));
   const proofs = await Promise.all(made.map((one) => signer.decision(one)));
@@ -60,7 +60,7 @@ test("what is decided in one turn has one signature, which each decision leads t
   assert.equal(signed.length, 2);
 });
 
-test("one decision alone has no path, a kept one says for how long, and more than a path leads to are two batches", async () => {
+test("a single decision has no path, a cacheable one contains its duration, and more decisions than a tree holds are two batches", async () => {
   const { signer, signed } = lab();
   const alone = await signer.decision(decision(1, 500));
   assert.deepEqual([alone?.path, alone?.keptForMs], [undefined, 500]);
@@ -89,7 +89,7 @@ test("a person's approval is signed for one call, with its time", async () => {
   );
 });
 
-test("nothing is signed when every key was revoked", async () => {
+test("no decision is signed when every key was revoked", async () => {
   const signer = createDecisionSigner(() => null);
   assert.equal(await signer.decision(decision(1)), null);
 });

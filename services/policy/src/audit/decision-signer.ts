@@ -11,9 +11,9 @@ import {
 } from "@switchyard/contracts/signed-texts";
 
 /**
- * Signs what lets calls pass, so that a tool provider's own record proves it. An Ed25519 signature takes some 50 µs of
- * processor time, so what is decided in one turn of the event loop is signed together: one signature over the root of a
- * Merkle tree, and for each decision the path that leads there. Null where no key may sign.
+ * Signs decisions that let calls pass, so that a tool provider's own record proves them. An Ed25519 signature takes some 50 µs of
+ * processor time, so the decisions of one turn of the event loop are signed together: one signature over the root of a Merkle
+ * tree, and for each decision the path to the root. Null where no key may sign.
  */
 export interface DecisionSigner {
   decision(decision: SignedDecision): Promise<DecisionSignature | null>;

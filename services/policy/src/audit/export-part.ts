@@ -14,15 +14,15 @@ type Request = z.output<typeof exportAudit.request>;
 type Reply = z.input<typeof exportAudit.reply>;
 type Part = z.infer<typeof AuditExportPart>;
 
-/** What one part holds at most, as JSON; a message is never divided. */
+/** The limits of one part, as JSON; a message is never divided. */
 const PART_BYTES = 400_000;
 const PART_MESSAGES = 2_000;
 
 const fail = failuresOf(exportAudit.errors);
 
 /**
- * Reads the next part of an export from the stream and signs which records it has. What is signed is what was read here,
- * never what another process says the stream has.
+ * Reads the next part of an export from the stream and signs its records. The signature covers only records that this process has
+ * read, never those that another process claims to be in the stream.
  */
 export async function exportPart(
   {
@@ -66,7 +66,7 @@ interface ReadPart {
   readonly to: number;
 }
 
-/** `to` is the last message that was looked at; when nothing later is wanted it is that of the whole export. */
+/** Reads a part; `to` is its last message, or the last one of the whole export when no later message matches. */
 async function readPart(
   bus: Bus,
   { since, until, from, first, upTo }: Request & { readonly first: number; readonly upTo: number },
@@ -96,7 +96,7 @@ function collectPart() {
   let bytes = 0;
   let messages = 0;
   return {
-    /** False when the part is full, and then nothing of the message is taken. */
+    /** Returns false when the part is full, without adding any record of the message. */
     add({ subject, payload }: StoredAudit): boolean {
       const block = readAuditBlock(subject, payload);
       const read = typeof block === "string" ? [] : recordsOf(block);

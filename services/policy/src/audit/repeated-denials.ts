@@ -3,17 +3,17 @@ import type { AuditEntry, AuditWriter } from "@switchyard/service/audit/audit-wr
 
 type Repeat = Extract<AuditFact, { kind: "repeat" }>;
 
-/** What denials have in common that are counted together. */
+/** The facts that denials counted together have in common. */
 export type Denial = Pick<Repeat, "what" | "provider" | "user" | "tool" | "rule" | "reason">;
 
 /**
- * Records denials, the first few of a kind one by one and the rest of a minute as one record with their number, so that a
- * caller that is denied a thousand times a second is seen and does not fill the audit for everybody.
+ * Records denials, the first few of a kind one by one and the rest of a minute as one record with their number, so that a caller
+ * that is denied a thousand times a second is visible without filling the audit.
  */
 export interface RepeatedDenials {
-  /** Appends the fact, or counts it and returns the entry of the first of its kind. `sample` is asked for one of those counted. */
+  /** Appends the fact, or counts it and returns the entry of the first of its kind. `sample` is called for one of those counted. */
   record(denial: Denial, fact: () => AuditFact, sample: () => string | undefined): AuditEntry;
-  /** Writes what is counted. */
+  /** Writes the pending counts. */
   stop(): void;
 }
 
@@ -30,9 +30,9 @@ interface Window {
 
 const WINDOW_MS = 60_000;
 const LOOK_MS = 5_000;
-/** Of a kind, within the time. */
+/** The limit for one kind within the time window. */
 const MAX_RECORDED = 10;
-/** Kinds of one user; the rest of what it is denied is one kind more. */
+/** The limit of kinds for one user; all further denials count as one kind. */
 const MAX_KINDS = 50;
 
 export function createRepeatedDenials(options: {

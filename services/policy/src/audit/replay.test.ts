@@ -21,7 +21,7 @@ const recorded = (tool: string, more: Partial<RecordedDecision> = {}): RecordedD
   ...more,
 });
 
-test("what does not depend on the arguments is replayed from what is always recorded", () => {
+test("a decision that does not depend on the arguments is replayed from the facts that are always recorded", () => {
   const read = replay(bundle, recorded("read"));
   assert.ok(read.kind === "decided");
   assert.deepEqual([read.effect, read.rule], ["allow", "reads"]);
@@ -33,7 +33,7 @@ test("what does not depend on the arguments is replayed from what is always reco
   assert.deepEqual([none.effect, none.rule], ["deny", null]);
 });
 
-test("what depends on arguments is replayed only with their values", () => {
+test("a decision that depends on arguments is replayed only with their values", () => {
   assert.deepEqual(replay(bundle, recorded("write")), { kind: "unknown", needs: "arguments" });
   for (const [path, effect] of [
     ["docs/a", "allow"],
@@ -45,7 +45,7 @@ test("what depends on arguments is replayed only with their values", () => {
   }
 });
 
-test("the patterns of the run token narrow as they did, and without them nothing is said", () => {
+test("the patterns of the run token narrow as they did, and without them the result is unknown", () => {
   const narrowed = replay(bundle, recorded("read", { layers: [["web.*"]] }));
   assert.ok(narrowed.kind === "decided");
   assert.equal(narrowed.effect, "deny");
@@ -57,7 +57,7 @@ test("the patterns of the run token narrow as they did, and without them nothing
   });
 });
 
-test("of what is not a call of a tool the arguments always count", () => {
+test("a request that is not a tool call always depends on its arguments", () => {
   const resource = recorded("read", { access: "resource" });
   assert.deepEqual(replay(bundle, resource), { kind: "unknown", needs: "arguments" });
   const known = replay(bundle, { ...resource, args: {} });

@@ -5,9 +5,8 @@ import { decide, ignoresArguments, type Call } from "@switchyard/rules/engine/ev
 import { compileToolLayers } from "@switchyard/rules/layers/tool-layers";
 
 /**
- * What a bundle says about a decision of the past, from what the audit has of it. Where only the
- * digest of the arguments is known, the answer is known only when no rule with conditions is about
- * the call.
+ * Evaluates a bundle against a recorded decision, from the facts in the audit. If only the digest of the arguments is recorded,
+ * the answer is known only when no rule with conditions is about the call.
  */
 export function replay(bundle: CompiledBundle, recorded: RecordedDecision): ReplayedDecision {
   const { principal, access, tool, server, layers = [], args } = recorded;
@@ -19,7 +18,7 @@ export function replay(bundle: CompiledBundle, recorded: RecordedDecision): Repl
     layers: recorded.layers === undefined ? null : compileToolLayers(layers),
     server,
   };
-  // Of what is not a tool call any condition may be about the arguments.
+  // Any condition may be about the arguments of a request that is not a tool call.
   const isKnown = args !== undefined || (access === "tool" && ignoresArguments(bundle, call));
   if (!isKnown) return { kind: "unknown", needs: "arguments" };
   const decision =

@@ -15,7 +15,7 @@ const MAX_AT_A_TIME = 1;
 const LIMIT_MS = 15_000;
 const MAX_MEMORY_MB = 256;
 
-/** Answers what other rules would have decided. Each question has a thread, so that it holds up no decision. */
+/** Replays what other rules would have decided. Each request has a thread, so that it does not block decisions. */
 export function createReplayHandler(
   inForce: () => PolicyTexts,
   limitMs = LIMIT_MS,

@@ -12,7 +12,7 @@ import type { SignText } from "./decision-signer.ts";
  * seal covers takes a forged signature.
  */
 export interface Seals {
-  /** Signs what grew since the last seal. */
+  /** Signs the records since the last seal. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export function startSeals(parts: {
   readonly onTrouble: (error: unknown) => void;
 }): Seals {
   const { redis, writer, signText, now, onTrouble } = parts;
-  /** By writer, the record up to which this process has signed. */
+  /** By writer, the last record that this process has signed. */
   const sealed = new Map<string, number>();
   let sealedAt = Number.NEGATIVE_INFINITY;
   let isFailing = false;

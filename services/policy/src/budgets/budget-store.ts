@@ -3,11 +3,11 @@ import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { FlowLabel, FlowTouches } from "@switchyard/rules/budgets/flow";
 
-/** One budget's count of one run, agent, user, or of all. */
+/** One budget's counter for one run, agent or user, or for all of them. */
 export interface BudgetCount {
-  /** The budget and whose count it is; the key in Redis is made of it. */
+  /** The budget and the owner of the counter; the key in Redis contains it. */
   readonly name: string;
-  /** Null: for as long as the run is known. */
+  /** Null: for as long as the run's counter is stored. */
   readonly windowMs: number | null;
   readonly calls: number | null;
   readonly repeats: number | null;
@@ -16,26 +16,26 @@ export interface BudgetCount {
 
 export interface Place {
   readonly reservation: string;
-  /** Of the tool and its arguments: what counts as a repetition. */
+  /** A digest of the tool and its arguments, which identifies a repetition. */
   readonly fingerprint: string;
 }
 
-/** Which limit has no place left, and what it is. */
+/** The reached limit and its value. */
 export type Taken = { readonly kind: "taken" } | { readonly kind: "full"; readonly limit: string };
 
 /**
- * Counts calls in Redis: one script for each count, so two replicas never give away the same place. A call
- * that one budget refuses is taken back from those that had counted it.
+ * Counts calls in Redis: one script for each counter, so two replicas never take the same slot. A call that one budget refuses is
+ * subtracted from the counters that had counted it.
  */
 export interface BudgetStore {
   take(counts: readonly BudgetCount[], place: Place): Promise<(Taken & { name: string }) | null>;
-  /** Takes a call back from what counted it, except from the limits of calls at a time. */
+  /** Subtracts a call from its counters, except from the limits of concurrent calls. */
   uncount(counts: readonly BudgetCount[], fingerprint: string): Promise<void>;
-  /** Gives back the places in limits of calls at a time. False when it is unknown or has lapsed. */
+  /** Frees the slots in limits of concurrent calls. False when the reservation is unknown or has expired. */
   release(reservation: string): Promise<boolean>;
-  /** How much is used by now; `fingerprint` is of the call whose repetitions are asked for. */
+  /** Returns the present usage; `fingerprint` identifies the call whose repetitions are requested. */
   usage(counts: readonly BudgetCount[], fingerprint: string): Promise<readonly Usage[]>;
-  /** Keeps what a family of runs has touched, and tells all of it. */
+  /** Stores the labels that a family of runs has touched, and returns all of them. */
   touch(family: string, labels: readonly FlowLabel[]): Promise<FlowTouches>;
 }
 
@@ -46,17 +46,17 @@ export interface Usage {
   readonly concurrent: number;
 }
 
-/** A place lapses by itself after so long: its provider may be gone. */
+/** A slot expires after this time, because its provider may have died. */
 export const RESERVATION_MS = 15 * 60_000;
-/** Counts of a run, and what it touched, are kept for so long after its last call. */
+/** How long the counters of a run and its labels are stored after its last call. */
 const RUN_MS = 30 * 86_400_000;
 
 /** A limit of repetitions remembers each different call of its window, about 120 bytes each. */
 export const MOST_DIFFERENT = 100_000;
 
 /**
- * KEYS: calls, repeats, places. ARGV: window ms, calls, repeats, concurrency (-1: none), fingerprint,
- * reservation, how long a place lasts, `sliding` or `fixed`, how many different calls a window remembers. The window begins with its first call.
+ * KEYS: calls, repeats, slots. ARGV: window ms, calls, repeats, concurrency (-1: none), fingerprint, reservation, lifetime of a
+ * slot, `sliding` or `fixed`, how many different calls a window stores. The window begins with its first call.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -90,7 +90,7 @@ redis.call('ZREM', KEYS[3], ARGV[4])
 return 1
 `;
 
-/** KEYS: calls, repeats. ARGV: fingerprint. Of a count that has lapsed meanwhile there is nothing to take back. */
+/** KEYS: calls, repeats. ARGV: fingerprint. A counter that has expired needs no correction. */
 const UNCOUNT = `${ESSENTIAL}
 if tonumber(redis.call('GET', KEYS[1]) or '0') > 0 then redis.call('DECR', KEYS[1]) end
 if tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0') > 0 then redis.call('HINCRBY', KEYS[2], ARGV[1], -1) end
@@ -108,7 +108,7 @@ export function createBudgetStore(redis: Redis): BudgetStore {
     async release(reservation) {
       const names = await fromRedis(redis.getdel(reservationKey(reservation)));
       if (names === null) return false;
-      const known = JSON.parse(names) as string[]; // `take` wrote it
+      const known = JSON.parse(names) as string[]; // written by `take`
       const done = known.map((name) => redis.zrem(keysOf(name)[2], reservation));
       await fromRedis(Promise.all(done));
       return true;
@@ -141,7 +141,7 @@ export function createBudgetStore(redis: Redis): BudgetStore {
   };
 }
 
-/** Takes a place in each count, or in none. */
+/** Takes a slot in each counter, or in none. */
 async function takeAll(
   redis: Redis,
   counts: readonly BudgetCount[],
@@ -149,7 +149,7 @@ async function takeAll(
 ): Promise<(Taken & { name: string }) | null> {
   const names = counts.filter(({ concurrency }) => concurrency !== null).map(({ name }) => name);
   const key = reservationKey(place.reservation);
-  // First: a place whose reservation is not known could not be given back.
+  // The names are written first: a slot whose reservation is not stored could not be freed.
   if (names.length > 0) await redis.set(key, JSON.stringify(names), "PX", RESERVATION_MS);
   const taken: BudgetCount[] = [];
   const takeBack = () =>

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createDecisionLeases, LONGEST_LEASE_MS } from "./decision-leases.ts";
 
-/** Leases on a clock that goes on only while somebody waits, or when the test says so. */
+/** Leases on a clock that advances only in `wait`, or when the test sets it. */
 function leasesAt(start: number) {
   const clock = { now: start };
   const leases = createDecisionLeases({
@@ -16,7 +16,7 @@ function leasesAt(start: number) {
   return { leases, clock };
 }
 
-test("a change waits until the last decision that was given out is over, with room for clocks that differ", async () => {
+test("a change waits until the last lease has ended, with a margin for clock rates that differ", async () => {
   const { leases, clock } = leasesAt(0);
   assert.equal(leases.grant(60_000), 500);
   clock.now = 300;
@@ -26,13 +26,13 @@ test("a change waits until the last decision that was given out is over, with ro
   assert.ok(clock.now <= 301 + LONGEST_LEASE_MS);
 });
 
-test("a change with nothing given out does not wait", async () => {
+test("a change without leases does not wait", async () => {
   const { leases, clock } = leasesAt(7);
   await leases.withdraw();
   assert.equal(clock.now, 7);
 });
 
-test("nothing is given out while rules change, and again afterwards", async () => {
+test("no lease is granted while rules change, and leases are granted again afterwards", async () => {
   const { leases } = leasesAt(0);
   await leases.withdraw();
   assert.equal(leases.grant(60_000), null);
@@ -40,14 +40,14 @@ test("nothing is given out while rules change, and again afterwards", async () =
   assert.equal(leases.grant(60_000), 500);
 });
 
-test("a decision is never kept longer than its token is good", () => {
+test("a lease never outlasts its token", () => {
   const { leases } = leasesAt(0);
   assert.equal(leases.grant(120.9), 120);
   assert.equal(leases.grant(0.5), null);
   assert.equal(leases.grant(-1), null);
 });
 
-test("whatever was given out when: after a withdrawal all of it is over, for a clock that is 10 % slow too", async () => {
+test("whatever the leases, all have ended after a withdrawal, also for a clock that is 10 % slow", async () => {
   const grants = fc.array(fc.record({ after: fc.nat(2_000), atMost: fc.nat(2_000) }));
   await fc.assert(
     fc.asyncProperty(grants, async (steps) => {

@@ -1,29 +1,28 @@
 /**
- * The promise behind a decision that a tool provider keeps: no other rules come into force before
- * the time that it was given is over. So whoever learns that new rules are in force knows that
- * nobody uses a decision of the old ones any more, without a message that could be lost.
+ * The guarantee behind a decision that a tool provider caches: no other rules come into force before its lease has ended. So once
+ * new rules are in force, no provider uses a decision of the old ones, without a message that could be lost.
  */
 export interface DecisionLeases {
   /**
-   * For how long a decision made now may be kept, in milliseconds, counted from now; null while
-   * rules are being changed. Decide and grant in the same turn of the event loop.
+   * Returns how long a decision made now may be cached, in milliseconds from now; null while rules are being changed. Decide and
+   * grant in the same turn of the event loop.
    */
   grant(atMostMs: number): number | null;
-  /** Grants nothing more; resolves when everything that was granted is over. */
+  /** Stops granting leases; resolves when all leases have ended. */
   withdraw(): Promise<void>;
   /** Grants again. */
   resume(): void;
 }
 
-/** Short enough that nobody minds to wait for it, long enough to spare nearly all questions under load. */
+/** Short enough that waiting for its end is no burden, long enough to save nearly all decision requests under load. */
 const LEASE_MS = 500;
-/** Two clocks of two machines do not run alike; nobody's is wrong by a tenth. */
+/** Clock rates differ between machines, but by far less than 10 %. */
 const CLOCK_MARGIN = 1.1;
 
-/** The longest time for which decisions of a process that is gone may still be in use. */
+/** The longest time for which cached decisions of an ended process may still be in use. */
 export const LONGEST_LEASE_MS = LEASE_MS * CLOCK_MARGIN;
 
-/** `now` in milliseconds, of a clock that does not go back; `wait` may come back too soon. */
+/** Creates the leases; `now` is in milliseconds of a monotonic clock, and `wait` may resolve too soon. */
 export function createDecisionLeases(options: {
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<unknown>;

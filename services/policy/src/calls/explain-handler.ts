@@ -5,7 +5,7 @@ import type { ServerFactsMemory } from "./server-facts-memory.ts";
 import { explainCall, type Circumstances } from "./judge-call.ts";
 import { compileToolLayers } from "@switchyard/rules/layers/tool-layers";
 
-/** Tells how any call would be decided; nothing is counted and nobody is asked. */
+/** Returns how any call would be decided; it counts nothing and prompts no person. */
 export function createExplain(
   parts: Omit<Circumstances, "bundle"> & {
     readonly bundle: () => CompiledBundle;

@@ -10,7 +10,7 @@ import { decide, type Call } from "@switchyard/rules/engine/evaluate";
 import { explain, type Explanation } from "@switchyard/rules/engine/explain";
 import { isKeepable } from "@switchyard/rules/engine/keepable";
 
-/** What a decision looks at beside the call: the rules in force, what is stopped, and what was called before. */
+/** The inputs of a decision beside the call: the rules in force, the stops, and the earlier calls. */
 export interface Circumstances {
   readonly bundle: CompiledBundle;
   readonly stops: Pick<StopList, "find">;
@@ -19,16 +19,16 @@ export interface Circumstances {
 
 export interface Judged {
   readonly decision: Decision;
-  /** To be given back when the call is over; null when it takes no place. */
+  /** To be released when the call is over; null when it holds no slot. */
   readonly reservation: string | null;
   readonly isKeepable: boolean;
-  /** What the rules alone say; null when they were not asked, because of a stop. */
+  /** The decision of the rules alone; null when a stop decided before they were evaluated. */
   readonly byRules: Decision["effect"] | null;
 }
 
 /**
- * The whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets.
- * Only for who has just seen that the list of stops is current.
+ * Makes the whole decision about a call: stops, then the rules and what narrows them, then flow labels and budgets. The caller
+ * must have checked that the list of stops is current.
  */
 export async function judgeCall(
   { bundle, stops, budgets }: Circumstances,
@@ -51,7 +51,7 @@ export async function judgeCall(
   };
 }
 
-/** How {@link judgeCall} decides about a tool call, and why; nothing is counted. */
+/** Explains how {@link judgeCall} decides about a tool call; it counts nothing. */
 export async function explainCall(
   { bundle, stops, budgets }: Circumstances,
   call: Call,
@@ -89,7 +89,7 @@ function stoppedDecision(
   };
 }
 
-/** What the counts that were looked at make of a decision. */
+/** Applies the limits that were read to a decision. */
 function narrowed(decision: Decision, { limits, uncounted }: Consideration): Decision {
   const { ttlMs: _, tier: __, ...rest } = decision;
   if (decision.effect === "deny") return decision;

@@ -44,7 +44,7 @@ const callOf = (user: string, args: Record<string, unknown> = {}) => ({
   layers: null,
 });
 
-test("what is explained is what would be decided, with every limit used up", async () => {
+test("an explanation equals the decision that would be made, with every limit used up", async () => {
   const { about } = await circumstances();
   for (const user of ["often", "same", "wide"]) {
     const call = callOf(user, { path: "a" });
@@ -69,7 +69,7 @@ test("a call that cannot be counted is denied, and so it is explained", async ()
   assert.equal((await explainCall(about, callOf("nobody"))).decision.effect, "allow");
 });
 
-test("a call whose decision fails on the way is counted by no budget and holds no place", async () => {
+test("a call whose decision fails half-way is counted by no budget and holds no slot", async () => {
   const { redis, about } = await circumstances();
   const run = { ...callOf("both"), principal: { user: "both", agent: "a", runId: "run-1" } };
   const budget = (name: string) => `yard:policy:{budget:${name}:user:both}`;

@@ -14,13 +14,13 @@ import { hasFlowLabel, narrowByFlow, touchesOf } from "@switchyard/rules/budgets
 
 export interface Narrowed {
   readonly decision: Decision;
-  /** To be given back when the call is over. */
+  /** To be released when the call is over. */
   readonly reservation: string | null;
 }
 
 /**
- * Narrows what the rules let pass by what has happened before: what the run has touched, and how
- * many calls were made. When that cannot be known, the call is denied.
+ * Narrows a decision by history: the labels that the run has touched, and the number of its calls. When that history cannot be
+ * read, the call is denied.
  */
 export async function narrowCall(
   store: BudgetStore,
@@ -40,8 +40,8 @@ export async function narrowCall(
   const tooDeep = budgets.find((budget) => !isDeepEnough(budget, call));
   if (tooDeep !== undefined) return deny(refusalText(tooDeep, "depth", call));
   try {
-    // Before the count: when it fails, nothing has been counted. What is refused after it leaves its labels behind,
-    // as a call does that a person refuses.
+    // Labels are stored before the count, so that a failure leaves nothing counted. A call that is refused afterwards leaves its
+    // labels behind, as a call that a person denies does.
     const narrowed = isFlow ? await touched(store, labels, { call, decision }) : decision;
     const counts = budgets.flatMap((budget) => countOf(budget, call));
     const place = { reservation: randomUUID(), fingerprint: fingerprintOf(call) };
@@ -58,8 +58,8 @@ export async function narrowCall(
 }
 
 /**
- * Takes back that {@link narrowCall} has counted a call which now waits for a person: it is asked about again, and
- * counted, when somebody has decided. Never rejects for Redis: a call that stays counted has only lost a try.
+ * Undoes the count of {@link narrowCall} for a call that now waits for a person: it is decided and counted again after the
+ * person's decision. Never rejects because of Redis: if the call stays counted, the run has only lost an attempt.
  */
 export async function uncountCall(
   store: Pick<BudgetStore, "uncount">,
@@ -78,8 +78,8 @@ export async function uncountCall(
 }
 
 /**
- * Narrows what the rules let pass beside tools by what the run has touched: reading a resource tells it as much as
- * a tool does. Budgets are about tool calls alone.
+ * Narrows a decision about a feature other than a tool by the labels that the run has touched: reading a resource exposes the run
+ * as much as a tool does. Budgets apply to tool calls alone.
  */
 export async function narrowFeature(
   store: Pick<BudgetStore, "touch">,
@@ -98,7 +98,7 @@ export async function narrowFeature(
   }
 }
 
-/** The run keeps what it touches with the call, and is judged by all that it has touched. */
+/** Stores the labels of the call for the run, and narrows the decision by all labels of the run. */
 async function touched(
   store: Pick<BudgetStore, "touch">,
   labels: ReadonlySet<string>,
@@ -112,14 +112,14 @@ function uncounted(error: unknown, { principal }: Call): string {
   return `${error.message}, and a call of ${nameOf(principal)} has to be counted; try again`;
 }
 
-/** What budgets and flow labels say of a call. */
+/** The limits and flow labels that apply to a call. */
 export interface Consideration {
   readonly limits: ConsideredLimit[];
   /** Why it cannot be counted now, so that it would be denied; null when it can. */
   readonly uncounted: string | null;
 }
 
-/** As {@link narrowCall} and without counting the call. */
+/** Applies the same limits as {@link narrowCall}, without counting the call. */
 export async function considerCall(
   store: Pick<BudgetStore, "usage" | "touch">,
   bundle: CompiledBundle,
@@ -181,7 +181,7 @@ function countOf(budget: Budget, { principal }: Pick<Call, "principal">): Budget
   return [{ name, windowMs: window ?? null, calls, repeats, concurrency }];
 }
 
-/** Runs that one run has started share what they touch: what a sub-agent has read its parent learns. */
+/** Returns the root of a run's family. Runs of a family share their labels, because a sub-agent's result reaches its parent. */
 function familyOf({ principal }: Call): string {
   return principal.context?.root ?? principal.runId ?? "";
 }

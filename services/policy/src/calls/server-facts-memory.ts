@@ -3,7 +3,10 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 
 const MAX_SERVERS = 1_000;
 
-/** What providers said last of their servers: `policy.explain` and `policy.who-can` are asked by people, who do not know it. */
+/**
+ * Caches the facts that providers sent last about their servers: `policy.explain` and `policy.who-can` are called by people, who
+ * do not send them.
+ */
 export interface ServerFactsMemory {
   learn(tool: ToolRef, facts: ServerFacts | undefined): void;
   of(tool: ToolRef): ServerFacts | undefined;

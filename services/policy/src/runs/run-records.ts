@@ -5,20 +5,20 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
 /**
- * What runners keep of their runs in Redis. The policy may read it and write none of it, so what it says about a run is not
- * what the requester says. Methods reject with StoreError.
+ * Reads the runners' records of runs in Redis. The policy may read and not write them, so the requester is not the source of its
+ * facts about a run. Methods reject with StoreError.
  */
 export interface RunRecords {
   /** The user that a run works for; null when there is no such run. */
   requesterOf(runId: string): Promise<string | null>;
-  /** What a runner process has of a run, by the secret of the process; null when it does not hold the run now. */
+  /** Returns a runner process's hold on a run, by the secret of the process; null when it does not hold the run now. */
   heldBy(instance: string, runId: string): Promise<HeldRun | null>;
   /** The run that a run works for; null when it works for none. */
   parentOf(runId: string): Promise<string | null>;
 }
 
 export interface HeldRun {
-  /** How often runners have taken the run, this time included. */
+  /** How often runners have claimed the run, this time included. */
   readonly epoch: number;
   readonly parent: string | null;
 }
@@ -38,7 +38,7 @@ export function createRunRecords(redis: Redis): RunRecords {
       );
       const [holder, status, heldUntil, epoch, parent] = state;
       const asking = createHash("sha256").update(instance).digest("base64url");
-      // A run that is there is not made anew, whoever has prepared it.
+      // An existing run is not created again, whichever process has reserved it.
       if (status) {
         const isHeld = holder === asking && status === "running" && Number(heldUntil) > msOf(time);
         return isHeld ? { epoch: Number(epoch), parent: parentIn(parent) } : null;
@@ -51,7 +51,7 @@ export function createRunRecords(redis: Redis): RunRecords {
   };
 }
 
-/** As services/agent-runner names it (journal/run-store.ts). */
+/** Must match the key in services/agent-runner (journal/run-store.ts). */
 function stateKey(runId: string): string {
   return `yard:run:{${runId}}:state`;
 }
@@ -60,7 +60,7 @@ function parentIn(column: string | null | undefined): string | null {
   return column ? Parent.parse(JSON.parse(column)).runId : null;
 }
 
-/** Of the two parts of TIME, in milliseconds since the Unix epoch. */
+/** Converts the two parts of TIME to milliseconds since the Unix epoch. */
 function msOf([seconds, micros]: readonly (number | string)[]): number {
   return Number(seconds) * 1_000 + Number(micros) / 1_000;
 }

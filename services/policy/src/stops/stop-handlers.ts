@@ -24,14 +24,14 @@ export interface StopHandlers {
 
 const fail = failuresOf(stopCalls.errors);
 
-/** They end what is in work, whoever it is for. */
+/** Services end the calls in progress, of every user. */
 const SERVICES: ReadonlySet<string> = new Set(serviceUsers.map(({ name }) => name));
 
 export function createStopHandlers(parts: {
   readonly stops: StopList;
   readonly admins: readonly string[];
   readonly runs: RunRecords;
-  /** Resolves when every replica has seen the stop, no decision from before is kept anywhere, and nobody is asked any more. */
+  /** Resolves when every replica has applied the stop, no earlier decision is cached anywhere, and no approval of such a call is pending. */
   readonly everywhere: (stop: Stop) => Promise<unknown>;
   readonly onStopped: (stop: Stop) => void;
   readonly onResumed: (facts: { scope: StopScope; by: string; at: string }) => void;
@@ -50,7 +50,7 @@ export function createStopHandlers(parts: {
           throw fail.too_many(`there are ${MAX_STOPS} stops; end some, or stop everything`, {
             limit: MAX_STOPS,
           });
-        // Providers end what is in work at once.
+        // Providers end the calls in progress at once.
         onStopped(stop);
         await everywhere(stop);
         return { stop };
@@ -77,8 +77,8 @@ export function createStopHandlers(parts: {
 }
 
 /**
- * What a stop may be kept under, the likeliest first. Whoever speaks of its own run may leave its own name out; a run of a version
- * before 0.2 has no owner in its id, and is gone some time after its end, when its stop may still be there.
+ * Returns the scopes under which a stop may be stored, the likeliest first. A caller may omit its own name from the id of its own
+ * run; a run of a version before 0.2 has no owner in its id, and expires some time after its end, when its stop may still exist.
  */
 async function wholeScopes(
   runs: RunRecords,
@@ -91,7 +91,7 @@ async function wholeScopes(
   return isOld ? [scope, own] : [own, scope];
 }
 
-/** What stops another user or its runs is none of the caller's business; all else could stop its own calls, too. */
+/** A caller may not see a stop of another user or its runs; every other stop could concern its own calls, too. */
 async function concerns(runs: RunRecords, scope: StopScope, caller: string): Promise<boolean> {
   if (scope.kind === "user") return scope.name === caller;
   if (scope.kind !== "run") return true;

@@ -30,7 +30,7 @@ function stopOf(scope: StopScope): Stop {
   return { scope, reason: "test", by: "admin", at: "2026-01-01T00:00:00.000Z" };
 }
 
-test("a stop is about what it names and, of a run, about all runs below it", async () => {
+test("a stop is about its scope and, for a run, about all runs below it", async () => {
   const list = createStopList(redis);
   const scopes: StopScope[] = [
     { kind: "all" },
@@ -54,7 +54,7 @@ test("a stop is about what it names and, of a run, about all runs below it", asy
   assert.equal(list.find({ principal: child, tool }), null);
 });
 
-test("a copy that is too old is renewed before anybody decides by it", async () => {
+test("a stale copy is renewed before a decision uses it", async () => {
   let now = 0;
   const list = createStopList(redis, () => now);
   await list.refresh();
@@ -67,7 +67,7 @@ test("a copy that is too old is renewed before anybody decides by it", async () 
   assert.equal(list.ofRun(child)?.scope.kind, "user");
 });
 
-test("without Redis an old copy is not current, so that nothing passes", async () => {
+test("without Redis an old copy is not current, so that no call passes", async () => {
   const gone = await connectRedis({ url: server.url, name: "gone", log });
   let now = 0;
   const list = createStopList(gone, () => now);
@@ -78,7 +78,7 @@ test("without Redis an old copy is not current, so that nothing passes", async (
   assert.equal(await list.isCurrent(), false);
 });
 
-test("there are only so many stops, and one that is there can always be said again", async () => {
+test("the number of stops is limited, and an existing one can always be repeated", async () => {
   const list = createStopList(redis);
   await redis.del("yard:policy:{stops}");
   const names = Array.from({ length: MAX_STOPS }, (_, index) => `run-${index}`);

@@ -13,35 +13,35 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
 /**
- * What is stopped, shared by all replicas through Redis. Decisions look at the copy in memory, which
- * `refresh` renews several times a second. The copy is a lease: `isCurrent` has it renewed when it is older than
- * {@link KNOWN_FOR_MS}, so that no decision is ever made without a stop that was there that long before.
+ * The list of stops, shared by all replicas through Redis. Decisions read the copy in memory, which `refresh` renews several
+ * times a second. The copy is a lease: `isCurrent` renews it when it is older than {@link KNOWN_FOR_MS}, so that every decision
+ * takes into account all stops that existed that long before.
  */
 export interface StopList {
   readonly all: readonly Stop[];
-  /** The stop that keeps a call out, or null. */
+  /** Returns the stop that denies a call, or null. */
   find(call: { readonly principal: Principal; readonly tool: ToolRef }): Stop | null;
-  /** The stop that keeps whatever an actor calls out, or null. */
+  /** Returns the stop that denies all calls of an actor, or null. */
   ofRun(actor: Principal): Stop | null;
-  /** Whether the tokens that a key has signed are refused. */
+  /** True when tokens signed by a key are refused. */
   readonly isKeyStopped: (kid: string) => boolean;
-  /** True when the copy is young enough to decide by. False when Redis does not say: then nothing may pass. */
+  /** True when the copy is recent enough for decisions. False when Redis does not answer: then no call may pass. */
   isCurrent(): true | Promise<boolean>;
   refresh(): Promise<void>;
-  /** Null when there are too many. */
+  /** Returns null when there are too many. */
   add(stop: Stop): Promise<Stop | null>;
   /** False when there was none. */
   remove(scope: StopScope): Promise<boolean>;
 }
 
-/** Why nothing passes while it cannot be known what is stopped. */
+/** The reason of denials while the stops are unknown. */
 export const STOPS_UNKNOWN =
   "it cannot be seen what is stopped, because Redis does not answer; try again";
 
 const KEY = "yard:policy:{stops}";
-/** Longer than the time between two looks, and much shorter than a second. */
+/** Longer than the interval between two polls, and much shorter than a second. */
 export const KNOWN_FOR_MS = 300;
-/** Who asks for a decision waits for two seconds at most, and is better told why not. */
+/** Clients wait at most two seconds for a decision, and an error with the reason is better than their timeout. */
 const RENEW_WITHIN_MS = 1_500;
 
 /** KEYS: the hash. ARGV: field, stop, how many there may be. */
@@ -51,7 +51,7 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return 1
 `;
 
-/** `now` counts milliseconds and never goes back. */
+/** Creates the list; `now` returns milliseconds of a monotonic clock. */
 export function createStopList(
   redis: Redis,
   now: () => number = () => performance.now(),
@@ -62,7 +62,7 @@ export function createStopList(
   const refresh = async (): Promise<void> => {
     const askedAt = now();
     const stored = await fromRedis(redis.hgetall(KEY));
-    // Of two answers that overtake each other the one that was asked for later counts.
+    // When two replies overtake each other, the one that was requested later counts.
     if (askedAt < knownAt) return;
     knownAt = askedAt;
     stops = new Map(
@@ -128,7 +128,10 @@ async function timeUp(): Promise<false> {
   return immediate(false, { ref: false });
 }
 
-/** True when the stop is about whoever acts, or about the tool's server. What a key has signed nothing but the token tells. */
+/**
+ * True when the stop is about the principal, or about the tool's server. Only the token shows which key signed it, so stops of
+ * keys are checked there.
+ */
 export function isStoppedBy(
   { scope }: Pick<Stop, "scope">,
   { principal, tool }: { readonly principal: Principal; readonly tool: ToolRef },
@@ -152,12 +155,12 @@ export function isStoppedBy(
   }
 }
 
-/** What a caller learns of a stop: not by whom it is, and since when. */
+/** The part of a stop that a caller may see: not who set it, nor when. */
 export function stopInForce({ scope, reason }: Stop): StopInForce {
   return { scope, reason };
 }
 
-/** What is told to who is denied because of it. */
+/** Returns the reason in denials because of a stop. */
 export function stopReason({ scope, reason }: Stop): string {
   return `${scopeText(scope)} stopped by an administrator: ${reason}`;
 }

@@ -25,7 +25,7 @@ test("the only key signs at once", () => {
   assert.equal(chooseSigner(["only"], { isRevoked: none, isLeadOver: false }), 0);
 });
 
-test("a revoked key never signs, and the next one takes its place at once", () => {
+test("a revoked key never signs, and the next one replaces it at once", () => {
   const isRevoked = (kid: string): boolean => kid === "old";
   assert.equal(chooseSigner(["new", "old"], { isRevoked, isLeadOver: false }), 0);
   assert.equal(chooseSigner(["old"], { isRevoked, isLeadOver: true }), null);

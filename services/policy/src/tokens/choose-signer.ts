@@ -17,7 +17,7 @@ export function chooseSigner(
   return inTurn.find((index) => !isRevoked(kids[index] ?? "")) ?? null;
 }
 
-/** What a key is used for, by its place in the file and that of the key that signs. */
+/** Returns the use of a key, by its index in the file and that of the signing key. */
 export function useOf(index: number, signing: number | null): KeyUse {
   if (index === signing) return "signs";
   return signing !== null && index < signing ? "next" : "accepted";

@@ -27,8 +27,8 @@ export interface GrantParts {
 }
 
 /**
- * Mints run tokens, for runs that the asking runner holds, that their requester may start and that nobody has stopped. A token is good only in the
- * hands of the user that asked for it. What a run that another one started may do is taken from the other's token.
+ * Mints run tokens, for runs that the calling runner holds, that their requester may start and that are not stopped. Only the
+ * user that requested a token can use it. The limits of a run that another one started are taken from the other's token.
  */
 export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
   return async (request, { fail, caller }) => {
@@ -72,7 +72,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
         `user ${requester} may not play a recording: rights of the policy gives replay to others`,
         { requester },
       );
-    // Only services can bring a message for somebody else, and only the runner can say that one did.
+    // Only services can deliver a message for another user, and only the runner can attest that one did.
     const isBelieved = parent !== null || request.broughtBy !== undefined;
     const doubted = isBelieved ? [] : unbelieved(bundle.starts, { requester, origin });
     if (doubted.length > 0)
@@ -109,7 +109,7 @@ type Inherited = Extract<Awaited<ReturnType<typeof inherit>>, { kind: "inherited
 interface Minting {
   readonly inherited: Inherited;
   readonly hasShare: boolean;
-  /** Null for a run that the asker does not hold itself. */
+  /** Null for a run that the caller does not hold itself. */
   readonly epoch: number | null;
   readonly holder: string;
   readonly nowMs: number;
@@ -120,7 +120,7 @@ function claimsOf(
   { inherited, hasShare, epoch, holder, nowMs }: Minting,
 ): RunTokenClaims {
   const { tools, approval } = inherited;
-  // Of its own agent alone: what shares a parent's memory shares none of its sub-agents'.
+  // The right is not inherited: a run that shares a parent's memory does not share that of its sub-agents.
   const context = hasShare
     ? { ...inherited.context, sharesMemory: true as const }
     : inherited.context;

@@ -9,7 +9,7 @@ export interface Asked {
 }
 
 /**
- * The epoch of the claim by which a runner process may have a token of the run. A run above the one that it holds has none: its
+ * Returns the epoch of the claim by which a runner process may have a token of the run. A run above the held one has none: its
  * token only hands down what that run may do. Null when the process holds neither. Rejects when Redis does not answer.
  */
 export async function epochOfHeld(

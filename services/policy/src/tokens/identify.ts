@@ -8,20 +8,20 @@ import { compileToolLayers, type ToolLayers } from "@switchyard/rules/layers/too
 export interface Identity {
   readonly principal: Principal;
   readonly layers: ToolLayers | null;
-  /** When the token ends, in milliseconds since the Unix epoch; never without one. */
+  /** When the token expires, in milliseconds since the Unix epoch; Infinity without a token. */
   readonly expiresAt: number;
-  /** Of the claim that the token was minted for. */
+  /** The epoch of the claim that the token was minted for. */
   readonly epoch?: number | undefined;
 }
 
 /**
- * Who a request is about: what the token says, or, without one, the caller that the tool provider
- * vouches for. A request with a token that is not good is refused; it is never treated as one without.
+ * Identifies the principal of a request: from the token, or, without one, from the caller that the tool provider vouches for. A
+ * request with an invalid token is refused; it is never treated as one without a token.
  */
 export type Identify = (
   request: { readonly onBehalfOf: string; readonly token?: string | undefined },
   context: {
-    /** The NATS user that asks the policy. */
+    /** The NATS user that calls the policy. */
     readonly provider: string;
     readonly invalidToken: (message: string, data: { reason: string }) => ServiceError;
     /** The call that it is about, when it is one. */
@@ -34,7 +34,7 @@ export interface CallInQuestion {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-/** A token that was refused, and whose call came with it. */
+/** A refused token, with the call that it came with. */
 export interface RefusedToken {
   readonly provider: string;
   readonly caller: string;
@@ -83,7 +83,7 @@ export function createIdentify(parts: {
   };
 }
 
-/** Whoever got hold of a token by other means has nothing of it. */
+/** A token is useless to a user who obtained it by other means. */
 function notTheHolder(holder: string, caller: string): RunTokenError {
   return new RunTokenError(
     "holder",
@@ -91,7 +91,7 @@ function notTheHolder(holder: string, caller: string): RunTokenError {
   );
 }
 
-/** Whoever holds a run that works for another one may not act as the other one. */
+/** The holder of a run that works for another one may not act as the other one. */
 function forRunsBelow(runId: string): RunTokenError {
   return new RunTokenError(
     "claims",

@@ -18,9 +18,9 @@ import { USER_TOKEN } from "@switchyard/service/user-token";
 import { chooseSigner, type KeyUse, useOf } from "./choose-signer.ts";
 import { readRunTokenKeys } from "./run-token-key.ts";
 
-/** The keys of run tokens as their file has them now. A file that changes is taken without a restart. */
+/** The current keys of run tokens, as in their file. A change of the file is applied without a restart. */
 export interface KeyRing {
-  /** Rejects with a RunTokenError what is not good, and `revoked` what a revoked key has signed. */
+  /** Rejects an invalid token with a RunTokenError, and one that a revoked key has signed with the reason `revoked`. */
   readonly verify: (token: string) => Promise<RunTokenClaims>;
   /** Rejects with a RunTokenError (`revoked`) when every key was revoked. */
   readonly sign: (claims: RunTokenClaims) => Promise<string>;
@@ -34,16 +34,16 @@ export interface KeyRing {
     readonly use: KeyUse;
     readonly revoked: boolean;
   }[];
-  /** The public halves of all keys, also of those that sign nothing any more. */
+  /** The public halves of all keys, including those that no longer sign. */
   readonly publicKeys: readonly PublicJwk[];
   stop(): void;
 }
 
 export interface KeyRingOptions {
   readonly file: string;
-  /** How long a new key is only accepted before it signs, so that every replica knows it by then. */
+  /** How long a new key is only accepted before it signs, so that every replica has read it. */
   readonly leadMs: number;
-  /** Which keys an administrator revoked; asked at every use. */
+  /** The keys that an administrator revoked; checked at every use. */
   readonly stops: Pick<StopList, "isKeyStopped" | "isCurrent">;
   readonly log: Log;
   readonly now: () => number;
@@ -51,7 +51,7 @@ export interface KeyRingOptions {
 
 const LOOK_MS = 1_000;
 
-/** Throws a StartError when the file holds no key. Later a file without one changes nothing. */
+/** Throws a StartError when the file holds no key. A later version of the file without a key changes nothing. */
 export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const { file, log, stops } = options;
   const isRevoked = stops.isKeyStopped;
@@ -77,7 +77,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const timer = setInterval(() => void look(), LOOK_MS);
   timer.unref();
 
-  // Asked only of verified tokens, whose headers differ in nothing but the key's id.
+  // Caches key ids only of verified tokens, whose headers differ only in the key's id.
   const kids = new Map<string, string | null>();
   const kidOf = (token: string): string | null => {
     const header = token.slice(0, token.indexOf("."));
@@ -91,7 +91,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const chosen = (): number | null =>
     chooseSigner(ring.kids, { isRevoked, isLeadOver: isLeadOver(ring, options) });
   const checkKey = async (token: string): Promise<void> => {
-    // Who cannot be told what is stopped decides nothing; here the latest news is enough.
+    // Decisions are refused anyway while the stops are unknown, so the latest copy suffices here.
     const isKnown = options.stops.isCurrent();
     if (isKnown !== true) await isKnown;
     const kid = kidOf(token);
@@ -137,7 +137,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
 }
 
 interface Ring {
-  /** Of the file as it was read. */
+  /** The stamp of the file as it was read. */
   readonly stamp: string | null;
   readonly changedAt: number;
   readonly kids: readonly string[];
@@ -146,7 +146,7 @@ interface Ring {
   readonly verifyUser: (token: string, at?: number) => Promise<UserTokenClaims>;
   readonly userSigners: readonly ((claims: UserTokenClaims) => Promise<string>)[];
   readonly textSigners: readonly TextSigner[];
-  /** In the order of `kids`, and behind them those that are retired. */
+  /** The keys in the order of `kids`, followed by the retired ones. */
   readonly publicKeys: readonly PublicJwk[];
 }
 
@@ -170,7 +170,7 @@ async function readRing({ file, log, now }: KeyRingOptions): Promise<Ring> {
   };
 }
 
-/** Other after each change, also when another file took its place; null when there is none. */
+/** Returns a stamp that differs after each change, also when another file replaced it; null when there is none. */
 async function stampOf(file: string): Promise<string | null> {
   try {
     const { ino, mtimeNs, size } = await stat(file, { bigint: true });

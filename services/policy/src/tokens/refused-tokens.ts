@@ -5,10 +5,10 @@ import type { Log } from "@switchyard/service/log";
 import type { RefusedToken } from "./identify.ts";
 
 const TELL_EVERY_MS = 1_000;
-/** Of one second, apart by provider, caller and reason. */
+/** The number of combinations of provider, caller and reason that are counted in one second. */
 const MAX_KINDS = 1_000;
 
-/** Counts refused tokens and tells of them once a second, so that a flood of forged ones is not one of events. */
+/** Counts refused tokens and publishes the counts once a second, so that a flood of forged tokens does not become a flood of events. */
 export function tellRefusedTokens(parts: {
   readonly bus: Bus;
   readonly log: Log;

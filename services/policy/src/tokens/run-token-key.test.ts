@@ -44,7 +44,7 @@ test("a file of root that the process reads by its group is not exposed, unless 
   assert.equal(isOpenToOthers({ mode: 0o100440, uid: 10_011 }, 10_011), true);
 });
 
-test("what is not a private key is refused without being shown", async () => {
+test("a key that is no private key is refused without being shown", async () => {
   const secret = "kJ0secretsecretsecret";
   for (const content of [secret, `{"d":"${secret}"}`, made.publicJwk, ""]) {
     await assert.rejects(readRunTokenKeys(await keyFile(content)), (error) => {

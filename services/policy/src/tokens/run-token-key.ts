@@ -11,7 +11,7 @@ export interface RunTokenKeys {
     /** The private key's JWK without its secret part. */
     readonly publicJwk: string;
   }[];
-  /** Public halves of keys that signed before: the audit has their signatures for as long as it is kept. */
+  /** Public halves of keys that signed before: the audit stores their signatures for as long as it is kept. */
   readonly retired: readonly PublicJwk[];
   /** True when others than the owner may read or write the file. */
   readonly isExposed: boolean;
@@ -21,7 +21,7 @@ export interface RunTokenKeys {
 
 const VARIABLE = "YARD_RUN_TOKEN_KEY_FILE";
 
-/** RFC 8037: an Ed25519 private key. Members that say nothing about the key, such as `kid`, are left out. */
+/** RFC 8037: an Ed25519 private key. Members that do not describe the key, such as `kid`, are left out. */
 const PrivateJwk = z.object({
   kty: z.literal("OKP"),
   crv: z.literal("Ed25519"),
@@ -45,7 +45,10 @@ export async function readRunTokenKeys(path: string): Promise<RunTokenKeys> {
   };
 }
 
-/** In a container the file is root's, and the process, another user, reads it by its group: then that is how it is meant. */
+/**
+ * True when other users can read the file. In a container it belongs to root and the process, another user, reads it through its
+ * group, which is intended.
+ */
 export function isOpenToOthers(
   { mode, uid }: { readonly mode: number; readonly uid: number },
   ownUid: number | undefined,
@@ -57,7 +60,7 @@ function publicText({ d: _secret, ...publicJwk }: z.infer<typeof PrivateJwk>): s
   return JSON.stringify(publicJwk);
 }
 
-/** One key, or a JWK set (RFC 7517) with the newest key first and those of before behind it; `retired` stands beside `keys`. */
+/** Parses one key, or a JWK set (RFC 7517) with the newest key first and former ones behind it; `retired` is a member beside `keys`. */
 function parsePrivateJwks(
   text: string,
   path: string,

@@ -68,14 +68,14 @@ async function tokenOf(runId: string, more: object = {}): Promise<string> {
   return (await runner.grantRun({ ...asked, ...more }, PATIENT)).token;
 }
 
-/** A machine that is busy may take its time; the service's own limits are not the test's. */
+/** A busy machine may be slow; the timeouts of the service are not under test. */
 const PATIENT = { timeoutMs: 30_000 };
 
 async function check(token: string, { tool = READ, onBehalfOf = "runner" } = {}) {
   return broker.checkPolicy({ onBehalfOf, token, tool, args: {} }, PATIENT);
 }
 
-/** What a provider does right before it would send a call. */
+/** Sends the request that a provider sends right before it would send a call. */
 async function admit(
   token: string,
   args: Record<string, unknown>,
@@ -90,7 +90,7 @@ async function admit(
   return broker.admitCall({ ...asked, ...named, decision, binding, attempt: randomUUID() });
 }
 
-test("a token is minted only for who may start the agent, and the refusal says so", async () => {
+test("a token is minted only for users who may start the agent, and the refusal states it", async () => {
   await tokenOf("run-1");
   await assert.rejects(tokenOf("run-2", { requester: "team-b" }), (error) => {
     assert.ok(isError(error, grantRun, "may_not_start"));
@@ -103,7 +103,7 @@ test("a token is minted only for who may start the agent, and the refusal says s
   );
 });
 
-test("only who may replay gets a token for a recording, which marks the run and its sub-agents, and does not approve what it dictated", async () => {
+test("only a user with the right to replay gets a token for a recording, which marks the run and its sub-agents, and cannot approve what it dictated", async () => {
   await assert.rejects(tokenOf("run-played", { origin: { replayed: true } }), (error) => {
     assert.ok(isError(error, grantRun, "may_not_replay"));
     assert.match(error.message, /user team-a may not play a recording: rights of the policy/);
@@ -127,7 +127,7 @@ test("only who may replay gets a token for a recording, which marks the run and 
   });
 });
 
-test("a run shares its agent's memory only where the agent's file and the policy say so, and its sub-agents for themselves", async () => {
+test("a run shares its agent's memory only where the agent's file and the policy allow it, and its sub-agents for themselves", async () => {
   const context = async (runId: string, more: object) =>
     (await check(await tokenOf(runId, more))).principal.context;
   const sharesMemory = true;
@@ -151,7 +151,7 @@ test("a runner's key gets tokens only for runs that its process holds", async ()
   await thief.hold("parked", { status: "waiting", heldUntil: "0" });
   await thief.hold("queued", { heldUntil: "0" });
   await thief.hold("lapsed", { heldUntil: past });
-  // It has prepared what another one has made in the meantime.
+  // The thief has reserved a run that another runner has created meanwhile.
   await thief.reserve("overtaken");
   await owner.hold("overtaken");
   for (const runId of "prepared held finished parked queued lapsed overtaken invented".split(" "))
@@ -178,7 +178,7 @@ test("a runner's key gets tokens only for runs that its process holds", async ()
   assert.deepEqual(await Promise.all(["prepared", "held"].map(epochOf)), [1, 7]);
 });
 
-test("what a run hands down is told to runs below it alone, and no call is made with it", async () => {
+test("a run's inheritable facts are given only to runs below it, and no call can be made with them", async () => {
   const thief = asRunner(await world.connectAs("runner"), runner.redis);
   const about = { requester: "team-a", tools: [], ttlSeconds: 600 };
   const parentOf = (runId: string) => ({ parent: JSON.stringify({ runId, callId: "c" }) });
@@ -227,7 +227,7 @@ test("a sub-agent is started only by the agents that may, and never gets more th
   );
 });
 
-test("the model's provider and the channel narrow, and are believed from the token alone [F39][X42]", async () => {
+test("the model's provider and the channel narrow, and are trusted from the token alone [F39][X42]", async () => {
   const onOllama = await tokenOf("run-o", { origin: { model: "ollama/small" } });
   assert.match((await check(onOllama, { tool: WRITE })).decision.reason, /layer small-models/);
   const elsewhere = await tokenOf("run-e", { origin: { model: "anthropic/large" } });
@@ -243,7 +243,7 @@ test("the model's provider and the channel narrow, and are believed from the tok
   assert.match((await check(told)).decision.reason, /layer public/);
 });
 
-test("owners alone get what is for owners, and the token says who acts for one [X42]", async () => {
+test("only owners may use tools reserved for owners, and the token states who acts for one [X42]", async () => {
   const cron = builtinToolRef("cron_add");
   for (const [owner, isFor] of [
     [true, false],
@@ -257,7 +257,7 @@ test("owners alone get what is for owners, and the token says who acts for one [
   }
 });
 
-test("a token is good only in the hands that it was given to, and what others try is told [X43]", async () => {
+test("a token is valid only for its holder, and attempts of others are published [X43]", async () => {
   const token = await tokenOf("run-h");
   const asked = { onBehalfOf: "team-b", token };
   const isRefused = (error: unknown): boolean =>
@@ -320,12 +320,12 @@ test("forged, expired, changed and borrowed tokens decide nothing, and each is i
     reasons,
     bad.map(([reason]) => reason),
   );
-  // Of another run or agent a token says nothing: whoever holds it acts as the one that it names.
+  // A token contains nothing about another run or agent: its holder acts as the one it names.
   const { principal } = await check(good, { tool });
   assert.deepEqual([principal.agent, principal.runId], ["reporter", "run-f"]);
 });
 
-test("a stop ends what waits for people and what they granted, and no token is minted for it until it is lifted", async () => {
+test("a stop ends pending approvals and grants, and no token is minted for its scope until it is lifted", async () => {
   const token = await tokenOf("cli~run-s");
   const waiting = await admit(token, { path: "a" });
   assert.ok(waiting.outcome === "waiting");
@@ -374,7 +374,7 @@ test("a grant for a session is good in every run of the conversation, and in no 
   assert.equal((await admit(others, { path: "d" })).outcome, "waiting");
 });
 
-test("a key that is put in front of the other is taken without a restart, and tokens of both are good", async () => {
+test("a key added in front of the other is used without a restart, and tokens of both are valid", async () => {
   const older = await tokenOf("run-k1");
   const newer = await createRunTokenKey();
   const kids = {
@@ -428,11 +428,11 @@ test("with every key revoked no token is minted, and a file without a key change
   assert.equal((await check(await tokenOf("run-n"))).decision.effect, "allow");
 });
 
-test("while Redis does not say what is stopped nothing passes, and no token is minted", async (t) => {
+test("while Redis cannot return the stops no call passes, and no token is minted", async (t) => {
   const token = await tokenOf("run-r");
   world.redis.kill("SIGSTOP");
   t.after(() => world.redis.kill("SIGCONT"));
-  // What was known a moment ago is good for a moment.
+  // A copy of the stops stays valid for a moment.
   const refusal = await until(() => check(token).then(() => null, rejection));
   assert.ok(isError(refusal, checkPolicy, "stops_unknown") && refusal.retryable);
   assert.match(refusal.message, /cannot be seen what is stopped, because Redis does not answer/);

@@ -5,7 +5,7 @@ import { createIdentify, type Identify, type RefusedToken } from "./identify.ts"
 import { openKeyRing, type KeyRing } from "./key-ring.ts";
 import { tellRefusedTokens } from "./refused-tokens.ts";
 
-/** Keys of run tokens, whose calls they are, and what becomes of those that are not good. */
+/** Opens the keys of run tokens, identifies the principals of calls, and reports invalid tokens. */
 export async function startTokens(
   kit: {
     readonly bus: Bus;
@@ -18,7 +18,7 @@ export async function startTokens(
   },
   parts: {
     readonly stops: Pick<StopList, "isKeyStopped" | "isCurrent">;
-    /** Hears of each refused token by itself; the events only count them. */
+    /** Called for each refused token; the events only count them. */
     readonly onRefused: (refused: RefusedToken) => void;
     readonly now: () => number;
   },

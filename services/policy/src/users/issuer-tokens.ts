@@ -11,15 +11,15 @@ const CLOCKS_DIFFER_SECONDS = 5;
 const JWKS_TIMEOUT_MS = 5_000;
 
 export interface IssuerTokens {
-  /** A token for this installation, with which a program shows who it is. */
+  /** Verifies a token for this installation, with which a program signs in. */
   readonly accessToken: (token: string) => Promise<SignedIn>;
-  /** What the issuer told the gateway about a person who has just signed in there, for its nonce. */
+  /** Verifies an ID token that the issuer gave the gateway for a person who has just signed in there, by its nonce. */
   readonly idToken: (token: string, nonce: string) => Promise<SignedIn>;
 }
 
 /**
- * Verifies JWTs of the configured issuers. The issuer's keys are fetched once and kept; a key id that is not among them has
- * them fetched again, at most every 30 seconds.
+ * Verifies JWTs of the configured issuers. The issuer's keys are fetched once and cached; an unknown key id causes another fetch,
+ * at most every 30 seconds.
  */
 export function createIssuerTokens(issuers: readonly Issuer[], now: () => number): IssuerTokens {
   const known = new Map(
@@ -109,7 +109,7 @@ function issuerOf(token: string): string {
   }
 }
 
-/** Says what is wrong with the token and shows nothing of it. */
+/** Describes the problem of the token without showing any part of it. */
 function refusalOf(
   error: unknown,
   { issuer, audience }: Pick<Issuer, "issuer" | "audience">,

@@ -6,14 +6,14 @@ import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
 import { problemLine, readYaml, type Checked } from "@switchyard/service/yaml-file";
 
-/** Whose tokens are taken, and who their subjects are here. */
+/** An issuer whose tokens are accepted, and the mapping of its subjects to callers. */
 const Issuer = z
   .strictObject({
-    /** As in the tokens' `iss`, to the letter. */
+    /** Must equal the tokens' `iss` exactly. */
     issuer: z.url(),
-    /** Of the tokens' `aud`: this installation. A token for anybody else is refused. */
+    /** Must be in the tokens' `aud`: it identifies this installation. A token for another audience is refused. */
     audience: z.string().min(1),
-    /** Of the gateway at the issuer: its ID tokens open sessions of people, and are good for nothing else. */
+    /** The gateway's client id at the issuer: ID tokens for it open sessions of people, and are accepted nowhere else. */
     clientId: z.string().min(1).optional(),
     /** The issuer's public keys, a JWK set. */
     jwksUri: z.string().refine(isSafeUrl, "must be an https URL, or http on loopback"),
@@ -24,15 +24,13 @@ const Issuer = z
       )
       .min(1)
       .default(["RS256", "PS256", "ES256", "EdDSA"]),
-    /** Of the tokens' header, such as `at+jwt`; without it any. */
+    /** The required `typ` header of tokens, such as `at+jwt`; without it any type is accepted. */
     type: z.string().optional(),
     caller: z
       .strictObject({
-        /** One that the provider assigns and people cannot change for themselves. */
+        /** A claim that the provider assigns and people cannot change for themselves. */
         claim: z.string().default("sub"),
-        /**
-         * In front of the claim. All begin with `oidc-`, as no NATS user does: nobody becomes a team by what they are called at the issuer.
-         */
+        /** The prefix of the claim. Every prefix begins with `oidc-`, as no NATS user does, so no name at the issuer can equal a team's. */
         prefix: z
           .string()
           .regex(
@@ -40,21 +38,21 @@ const Issuer = z
             "must be oidc-, or oidc- and 1-6 characters of a-z 0-9 and a -, such as oidc-acme-",
           )
           .default(OIDC_PREFIX),
-        /** Names of those who are called otherwise here, such as a NATS user's, by their claim. */
+        /** Callers with a different name here, such as a NATS user's, by their claim. */
         names: z.record(z.string(), CallerName).default({}),
       })
       .prefault({}),
     roles: z
       .strictObject({
         claim: z.string().default("roles"),
-        /** Roles by value of the claim; a value that is not here gives none. */
+        /** Roles by value of the claim; a value that is not listed gives none. */
         values: z.record(z.string(), z.array(UserRole)).default({}),
-        /** Of everybody whom the issuer knows. */
+        /** The roles of every user of the issuer. */
         everybody: z.array(UserRole).default([]),
       })
       .prefault({}),
   })
-  // Else what a person signs in with would be taken from programs, too.
+  // Otherwise an ID token, with which a person signs in, would be accepted from programs, too.
   .refine(({ audience, clientId }) => audience !== clientId, {
     path: ["clientId"],
     message: "must not be the audience",
@@ -66,7 +64,7 @@ const IssuersFile = z.strictObject({
     .array(Issuer)
     .min(1)
     .max(16)
-    // Else a person of one issuer could be one of another.
+    // Otherwise a person of one issuer could equal one of another.
     .refine(
       (issuers) => new Set(issuers.map(({ caller }) => caller.prefix)).size === issuers.length,
       {
@@ -75,7 +73,7 @@ const IssuersFile = z.strictObject({
     ),
 });
 
-/** Throws a StartError that names the line of what is wrong. */
+/** Throws a StartError that names the line of the mistake. */
 export async function readIssuers(path: string): Promise<readonly Issuer[]> {
   const hint = "let YARD_ISSUERS_FILE name a YAML file as in decisions/041-callers-over-http.md";
   const text = await readFile(path, "utf8").catch((cause: unknown) => {

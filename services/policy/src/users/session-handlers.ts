@@ -17,10 +17,10 @@ import { publicSession, type UserSessionStore } from "./user-session-store.ts";
 
 export interface SessionParts {
   readonly signIn: SignIn;
-  /** Null where no issuer is configured. */
+  /** Null when no issuer is configured. */
   readonly idToken: IssuerTokens["idToken"] | null;
   readonly sessions: UserSessionStore;
-  /** NATS users that may see and end everybody's. */
+  /** NATS users that may list and end all sessions. */
   readonly admins: readonly string[];
   readonly lifetimeMs: number;
   readonly onEnded: (session: UserSession, by: string) => void;
@@ -78,7 +78,8 @@ async function open(
   if (nonce !== undefined) checkCaller(user);
   const { caller, roles, scopes, credential } = user;
   const longest = now() + lifetimeMs;
-  // An ID token says who signed in just now, for a minute; any other credential ends its sessions with itself.
+  // An ID token is valid for a minute after the sign-in, which does not limit the session; any other credential ends its sessions
+  // when it expires.
   const end =
     nonce !== undefined || user.expiresAt === null ? longest : Math.min(longest, user.expiresAt);
   return sessions.open({

@@ -5,7 +5,7 @@ import { adminUser, auditorUser, operatorUser, serviceUsers } from "@switchyard/
 import { KEY_PREFIX, type UserKeyStore } from "./user-key-store.ts";
 import type { UserSessionStore } from "./user-session-store.ts";
 
-/** A credential that is not good. The message says what is wrong, and shows nothing of it. */
+/** An invalid credential. The message describes the problem, and shows no part of it. */
 export class BadCredential extends Error {
   override readonly name = "BadCredential";
   readonly reason: string;
@@ -17,13 +17,13 @@ export class BadCredential extends Error {
 }
 
 export interface SignedIn extends UserIdentity {
-  /** When the credential ends, in milliseconds since the Unix epoch; null: not by itself. */
+  /** When the credential expires, in milliseconds since the Unix epoch; null: it does not expire. */
   readonly expiresAt: number | null;
   /** The id of the session that was shown. */
   readonly session?: string | undefined;
 }
 
-/** Tells who shows a credential. Rejects with a BadCredential, or a StoreError when that cannot be told now. */
+/** Returns the user of a credential. Rejects with a BadCredential, or a StoreError when the credential cannot be checked now. */
 export type SignIn = (credential: string) => Promise<SignedIn>;
 
 /** The name of the credential of `yard dev`. */
@@ -45,7 +45,7 @@ export function createSignIn(parts: {
     if (found === null || Date.parse(found.expiresAt) <= now())
       throw new BadCredential("ended", "this session has ended: sign in again");
     const { id, caller, roles, scopes, credential, openedWith } = found;
-    // It ends with what it was opened with.
+    // A session ends with the credential that opened it.
     if (credential === LAPTOP && (laptopToken === null || openedWith !== digestText(laptopToken)))
       throw new BadCredential("ended", "this session is of an earlier start: sign in again");
     if (UserKeyId.safeParse(credential).success) ofKey(await keys.read(credential), now());
@@ -74,7 +74,7 @@ const RESERVED: ReadonlySet<string> = new Set(
   [...serviceUsers, adminUser, auditorUser, operatorUser].map(({ name }) => name),
 );
 
-/** True for the names of services: what they say is believed for what they are. */
+/** True for the names of services, whose statements are trusted because of their name. */
 export function isReserved(caller: string): boolean {
   return RESERVED.has(caller);
 }
@@ -85,7 +85,7 @@ export function checkCaller({ caller, roles }: SignedIn): void {
       "reserved",
       `${caller} is the name of a service, so nobody signs in as it`,
     );
-  // It sees and controls the runs of everybody.
+  // The user `cli` sees and controls the runs of every user.
   if (caller === "cli" && !roles.includes("admin"))
     throw new BadCredential("reserved", "only an admin signs in as cli");
 }
@@ -102,12 +102,12 @@ function ofKey(key: UserKey | null, now: number): SignedIn {
   return { caller, roles, credential: id, expiresAt, ...(scopes && { scopes }) };
 }
 
-/** In a time that does not depend on where they differ. */
+/** Compares in a time that does not depend on where the texts differ. */
 function isSame(given: string, expected: string): boolean {
   return timingSafeEqual(digestOf(given), digestOf(expected));
 }
 
-/** Of a credential, to know it again. */
+/** Digests a credential, to recognise it later. */
 export function digestText(text: string): string {
   return digestOf(text).toString("hex");
 }

@@ -58,7 +58,7 @@ export function serveUsers(service: Service, parts: UserParts): void {
   service.handle(revokeUserKey, revokeKey(parts));
 }
 
-/** For whom the gateway sent a message with this token. */
+/** Returns the user for whom the gateway sent a message with this token. */
 export async function verifyUser(
   { verify }: Pick<UserParts, "verify">,
   token: string,
@@ -97,7 +97,7 @@ async function issue({ signIn, sign, now }: UserParts, credential: string) {
   };
 }
 
-/** Nobody but the toolbox may publish here. */
+/** Only the toolbox may publish to this subject. */
 async function actFor({ sign, now }: UserParts, user: string) {
   if (isReserved(user))
     throw fail.reserved_caller(`${user} is the name of a service, and nobody acts for one`, {

@@ -5,14 +5,14 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/** What is kept of an API key: never the key itself. A key of 256 random bits needs no slow hash. */
+/** Stores API keys: never the key itself. A key of 256 random bits needs no slow hash. */
 export interface UserKeyStore {
-  /** Null for a key that nobody made. One that has ended is told, with its end. */
+  /** Returns null for an unknown key. A key that has ended is returned with its end. */
   find(key: string): Promise<UserKey | null>;
   read(id: string): Promise<UserKey | null>;
-  /** Those made last first. */
+  /** Returns the keys, newest first. */
   list(): Promise<UserKey[]>;
-  /** Null when there are too many. `key` is what its holder shows. */
+  /** Returns null when there are too many keys. `key` is the secret for its holder. */
   create(facts: NewUserKey): Promise<{ key: string; info: UserKey } | null>;
   /** Ends a key at a time, in milliseconds since the Unix epoch; an earlier end stays. */
   end(id: string, at: number): Promise<void>;
@@ -26,7 +26,7 @@ const KEYS = "yard:{user-keys}:keys";
 const ENDS = "yard:{user-keys}:ends";
 const RANDOM_BYTES = 32;
 
-/** What does not change of a key; its end is kept apart, so that nobody who writes one undoes another. */
+/** The immutable part of a key; its end is stored separately, so that concurrent writes of the two do not undo each other. */
 const StoredKey = UserKey.omit({ id: true, revokedAt: true }).extend({
   /** SHA-256 of the key, in hexadecimal digits; the id is only a part of it. */
   digest: z.string().length(64),

@@ -5,19 +5,19 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/** What is kept of a browser's session: never what the browser shows. Redis forgets it when it expires. */
+/** Stores browser sessions: never the secret that the browser presents. Redis deletes a session when it expires. */
 export interface UserSessionStore {
-  /** Null for a session that nobody opened, or that has ended. */
+  /** Returns null for a session that is unknown, or that has ended. */
   find(key: string): Promise<StoredSession | null>;
   read(id: string): Promise<StoredSession | null>;
-  /** Those of a caller, opened last first. */
+  /** Returns the sessions of a caller, opened last first. */
   list(caller: string): Promise<UserSession[]>;
-  /** A caller's oldest session ends when it has too many. `key` is what the browser shows. */
+  /** A caller's oldest session ends when it has too many. `key` is the secret that the browser presents. */
   open(facts: NewSession): Promise<{ key: string; info: UserSession }>;
   end(session: Pick<UserSession, "id" | "caller">): Promise<void>;
 }
 
-/** With a digest of the credential that it was opened with, where it ends with that. */
+/** A session with the digest of the credential that opened it, if the session ends with that credential. */
 export type StoredSession = UserSession & { readonly openedWith: string | null };
 export type NewSession = Omit<StoredSession, "id">;
 
@@ -25,14 +25,14 @@ const MAX_SESSIONS = 50;
 const RANDOM_BYTES = 32;
 
 const Stored = UserSession.omit({ id: true }).extend({
-  /** SHA-256 of what the browser shows, in hexadecimal digits; the id is only a part of it. */
+  /** SHA-256 of the secret that the browser presents, in hexadecimal digits; the id is only a part of it. */
   digest: z.string().length(64),
   openedWith: z.string().nullable(),
 });
 
 /**
- * KEYS: the session, the caller's sessions. ARGV: id, session, its end and now in milliseconds, how many a caller may have, what
- * the keys of sessions begin with. All keys have one hash tag.
+ * KEYS: the session, the caller's sessions. ARGV: id, session, its end and now in milliseconds, how many a caller may have, the
+ * prefix of the keys of sessions. All keys have one hash tag.
  */
 const OPEN = `${ESSENTIAL}
 redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])

@@ -80,7 +80,7 @@ const verify = (token: string, storedAt?: number) =>
 const refused = (reason: string) => ({ code: "bad_credential", data: { reason } });
 const sole = { tool: builtinToolRef("read_file"), args: {} };
 
-test("an API key is shown once, kept as a digest, and stands for its caller until it is revoked", async () => {
+test("an API key is shown once, stored as a digest, and identifies its caller until it is revoked", async () => {
   const revoked: string[] = [];
   follow(cliBus, userKeyRevoked, ({ id }) => revoked.push(id));
   const { key, info } = await keys.createUserKey({
@@ -121,7 +121,7 @@ test("a rotated key overlaps the new one, and a key ends at its own time", async
   assert.equal((await issue(next.key)).caller, "bob");
 });
 
-test("nobody signs in as a service, and only an admin as cli", async () => {
+test("no user can sign in as a service, and only an admin as cli", async () => {
   await assert.rejects(keys.createUserKey({ caller: "runner", roles: ["admin"] }), {
     code: "reserved_caller",
   });
@@ -132,7 +132,7 @@ test("nobody signs in as a service, and only an admin as cli", async () => {
   await assert.rejects(issue("yd_this-one-is-a-lapto"), refused("unknown"));
 });
 
-test("only the gateway may have a token made, and only services may have one looked at", async () => {
+test("only the gateway may request tokens, and only services may have one verified", async () => {
   for (const bus of [team, cliBus, broker])
     await assert.rejects(call(bus, issueUserToken, { credential: "yd_x" }), { code: "forbidden" });
   for (const bus of [team, cliBus, gateway])
@@ -155,7 +155,7 @@ const signed = (
     .setExpirationTime(more.ends ?? "10m")
     .sign(privateKey);
 
-test("a JWT of a configured issuer stands for the caller and the roles of its claims", async () => {
+test("a JWT of a configured issuer maps to the caller and the roles of its claims", async () => {
   const dave = await issue(
     await signed({ preferred_username: "dave", groups: ["devs", "leads", "others"] }),
   );
@@ -258,7 +258,7 @@ test("a user token that is forged, too old, of another kind or changed is refuse
   await assert.rejects(call(broker, checkPolicy, asRun), { code: "invalid_token" });
 });
 
-test("the policy service knows the gateway's callers by itself, with their roles and scopes", async () => {
+test("the policy service identifies the gateway's callers itself, with their roles and scopes", async () => {
   const { key } = await keys.createUserKey({
     caller: "alice",
     roles: ["viewer"],

@@ -10,8 +10,8 @@ const MAX_LOGGED_FINDINGS = 20;
 type News = Pick<PolicyFileOptions, "onActivated" | "onRefused" | "onWatchLost">;
 
 /**
- * Tells people and other services what became of the policy file: a log line, a metric, an event.
- * The policy in force does not wait for the event, and does not depend on it.
+ * Announces changes of the policy file to people and other services: a log line, a metric, an event. The policy in force does not
+ * wait for the event, and does not depend on it.
  */
 export function announceBundles(parts: {
   readonly bus: Bus;

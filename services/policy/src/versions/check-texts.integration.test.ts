@@ -17,7 +17,7 @@ const large = ({ files, tests }: PolicyTexts): PolicyTexts => ({
 });
 const BROKEN = rules("  - { id: all, efect: allow }\n");
 
-test("what is checked in a thread is what would be checked here", async () => {
+test("a check in a thread gives the same result as a check in this process", async () => {
   const tests = [
     { name: "p.test.yaml", text: "tests:\n  - { name: x, given: { tool: s.t }, expect: deny }\n" },
   ];
@@ -33,7 +33,7 @@ test("what is checked in a thread is what would be checked here", async () => {
   assert.equal(inForce && decide(inForce.bundle, call).effect, "allow");
 });
 
-test("thousands of rules hold nothing up while they are read", async () => {
+test("reading thousands of rules does not block the event loop", async () => {
   const many = Array.from(
     { length: 3_000 },
     (_, n) => `  - { id: r${n}, effect: allow, what: { tools: ["s${n % 50}.t${n}_*"] } }\n`,
@@ -47,7 +47,7 @@ test("thousands of rules hold nothing up while they are read", async () => {
   assert.ok(turns > 20, `other work had ${turns} turns`);
 });
 
-test("what takes too long is refused, and nobody waits for it who gave up", async () => {
+test("a check that takes too long is refused, and an aborted request does not wait for it", async () => {
   const { inForce, lines } = await checkTexts(large(SMALL), { limitMs: 0 });
   assert.equal(inForce, null);
   assert.match(lines[0] ?? "", /^p\.yaml: the checks took too long/);

@@ -9,10 +9,10 @@ import {
 } from "@switchyard/rules/engine/validate";
 import { problemLine } from "@switchyard/service/yaml-file";
 
-/** A policy that passed everything that it has to pass. */
+/** A policy that passed all checks. */
 export interface PolicyInForce {
   readonly bundle: CompiledBundle;
-  /** What it was read from. */
+  /** The texts that the bundle was read from. */
   readonly texts: PolicyTexts;
   readonly testCount: number;
   readonly findings: readonly LintFinding[];
@@ -22,7 +22,7 @@ export type Outcome =
   | { readonly inForce: PolicyInForce; readonly lines: readonly [] }
   | { readonly inForce: null; readonly lines: readonly string[] };
 
-/** What a thread tells of texts: the rules as they were read, because what is made of them cannot leave it. */
+/** A thread's result for texts: the rules in parsed form, because compiled rules cannot be transferred. */
 export type CheckedApart = Omit<Validation, "bundle">;
 
 interface CheckOptions {
@@ -36,9 +36,9 @@ const LIMIT_MS = 60_000;
 const MAX_MEMORY_MB = 1_024;
 
 /**
- * What texts would bring into force, or why nothing, in lines that begin with the file's name. To read thousands
- * of rules takes seconds, in which nothing may be held up: neither a decision nor the news of what is stopped.
- * Rejects when the signal is aborted.
+ * Returns the bundle that texts would bring into force, or the problems, in lines that begin with the file's name. Reading
+ * thousands of rules takes seconds, in which neither decisions nor updates of the stops may be blocked. Rejects when the signal
+ * is aborted.
  */
 export async function checkTexts(texts: PolicyTexts, options: CheckOptions = {}): Promise<Outcome> {
   const length = [...texts.files, ...texts.tests].reduce((sum, { text }) => sum + text.length, 0);

@@ -9,13 +9,13 @@ import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
 import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
 /**
- * What stands on disk: one policy file with the tests beside it, or a directory of files whose
- * order means nothing, tests among them by their names.
+ * The policy on disk: one policy file with its tests beside it, or a directory of files whose order has no effect, with test
+ * files recognised by their names.
  */
 export interface PolicyState {
   readonly files: readonly NamedFile[];
   readonly tests: readonly NamedFile[];
-  /** Why it cannot be a policy, whatever the files say; null when it can. */
+  /** A problem that prevents a policy whatever the files contain; null when there is none. */
   readonly problem: string | null;
 }
 

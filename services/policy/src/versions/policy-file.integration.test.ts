@@ -17,7 +17,7 @@ type News =
   | { readonly kind: "activated"; readonly digest: string }
   | { readonly kind: "refused"; readonly lines: readonly string[]; readonly inForce: string };
 
-/** Opens a file, and gives its news one by one. */
+/** Opens a file, and returns its events one by one. */
 async function openFile(path: string) {
   const news = new EventEmitter();
   const stream = on(news, "news");
@@ -43,13 +43,13 @@ async function policyAt(text: string): Promise<string> {
   return path;
 }
 
-/** In one step, so that no half of it is ever there to be read. */
+/** The rename is atomic, so no half-written file can be read. */
 async function replace(path: string, content: string | Uint8Array): Promise<void> {
   await writeFile(`${path}.new`, content);
   await rename(`${path}.new`, path);
 }
 
-test("an edit comes into force, by writing and by renaming over the file", async () => {
+test("an edit comes into force, both by writing and by renaming over the file", async () => {
   const path = await policyAt(ALLOW);
   const { file, next } = await openFile(path);
   const before = file.current.digest;
@@ -62,7 +62,7 @@ test("an edit comes into force, by writing and by renaming over the file", async
   assert.deepEqual(await next(), { kind: "activated", digest: before });
 });
 
-test("a bad edit is refused with its place and the last good policy stays", async () => {
+test("a bad edit is refused with its position and the last good policy stays", async () => {
   const path = await policyAt(ALLOW);
   const { file, next } = await openFile(path);
   const good = file.current;

@@ -20,31 +20,29 @@ export interface PolicyFileOptions {
   readonly onActivated: (inForce: PolicyInForce) => void;
   /** Other rules come into force when this has resolved; not called for the first ones. */
   readonly beforeChange?: () => Promise<void>;
-  /** They have come into force, and `onActivated` was told. */
+  /** Called when they have come into force, after `onActivated`. */
   readonly afterChange?: () => void;
-  /** The file changed and is refused; the lines say where and why. Called once for each such state of the file. */
+  /** The file changed and is refused; the lines contain position and reason. Called once for each such state of the file. */
   readonly onRefused: (lines: readonly string[], inForce: CompiledBundle) => void;
-  /** Notices stopped; changes are still seen, at the next interval. */
+  /** The file watch ended; changes are still detected, at the next interval. */
   readonly onWatchLost: (error: unknown) => void;
 }
 
-/** How long the file must stay as it is before it is read as whole. */
+/** How long the file must stay unchanged before it is read as complete. */
 const SETTLE_MS = 100;
 const POLL_MS = 5_000;
 
 /**
- * The policy in force, kept equal to a file or to the files of a directory, unless another bundle
- * was pinned.
- *
- * - A bundle comes into force whole: `current` is replaced by one assignment, and not before
- *   decisions of the one before that others keep are over (`beforeChange`).
- * - A file with errors never comes into force; the last good one stays. The same holds for one
- *   whose tests, in the file beside it, fail or cannot be read.
- * - A file that is being written is left alone until two reads agree, because the first half of a
- *   policy can be a valid policy without its deny rules.
- * - A pinned bundle stays in force whatever becomes of the files, until it is taken off.
- * - The watcher only makes a change seen sooner. The file is read at intervals as well, because
- *   network file systems and links into other directories send no notice.
+ * The policy in force, kept equal to a file or to the files of a directory, unless another bundle was pinned.
+ * - A bundle comes into force whole: `current` is replaced by one assignment, and not before the leases on decisions of the
+ * former one have ended (`beforeChange`).
+ * - A file with errors never comes into force; the last good one stays. The same holds for one whose tests, in the file beside
+ * it, fail or cannot be read.
+ * - A file that is being written is ignored until two reads agree, because the first half of a policy can be a valid policy
+ * without its deny rules.
+ * - A pinned bundle stays in force whatever the files contain, until it is unpinned.
+ * - The watcher only makes a change visible sooner. The file is read at intervals as well, because network file systems and links
+ * into other directories send no notification.
  */
 export class PolicyFile {
   readonly #options: PolicyFileOptions;
@@ -53,17 +51,17 @@ export class PolicyFile {
   readonly #watchers: FSWatcher[] = [];
   #inForce: PolicyInForce;
   #seen: PolicyState;
-  /** What the files say, when they say something good. */
+  /** The policy in the files, while they are valid. */
   #ofFiles: PolicyInForce | null;
   #isPinned: boolean;
   /** Why the files cannot come into force; null when they can. */
   #refusal: readonly string[] | null = null;
   #reloading: Promise<void> | null = null;
   #changedMeanwhile = false;
-  /** Replacements take their turns. */
+  /** Replacements run one after the other. */
   #lastChange: Promise<void> = Promise.resolve();
 
-  /** Reads the files for the first time. Throws a StartError when they are missing or have errors and nothing is pinned. */
+  /** Reads the files for the first time. Throws a StartError when they are missing or have errors and no bundle is pinned. */
   static async open(options: PolicyFileOptions): Promise<PolicyFile> {
     const { path, pinned = null } = options;
     const state = await readPolicyState(path);
@@ -102,12 +100,12 @@ export class PolicyFile {
     return this.#inForce;
   }
 
-  /** Whether the files on disk could come into force. */
+  /** True when the files on disk could come into force. */
   get hasGoodFiles(): boolean {
     return this.#ofFiles !== null;
   }
 
-  /** Why they could not, in lines that say where; null when they could. */
+  /** Why they could not, in lines with positions; null when they could. */
   get refusal(): readonly string[] | null {
     return this.#refusal;
   }
@@ -132,7 +130,7 @@ export class PolicyFile {
     });
   }
 
-  /** Follows the files again. False when they have errors: what was pinned stays in force until they are good. */
+  /** Follows the files again. False when they have errors: the pinned bundle stays in force until they are valid. */
   async unpin(): Promise<boolean> {
     await this.#inTurn(async () => {
       this.#isPinned = false;
@@ -188,7 +186,7 @@ export class PolicyFile {
     return null;
   }
 
-  /** Null when we are stopping. It takes no turn: what is pinned meanwhile need not wait. */
+  /** Returns null when the service is stopping. The check does not hold the queue: a pin meanwhile need not wait. */
   async #check(state: PolicyState): Promise<Outcome | null> {
     const { signal } = this.#stopping;
     try {
@@ -206,7 +204,7 @@ export class PolicyFile {
     if (inForce === null) this.#refused(lines);
     else if (this.#isPinned) this.#refusal = null;
     else {
-      // A change of comments or layout is none of the policy, but the end of a refusal is news.
+      // A change of comments or layout does not change the policy, but the end of a refusal is announced.
       const wasRefused = this.#refusal !== null;
       this.#refusal = null;
       await this.#putInForce(inForce, wasRefused);
@@ -228,7 +226,7 @@ export class PolicyFile {
 
   #inTurn(change: () => Promise<void>): Promise<void> {
     const turn = this.#lastChange.then(change);
-    this.#lastChange = turn.catch(() => undefined); // who asked for the change hears of it
+    this.#lastChange = turn.catch(() => undefined); // the caller that requested the change gets the error
     return turn;
   }
 }
@@ -239,7 +237,7 @@ export function bundleName(path: string): string {
   return stem.replaceAll(/[^A-Za-z0-9_-]/g, "-").slice(0, 64) || "policy";
 }
 
-/** A policy comes out only when its tests, if it has any, can be read and pass. */
+/** Returns a policy only when its tests, if it has any, can be read and pass. */
 async function check(state: PolicyState, path: string, signal?: AbortSignal): Promise<Outcome> {
   const read = textsOf(state);
   if (read.texts === null) return { inForce: null, lines: read.lines };

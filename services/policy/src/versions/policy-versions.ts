@@ -4,18 +4,15 @@ import type { PolicyFile } from "./policy-file.ts";
 import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate";
 import { filesOf, VersionChanged, type StoredVersion, type VersionStore } from "./version-store.ts";
 
-/**
- * Keeps this replica at the version that is active for all of them. Redis has the truth; a replica
- * that cannot ask it stays where it is.
- */
+/** Keeps this replica at the active version that all replicas share. Redis is authoritative; a replica that cannot read it keeps its version. */
 export interface PolicyVersions {
-  /** What to start with instead of the files; null follows them. */
+  /** Returns the policy to start with instead of the files; null follows the files. */
   pinnedAtStart(): Promise<PolicyInForce | null>;
-  /** Follows what is active now. Concurrent calls share one look. */
+  /** Follows the active version. Concurrent calls share one read. */
   sync(file: PolicyFile): Promise<void>;
   /** Writes a version that has been checked, and brings it into force here. */
   activate(file: PolicyFile, change: Change): Promise<Activation>;
-  /** Goes back to the files on disk; null when they have errors, and then nothing is changed. */
+  /** Returns to the files on disk; null when they have errors, and then nothing is changed. */
   followFiles(file: PolicyFile, ifVersion?: string): Promise<Activation | null>;
 }
 
@@ -26,7 +23,7 @@ export interface Change {
   readonly by: string;
   readonly note: string | null;
   readonly restores: number | null;
-  /** The newest version that the requester knows of; left out: any. */
+  /** The newest version that the requester has seen; left out: any. */
   readonly ifVersion?: string | undefined;
 }
 
@@ -88,9 +85,9 @@ export function createPolicyVersions(parts: {
     });
     return syncing;
   };
-  /** A look that began after now. */
+  /** Waits for a read that begins after this call. */
   const syncAnew = async (file: PolicyFile): Promise<void> => {
-    await syncing?.catch(() => undefined); // whoever asked for it hears of it
+    await syncing?.catch(() => undefined); // the caller that started it gets the error
     await sync(file);
   };
 
@@ -128,8 +125,8 @@ export function createPolicyVersions(parts: {
 }
 
 /**
- * The version that a rollback brings back: the newest one before the present one's bundle that is
- * another bundle. What was brought back counts as what it is, so a second rollback goes further.
+ * Returns the version that a rollback restores: the newest one before the present one that has another bundle. A restored version
+ * counts as the version it restores, so a second rollback goes further back.
  */
 export function rollbackTarget(versions: readonly StoredVersion[]): StoredVersion | null {
   const [active] = versions;
@@ -140,7 +137,7 @@ export function rollbackTarget(versions: readonly StoredVersion[]): StoredVersio
   return versions.find(isEarlier) ?? null;
 }
 
-/** Without the texts. */
+/** Returns the version without its texts. */
 export function publicOf(stored: StoredVersion): PolicyVersion {
   const { version, policyDigest, rules, source, by, at, note } = stored;
   return { version, policyDigest, rules, source, by, at, note };

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { MAX_FILE_BYTES } from "@switchyard/service/yaml-file";
 
-/** What a read of a file gave: its text, or why there is none. */
+/** The result of reading a file: its text, or why there is none. */
 export type TextFile =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "missing"; readonly why: string }

@@ -27,7 +27,7 @@ test("a text is checked in a thread of its own", async () => {
   ]);
 });
 
-test("checks that take too long are ended, and say so", async () => {
+test("checks that take too long are ended, and the reply states it", async () => {
   const validator = createValidator({ limitMs: 0 });
   for (let round = 0; round <= MAX_VALIDATIONS; round += 1) {
     const reply = await validator.validate(texts, asked);
@@ -50,7 +50,7 @@ test("more texts at a time than the limit are refused, and a caller that gave up
   assert.equal((await validator.validate(texts, asked))?.valid, true);
 });
 
-test("one caller's checks leave a place for the next caller, and no check takes that of a change", async () => {
+test("one caller's checks leave a slot for the next caller, and no check uses the slot of a change", async () => {
   const validator = createValidator();
   const own = validator.validate(texts, asked);
   assert.equal(await validator.validate(texts, asked), null);

@@ -7,7 +7,7 @@ export type ValidationReply = z.infer<(typeof validatePolicy)["reply"]>;
 
 /** So many texts are checked at a time one for each caller; each has a thread of its own. */
 export const MAX_VALIDATIONS = 2;
-/** And so many beside them for a change of what is in force, which does not wait for anybody's trial. */
+/** Slots in addition for changes of the policy in force, which do not wait for anyone's trial. */
 export const MAX_CHANGES = 1;
 
 const MAX_MEMORY_MB = 256;
@@ -19,14 +19,14 @@ export interface Validator {
 
 interface Asked {
   readonly caller: string;
-  /** True for what is to be in force; who may change that is looked at before. */
+  /** True for a change of the policy in force; the caller's right to it is checked before. */
   readonly isChange: boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * Checks texts that anybody may send. Each is checked in a thread that ends when it takes too long
- * or too much memory, so that no text can hold up the decisions.
+ * Checks texts that any user may send. Each is checked in a thread that ends when it takes too long or too much memory, so that
+ * no text can block the decisions.
  */
 export function createValidator({ limitMs = 10_000 }: { limitMs?: number } = {}): Validator {
   const trials = new Set<string>();

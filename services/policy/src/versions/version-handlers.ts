@@ -33,13 +33,13 @@ export function createVersionHandlers(parts: {
   readonly store: VersionStore;
   readonly versions: PolicyVersions;
   readonly validator: Validator;
-  /** NATS users that may change what is in force. */
+  /** NATS users that may change the policy in force. */
   readonly admins: readonly string[];
   readonly onActivated: (version: PolicyVersion) => void;
 }): VersionHandlers {
   const { file, store, versions, validator, admins, onActivated } = parts;
 
-  /** What texts become when they pass everything that a file has to pass. */
+  /** Checks texts like a file's and returns their policy. */
   const check = async (texts: PolicyTexts, by: { caller: string; signal: AbortSignal }) => {
     const checked = await validator.validate(texts, { ...by, isChange: true });
     if (checked === null)

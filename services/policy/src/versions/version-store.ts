@@ -5,10 +5,10 @@ import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";
 import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 
-/** A version with everything that is needed to bring it into force again. */
+/** A version with all data that is needed to bring it into force again. */
 export const StoredVersion = PolicyVersion.extend({
   files: PolicyFiles,
-  /** The version whose bundle it is, when it was brought back. */
+  /** The version that this one restored; null for any other. */
   restores: z.int().positive().nullable(),
 });
 export type StoredVersion = z.infer<typeof StoredVersion>;
@@ -20,14 +20,14 @@ export interface Active {
   readonly isPinned: boolean;
 }
 
-/** The newest version is another one than the change was meant for. */
+/** The newest version differs from the one that the change was meant for. */
 export class VersionChanged extends Error {
   override readonly name = "VersionChanged";
 }
 
 /**
- * The bundles that were in force, and which is: shared by all replicas. A version is written and
- * made the active one in one step, so nobody reads an active version that is not there.
+ * The bundles that were in force, and the active one, shared by all replicas. A version is written and activated in one step, so
+ * no replica reads an active version that does not exist.
  */
 export interface VersionStore {
   active(): Promise<Active>;
@@ -36,7 +36,7 @@ export interface VersionStore {
   read(version: number): Promise<StoredVersion | null>;
   /** Makes it the newest version, and pins it. Rejects with VersionChanged when there is another one than `ifVersion`. */
   activate(version: Omit<StoredVersion, "version">, ifVersion?: string): Promise<StoredVersion>;
-  /** Notes what the files brought into force; null when that is known, or something is pinned. */
+  /** Records the version that the files brought into force; null when it is recorded already, or a bundle is pinned. */
   noteFiles(version: Omit<StoredVersion, "version">): Promise<StoredVersion | null>;
   followFiles(ifVersion?: string): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface VersionStore {
 const VERSIONS = "yard:policy:{bundle}:versions";
 const ACTIVE = "yard:policy:{bundle}:active";
 
-/** KEYS: versions, active. ARGV: record without its number, digest, `pinned` or `files`, how many are kept, the version that it is for. */
+/** KEYS: versions, active. ARGV: record without its number, digest, `pinned` or `files`, how many are stored, the version that it is for. */
 const WRITE = `
 local active = redis.call('HMGET', KEYS[2], 'version', 'pinned', 'digest')
 if ARGV[5] ~= '' and ARGV[5] ~= (active[1] or '0') then return -1 end
@@ -56,7 +56,10 @@ redis.call('HSET', KEYS[2], 'version', version, 'digest', ARGV[2], 'pinned', ARG
 return version
 `;
 
-/** The digest goes, so that what the files say now becomes a version of its own. KEYS: active. ARGV: the version that it is for. */
+/**
+ * The digest is deleted, so that the current content of the files becomes a version of its own. KEYS: active. ARGV: the version
+ * that it is for.
+ */
 const FOLLOW = `
 if ARGV[1] ~= '' and ARGV[1] ~= (redis.call('HGET', KEYS[1], 'version') or '0') then return -1 end
 redis.call('HSET', KEYS[1], 'pinned', '0')
