@@ -14,7 +14,7 @@ export const ImporterEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
-  /** Absolute directories, separated as in PATH. All of them are imported at start; nothing outside ever is. */
+  /** Absolute directories, separated as in PATH. All of them are imported at start; no other directory ever is. */
   YARD_SKILL_ROOTS: z.string().default(""),
   /** NATS users that may import, remove, roll back and trust skills over the bus, with commas. */
   YARD_IMPORT_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
@@ -22,12 +22,12 @@ export const ImporterEnv = z.object({
   YARD_IMPORTED_AGENT_ROLES: GrantedRoles.default([]),
   /** A YAML file of findings that the operator accepts, each with its reason; read at start. */
   YARD_SCAN_SUPPRESSIONS: z.string().default(""),
-  /** A YAML file of places and files that the operator knows of, beside the scanner's own; read at start. */
+  /** A YAML file of hosts and files that the operator adds to the scanner's own; read at start. */
   YARD_SCAN_INDICATORS: z.string().default(""),
   /** Names that clients may bring in, in all. */
   YARD_IMPORT_MAX_SKILLS: envInteger(0, 1_000_000).default(50_000),
   /** Imports again when a file changes. */
   YARD_IMPORT_WATCH: envFlag().default(false),
-  /** What of one skill goes into a prompt; the rest is cut off with a warning. */
+  /** The limit on the part of a prompt that comes from one skill; the rest is cut off with a warning. */
   YARD_SKILL_PROMPT_BYTES: envInteger(1_024, 262_144).default(MAX_PROMPT_BYTES),
 });

@@ -19,7 +19,7 @@ const world = await importerWorld();
 const skillText = (name: string, body: string) =>
   `---\nname: ${name}\ndescription: d\n---\n${body}`;
 
-test("project, user and workspace are one chain, told to the operator and kept while files change", async () => {
+test("project, user and workspace are one chain, shown to the operator and kept while files change", async () => {
   await writeFiles(project, {
     "greet/SKILL.md": skillText("greet", "From the project."),
     "agents/coder.yaml": "description: The project's",
@@ -42,7 +42,7 @@ test("project, user and workspace are one chain, told to the operator and kept w
   const overridden = () =>
     importer.records.filter(({ msg }) => msg === "definition overridden").map(reasonOf);
 
-  await test("of one name the earlier place counts, and each entry keeps its own [D3, D60]", async () => {
+  await test("of one name the entry of the earlier root counts, and each entry keeps its source [D3, D60]", async () => {
     const { skills } = await call(world.cli, listSkills, {});
     assert.deepEqual(
       skills.map(({ name, scope }) => [name, scope]),
@@ -69,7 +69,7 @@ test("project, user and workspace are one chain, told to the operator and kept w
     assert.equal(agent.description, "The project's");
   });
 
-  await test("warns the operator of every name that one place takes from another [D53, SEC-SKILL-06]", () => {
+  await test("warns the operator of every name that one root overrides in another [D53, SEC-SKILL-06]", () => {
     const expected = [
       `coder is overridden by agents/coder.yaml in ${project}, which goes before ${user}`,
       `greet is overridden by greet/SKILL.md in ${project}, which goes before ${user}`,
@@ -79,7 +79,7 @@ test("project, user and workspace are one chain, told to the operator and kept w
     assert.deepEqual(overridden().toSorted(), expected.toSorted());
   });
 
-  await test("the next place has the name when the file before it goes, and loses it when it is back [D3, D60]", async () => {
+  await test("the next root has the name when the file before it is removed, and loses it when it is back [D3, D60]", async () => {
     const imports = () => importer.records.filter(({ msg }) => msg === "catalogue imported").length;
     const bodyIs = async (body: string, change: () => Promise<void>) => {
       await change();
@@ -96,7 +96,7 @@ test("project, user and workspace are one chain, told to the operator and kept w
     );
   });
 
-  await test("a copy in a later place, or one that a client sends, leaves the first where it is", async () => {
+  await test("a copy in a later root, or one that a client sends, leaves the first in force", async () => {
     const text = skillText("same", "In {baseDir}.");
     await Promise.all(
       [project, user, workspace].map((root) => writeFiles(root, { "same/SKILL.md": text })),
@@ -111,7 +111,7 @@ test("project, user and workspace are one chain, told to the operator and kept w
     assert.ok((await rendered()).includes(`In ${project}/same.`), await rendered());
     const { skill } = await call(world.cli, getSkill, { name: "same" });
     assert.deepEqual([skill.scope, skill.path], ["project", "same"]);
-    // Where the first one goes, the next one counts from where it is.
+    // When the first one is removed, the next one counts, with its own source.
     await rm(join(project, "same"), { recursive: true });
     await until(rendered, (now) => now.includes(`In ${user}/same.`));
     await Promise.all([user, workspace].map((root) => rm(join(root, "same"), { recursive: true })));

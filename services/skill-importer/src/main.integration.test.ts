@@ -52,14 +52,14 @@ test("imports its roots at start and serves skills and agents", async () => {
   });
   const importer = await world.start();
 
-  await test("lists what can be loaded; a bad file stops nothing [B15, B21, D60, DR11, X34]", async () => {
+  await test("lists the definitions that load; a bad file blocks no other [B15, B21, D60, DR11, X34]", async () => {
     const { skills } = await call(world.cli, listSkills, {});
     assert.deepEqual(names(skills), ["bare", "greet"]);
     const { agents } = await call(world.cli, listAgents, {});
     assert.deepEqual(names(agents), ["coder", "default", "explore", "helper", "planner"]);
   });
 
-  await test("tells the operator which file was skipped, where and why [D57]", () => {
+  await test("shows the operator which file was skipped, where and why [D57]", () => {
     const skipped = importer.records.filter(({ msg }) => msg === "file skipped");
     assert.deepEqual(
       skipped.map(({ level, file, line, column, code }) => ({ level, file, line, column, code })),
@@ -105,7 +105,7 @@ test("imports its roots at start and serves skills and agents", async () => {
     assert.deepEqual(reply.warnings, []);
   });
 
-  await test("names what there is when asked for what there is not [D57, D62]", async () => {
+  await test("lists existing names in the error about an unknown one [D57, D62]", async () => {
     await assert.rejects(call(world.cli, getSkill, { name: "absent" }), (error) => {
       assert(isError(error, getSkill, "unknown_skill"));
       assert.match(error.message, /skill 'absent' not found/);
@@ -124,7 +124,7 @@ test("imports its roots at start and serves skills and agents", async () => {
     );
   });
 
-  await test("tells the bus once of each new version, also when it starts again", async () => {
+  await test("publishes each new version once, also when it restarts", async () => {
     const expected = [
       "skill bare",
       "skill greet",
@@ -167,7 +167,7 @@ test("imports a directory on request [B18, B20]", async () => {
     assert.equal(events.filter((name) => name === "skill greet").length, 2);
   });
 
-  await test("takes a skill off the list when its file is gone, and leaves others alone", async () => {
+  await test("removes a skill when its file is deleted, and leaves others alone", async () => {
     await rm(join(world.root, "team/greet"), { recursive: true });
     await call(world.cli, importSkills, { directory: join(world.root, "team") });
     assert.deepEqual(names((await call(world.cli, listSkills, {})).skills), ["keep"]);
@@ -201,7 +201,7 @@ test("imports a directory on request [B18, B20]", async () => {
     assert.equal(skill.body, "The first.");
   });
 
-  await test("tells the bus how it ended, and what a skill needs of this machine [B24, B25]", async () => {
+  await test("publishes the outcome of an import, and what a skill needs of this machine [B24, B25]", async () => {
     const needs = (bins: string) => `metadata: { openclaw: { requires: { bins: [${bins}] } } }\n`;
     await world.write({
       "needy/bad/SKILL.md": `---\nname: needs-more\n${needs("no-such-program-here")}---\nx`,
@@ -254,7 +254,7 @@ test("imports a directory on request [B18, B20]", async () => {
     );
   });
 
-  await test("says that a directory is missing", async () => {
+  await test("reports a missing directory", async () => {
     await assert.rejects(call(world.cli, importSkills, { directory: "absent" }), (error) =>
       isError(error, importSkills, "directory_missing"),
     );
@@ -324,7 +324,7 @@ test("imports a root that may be missing from the moment when it is there [D3, D
   assert.equal(await importer.stop(), 0);
 });
 
-test("does not start with a root that is not a directory, and says which", async () => {
+test("does not start with a root that is not a directory, and names it", async () => {
   const world = await importerWorld();
   const start = world.start({ YARD_SKILL_ROOTS: "relative/path" });
   await assert.rejects(start, /YARD_SKILL_ROOTS: relative\/path is not an absolute path/);

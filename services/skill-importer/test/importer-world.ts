@@ -19,7 +19,7 @@ export interface ImporterWorld {
   readonly redis: RunningServer;
   /** A bus of the command line's user. */
   readonly cli: Bus;
-  /** With it `yard` finds this bus. */
+  /** The environment with which `yard` connects to this bus. */
   readonly cliEnv: Readonly<Record<string, string>>;
   /** Writes files below the root, by their path. */
   write(files: Readonly<Record<string, string>>): Promise<void>;
@@ -117,7 +117,7 @@ export function startProcess(env: Record<string, string>, main = MAIN): Importer
   const listeners = new Set<() => void>();
   const notify = () => listeners.forEach((listener) => listener());
   createInterface({ input: child.stdout }).on("line", (line) => {
-    records.push(JSON.parse(line) as LogRecord); // the service writes nothing else there
+    records.push(JSON.parse(line) as LogRecord); // the service writes only log records there
     notify();
   });
   let hasEnded = false;

@@ -23,23 +23,23 @@ export interface ChangeParts {
   readonly roots: readonly string[];
   readonly now: () => Date;
   readonly newId: () => string;
-  /** The machine on which the programs and variables that skills need are looked up. */
+  /** The machine on which the required programs and variables of skills are checked. */
   readonly machine: Machine;
-  /** Publishes what was committed. */
+  /** Publishes the committed events. */
   readonly announce: () => Promise<void>;
 }
 
 export interface Decision<R> {
   readonly result: R;
-  /** Missing: nothing changes. */
+  /** Undefined when nothing changes. */
   readonly change?: PlannedChange;
   /** Definitions that the change is about, as far as they are at hand. */
   readonly definitions?: readonly Definition[];
-  /** Where they come from: they are saved with it before the change. Missing: they are saved already. */
+  /** The source of the definitions, which are saved with it before the change. Undefined when they are saved already. */
   readonly provenance?: Provenance;
   /** Versions that were saved before and become current again. */
   readonly restored?: readonly Definition[];
-  /** Of an import that somebody asked for: its counts, for the event of its end. */
+  /** The counts of an import that a user requested, for the event of its end. */
   readonly batch?: Batch;
 }
 
@@ -48,10 +48,10 @@ export type Batch = Omit<Extract<Announcement, { kind: "import" }>, "kind" | "id
 const MAX_ATTEMPTS = 20;
 
 /**
- * The only way in which the catalogue changes. `decide` plans against what is there; when somebody else was faster,
- * it plans again. Versions are written before they become current, so that a listed one can always be read: an importer
- * that dies in between has added versions that nobody sees. Events, and the end of versions that nothing names any
- * more, are committed with the change and follow it.
+ * The only way in which the catalogue changes. `decide` plans against the current catalogue; when another importer was faster, it
+ * plans again. Versions are written before they become current, so that a listed one can always be read: an importer that dies in
+ * between leaves versions that no entry names. Events, and the removal of versions that are no longer named, are committed with
+ * the change and follow it.
  */
 export async function changeCatalogue<R>(
   parts: ChangeParts,
@@ -122,7 +122,7 @@ async function eventsOf(
   return events;
 }
 
-/** Whether this machine has what a skill needs; null when it says nothing of needs. */
+/** Returns whether this machine meets a skill's requirements; null when it declares none. */
 async function areDependenciesMet(
   { store, machine }: ChangeParts,
   entry: Entry,

@@ -18,8 +18,8 @@ import { planCatalogue } from "@switchyard/skills/catalogue/plan-catalogue";
 import { refusals } from "./refusals.ts";
 
 /**
- * Takes a definition that a client sent off the list; a built-in agent of the name is listed again. What a file says
- * stays: the file is the truth. `current` is what has the name now.
+ * Removes a definition that a client sent; a built-in agent of the name is listed again. A definition of a file stays, since the
+ * file is authoritative. `current` is the version that has the name afterwards.
  */
 export function removeImported(
   parts: ChangeParts,
@@ -78,7 +78,7 @@ export async function rollback(
     if (target === undefined || definition === undefined)
       throw refusals(kind).unknownVersion(name, wanted);
     const { version, verdict } = target;
-    // Somebody may have trusted it although the scanner blocks it.
+    // A user may have trusted it although the scanner blocks it.
     const isTrusted = current.trust.some(
       (one) => one.kind === kind && one.name === name && one.version === version && one.blocked,
     );
@@ -96,13 +96,13 @@ export async function rollback(
         imported: { [kind]: { set: [definition.entry], remove: [] } },
       },
       definitions: [definition],
-      // Before it is current: what is listed never has an end.
+      // Restored before it becomes current: a listed version never expires.
       restored: [definition],
     };
   });
 }
 
-/** Lists what was withheld. The trust holds for this version at this place, and is kept with who gave it. */
+/** Lists a withheld definition. The trust is for this version at this path, and is stored with the user who gave it. */
 export function trust(
   parts: ChangeParts,
   wanted: { kind: Kind; name: string; version: string; reason: string; by: string },
@@ -118,7 +118,7 @@ export function trust(
     const plan = planCatalogue({
       current: current[kind].listed.filter(({ summary }) => summary.name === name),
       found: [entry],
-      // An entry of the same place is an older version of this one.
+      // An entry of the same path is an older version of this one.
       isInScope: (one) => one.root === root && (root === IMPORTED_ROOT || one.file === file),
       roots: parts.roots,
     });

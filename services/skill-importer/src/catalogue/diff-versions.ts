@@ -7,7 +7,7 @@ import type { Kind } from "@switchyard/skills/catalogue/definition";
 import type { VersionStore } from "../store/version-store.ts";
 import { lineDiff } from "./line-diff.ts";
 
-/** The text is a skill's own file; of an agent what was read. */
+/** The text is a skill's main file; for an agent it is the file that was read. */
 type VersionDiff = Omit<z.output<typeof diffSkill.reply>, "from" | "to">;
 
 interface Parts {
@@ -17,12 +17,12 @@ interface Parts {
 
 interface Side {
   readonly text: string;
-  /** What the fields allow and what the scanner saw, one thing a line. */
+  /** The capabilities that the fields allow and the scanner found, one per line. */
   readonly capabilities: readonly string[];
   readonly findings: readonly string[];
 }
 
-/** What changed between two versions: what a person wants to see before the newer one is used. Names one that is gone. */
+/** Compares two versions for a person who reviews the newer one before its use. Names a version that no longer exists. */
 export async function diffVersions(
   parts: Parts,
   { kind, name }: { kind: Kind; name: string },
@@ -75,7 +75,7 @@ async function sideOf(
   };
 }
 
-/** What the scanner saw declared or used, as `kind name`. */
+/** Returns the capabilities that the scanner found declared or used, as `kind name`. */
 function scannedCapabilities(report: ScanReport | null): string[] {
   if (report === null) return [];
   const kinds = [

@@ -12,7 +12,7 @@ import { CatalogueStore } from "../store/catalogue-store.ts";
 import { VersionStore } from "../store/version-store.ts";
 import { createEventOutbox } from "./event-outbox.ts";
 
-test("publishes after an outage of the bus what was committed during it, each once", async () => {
+test("publishes after an outage of the bus the changes committed during it, each once", async () => {
   const [dataDir, redisServer] = await Promise.all([testDirectory(), testRedis()]);
   const nats = await testNats({ dataDir });
   const log = createLog({ service: "test", level: "silent" });

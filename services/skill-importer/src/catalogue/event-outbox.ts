@@ -17,8 +17,8 @@ export interface EventOutboxOptions {
 }
 
 /**
- * Tells the bus what was committed, oldest first and at least once: a crash between the two leaves
- * the announcement in Redis, and its id makes a repetition recognisable to the stream.
+ * Publishes the committed announcements, oldest first and at least once: after a crash between the two the announcement is still
+ * in Redis, and its id lets the stream deduplicate a repetition.
  */
 export function createEventOutbox(options: EventOutboxOptions) {
   let last = Promise.resolve();
@@ -30,7 +30,7 @@ export function createEventOutbox(options: EventOutboxOptions) {
     retry = null;
     try {
       let isMore = true;
-      // In order, and an announcement leaves the list only when the stream has it.
+      // The order is kept, and an announcement leaves the list only when the stream has stored it.
       while (isMore) isMore = !isStopped && (await publishNext(options));
     } catch (error) {
       if (isStopped) return;
@@ -39,7 +39,7 @@ export function createEventOutbox(options: EventOutboxOptions) {
     }
   }
 
-  /** Publishes what waits in the store. Never rejects: what cannot be published stays and is tried again. */
+  /** Publishes the announcements in the store. Never rejects: an announcement that cannot be published stays and is retried. */
   function flush(): Promise<void> {
     last = last.then(publishAll);
     return last;
@@ -68,8 +68,8 @@ async function publishNext(options: EventOutboxOptions): Promise<boolean> {
 }
 
 /**
- * Lets a version go that nothing named when its successor was committed. It may be done late, or twice, so it looks
- * whether something names the version again, before and after.
+ * Expires a version that no entry named when its successor was committed. This may run late, or twice, so it checks before and
+ * after whether an entry names the version again.
  */
 async function retire({ store, versions }: EventOutboxOptions, item: Superseded): Promise<void> {
   const { what, name, version } = item;

@@ -1,12 +1,12 @@
 import { diffArrays } from "diff";
 
-/** Texts that differ in more lines stand one after the other: to compare them would take more than a tenth of a second. */
+/** Texts that differ in more lines are shown one after the other: comparing them would take more than a tenth of a second. */
 const MAX_EDITS = 1_000;
 const CONTEXT = 3;
 
 /**
- * The difference of two texts by lines, each with ` `, `-` or `+` before it and three unchanged lines
- * around each change; `…` stands for what is left out. Empty for equal texts.
+ * Returns the difference of two texts by lines, each with ` `, `-` or `+` before it and three unchanged lines around each change;
+ * `…` replaces lines that are left out. Empty for equal texts.
  */
 export function lineDiff(before: string, after: string): string {
   if (before === after) return "";

@@ -14,7 +14,7 @@ interface Parts {
 /** A limit for all files of a version together; those beyond it are named without their text. */
 const MAX_REVIEWED_BYTES = 262_144;
 
-/** Everything that a person looks at before they trust a version: its files, what the scanner said, why it waits. */
+/** Returns everything that a person reviews before they trust a version: its files, the scanner's report, why it waits. */
 export async function reviewVersion(
   parts: Parts,
   { kind, name, version }: { readonly kind: Kind; readonly name: string; readonly version: string },

@@ -7,8 +7,8 @@ import type {
 import { Kind, versionOfEntry, type Entry } from "@switchyard/skills/catalogue/definition";
 
 /**
- * The versions that nothing names any more once the change is made: not the list, not what clients sent, not
- * what waits for somebody's trust. They may go when no run is pinned to them any more.
+ * Returns the versions that no entry names after the change: no listed one, no one that clients sent, no one that waits for
+ * trust. They may be removed when no run can be pinned to them.
  */
 export function supersededBy(before: Catalogue, change: CatalogueChange): Superseded[] {
   const { set = [], remove = [] } = change.withheld ?? {};

@@ -45,7 +45,7 @@ test("imports agents that a client sends", async () => {
   const { cli } = world;
   const importer = await world.start();
 
-  await test("a dry run says what would happen and stores nothing", async () => {
+  await test("a dry run returns the outcome and stores nothing", async () => {
     const reply = await upload(
       world,
       {
@@ -72,7 +72,7 @@ test("imports agents that a client sends", async () => {
     await assert.rejects(absent, (error) => isError(error, getAgent, "unknown_agent"));
   });
 
-  await test("keeps each version by its digest, with who brought it", async () => {
+  await test("keeps each version by its digest, with the user who sent it", async () => {
     const [first] = (await upload(world, { "helper.md": text("First.") })).agents;
     assert.equal((await upload(world, { "helper.md": text("First.") })).agents[0]?.change, "same");
     const [second] = (await upload(world, { "helper.md": text("Second.") })).agents;
@@ -91,7 +91,7 @@ test("imports agents that a client sends", async () => {
     assert.deepEqual([found.agent.source, found.provenance?.by], ["imported", "cli"]);
   });
 
-  await test("a file on a root goes before it, and it comes back when that is gone", async () => {
+  await test("a file on a root takes precedence over it, and it is listed again when that is removed", async () => {
     await world.write({ "agents/helper.md": text("On the root.") });
     await call(cli, importSkills, { directory: "." });
     assert.equal(await promptOf(world, "helper"), "On the root.");
@@ -103,7 +103,7 @@ test("imports agents that a client sends", async () => {
     assert.equal(await promptOf(world, "helper"), "Third.");
   });
 
-  await test("takes the place of a built-in agent, which is back after it is removed [D15, D61]", async () => {
+  await test("overrides a built-in agent, which is back after it is removed [D15, D61]", async () => {
     const before = await promptOf(world, "coder");
     await upload(world, { "coder.md": text("Our own.") });
     assert.equal(await promptOf(world, "coder"), "Our own.");
@@ -151,7 +151,7 @@ test("imports agents that a client sends", async () => {
     );
   });
 
-  await test("tells the bus of agents and of each batch", async () => {
+  await test("publishes events of agents and of each batch", async () => {
     assert.deepEqual(await eventsOf(world), [
       "helper imported",
       "import completed",
@@ -183,11 +183,11 @@ test("only admins change which agents are imported; a dry run is for everybody",
   );
 });
 
-/** Text that nobody sees, in characters that have no honest use. */
+/** Invisible text, in characters that have no honest use. */
 const hidden = String.fromCodePoint(0xe0072, 0xe0075, 0xe006e, 0xe0069, 0xe0074);
 const blockedText = text(`Helps.${hidden}`);
 
-test("keeps versions of agents, wherever they came from, and goes back to one of them", async () => {
+test("keeps versions of agents, whatever their source, and rolls back to one of them", async () => {
   const world = await importerWorld();
   const { cli } = world;
   await world.write({ "agents/rooted.md": text("On the root.") });
@@ -202,7 +202,7 @@ test("keeps versions of agents, wherever they came from, and goes back to one of
   }
   const [first, second, third] = digests;
 
-  await test("compares two versions by what they say, what they may do, and findings", async () => {
+  await test("compares two versions by their content, capabilities and findings", async () => {
     const diff = await call(cli, diffAgent, { name: "kept", from: first });
     assert.deepEqual([diff.from, diff.to], [first, third]);
     assert.match(diff.text, /-First\./);
@@ -217,7 +217,7 @@ test("keeps versions of agents, wherever they came from, and goes back to one of
     await assert.rejects(unknown, (error) => isError(error, diffAgent, "unknown_version"));
   });
 
-  await test("goes back to the version before, to a named one, and forth again", async () => {
+  await test("rolls back to the version before, to a named one, and forth again", async () => {
     const back = await call(cli, rollbackAgent, { name: "kept" });
     assert.deepEqual([back.before, back.digest], [third, second]);
     assert.equal(await promptOf(world, "kept"), "Second.");
@@ -235,7 +235,7 @@ test("keeps versions of agents, wherever they came from, and goes back to one of
     assert.equal(await promptOf(world, "kept"), script);
   });
 
-  await test("keeps where a file of a root came from, and leaves it to the file", async () => {
+  await test("keeps the provenance of a root's file, and refuses to roll it back", async () => {
     const { versions } = await call(cli, listAgentVersions, { name: "rooted" });
     assert.deepEqual(
       versions.map(({ provenance, verdict }) => [provenance.source, verdict?.verdict]),
@@ -250,7 +250,7 @@ test("keeps versions of agents, wherever they came from, and goes back to one of
     assert.deepEqual((await call(cli, listAgentVersions, { name: "coder" })).versions, []);
   });
 
-  await test("withholds an agent that the scanner blocks until somebody says why not [D53]", async () => {
+  await test("withholds an agent that the scanner blocks until a user trusts it with a reason [D53]", async () => {
     const files = { "agents/trap.md": blockedText };
     const [dry] = (await upload(world, files, true)).agents;
     assert.equal(dry?.withheld, "blocked");
@@ -281,7 +281,7 @@ test("keeps versions of agents, wherever they came from, and goes back to one of
   });
 });
 
-test("tells what the scanner found in an agent when it is asked", async () => {
+test("returns the scanner's findings about an agent on request", async () => {
   const world = await importerWorld();
   await world.start();
   const request = { label: "t", dryRun: true, withReports: true };

@@ -32,7 +32,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
   const importer = await world.start({ YARD_SKILL_PROMPT_BYTES: "1024" });
   const { cli } = world;
 
-  await test("lists within the budget and tells what was cut", async () => {
+  await test("lists within the budget and reports what was cut", async () => {
     const whole = await call(cli, skillCatalogue, {});
     assert.deepEqual(
       whole.listed.map(({ name }) => name),
@@ -81,7 +81,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     );
   });
 
-  await test("what was found, what is ready and what a model sees are three answers [BR14]", async () => {
+  await test("imported skills, ready skills and skills visible to a model are three answers [BR14]", async () => {
     const { skills } = await call(cli, skillManifests, {});
     const { listed } = await call(cli, skillCatalogue, {});
     const namesOf = (some: readonly { name: string }[]) => some.map(({ name }) => name).toSorted();
@@ -124,7 +124,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     );
   });
 
-  await test("tells the placeholders of a skill, and cuts at its own limit [D32, D50, BR2]", async () => {
+  await test("lists the placeholders of a skill, and cuts at its own limit [D32, D50, BR2]", async () => {
     const { variables } = await call(cli, getSkill, { name: "help" });
     assert.deepEqual(variables, ["ARGUMENTS[0]", "1"]);
     const { text, warnings } = await call(cli, renderSkill, { name: LONG });

@@ -7,7 +7,7 @@ const IMPORTER = {
   setting: "YARD_IMPORT_ADMINS",
 };
 
-/** The caller, when it may change what is imported; throws `forbidden_admin` otherwise. */
+/** Returns the caller if it may change the catalogue; throws `forbidden_admin` otherwise. */
 export function checkAdmin(admins: readonly string[], verified: VerifiedCaller): string {
   return requireAdmin(admins, verified, IMPORTER);
 }

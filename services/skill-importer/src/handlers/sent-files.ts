@@ -10,7 +10,7 @@ import type { z } from "zod";
 import { ArchiveError, unpackArchive } from "@switchyard/skills/source/archive";
 import type { Package } from "@switchyard/skills/source/package";
 
-/** What every import of a client goes through, whether it brings skills or agents. */
+/** The upload steps shared by all imports of clients, of skills and of agents. */
 
 /** Bytes of the files in one upload. */
 export const MAX_UPLOAD_BYTES = 32 * 1024 * 1024;
@@ -29,7 +29,7 @@ export function requireSize(files: readonly SentFile[], fail: Fail<typeof upload
   );
 }
 
-/** The files of the archive that a request brings, or the contract's own error when nothing of it can be used. */
+/** Returns the files of the archive in a request, or the contract's own error when the archive is unusable. */
 export async function unpackSent(
   { base64, format, label }: z.output<z.ZodObject<typeof sentArchive>> & { readonly label: string },
   context: Pick<CallContext, "attachment"> & { readonly fail: Fail<typeof unpackErrors> },

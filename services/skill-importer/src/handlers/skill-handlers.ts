@@ -30,14 +30,14 @@ export interface HandlerParts {
   readonly store: CatalogueStore;
   readonly importer: Importer;
   readonly roots: readonly Root[];
-  /** NATS users that may change what is imported. */
+  /** NATS users that may change the catalogue. */
   readonly admins: readonly string[];
   /** Bytes of one skill that go into a prompt. */
   readonly maxPromptBytes: number;
   readonly versions: Pick<VersionStore, "record" | "report" | "file">;
   readonly analyzer: Analyzer;
   readonly machine: Machine;
-  /** What agents may be that clients send. */
+  /** The roles that agents sent by clients may have. */
   readonly grantedRoles: readonly GrantedRole[];
 }
 
@@ -84,7 +84,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
   service.handle(renderSkill, async (request) => {
     const { name, digest } = request;
     const stored = await store.read("skill", name, digest);
-    // A listed version is usable; one that is asked for by its digest may wait for somebody's trust.
+    // A listed version is usable; one that is requested by its digest may wait for trust.
     const isUsable =
       stored !== null &&
       (digest === undefined ||

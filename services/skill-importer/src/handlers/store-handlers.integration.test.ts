@@ -43,7 +43,7 @@ const sent = (directory: string, text: string, more: Record<string, string> = {}
 const log = createLog({ service: "test", level: "silent" });
 const skillText = (body: string, more = "") =>
   `---\nname: greet\ndescription: Greets people.\n${more}---\n${body}`;
-/** A tag character: nobody writes one by accident. */
+/** A tag character, which no author writes by accident. */
 const HIDDEN = String.fromCodePoint(0xe0041);
 
 const upload = ({ cli }: ImporterWorld, skills: SentSkill[], dryRun = false) =>
@@ -67,7 +67,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
   await world.start();
   const first = sent("a/greet", skillText("First."), { "scripts/hello.sh": "echo hello" });
 
-  await test("a dry run says what would happen and stores nothing [X19, BR1]", async () => {
+  await test("a dry run returns the outcome and stores nothing [X19, BR1]", async () => {
     const reply = await upload(world, [first, sent("b/bad", "---\nname: x\n")], true);
     assert.deepEqual(reply.counts, {
       found: 2,
@@ -90,7 +90,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     );
   });
 
-  await test("the same files have the same version, however often they come", async () => {
+  await test("the same files have the same version, however often they are sent", async () => {
     const one = await upload(world, [first]);
     const two = await upload(world, [first]);
     assert.equal(one.skills[0]?.change, "new");
@@ -119,7 +119,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     });
   });
 
-  await test("shows what an update changes of text, files, capabilities and findings, and goes back", async () => {
+  await test("shows how an update changes text, files, capabilities and findings, and goes back", async () => {
     const before = (await call(cli, listVersions, { name: "greet" })).current;
     const second = sent(
       "a/greet",
@@ -163,7 +163,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     );
   });
 
-  await test("tells the bus of skills and of the batch [B24, B25, B27]", async () => {
+  await test("publishes events of skills and of the batch [B24, B25, B27]", async () => {
     assert.deepEqual(await eventsOf(world), [
       "greet imported",
       "import completed",
@@ -175,7 +175,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     ]);
   });
 
-  await test("a skill with hidden text is stored and not listed, until somebody trusts it", async () => {
+  await test("a skill with hidden text is stored and not listed, until a user trusts it", async () => {
     const bad = sent("x/sly", `---\nname: sly\ndescription: Sly.\n---\nHello${HIDDEN} there.`);
     const reply = await upload(world, [bad]);
     assert.equal(reply.skills[0]?.withheld, "blocked");
@@ -209,7 +209,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     assert.match((await call(cli, renderSkill, { name: "sly" })).text, /Hello/);
   });
 
-  await test("what somebody may not be called is refused, and the others load", async () => {
+  await test("a skill with a forbidden name is refused, and the others load", async () => {
     const reply = await upload(world, [
       sent("ok", "---\nname: fine\n---\nText."),
       sent("up", "Text.", { "../../etc/passwd": "x" }),
@@ -227,7 +227,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     });
   });
 
-  await test("a file on a root goes before an imported skill, which comes back when it is gone [D60]", async () => {
+  await test("a file on a root takes precedence over an imported skill, which is listed again when it is removed [D60]", async () => {
     await upload(world, [sent("greet", skillText("Imported."))]);
     await world.write({ "greet/SKILL.md": skillText("On the root.") });
     await call(cli, importSkills, { directory: "." });
@@ -278,7 +278,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
   });
 });
 
-test("lists what a found project brings only when somebody trusts it [B24, D53, DR12, SEC-SKILL-06]", async () => {
+test("lists the definitions of an automatically found project only when a user trusts them [B24, D53, DR12, SEC-SKILL-06]", async () => {
   const world = await importerWorld();
   const { cli, root } = world;
   const needs = "metadata: { openclaw: { requires: { bins: [no-such-program-here] } } }\n";
@@ -319,7 +319,7 @@ test("lists what a found project brings only when somebody trusts it [B24, D53, 
   assert(agents.some(({ name }) => name === "helper"));
 });
 
-test("the digest of a SKILL.md leads to a version that may be used, and what nothing names any more goes in time [D53]", async () => {
+test("the digest of a SKILL.md resolves to a usable version, and versions that no entry names expire in time [D53]", async () => {
   const world = await importerWorld();
   const { cli } = world;
   let importer = await world.start();
@@ -341,7 +341,7 @@ test("the digest of a SKILL.md leads to a version that may be used, and what not
     withheld.map(({ version }) => version),
     [waiting],
   );
-  // Both have the same SKILL.md. A run that knows its digest is not led to what waits for trust.
+  // Both have the same SKILL.md. Its digest does not resolve to the version that waits for trust.
   assert.equal((await call(cli, getSkill, { name: "greet", digest })).skill.version, first);
   assert.match((await call(cli, renderSkill, { name: "greet", digest })).text, /Same text/);
   assert.equal(await endOf(waiting), -1);
@@ -353,7 +353,7 @@ test("the digest of a SKILL.md leads to a version that may be used, and what not
   await until(async () => (await endOf(waiting)) > 0);
   assert.equal(await endOf(second), -1);
 
-  // Trusted in the place of a listed one, which then goes in time.
+  // Trusted instead of a listed one, which then expires in time.
   const trusted = await versionOf(evil("93.184.216.35"));
   await call(cli, trustSkill, { name: "greet", version: trusted, reason: "a test" });
   await until(async () => (await endOf(second)) > 0);
@@ -367,7 +367,7 @@ test("the digest of a SKILL.md leads to a version that may be used, and what not
     [first],
   );
 
-  // Killed between the commit and what follows from it, the next importer does it.
+  // The importer is killed between the commit and its follow-up work, which the next importer does.
   await importer.kill();
   const item = { kind: "superseded", what: "skill", name: "greet", digest, wasUsable: true };
   await redis.persist(`yard:skill:{greet}:${second}`);
@@ -380,7 +380,7 @@ test("the digest of a SKILL.md leads to a version that may be used, and what not
   assert.equal(await importer.stop(), 0);
 });
 
-test("only admins change what is imported", async () => {
+test("only admins change the catalogue", async () => {
   const world = await importerWorld();
   await world.start({ YARD_IMPORT_ADMINS: "somebody-else" });
   const skill = sent("greet", skillText("Hello."));
@@ -393,7 +393,7 @@ test("only admins change what is imported", async () => {
   );
 });
 
-test("a client that stores too much imports no more, and can remove what it has", async () => {
+test("a client that stores too much cannot import more, and can remove its definitions", async () => {
   const world = await importerWorld();
   await world.start({ YARD_OWNER_STORAGE_MIB: "1" });
   const large = (name: string) =>

@@ -13,13 +13,13 @@ import { checkAdmin } from "./check-admin.ts";
 import { requireSize, unpackSent } from "./sent-files.ts";
 
 export interface StoreHandlerParts extends SendParts {
-  /** NATS users that may change what is imported. */
+  /** NATS users that may change the catalogue. */
   readonly admins: readonly string[];
 }
 
 const MAX_KNOWN = 50;
 
-/** Answers what clients bring in of skills and agents, and everything about versions. */
+/** Serves the imports of skills and agents by clients, and all requests about versions. */
 export function serveStore(service: Pick<Service, "handle">, parts: StoreHandlerParts): void {
   serveSkillUploads(service, parts);
   serveAgentUploads(service, parts);
@@ -161,7 +161,7 @@ function serveDiffs(service: Pick<Service, "handle">, parts: SendParts): void {
   ) => {
     const all = await parts.versions.list(kind, name);
     if (all.length === 0) throw refusals(kind).unknown(name, await parts.store.list(kind));
-    // The newest and the one before it when nobody names them.
+    // Defaults to the newest version and the one before it.
     const newer = to === undefined ? all[0] : all.find(({ version }) => version === to);
     if (newer === undefined) throw refusals(kind).unknownVersion(name, to);
     const before = all[all.indexOf(newer) + 1];

@@ -12,7 +12,7 @@ import type { Machine } from "@switchyard/skills/skill/check-dependencies";
 import { dependenciesOf } from "@switchyard/skills/skill/dependencies-of";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 
-/** Answers what is computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
+/** Serves requests that are computed from the catalogue: the list for a prompt, matches, manifests, checks of agent files. */
 export function serveCatalogueViews(
   service: Pick<Service, "handle">,
   parts: {
@@ -36,7 +36,7 @@ export function serveCatalogueViews(
             .match(about)
             .map(({ skill }) => skill.name);
     const catalogue = catalogueOf({ skills, budgetTokens, relevance });
-    // What was cut depends on what the work is about, and so is an answer for one run only.
+    // Which skills were cut depends on the request's work, so such an answer may not be cached for other runs.
     const isCut = catalogue.dropped.length > 0 || catalogue.listed.some((skill) => skill.shortened);
     return keepForMs === null || isCut ? catalogue : { ...catalogue, keepForMs };
   });

@@ -16,7 +16,7 @@ test("analyzes files without storing them, and serves verdicts and dependencies 
       '---\nname: needs\ndescription: d\nmetadata: {"clawdbot":{"requires":{"bins":["no-such-program"]},"os":["linux","macos"]}}\n---\nx',
   });
 
-  await test("a check tells what would load, page by page, and imports nothing", async () => {
+  await test("a check reports what would load, page by page, and imports nothing", async () => {
     const first = await call(world.cli, checkSkills, { directory: "later", limit: 3 });
     assert.equal(first.total, 4);
     assert.equal(first.nextOffset, 3);

@@ -9,10 +9,10 @@ interface Page extends Omit<z.output<typeof contract.request>, "directory"> {
   readonly analyzer: Analyzer;
 }
 
-/** More of them in one file say nothing new, and a reply has to fit into a message. */
+/** More diagnostics of one file add no information, and a reply has to fit into a message. */
 const MAX_PER_FILE = 20;
 
-/** Reads a page of the skill files below a directory and analyzes them. Nothing is stored. */
+/** Reads a page of the skill files below a directory and analyzes them. It stores nothing. */
 export async function checkSkills(
   { root, directory }: { root: string; directory: string },
   page: Page,
@@ -22,7 +22,7 @@ export async function checkSkills(
   const end = page.offset + page.limit;
   const files: CheckedSkill[] = [];
   for (const candidate of candidates.slice(page.offset, end)) {
-    // One file at a time: what is in memory is one file, however many there are.
+    // The files are read one at a time, so that memory holds only one of them.
     files.push(await check(candidate, root, page));
   }
   return {

@@ -24,7 +24,7 @@ const REPORT: ImportReport = {
   hasChanged: true,
 };
 
-test("tells of every definition that is not there, and of what was not read", () => {
+test("logs every definition that is missing, and everything that was not read", () => {
   const told: string[] = [];
   const destination = {
     write: (line: string) => void told.push(`${JSON.parse(line).msg} ${JSON.parse(line).code}`),
@@ -45,7 +45,7 @@ test("tells of every definition that is not there, and of what was not read", ()
   ]);
 });
 
-test("tells of an import once, and again when something else is to be told", () => {
+test("logs an import once, and again when its report changes", () => {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(String(JSON.parse(line).msg)) };
   const tell = importLog(createLog({ service: "test", level: "info", destination }));

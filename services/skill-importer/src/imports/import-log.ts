@@ -2,8 +2,8 @@ import type { Log } from "@switchyard/service/log";
 import type { ImportReport } from "./import-report.ts";
 
 /**
- * Logs imports. One that says what the one before said is not logged again: in a watched project a file may
- * change all the time, and it may even be this log.
+ * Logs imports. An import with the same report as the one before is not logged again: in a watched project a file may change all
+ * the time, and it may even be this log.
  */
 export function importLog(log: Log): (report: ImportReport) => void {
   let last = "";

@@ -21,13 +21,13 @@ export interface ImportReport extends Reply {
   readonly directories: string[];
   /** Roots that may be there later. */
   readonly missing: string[];
-  /** What is stored and not listed. */
+  /** The entries that are stored and not listed. */
   readonly withheld: readonly WithheldEntry[];
-  /** True when the import changed what is listed. */
+  /** True when the import changed the listed entries. */
   readonly hasChanged: boolean;
 }
 
-/** What an import found, and what became of it. */
+/** Summarises an import's definitions and their outcome. */
 export function reportOf(
   read: Definitions,
   change: Planned,

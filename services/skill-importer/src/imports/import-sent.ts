@@ -26,7 +26,7 @@ interface Sent extends z.output<z.ZodObject<typeof importOptions>> {
   readonly source: Provenance["source"];
   /** NATS user. */
   readonly by: string;
-  /** Of one kind. */
+  /** The packages of one kind. */
   readonly packages: readonly Package[];
   /** About the source as a whole. */
   readonly findings: readonly Finding[];
@@ -101,7 +101,7 @@ async function withRoom<T>(
         const holding = await versions.holding(by, thing);
         storage.set(by, thing, holding ?? { bytes: 0, ends: null });
       }),
-      // A count that could not be corrected is corrected by its look-up a day later.
+      // A usage count that could not be corrected is recomputed a day later.
     ).catch(() => undefined);
   }
 }

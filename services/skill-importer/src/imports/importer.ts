@@ -19,7 +19,7 @@ import { readDefinitions, type Definitions } from "./read-definitions.ts";
 
 export interface ImporterOptions extends Omit<ChangeParts, "roots"> {
   readonly analyzer: Analyzer;
-  /** What their verdicts are called; see `scannerOf`. */
+  /** The version of the scanner's verdicts; see `scannerOf`. */
   readonly scanner: string;
   readonly roots: readonly Root[];
 }
@@ -30,7 +30,7 @@ export interface Scope {
   readonly directory: string;
 }
 
-/** Imports one after the other; what is written comes from one look at the disk. */
+/** Runs imports one after the other; each writes the result of a single scan of the disk. */
 export class Importer {
   readonly #options: ImporterOptions;
   #last: Promise<unknown> = Promise.resolve();
@@ -39,7 +39,7 @@ export class Importer {
     this.#options = options;
   }
 
-  /** Real paths of every directory that an import would read now, and of the roots that may come. */
+  /** Returns the real paths of every directory that an import would read now, and of the roots that may be created later. */
   async places(): Promise<{ directories: string[]; missing: string[] }> {
     const { present, missing } = await presentRoots(this.#options.roots);
     const directories: string[] = [];
@@ -49,7 +49,7 @@ export class Importer {
     return { directories, missing };
   }
 
-  /** Imports every root; entries of a root that is no longer configured, or that is gone and may be, go. */
+  /** Imports every root; entries of a root that is no longer configured, or that is missing and optional, are removed. */
   importAll(): Promise<ImportReport> {
     return this.#queue(async () => {
       const { present, missing } = await presentRoots(this.#options.roots);
@@ -59,7 +59,7 @@ export class Importer {
     });
   }
 
-  /** Imports one directory; what is listed from elsewhere stays. */
+  /** Imports one directory; entries from other directories stay. */
   importDirectory(
     scope: Scope,
     { by, dryRun: isDryRun }: { by: string; dryRun: boolean },
@@ -85,7 +85,7 @@ export class Importer {
       diagnostics: [],
     };
     for (const scope of scopes) {
-      // Roots are few, and one at a time their diagnostics keep their order.
+      // Roots are few, and reading them one at a time keeps the order of their diagnostics.
       const part = await this.#read(scope, work);
       directories.push(...part.directories);
       read.found.push(...part.found);
@@ -130,11 +130,11 @@ export class Importer {
 
 interface Work {
   readonly scopes: readonly Scope[];
-  /** True for a place that this import looks at. */
+  /** True for an entry whose path this import reads. */
   readonly covers: (entry: Entry) => boolean;
   /** NATS user. */
   readonly by: string;
-  /** What the event of its end calls it; null for an import that nobody asked for, which has none. */
+  /** The label in the event of its end; null for an automatic import, which has no such event. */
   readonly label: string | null;
   readonly isDryRun: boolean;
 }
@@ -144,7 +144,7 @@ interface Places {
   readonly roots: readonly string[];
 }
 
-/** What the catalogue becomes when this was found at the places that an import looked at. */
+/** Plans the catalogue after a scan of the given paths found these definitions. */
 function planRead(current: Catalogue, { found }: Definitions, places: Places) {
   const waiting: WithheldEntry[] = [];
   const plan = (kind: Kind) => {
@@ -152,14 +152,14 @@ function planRead(current: Catalogue, { found }: Definitions, places: Places) {
     const { admitted, withheld } = admitAll(kind, entries, current.trust);
     waiting.push(...withheld);
     const { listed, imported } = current[kind];
-    // What clients sent is listed again when the file that hid it is gone.
+    // A definition that clients sent is listed again when the file that hid it is removed.
     return planCatalogue({ ...places, current: listed, found: [...admitted, ...imported] });
   };
   const listed = { skill: plan("skill"), agent: plan("agent") };
   return { listed, withheld: changedWithheld(current, waiting, places) } satisfies PlannedChange;
 }
 
-/** What waits from the places that were looked at is replaced by what was found there now. */
+/** Withheld entries from the scanned paths are replaced by those that were found there now. */
 function changedWithheld(
   current: Catalogue,
   found: readonly WithheldEntry[],

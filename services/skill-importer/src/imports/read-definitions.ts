@@ -14,35 +14,35 @@ import {
   type Reading,
 } from "@switchyard/skills/imports/read-definition";
 
-/** What a directory holds. */
+/** The definitions in a directory. */
 export interface Definitions {
   /** Without their files: those are stored. */
   readonly found: Definition[];
-  /** Files that could not be used, each with an error among the diagnostics, and what a limit left out. */
+  /** The number of files that could not be used, each with an error among the diagnostics, and of those that a limit left out. */
   readonly skipped: Record<Kind, number>;
   readonly diagnostics: Diagnostic[];
 }
 
 export interface ReadOptions {
   readonly scope?: Exclude<SkillScope, "imported">;
-  /** True when what is found is listed only after somebody trusts it. */
+  /** True when the definitions are listed only after a user trusts them. */
   readonly needsTrust?: boolean;
-  /** Where the files are parsed; in this thread when missing. */
+  /** The analyzer for the files; when undefined, this thread analyzes them. */
   readonly analyzer?: Analyzer;
-  /** Scans and stores what is found; missing: it is only read. */
+  /** Scans and stores the definitions; when undefined, they are only read. */
   readonly keeping?: Keeping;
 }
 
 export interface Keeping {
   readonly versions: VersionStore;
-  /** What the scanner's verdicts are called; see `scannerOf`. */
+  /** The version of the scanner's verdicts; see `scannerOf`. */
   readonly scanner: string;
   readonly now: () => Date;
   readonly provenance: Provenance;
   readonly isDryRun: boolean;
 }
 
-/** So many that the thread that analyzes them never waits for the disk. */
+/** Enough that the analysis thread never waits for the disk. */
 const AT_ONCE = 8;
 
 /** Reads every file of a scan. A file that cannot be read or parsed is skipped and never stops the others. */
@@ -61,7 +61,7 @@ export async function readDefinitions(
     if (one !== undefined) enter(definitions, await one);
   };
   for (const candidate of scan.candidates) {
-    // A few at a time: what is in memory are the files of these, however many there are.
+    // A few at a time, so that memory holds the files of only these.
     if (running.length === AT_ONCE) await add(running.shift());
     const one = readOne(root, candidate, options);
     one.catch(() => {}); // it is awaited in its turn: the order of the candidates is the order of the report
@@ -84,7 +84,7 @@ async function readOne(
 }
 
 /**
- * Scans and stores what was read. A version that this scanner has seen before is not scanned again: an import at
+ * Scans and stores the definitions. A version that this scanner version has scanned before is not scanned again: an import at
  * every change of a file must stay cheap.
  */
 async function keep(

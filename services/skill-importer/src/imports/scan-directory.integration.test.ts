@@ -22,7 +22,7 @@ async function scanned(root: string, directory = root) {
   };
 }
 
-test("finds skills and agents by name and place, in path order [BR12, X29]", async () => {
+test("finds skills and agents by name and path, in path order [BR12, X29]", async () => {
   const root = await rootWith({
     "skills/b/SKILL.md": "x",
     "skills/a/skill.md": "x",
@@ -52,12 +52,12 @@ test("finds skills and agents by name and place, in path order [BR12, X29]", asy
   });
 });
 
-test("takes one file of a directory with several spellings", async () => {
+test("reads one file of a directory with several spellings", async () => {
   const root = await rootWith({ "a/SKILL.md": "x", "a/skills.md": "x" });
   assert.deepEqual((await scanned(root)).found, ["skill a/SKILL.md"]);
 });
 
-test("takes agents inside a skill for a part of that skill", async () => {
+test("treats agents inside a skill as a part of that skill", async () => {
   const root = await rootWith({
     "s/SKILL.md": "x",
     "s/agents/openai.yaml": "x",
@@ -66,7 +66,7 @@ test("takes agents inside a skill for a part of that skill", async () => {
   assert.deepEqual((await scanned(root)).found, ["skill s/SKILL.md"]);
 });
 
-test("goes six levels down, tells that it stopped, and skips installed packages [BR12]", async () => {
+test("searches six levels down, reports that it stopped, and skips installed packages [BR12]", async () => {
   const root = await rootWith({
     "1/2/3/4/5/6/SKILL.md": "x",
     "1/2/3/4/5/6/7/SKILL.md": "x",
@@ -78,7 +78,7 @@ test("goes six levels down, tells that it stopped, and skips installed packages 
   assert.deepEqual(await scanned(root), { ...expected, codes: ["scan_limit 1/2/3/4/5/6/7"] });
 });
 
-test("reads no more than 10,000 directories, the upper ones first, and names what it left out", async () => {
+test("reads no more than 10,000 directories, the upper ones first, and names those that it left out", async () => {
   const root = await rootWith({ "a/deep/SKILL.md": "x" });
   const many = Array.from({ length: 10_000 }, (_, index) => join(root, `d${index}`));
   await Promise.all(many.map((directory) => mkdir(directory)));
@@ -90,7 +90,7 @@ test("reads no more than 10,000 directories, the upper ones first, and names wha
     scan.candidates.map(({ file }) => file),
     ["d1/SKILL.md", "d9997/SKILL.md"],
   );
-  // The root and `a` take two of the places, and `a/deep` is met after all of them.
+  // The root and `a` are two of the directories, and `a/deep` is reached after all of them.
   assert.deepEqual(
     scan.diagnostics.map(({ code, file, message }) => ({ code, file, message })),
     [
@@ -127,7 +127,7 @@ test("follows links inside the root once, and none that leaves it [BR12]", async
   );
 });
 
-test("says of everything that may be a skill why it is not read", async () => {
+test("reports for everything that may be a skill why it is not read", async () => {
   const root = await rootWith({
     "upper/SKILL.MD": "x",
     "upper/README.md": "x",

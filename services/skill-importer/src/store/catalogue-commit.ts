@@ -5,22 +5,22 @@ import type { CatalogueChange } from "@switchyard/skills/catalogue/catalogue";
 import { z } from "zod";
 import { IMPORTED_ROOT, Kind, type WithheldEntry } from "@switchyard/skills/catalogue/definition";
 
-/** A version that nothing names any more. No event reports it; its 45 days begin. */
+/** A version that no entry names any more. It causes no event; its 45 days begin. */
 const Superseded = z.object({
   kind: z.literal("superseded"),
   what: Kind,
   name: z.string(),
   version: z.string(),
-  /** Of the SKILL.md or the agent file. */
+  /** The digest of the SKILL.md or the agent file. */
   digest: z.string(),
-  /** False for one that waited for somebody's trust: no run can be pinned to it. */
+  /** False for a version that waited for trust: no run can be pinned to it. */
   wasUsable: z.boolean(),
 });
 export type Superseded = z.infer<typeof Superseded>;
 
 const event = { id: z.string(), at: z.string() };
 
-/** What was committed and has yet to be done: mostly events to be published. */
+/** Work that follows a commit: mostly events to be published. */
 export const Announcement = z.discriminatedUnion("kind", [
   Superseded,
   z.object({
@@ -55,7 +55,7 @@ export const Announcement = z.discriminatedUnion("kind", [
 ]);
 export type Announcement = z.infer<typeof Announcement>;
 
-// One hash tag: they change together.
+// All keys have one hash tag, because they change together.
 export const REVISION = "yard:{catalogue}:revision";
 export const LISTED = {
   skill: "yard:{catalogue}:skills",
@@ -68,7 +68,7 @@ export const IMPORTED = {
 export const OUTBOX = "yard:{catalogue}:outbox";
 export const WITHHELD = "yard:{catalogue}:withheld";
 export const TRUST = "yard:{catalogue}:trust";
-/** What a commit may write. */
+/** The keys that a commit may write. */
 const COMMIT_KEYS: readonly string[] = [
   REVISION,
   OUTBOX,
@@ -79,8 +79,9 @@ const COMMIT_KEYS: readonly string[] = [
 ];
 
 /**
- * KEYS: as above. ARGV: the revision that the change was planned against, then groups of command, number of
- * the key, field and value. It also runs when Redis is full, so that definitions can be removed: a new one is refused before, with its text. Returns 0 and changes nothing when another importer was faster.
+ * KEYS: as above. ARGV: the revision that the change was planned against, then groups of command, number of the key, field and
+ * value. It also runs when Redis is full, so that definitions can be removed: a new one is refused before, when its text is
+ * written. Returns 0 and changes nothing when another importer was faster.
  */
 const COMMIT = `${ESSENTIAL}
 if (redis.call('GET', KEYS[1]) or '0') ~= ARGV[1] then return 0 end
@@ -96,7 +97,7 @@ return 1
 
 type Operation = readonly ["HSET" | "HDEL" | "RPUSH", key: string, field: string, value: string];
 
-/** The arguments of EVAL for a change, or null when there is nothing to write. */
+/** Returns the arguments of EVAL for a change, or null when there is nothing to write. */
 export function commitScript(
   revision: string,
   change: CatalogueChange,
@@ -141,7 +142,7 @@ function operationsOf(change: CatalogueChange): Operation[] {
   return operations;
 }
 
-/** One for each place; whatever a client sends has one place. */
+/** Returns one field for each path; all definitions that clients send share one path. */
 export function withheldField({ kind, entry }: WithheldEntry): string {
   const file = entry.root === IMPORTED_ROOT ? "" : entry.file;
   return JSON.stringify([kind, entry.summary.name, entry.root, file]);

@@ -74,7 +74,7 @@ test("commits only on the revision that the change was planned against", async (
   assert.deepEqual(await store.list("skill"), [one, two]);
 });
 
-test("lets exactly one of many concurrent commits win", async () => {
+test("lets exactly one of many concurrent commits succeed", async () => {
   await redis.flushdb();
   const { revision } = await store.load();
   const entries = Array.from({ length: 20 }, (_, index) => entryOf(storedSkill(`s${index}`, "x")));
@@ -91,7 +91,7 @@ test("writes nothing when there is nothing to write", async () => {
   assert.deepEqual(await redis.keys("*"), []);
 });
 
-test("keeps a version readable after another took its place, and lets it go later", async () => {
+test("keeps a version readable after another replaced it, and expires it later", async () => {
   await redis.flushdb();
   const old = storedSkill("s", "old");
   const current = storedSkill("s", "new", `sha256:${"1".repeat(64)}`);
@@ -110,7 +110,7 @@ test("keeps a version readable after another took its place, and lets it go late
   assert.equal(await redis.ttl(key), -1, "a version that comes back stays");
 });
 
-test("leaves out stored values that cannot be read, and says which [B17]", async () => {
+test("leaves out stored values that cannot be read, and reports them [B17]", async () => {
   await redis.flushdb();
   corrupt.length = 0;
   await store.commit({ revision: "0" }, setting(entryOf(storedSkill("good", "x"))), []);

@@ -47,22 +47,22 @@ type Texts = readonly (string | null)[];
 const EMPTY: KindEntries = { listed: [], imported: [], size: 0 };
 
 /**
- * The catalogue in Redis. What is listed changes in one step, guarded by a revision, so that two importers never
- * mix their results. Every version that was ever listed stays readable, see {@link VersionStore}.
+ * The catalogue in Redis. The listed entries change in one step, guarded by a revision, so that two importers never mix their
+ * results. Every version that was ever listed stays readable, see {@link VersionStore}.
  */
 export class CatalogueStore {
   readonly #redis: Redis;
   readonly #promises: KeepPromises;
   readonly #stored: StoredValues;
 
-  /** `onCorrupt` hears of every stored value that cannot be read; it counts as absent. */
+  /** `onCorrupt` is called for every stored value that cannot be read; it counts as absent. */
   constructor(redis: Redis, onCorrupt: (key: string) => void) {
     this.#redis = redis;
     this.#promises = new KeepPromises(redis);
     this.#stored = new StoredValues(onCorrupt);
   }
 
-  /** The whole catalogue, or what it has of some names. */
+  /** Loads the whole catalogue, or its entries for some names. */
   async load(some?: SomeNames): Promise<Catalogue> {
     const transaction = this.#redis.multi().get(REVISION).hgetall(WITHHELD).hgetall(TRUST);
     // HMGET wants at least one name; no definition is called so.
@@ -102,8 +102,8 @@ export class CatalogueStore {
   }
 
   /**
-   * Makes the change in one step, and with it the list of what is to be done after it. False: the catalogue
-   * changed since its `revision` was loaded, and nothing was written.
+   * Writes the change in one step, together with the work that follows it. False: the catalogue changed since its `revision` was
+   * loaded, and nothing was written.
    */
   async commit(
     { revision }: Pick<Catalogue, "revision">,
@@ -115,10 +115,7 @@ export class CatalogueStore {
     return (await this.#promises.change(() => fromRedis(this.#redis.eval(...script)))) === 1;
   }
 
-  /**
-   * For how many milliseconds what is read after this may be used, counted from before it was asked for; null when
-   * not at all.
-   */
+  /** Returns how many milliseconds a later read may be cached, counted from before its request; null when it may not be. */
   promise(): Promise<number | null> {
     return this.#promises.promise();
   }
@@ -146,20 +143,20 @@ export class CatalogueStore {
     return stored === null || found.entry === null ? stored : placed(kind, stored, found.entry);
   }
 
-  /** True when this version waits for somebody's trust. */
+  /** True when this version waits for trust. */
   async isWithheld(kind: Kind, name: string, version: string): Promise<boolean> {
     return (await this.listWithheld()).some((item) => isCalled(item, { kind, name, version }));
   }
 
-  /** True when the version is listed, or is what a client sent, or waits for somebody's trust. */
+  /** True when the version is listed, was sent by a client, or waits for trust. */
   async isNamed(kind: Kind, name: string, version: string): Promise<boolean> {
     const named = await this.#named(kind, name);
     if (named.some((entry) => versionOfEntry(entry) === version)) return true;
-    // The digest is looked for in the text: there may be thousands, and nearly none is meant.
+    // The digest is searched in the text: parsing thousands of entries would cost more, and nearly none matches.
     return (await fromRedis(this.#redis.hvals(WITHHELD))).some((text) => text.includes(version));
   }
 
-  /** The oldest announcement, or null; `raw` is what {@link settleAnnouncement} wants back. */
+  /** Returns the oldest announcement, or null; pass `raw` to {@link settleAnnouncement}. */
   async nextAnnouncement(): Promise<{ announcement: Announcement | null; raw: string } | null> {
     const raw = await fromRedis(this.#redis.lindex(OUTBOX, 0));
     if (raw === null) return null;
@@ -192,7 +189,7 @@ export class CatalogueStore {
     return { version: pointer.success ? pointer.data.version : digest, entry: null };
   }
 
-  /** What is listed under a name, then what a client sent; without what waits for trust. */
+  /** Returns the listed entry of a name, then the one that a client sent; without those that wait for trust. */
   async #named<K extends Kind>(kind: K, name: string): Promise<EntryOf<K>[]> {
     const keys = [LISTED[kind], IMPORTED[kind]];
     const texts = await fromRedis(Promise.all(keys.map((key) => this.#redis.hget(key, name))));
@@ -204,10 +201,7 @@ export class CatalogueStore {
   }
 }
 
-/**
- * Equal files in two places are one version, stored once by whichever was read last: where a version that is in use
- * lies is said by its entry.
- */
+/** Equal files at two paths are one version, stored once with the path of the last read: the path of a version in use comes from its entry. */
 function placed<K extends Kind>(kind: K, stored: StoredOf<K>, entry: EntryOf<K>): StoredOf<K>;
 function placed(kind: Kind, stored: StoredOf<Kind>, entry: Entry) {
   if (kind === "agent") return { ...stored, ...entry.summary };
@@ -219,5 +213,5 @@ function placed(kind: Kind, stored: StoredOf<Kind>, entry: Entry) {
   return { ...skill, directory, skill: { ...skill.skill, ...entry.summary } };
 }
 
-/** What stands under the digest of a SKILL.md: the last version with it that was current and is not any more. */
+/** The value under the digest of a SKILL.md: the last superseded version with that digest. */
 const Pointer = z.strictObject({ version: z.string() });

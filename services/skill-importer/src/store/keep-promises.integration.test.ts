@@ -20,7 +20,7 @@ const wait = async (ms: number): Promise<void> => void waits.push(ms);
 const one = new KeepPromises(redis, { now: () => 0, wait });
 const other = new KeepPromises(redis);
 
-test("a change of one importer waits for longer than what another has promised", async () => {
+test("a change of one importer waits until the leases granted by another have ended", async () => {
   const keepForMs = await other.promise();
   assert.equal(keepForMs, 500);
   assert.deepEqual(waits, []);
@@ -30,12 +30,12 @@ test("a change of one importer waits for longer than what another has promised",
   });
 });
 
-test("a change that nobody was promised anything before does not wait", async () => {
+test("a change without leases before it does not wait", async () => {
   await one.change(async () => undefined);
   assert.deepEqual(waits, []);
 });
 
-test("nothing is promised from before a change until well after it, by no importer", async () => {
+test("no importer grants a lease from before a change until well after it", async () => {
   await one.change(async () => {
     assert.equal(await one.promise(), null);
     assert.equal(await other.promise(), null);
@@ -49,7 +49,7 @@ test("a change that was held up for longer than its mark lasts marks again first
   const clock = { now: 0, reads: 0 };
   const now = (): number => {
     clock.reads += 1;
-    // The process stands still between the first mark and the change.
+    // The process is suspended between the first mark and the change.
     clock.now += clock.reads === 2 ? 60_000 : 1;
     return clock.now;
   };
@@ -57,7 +57,7 @@ test("a change that was held up for longer than its mark lasts marks again first
   assert.equal(await slow.change(async () => clock.reads), 4);
 });
 
-test("what the change answers and how it fails is its caller's", async () => {
+test("the result of a change and its failure reach its caller", async () => {
   assert.equal(await one.change(async () => 1), 1);
   await assert.rejects(
     one.change(async () => {

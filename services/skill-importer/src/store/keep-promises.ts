@@ -2,28 +2,28 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis } from "@switchyard/service/store-error";
 
-/** For how long an answer may be used, counted from before it was asked for. */
+/** How long an answer may be cached, counted from before its request. */
 const KEEP_MS = 500;
-/** Clocks of two machines do not run alike; nobody's is wrong by a tenth. */
+/** Clock rates differ between machines, but by far less than 10 %. */
 const WAIT_MS = KEEP_MS * 1.1;
 
-/** Somebody was promised something; outlives the promise by far. */
+/** Set when a lease was granted; outlives the lease by far. */
 const PROMISED = "yard:{catalogue}:promised";
 const PROMISED_MS = 2 * KEEP_MS;
-/** A change is coming, nothing is promised. */
+/** Set while a change is coming, when no lease is granted. */
 const CHANGING = "yard:{catalogue}:changing";
 const CHANGING_MS = 5_000;
 
 interface Time {
-  /** In milliseconds, of a clock that does not go back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
 /**
- * Lets runners use an answer about the catalogue for half a second without asking again, and makes every
- * change wait until nobody uses what was before: whoever learns of a change, by a list, an event or an answer, knows
- * that it holds everywhere. Both marks are in Redis, because any replica answers and any may change.
+ * Lets runners cache an answer about the catalogue for half a second, and makes every change wait until the leases of the state
+ * before have ended: a client that sees a change, in a list, an event or an answer, can rely on it everywhere. Both marks are in
+ * Redis, because any replica may answer and any may change the catalogue.
  */
 export class KeepPromises {
   readonly #redis: Redis;
@@ -34,13 +34,13 @@ export class KeepPromises {
     this.#time = time;
   }
 
-  /** Milliseconds; null while the catalogue is being changed. Ask before reading what is answered. */
+  /** Returns milliseconds; null while the catalogue is being changed. Call it before reading the data of the answer. */
   async promise(): Promise<number | null> {
     const isChanging = await this.#mark({ key: PROMISED, forMs: PROMISED_MS }, CHANGING);
     return isChanging ? null : KEEP_MS;
   }
 
-  /** Makes the change when nothing that was promised is in use any more. */
+  /** Makes the change when all leases have ended. */
   async change<T>(commit: () => Promise<T>): Promise<T> {
     const { now, wait } = this.#time;
     for (;;) {
@@ -52,7 +52,7 @@ export class KeepPromises {
     }
   }
 
-  /** Sets a mark and says, of the same moment, whether the other one is there. */
+  /** Sets a mark and returns whether the other one exists, in one transaction. */
   async #mark(own: { readonly key: string; readonly forMs: number }, other: string) {
     const transaction = this.#redis.multi().set(own.key, "1", "PX", own.forMs).exists(other);
     const [, found] = await allFromRedis(transaction.exec());

@@ -59,7 +59,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   "agents.remove": () => call(cli, removeAgent, NAME),
 };
 
-test("says of every call that Redis is away, and that it may be made again", async () => {
+test("every call reports that Redis is away, and that it may be retried", async () => {
   const importer = await world.start();
   await call(cli, listSkills, {});
   await world.redis.stop();

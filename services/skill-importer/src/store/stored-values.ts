@@ -1,15 +1,15 @@
 import type { z } from "zod";
 
-/** Reads what Redis holds as JSON. What cannot be read counts as absent. */
+/** Reads JSON values from Redis. Unreadable values count as absent. */
 export class StoredValues {
   readonly #onCorrupt: (key: string) => void;
 
-  /** `onCorrupt` hears of every value that cannot be read. */
+  /** `onCorrupt` is called for every value that cannot be read. */
   constructor(onCorrupt: (key: string) => void) {
     this.#onCorrupt = onCorrupt;
   }
 
-  /** Of a hash, by field; null stands for what is not there. */
+  /** Reads the values of a hash, by field; null stands for a missing one. */
   values<T>(schema: z.ZodType<T>, key: string, hash: Readonly<Record<string, string | null>>): T[] {
     return Object.entries(hash)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))

@@ -12,10 +12,10 @@ import { jsonOf } from "./stored-values.ts";
 /** Longer than a run command may wait in its stream, so that a pinned run always finds its version. */
 const SUPERSEDED_TTL_SECONDS = 45 * 24 * 3_600;
 
-/** Of one name. Above it the oldest that is not current goes, so that no client can fill Redis with versions. */
+/** The limit for one name. Above it the oldest superseded version is removed, so that no client can fill Redis with versions. */
 const MAX_VERSIONS = 50;
 
-/** Its entries in the catalogue, its keys and what Redis stores beside them. */
+/** Estimates its entries in the catalogue, its keys and the overhead of Redis. */
 const VERSION_BYTES = 4_096;
 
 /** The bytes of a version and the milliseconds until it is deleted, -1 for none. KEYS records of the name · text · files · report, ARGV version */
@@ -35,8 +35,8 @@ const RECORDS = {
 } as const;
 
 /**
- * The versions of definitions: what they say, their files, where they came from, what the scanner said. Everything
- * of one name is in one slot, and each change is one transaction.
+ * The versions of definitions: their content, their files, their sources, the scanner's reports. All keys of one name are in one
+ * slot, and each change is one transaction.
  */
 export class VersionStore {
   readonly #redis: Redis;
@@ -55,10 +55,7 @@ export class VersionStore {
     return text === null ? null : recordIn(kind, text);
   }
 
-  /**
-   * Writes a version before it becomes current, so that a listed one can always be read. What its first import said
-   * of where it came from stays.
-   */
+  /** Writes a version before it becomes current, so that a listed one can always be read. The provenance from its first import stays. */
   async save(definition: Definition, provenance: Provenance): Promise<void> {
     const { kind, name, version, stored, files, facts, report } = definition;
     const { digest } = definition.entry.summary;
@@ -94,8 +91,8 @@ export class VersionStore {
   }
 
   /**
-   * Writes what a current version says where that is not there as it should be. Reading is cheap: an import at
-   * every change of one file looks at thousands of definitions, and each write waits for the disk.
+   * Writes the content of a current version where the stored one is missing or differs. Reading is cheap: an import at every
+   * change of one file checks thousands of definitions, and each write waits for the disk.
    */
   async refresh({ kind, name, version, stored }: Definition): Promise<void> {
     const at = textKey(kind, name, version);
@@ -103,7 +100,7 @@ export class VersionStore {
     if ((await fromRedis(this.#redis.get(at))) !== text) await fromRedis(this.#redis.set(at, text));
   }
 
-  /** The newest first, without those whose content is gone. */
+  /** Returns the versions, newest first, without those whose content has expired. */
   async list(kind: Kind, name: string): Promise<SkillVersion[]> {
     return (await this.#all(kind, name)).filter((record) => !this.#isGone(record));
   }
@@ -117,7 +114,7 @@ export class VersionStore {
     return fromRedis(this.#redis.hgetBuffer(key("skill", name, `files:${version}`), path));
   }
 
-  /** Lets everything of a version go when no run can be pinned to it any more; one that nobody could use leads nowhere. */
+  /** Expires all data of a version when no run can be pinned to it any more; a version that was never usable gets no pointer from its digest. */
   async retire({ what, name, version, digest, wasUsable }: Superseded): Promise<void> {
     const transaction = await this.#ending(
       { kind: what, name, version },
@@ -125,7 +122,7 @@ export class VersionStore {
     );
     for (const part of contentKeys(what, name, version))
       transaction.expire(part, SUPERSEDED_TTL_SECONDS);
-    // Who knows it by the digest of its SKILL.md finds it until another version with that digest takes its place.
+    // The digest of its SKILL.md resolves to it until another version with that digest replaces it.
     if (wasUsable && digest !== version) {
       const pointer = JSON.stringify({ version });
       transaction.set(textKey(what, name, digest), pointer, "EX", SUPERSEDED_TTL_SECONDS);
@@ -142,7 +139,10 @@ export class VersionStore {
     await this.#count(kind, name, version);
   }
 
-  /** The bytes of a version that `owner` sent. Null: it is deleted, or is not of that owner, or the thing is of another kind. Rejects with StoreError. */
+  /**
+   * Returns the bytes of a version that `owner` sent. Null: it is deleted, or belongs to another owner, or the thing is of
+   * another kind. Rejects with StoreError.
+   */
   async holding(owner: string, thing: string): Promise<Holding | null> {
     const [kind, name, version] = thing.split("/");
     if (!isKind(kind) || name === undefined || version === undefined) return null;
@@ -188,7 +188,7 @@ export class VersionStore {
       .toSorted((a, b) => (a.provenance.at < b.provenance.at ? 1 : -1));
   }
 
-  /** Records whose content is gone, and the oldest beyond the cap. */
+  /** Returns records whose content has expired, and the oldest beyond the limit. */
   #surplus(all: readonly SkillVersion[], incoming: string): SkillVersion[] {
     const others = all.filter(({ version }) => version !== incoming);
     const superseded = others.filter(({ supersededAt }) => supersededAt !== null);
@@ -218,7 +218,7 @@ export function versionBytes({ stored, files, report }: Definition): number {
   return [...texts, ...contents].reduce((sum, bytes) => sum + bytes, VERSION_BYTES);
 }
 
-/** The user whose storage a version takes; null for one of the importer's own directories. */
+/** Returns the user whose storage quota a version counts towards; null for one of the importer's own directories. */
 function ownerOf({ provenance: { source, by } }: SkillVersion): string | null {
   return source === "root" ? null : by;
 }
@@ -227,7 +227,7 @@ function isKind(text: string | undefined): text is Kind {
   return Kind.options.some((kind) => kind === text);
 }
 
-/** What a version says; or, under the digest of a SKILL.md, which version that is. */
+/** Returns the key of a version's content; or, for the digest of a SKILL.md, of the pointer to its version. */
 export function textKey(kind: Kind, name: string, version: string): string {
   return key(kind, name, version);
 }
@@ -241,7 +241,7 @@ function recordText(kind: Kind, record: SkillVersion): string {
   return JSON.stringify(kind === "agent" ? AgentVersion.parse(record) : record);
 }
 
-/** Everything of a version beside its record. */
+/** Returns all keys of a version beside its record. */
 function contentKeys(kind: Kind, name: string, version: string): string[] {
   return [version, `files:${version}`, `report:${version}`].map((part) => key(kind, name, part));
 }

@@ -35,7 +35,7 @@ test("finds the skill that fits a text, the best first [D10]", () => {
   assert.deepEqual(names("tables in a PDF, as text"), ["pdf", "summarise-files"]);
 });
 
-test("looks at triggers too, and at the beginnings of words", () => {
+test("matches triggers too, and the beginnings of words", () => {
   assert.deepEqual(names("prepare the release"), ["deploy"]);
   assert.deepEqual(names("extract a table"), ["pdf"]);
   const [match] = indexSkills(skills).match("extract the table, please");
@@ -46,12 +46,12 @@ test("finds words in scripts that put no space between them", () => {
   assert.deepEqual(names("翻译"), ["translate"]);
 });
 
-test("finds nothing by words that every text has, and by nothing", () => {
+test("finds no skill by words that every text has, nor by an empty text", () => {
   assert.deepEqual(names("what is it and how do I use this skill?"), []);
   assert.deepEqual(names("  "), []);
 });
 
-test("sorts equals by name, whatever order they came in, and keeps to the limit", () => {
+test("sorts equals by name, whatever their order, and respects the limit", () => {
   const twins = ["c", "a", "b"].map((letter) => summary(`twin-${letter}`, "Counts sheep."));
   const match = (given: SkillSummary[], limit?: number) =>
     indexSkills(given)

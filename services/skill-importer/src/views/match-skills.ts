@@ -4,24 +4,24 @@ import MiniSearch from "minisearch";
 export interface SkillMatch {
   readonly skill: SkillSummary;
   readonly score: number;
-  /** The words of the text that the skill has, too. */
+  /** The words that the text and the skill share. */
   readonly terms: string[];
 }
 
 export interface SkillIndex {
   /**
-   * The skills that share a word with the text, the best first (BM25), equals by name. The same skills and
-   * text give the same answer always.
+   * Returns the skills that share a word with the text, the best first (BM25), equal ones by name. The same skills and text
+   * always give the same answer.
    */
   match(text: string, limit?: number): SkillMatch[];
 }
 
 const BOOST = { name: 3, triggers: 2, description: 1 };
-/** Beyond the first so many different words a text says little more about what it is about. */
+/** Further different words add little information about the topic of a text. */
 const MAX_TERMS = 256;
 const MIN_PREFIX_LETTERS = 4;
 
-// Words that tell no skill from another; in a small catalogue their rarity would count for them.
+// Words that do not distinguish skills; in a small catalogue their rarity would give them weight.
 const STOP_WORDS = new Set(
   (
     "a an and any are as at be but by can could do does for from has have how i if in into is it its me my no not of on or " +
@@ -61,7 +61,7 @@ export function indexSkills(skills: readonly SkillSummary[]): SkillIndex {
   };
 }
 
-/** Keeps the last index: a catalogue changes rarely, and a large one takes some time to index. */
+/** Caches the last index: a catalogue changes rarely, and a large one takes some time to index. */
 export function createIndexCache(): (skills: readonly SkillSummary[]) => SkillIndex {
   let last: { readonly key: string; readonly index: SkillIndex } | null = null;
   return (skills) => {
@@ -87,7 +87,7 @@ function termOf(word: string): string | null {
   return STOP_WORDS.has(term) || (term.length < 2 && term < "\u0080") ? null : term;
 }
 
-// Scripts that put no space between words.
+// Scripts without spaces between words.
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const segmenter = new Intl.Segmenter("en", { granularity: "word" });

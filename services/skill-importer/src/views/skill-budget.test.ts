@@ -56,12 +56,12 @@ test("lists the skills that a model may activate, by name and escaped", () => {
   assert.equal(tokens, estimateTokens(text));
 });
 
-test("has nothing to say when there is no skill", () => {
+test("returns no text when there is no skill", () => {
   assert.equal(catalogue([]).text, "");
   assert.equal(catalogue([summary("hidden", "x", false)]).tokens, 0);
 });
 
-test("shortens descriptions before it leaves a skill out, and says which", () => {
+test("shortens descriptions before it leaves a skill out, and reports which", () => {
   const { listed, dropped, tokens, wholeTokens, text } = catalogue(many, 2_000);
   assert.equal(listed.length, 60);
   assert.deepEqual(dropped, []);
@@ -89,14 +89,14 @@ test("cuts a description between two characters", () => {
   assert.match(text, /🙂…<\/skill>/u);
 });
 
-test("takes the budget as asked, else a hundredth of the window, else the default", () => {
+test("uses the requested budget, else a hundredth of the window, else the default", () => {
   assert.equal(budgetOf({ budgetTokens: 70, contextWindow: 200_000 }), 70);
   assert.equal(budgetOf({ contextWindow: 200_000 }), 2_000);
   assert.equal(budgetOf({ contextWindow: 1_024 }), 50);
   assert.equal(budgetOf({}), DEFAULT_BUDGET_TOKENS);
 });
 
-test("never costs more than its budget, loses no skill unsaid and gives the same text again", () => {
+test("never costs more than its budget, reports every skill left out and returns the same text again", () => {
   const skill = fc
     .tuple(
       fc.stringMatching(/^[a-z][a-z0-9-]{0,20}$/),

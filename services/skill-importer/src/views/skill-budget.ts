@@ -2,22 +2,22 @@ import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { SkillSummary } from "@switchyard/contracts/skills";
 import { escapeXml } from "@switchyard/skills/render/escape-xml";
 
-/** For a model whose context window is not known: 18,000 characters, as other clients allow. */
+/** For a model whose context window is unknown: 18,000 characters, as other clients allow. */
 export const DEFAULT_BUDGET_TOKENS = 4_500;
 const MIN_BUDGET_TOKENS = 50;
 /** The list gets a hundredth of the window. */
 const WINDOW_SHARE = 0.01;
-/** A description says when to use a skill; what is longer belongs into the skill. */
+/** A description states when to use a skill; longer instructions belong in the skill. */
 const MAX_DESCRIPTION = 1_024;
 
 export interface BudgetRequest {
   readonly skills: readonly SkillSummary[];
   readonly budgetTokens: number;
-  /** Names of skills by how well they fit the work, the best first; those without a place fit least. */
+  /** Names of skills in the order of their relevance to the work; skills that are not listed are the least relevant. */
   readonly relevance: readonly string[];
 }
 
-/** What a list may cost: as asked, else by the window, else the default. */
+/** Returns the budget of a list: as requested, else by the window, else the default. */
 export function budgetOf(request: {
   readonly budgetTokens?: number | undefined;
   readonly contextWindow?: number | undefined;
@@ -28,17 +28,17 @@ export function budgetOf(request: {
 }
 
 /**
- * Tokens of a text, estimated without a tokenizer: UTF-8 bytes / 4, rounded up. English comes to about four
- * letters a token; scripts of three bytes a letter come to 0.75, which is what tokenizers make of them.
+ * Estimates the tokens of a text without a tokenizer: UTF-8 bytes / 4, rounded up. English has about four letters a token;
+ * scripts of three bytes a letter get 0.75 tokens a letter, as tokenizers count them.
  */
 export function estimateTokens(text: string): number {
   return tokensOfBytes(Buffer.byteLength(text));
 }
 
 /**
- * The list of skills that a model may activate, by name, within a budget. Descriptions are shortened, all
- * to the same length, before a skill is left out; then those go that fit the work least. Names and
- * descriptions come from imported files, so they are escaped: none can close the list and speak as the system.
+ * Returns the list of skills that a model may activate, by name, within a budget. Descriptions are shortened, all to the same
+ * length, before a skill is left out; then the least relevant ones are left out. Names and descriptions come from imported files,
+ * so they are escaped: none can close the list and pose as the system.
  */
 export function skillCatalogue({ skills, budgetTokens, relevance }: BudgetRequest): SkillCatalogue {
   const lines = skills.filter((skill) => skill.modelInvocable).map(lineOf);
@@ -67,11 +67,11 @@ interface Line {
   readonly skill: SkillSummary;
   /** On one line, at most as long as a description may be. */
   readonly description: string;
-  /** In characters. */
+  /** The length in characters. */
   readonly length: number;
-  /** True when the file says more. */
+  /** True when the file's description is longer. */
   readonly isLong: boolean;
-  /** Bytes of the whole line without its description, and of the description as it stands there. */
+  /** Bytes of the whole line without its description, and of the description as it is listed. */
   readonly nameBytes: number;
   readonly wholeBytes: number;
 }
@@ -95,7 +95,7 @@ function isCut({ isLong, length }: Text, most: number): boolean {
   return isLong || length > most;
 }
 
-/** The description as it stands in the list. */
+/** Returns the description as it is listed. */
 function shown(line: Text, most: number): string {
   if (most === 0) return "";
   if (!isCut(line, most)) return escapeXml(line.description);
@@ -129,14 +129,14 @@ function bytesOf(line: Line, most: number): number {
   return line.nameBytes + Buffer.byteLength(shown(line, most));
 }
 
-/** What `textOf` costs when nothing is dropped. */
+/** Returns the cost of `textOf` when no skill is left out. */
 function tokensOf(lines: readonly Line[], most: number): number {
   if (lines.length === 0) return 0;
   const bytes = lines.reduce((sum, line) => sum + bytesOf(line, most), 0);
   return tokensOfBytes(OPENING.length + bytes + CLOSING.length);
 }
 
-/** The greatest length of descriptions with which all lines fit, or null; a little shorter is taken to fit, too. */
+/** Returns the greatest length of descriptions with which all lines fit, or null; assumes that every shorter one fits, too. */
 function longest(lines: readonly Line[], budgetTokens: number): number | null {
   const fits = (most: number): boolean => tokensOf(lines, most) <= budgetTokens;
   if (fits(MAX_DESCRIPTION)) return MAX_DESCRIPTION;
@@ -151,7 +151,7 @@ function longest(lines: readonly Line[], budgetTokens: number): number | null {
   return low;
 }
 
-/** As many lines as fit without descriptions: the relevant ones first, then by name. */
+/** Returns as many lines as fit without descriptions: the relevant ones first, then by name. */
 function mostRelevant(
   lines: readonly Line[],
   { budgetTokens, relevance }: Pick<BudgetRequest, "budgetTokens" | "relevance">,
@@ -159,7 +159,7 @@ function mostRelevant(
   const rank = new Map(relevance.map((name, index) => [name, index]));
   const rankOf = ({ skill }: Line): number => rank.get(skill.name) ?? relevance.length;
   const inOrder = lines.toSorted((a, b) => rankOf(a) - rankOf(b)); // stable: by name among equals
-  // With all of them dropped the note is as long as it gets.
+  // The note is longest when all of them are left out.
   let bytes = OPENING.length + Buffer.byteLength(noteOf(lines.length)) + CLOSING.length;
   const kept = new Set<Line>();
   for (const line of inOrder) {
