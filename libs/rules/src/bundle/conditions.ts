@@ -5,9 +5,11 @@ import { hostIn } from "../values/host-in.ts";
 import { pathWithin } from "../values/path-within.ts";
 
 /**
- * The result of checking one condition against the arguments of a call. `incomparable` is an argument that is present and cannot
- * be judged: it has another type than the rule compares with, is too long, or is an ambiguous path. An allow rule treats it as a
- * mismatch, a deny rule as a match, so a caller gains nothing by sending malformed arguments.
+ * The result of checking one condition against the arguments of a call.
+ *
+ * `incomparable` is an argument that is present and cannot be judged: it has another type than the rule compares with, is too
+ * long, or is an ambiguous path. An allow rule treats it as a mismatch, a deny rule as a match, so a caller gains nothing by
+ * sending malformed arguments.
  */
 export type Verdict = "holds" | "fails" | "missing" | "incomparable";
 

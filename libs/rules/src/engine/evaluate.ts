@@ -18,11 +18,18 @@ import { matchConditions, type Match } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
 
 /**
- * The decision, a pure function. Its order, each step only narrowing: 1. a tool reference that contradicts itself is denied; 2.
- * any matching deny rule denies; 3. a tool that the run token, its server's administrator or a layer excludes is denied; 4. of
- * the matching allow rules the strictest approval counts: none, for a session, or always; 5. without a match the call is denied.
- * An approval that the agent's definition requires counts beside 4 when it is stricter. The order of rules in the file plays no
- * part. Of several rules that would decide the same, the one whose id sorts first is named.
+ * The decision, a pure function. Its order, each step only narrowing:
+ *
+ * 1. a tool reference that contradicts itself is denied;
+ * 2. any matching deny rule denies;
+ * 3. a tool that the run token, its server's administrator or a layer excludes is denied;
+ * 4. of the matching allow rules the strictest approval counts: none, for a session, or always;
+ * 5. without a match the call is denied.
+ *
+ * An approval that the agent's definition requires counts beside 4 when it is stricter.
+ *
+ * The order of rules in the file plays no part. Of several rules that would decide the same, the one whose id sorts first is
+ * named.
  */
 export interface Call extends NarrowedCall {
   readonly args: Readonly<Record<string, unknown>>;

@@ -1,9 +1,11 @@
 /**
- * The result of checking whether a path is in a directory, by its text alone: the file system is not read, so symbolic links are
- * not followed and a case-insensitive file system is not taken into account. A path is `unclear` when the text does not determine
- * its target: a relative path against an absolute directory (the tool's working directory is unknown), a relative path that
- * climbs out with `..`, and everything that tools are known to interpret in their own way: `~`, quotes or blanks at the ends, a
- * leading variable (`$HOME`), dots and slashes that are percent-encoded, backslashes, drive letters and URLs, control characters.
+ * The result of checking whether a path is in a directory, by its text alone: the file system is not read, so symbolic links
+ * are not followed and a case-insensitive file system is not taken into account.
+ *
+ * A path is `unclear` when the text does not determine its target: a relative path against an absolute directory (the tool's
+ * working directory is unknown), a relative path that climbs out with `..`, and everything that tools are known to interpret in
+ * their own way: `~`, quotes or blanks at the ends, a leading variable (`$HOME`), dots and slashes that are percent-encoded,
+ * backslashes, drive letters and URLs, control characters.
  */
 export type Containment = "inside" | "outside" | "unclear";
 
