@@ -18,10 +18,10 @@ export interface DeliveryResult {
 const SUMMARY_CHARS = 1_000;
 const FIRST_RETRY_MS = 30_000;
 const LAST_RETRY_MS = 3_600_000;
-/** An agent's whole answer when there is nothing to tell. Inside of a longer answer it means nothing. */
+/** The answer of an agent that has nothing to report. Inside of a longer answer it is ordinary text. */
 const SILENT_ANSWER = "ANNOUNCE_SKIP";
 
-/** A run has ended: its end is told first when the job wants that, then it is written down. */
+/** Ends a run: its result is delivered first when the job requests that, then the run is recorded in the log. */
 export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfter: number): Change {
   if (isToBeTold(record.job, end)) {
     const delivering = {
@@ -48,11 +48,11 @@ function isToBeTold(
   const said = output.trim();
   if (said === SILENT_ANSWER) return false;
   if (delivery.mode === "webhook") return true;
-  // In a chat there is no empty message, and failures in a row are told once.
+  // Chats have no empty messages, and a series of failures is announced once.
   return status === "ok" ? said !== "" : state.consecutiveErrors === 0;
 }
 
-/** The run goes from the job's record into its log. */
+/** Moves the run from the job's record into its log. */
 export function closeRun(
   record: JobRecord,
   run: ActiveRun & { readonly end: RunEnd },
@@ -98,7 +98,7 @@ export function closeRun(
   return { record: after, entries: [entry], events };
 }
 
-/** One that is due once stays due until it ended well. */
+/** A one-shot stays due until a run has succeeded. */
 function afterOneShot(
   record: JobRecord,
   { isForced }: ActiveRun,
@@ -129,7 +129,7 @@ function outcomeOf(
   };
 }
 
-// oxlint-disable-next-line max-params -- the record, the run and what became of it
+// oxlint-disable-next-line max-params -- the record, the run and its outcome
 function entryOf(
   { job }: JobRecord,
   run: ActiveRun & { readonly end: RunEnd },

@@ -34,7 +34,7 @@ function runOf(record: JobRecord): ActiveRun {
   return run;
 }
 
-test("what waits for a heartbeat has the run of all that waits for it, with the same agent, session, model and level of thinking", () => {
+test("all jobs that wait for a heartbeat share one run, with the same agent, session, model and level of thinking", () => {
   const run = runOf(waiting("plants"));
   assert.ok(run.checkAtMs > NOW + MINUTE && run.checkAtMs <= NOW + 31 * MINUTE);
   assert.ok(isHeartbeat(run.start.runId ?? ""));
@@ -49,7 +49,7 @@ test("what waits for a heartbeat has the run of all that waits for it, with the 
   assert.ok(!isHeartbeat(runOf(waiting("now", { wakeMode: "now" })).start.runId ?? ""));
 });
 
-test("a heartbeat says what waits for it in one message, the longest due first, and one thing as it is", () => {
+test("a heartbeat combines all waiting texts in one message, the longest due first, and sends a single text unchanged", () => {
   const [post, plants] = [waiting("post", every(2), 2 * MINUTE), waiting("plants")];
   const { runId } = runOf(plants);
   const elsewhere = waiting("elsewhere", { sessionKey: "desk" });
@@ -61,7 +61,7 @@ test("a heartbeat says what waits for it in one message, the longest due first, 
   assert.equal(heartbeatTurn(runId, [elsewhere]), null);
 });
 
-test("what does not fit into a heartbeat, and what came too late for it, waits for the next one", () => {
+test("texts that do not fit into a heartbeat, and those that came too late for it, wait for the next one", () => {
   const text = "x".repeat(30_000);
   const payload = { kind: "systemEvent", text };
   const all = ["a", "b", "c", "d", "e"].map((name) => waiting(name, { payload }));

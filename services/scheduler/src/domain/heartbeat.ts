@@ -1,7 +1,7 @@
-// A heartbeat is one run for all that waits for it: what jobs of an owner say to one agent in one session.
+// A heartbeat is one run for all jobs that wait for it: the texts of an owner's jobs for one agent in one session.
 //
-// B1  The run's name says agent, session and moment, so whoever waits for the same heartbeat has the same run.
-// B2  What it says is written down once, by whoever begins it first. What comes later waits for the next one.
+// B1  The run's name contains agent, session and moment, so all jobs that wait for the same heartbeat get the same run.
+// B2  Its input is stored once, by the replica that begins it first. Later texts wait for the next one.
 
 import { inputText } from "@switchyard/contracts/input-text";
 import { createHash } from "node:crypto";
@@ -9,14 +9,14 @@ import type { ActiveRun, Change, JobRecord } from "@switchyard/project/jobs/job-
 import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
 import { skip } from "@switchyard/project/jobs/skip";
 
-/** What a heartbeat says, and the jobs that it says it for. */
+/** The start of a heartbeat's run, and the jobs whose texts it contains. */
 export interface HeartbeatTurn {
   readonly start: ActiveRun["start"];
   readonly jobs: readonly string[];
 }
 
 const PREFIX = "hb-";
-/** Of the texts of one heartbeat, unless the first one is longer. What does not fit waits for the next one. */
+/** The limit for the texts of one heartbeat, unless the first one alone is longer. Texts that do not fit wait for the next one. */
 const MOST_CHARS = 131_072;
 const LABEL_CHARS = 256;
 export const ALREADY_WAITS = "the job waits for the same heartbeat already";
@@ -33,7 +33,7 @@ export function waitingRun(
     session,
     model,
     limits,
-    // Without one the name is that of versions before.
+    // Without it, the name equals that of earlier versions.
     ...(thinking === undefined ? [] : [thinking]),
   ]);
   const digest = createHash("sha256").update(what).digest("hex").slice(0, 16);
@@ -47,7 +47,7 @@ export function isHeartbeat(name: string): boolean {
   return name.startsWith(PREFIX);
 }
 
-/** What a heartbeat says for those of `records` that wait for it, the longest due first. */
+/** Builds the heartbeat for those of `records` that wait for it, the longest due first. */
 export function heartbeatTurn(runId: string, records: readonly JobRecord[]): HeartbeatTurn | null {
   const waiting = records
     .flatMap(({ job, active }) =>
@@ -80,7 +80,7 @@ function textOf({ start: { input } }: ActiveRun): string {
   return inputText(input);
 }
 
-/** The run came too late for its heartbeat, and waits for the next one. */
+/** Moves a run that came too late for its heartbeat to the next one. */
 export function waitOn(
   record: JobRecord,
   run: ActiveRun,

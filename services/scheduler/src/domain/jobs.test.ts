@@ -80,7 +80,7 @@ test("the run of a due time has one id, however often it is begun", () => {
   assert.match(first?.runId ?? "", /^team-a~cron-[0-9a-f]{16}-[0-9a-z]+$/);
 });
 
-test("the run of a job has its model and thinks as much as it says [F25]", () => {
+test("the run of a job has the job's model and level of thinking [F25]", () => {
   const said = { model: "scripted/plan", thinking: "high" };
   const [run] = recordOf(
     takeDue(job({ payload: { ...turn, ...said } }), NOW + MINUTE, settings),
@@ -88,7 +88,7 @@ test("the run of a job has its model and thinks as much as it says [F25]", () =>
   assert.deepEqual([run?.start.model, run?.start.thinking], ["scripted/plan", "high"]);
 });
 
-test("after a downtime there is one run, or none, as the job says", () => {
+test("after a downtime there is one run, or none, as the job is configured", () => {
   const later = NOW + 10 * MINUTE;
   const once = takeDue(job({ catchUp: "once" }), later, settings);
   assert.equal(recordOf(once).active.length, 1);
@@ -114,7 +114,7 @@ test("while a run is under way the next due time is skipped, waits, or runs besi
   assert.equal(recordOf(second("parallel")).active.length, 2);
 });
 
-test("a one-shot stays due until it ended ok, and then goes", () => {
+test("a one-shot stays due until it ended ok, and then is removed", () => {
   const record = job({ schedule: { kind: "at", at: new Date(NOW + 1_000).toISOString() } });
   const failed = recordOf(ended(takeDue(record, NOW + 1_000, settings), "error", NOW + 2_000));
   assert.equal(failed.job.state.nextRunAtMs, NOW + 1_000);
@@ -159,7 +159,7 @@ test("three errors of the schedule disable the job, with an entry and an event",
   assert.equal(change?.entries.length, 1);
 });
 
-test("after so many failures in a row somebody is told", () => {
+test("a series of failures causes an alert", () => {
   let record = job({});
   const told: string[] = [];
   for (let round = 1; round <= 4; round += 1) {
@@ -175,7 +175,7 @@ test("after so many failures in a row somebody is told", () => {
   assert.equal(record.job.state.consecutiveErrors, 4);
 });
 
-test("an answer that could not be delivered is an error unless the job says bestEffort", () => {
+test("an answer that could not be delivered is an error unless the job has bestEffort", () => {
   const status = (bestEffort: boolean) => {
     const record = job({ delivery: { mode: "webhook", to: "https://example.com/x", bestEffort } });
     const change = ended(takeDue(record, NOW + MINUTE, settings), "ok", NOW + MINUTE + 5);
@@ -226,7 +226,7 @@ test("an answer is announced, an empty one is not, and failures in a row are ann
   assert.equal(phaseAfter(failing, { status: "error" }), undefined);
 });
 
-test("a job that cannot be is refused in the words of the specification [F25][F26]", () => {
+test("an impossible job is refused in the words of the specification [F25][F26]", () => {
   const problems: [Record<string, unknown>, string][] = [
     [{ sessionTarget: "main" }, 'main cron jobs require payload.kind="systemEvent"'],
     [
@@ -262,7 +262,7 @@ test("a job that cannot be is refused in the words of the specification [F25][F2
   assert.ok(job({ delivery: { mode: "announce", channel: "last" } }));
 });
 
-test("a patch keeps a due time that has come, unless the schedule is another one; a main job loses what it may not have [F26]", () => {
+test("a patch keeps a due time that has passed, unless the schedule changes; a main job loses fields that it may not have [F26]", () => {
   const record = job({ delivery: { mode: "none" } });
   const later = { now: NOW + 5 * MINUTE, hasAgent: true };
   assert.equal(patchJob(record, { name: "other" }, later).job.state.nextRunAtMs, NOW + MINUTE);

@@ -13,21 +13,21 @@ import { skip } from "@switchyard/project/jobs/skip";
 
 export interface DueSettings {
   readonly heartbeatMs: number;
-  /** Of jobs that name none; missing: they cannot run. */
+  /** The agent of jobs that name none; when undefined, such jobs cannot run. */
   readonly agent: string | undefined;
 }
 
-/** A run is looked at for the first time after so long, unless an event says that it has ended. */
+/** The time until the first check of a run, unless an event reports its end earlier. */
 export const FIRST_LOOK_MS = 15_000;
-/** A due time that is seen later than this was missed: nobody looked. */
+/** A due time that is processed later than this counts as missed, because no replica was running. */
 export const GRACE_MS = 60_000;
 const MOST_PARALLEL = 10;
 const MOST_SCHEDULE_ERRORS = 3;
 const SCHEDULE_RETRY_MS = 60_000;
 
 /**
- * What becomes of the due time of a job; null when none has come. Each due time comes to a run or to an entry of the
- * log, in the same step that moves `nextRunAtMs` on.
+ * Processes the due time of a job; null when none has passed. Each due time leads to a run or to an entry of the log, in the same
+ * step that advances `nextRunAtMs`.
  */
 export function takeDue(record: JobRecord, now: number, settings: DueSettings): Change | null {
   const { job, holdUntilMs = 0, freeAtMs = 0 } = record;
@@ -131,7 +131,7 @@ function skipOnce(record: JobRecord, about: { due: number; now: number; reason: 
   return { record: over, ...skip(over, { ...about, missed: 0 }) };
 }
 
-/** The due time stays; after some such errors in a row the job is disabled, and an entry says so. */
+/** The due time stays; after several such errors in a row the job is disabled, with an entry in the log. */
 function scheduleFailed(
   record: JobRecord,
   { due, now, reason }: { due: number; now: number; reason: string },
@@ -156,7 +156,7 @@ function dueRun(
   const { owner, sessionTarget, wakeMode } = record.job;
   const { now, settings } = about;
   const run = newRun(record, { ...about, isForced: false });
-  // Whoever takes the due time sends its command at once; if that dies before, the first look at the run does.
+  // The replica that takes the due time sends its command at once; if it dies before, the first check of the run sends it.
   if (sessionTarget !== "main" || wakeMode !== "next-heartbeat")
     return { ...run, phase: "running", checkAtMs: now + FIRST_LOOK_MS };
   return waitingRun(run, { owner, heartbeatMs: settings.heartbeatMs, now });
@@ -203,7 +203,7 @@ function newRun(
         onBusy: "enqueue" as const,
       }),
       labels: { job: job.id, jobName: job.name },
-      // To look how it ended.
+      // Lets the scheduler read how the run ended.
       readers: [SCHEDULER_USER],
     },
   };

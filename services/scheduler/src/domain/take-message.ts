@@ -6,7 +6,7 @@ export interface TakenMessage {
   /** The same text is the same message. */
   readonly key: string;
   readonly input: string;
-  /** So many runs of the job may be under way. */
+  /** The number of runs of the job that may be active. */
   readonly concurrency: number;
   readonly now: number;
 }
@@ -16,7 +16,7 @@ export type MessageStep =
   /** `off`: the job is paused. */
   | { readonly outcome: "busy" | "repeated" | "off" };
 
-/** What becomes of a message for a job. */
+/** Decides about a message for a job. */
 export function takeMessage(
   record: JobRecord,
   { key, input, concurrency, now }: TakenMessage,
@@ -30,13 +30,13 @@ export function takeMessage(
   return { outcome: "begin", change, mark };
 }
 
-/** The job whose run has this name, or null: no job began it. */
+/** Returns the id of the job whose run has this name, or null when no job began it. */
 export function jobOfRun(name: string): string | null {
   const hex = /^(?:cron|trig)-([0-9a-f]{16})-/.exec(name)?.[1];
   return hex === undefined ? null : `job-${hex}`;
 }
 
-/** True for an event of a run that a message began: it begins no other one, or two triggers could go on for ever. */
+/** True for an event of a run that a message began: such an event begins no other run, or two triggers could start each other in a loop. */
 export function isOfTriggeredRun(subject: string): boolean {
   const [yard, evt, noun, , name = ""] = subject.split(".");
   return yard === "yard" && evt === "evt" && noun === "run" && name.startsWith("trig-");

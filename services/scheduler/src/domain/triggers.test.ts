@@ -34,7 +34,7 @@ function declared(from: JobRecord | null, wanted: Declaration, now = NOW): JobRe
 const hourly = { kind: "every", everyMs: 3_600_000 } as const;
 const orders = { kind: "message", subject: "orders" } as const;
 
-test("the same declaration changes nothing, and another one keeps what is under way and due", () => {
+test("the same declaration changes nothing, and another one keeps active runs and due times", () => {
   const first = declared(null, declaration(hourly));
   assert.equal(first.job.declaredAs, "a");
   assert.equal(declareJob(first, declaration(hourly), NOW + 1), null);
@@ -49,7 +49,7 @@ test("the same declaration changes nothing, and another one keeps what is under 
   assert.equal(daily.job.description, undefined);
 });
 
-test("a time that had passed when it was declared is skipped, and told", () => {
+test("a time that had passed when it was declared is skipped, with an event", () => {
   const passed = { kind: "at", at: "2026-01-01T00:00:00Z" } as const;
   const change = declareJob(null, declaration(passed), NOW);
   assert.equal(change?.record?.job.enabled, false);
@@ -76,13 +76,13 @@ test("a message begins one run, named by its key, and no more at a time than the
   assert.equal(takeMessage(off, message, settings).outcome, "off");
 });
 
-test("events of runs that messages began are known by their subject", () => {
+test("events of runs that messages began are recognised by their subject", () => {
   assert.ok(isOfTriggeredRun("yard.evt.run.team-a.trig-0123456789abcdef-x.failed"));
   assert.ok(!isOfTriggeredRun("yard.evt.run.team-a.mine.failed"));
   assert.ok(!isOfTriggeredRun("shop.orders.x.y.trig-1"));
 });
 
-test("a template is filled from subject and body, and says what is missing", () => {
+test("a template is filled from subject and body, and a missing value is reported", () => {
   const document = documentOf("shop.orders.17.paid", '{"id":"o-17","items":["Lamp"],"total":5}');
   const filled = (text: string) => {
     checkTemplate(text);
@@ -106,7 +106,7 @@ test("a template is filled from subject and body, and says what is missing", () 
   assert.throws(() => checkTemplate("{{/body/id | shout}}"), /there is no filter "shout"/);
 });
 
-test("all conditions have to fit, and a field that is not there fits absent alone", () => {
+test("all conditions have to match, and a missing field matches only absent", () => {
   const document = documentOf("a.b", '{"state":"paid","total":100}');
   const fit = (...conditions: MessageCondition[]) => fits(document, conditions);
   assert.ok(fit());

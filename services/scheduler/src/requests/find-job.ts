@@ -1,11 +1,11 @@
 import type { JobStore, Stored } from "../store/job-store.ts";
 
-/** Who may look at and change the jobs of every owner. */
+/** True for callers that may read and change the jobs of every owner. */
 export function isAdmin(caller: string): boolean {
   return caller === "cli" || caller === "admin";
 }
 
-/** The job that a caller names; null also for one that it may not see. */
+/** Returns the job that a caller names; null also for one that it may not see. */
 export async function findJob(
   store: JobStore,
   {
@@ -21,7 +21,7 @@ export async function findJob(
   return maySee && (owner === undefined || owner === job.owner) ? stored : null;
 }
 
-/** Whose jobs the request is about; another owner's are none to whoever may not see them. */
+/** Returns the owner whose jobs the request is about; null when the caller may not see the jobs of another owner. */
 export function requestedOwner(caller: string, owner: string | undefined): string | null {
   if (owner === undefined || owner === caller) return caller;
   return isAdmin(caller) ? owner : null;

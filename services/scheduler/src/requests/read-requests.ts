@@ -17,7 +17,7 @@ export interface ReadParts {
   readonly heartbeatMs: number;
 }
 
-/** Answers what is asked about jobs. Another owner's job is as unknown as one that is not there. */
+/** Serves read requests about jobs. Another owner's job is reported as unknown, like a missing one. */
 export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: ReadParts): void {
   service.handle(scheduleStatus, async ({ owner }, { caller }) => {
     const whose = requestedOwner(caller, owner);
@@ -88,7 +88,7 @@ export function serveReads(service: Service, { store, mostJobs, heartbeatMs }: R
   });
 }
 
-/** Some at a time: an owner may have thousands of jobs that ran once and are gone. */
+/** Reads some at a time: an owner may have thousands of removed one-shot jobs. */
 async function logsOf(store: JobStore, ids: readonly string[]): Promise<ScheduleRun[]> {
   const found: ScheduleRun[] = [];
   for (let from = 0; from < ids.length; from += LOGS_AT_ONCE) {
@@ -105,7 +105,7 @@ async function jobsOf(store: JobStore, owner: string | null): Promise<ScheduleJo
   return (await store.list(owner)).map(({ record }) => record.job);
 }
 
-/** A job that has run once is gone, and its log is still there for its owner. */
+/** A job that has run once is removed, and its owner can still read its log. */
 async function idOf(
   store: JobStore,
   query: { jobId: string; caller: string; owner: string | undefined },
@@ -128,7 +128,7 @@ function includes(texts: readonly string[], query: string): boolean {
 
 type SortKey = "nextRunAtMs" | "updatedAtMs" | "name";
 
-/** Where a job stands in a sorted list; no two stand at one position. */
+/** The position of a job in a sorted list; no two jobs have the same one. */
 interface SortPosition {
   readonly id: string;
   readonly key: string | number;
@@ -153,7 +153,7 @@ function cursorOf({ id, key }: SortPosition): string {
   return `${id}:${key}`;
 }
 
-/** How many jobs of a sorted list were on the pages before; the one that the cursor names may be gone. */
+/** Counts the jobs of a sorted list on earlier pages; the one that the cursor names may be removed. */
 function behind(
   sorted: readonly ScheduleJob[],
   cursor: string,

@@ -46,7 +46,7 @@ type RunReply = z.output<typeof runSchedule.reply>;
 const NO_ID = "jobId required (id accepted for backward compatibility)";
 const MOST_ATTEMPTS = 20;
 
-/** Answers what changes jobs. Another owner's job is as unknown as one that is not there. */
+/** Serves requests that change jobs. Another owner's job is reported as unknown, like a missing one. */
 export function serveWrites(service: Service, parts: WriteParts): void {
   serveAdding(service, parts);
   const { now } = parts;
@@ -94,7 +94,7 @@ export function serveWrites(service: Service, parts: WriteParts): void {
         return { write, reply: { ran: true, runId } };
       }
       if (!job.enabled) return no("disabled");
-      // What is due is begun by the sweeper, at once.
+      // The sweeper begins a due job at once.
       const isDue = (job.state.nextRunAtMs ?? Infinity) <= now();
       return isDue ? { write: null, reply: { ran: true } } : no("not-due");
     }),
@@ -158,7 +158,7 @@ function serveAdding(service: Service, parts: WriteParts): void {
         `the idempotency key was used for job ${id}, which is another one; use a key of its own for each job`,
         { jobId: id },
       );
-    // It may have changed since, or have run and be gone.
+    // The job may have been changed since, or have run and been removed.
     const asAdded = { owner: caller, now: atMs, hasAgent, id };
     return { job: checked(() => makeJob(input, asAdded), fail).job };
   });
@@ -184,8 +184,8 @@ function serveAdding(service: Service, parts: WriteParts): void {
   });
 }
 
-/** Changes the job that a request names, as `decide` says of its record; somebody else who writes in between is no reason to refuse. */
-// oxlint-disable-next-line max-params -- the parts, the request, its errors and what it wants
+/** Changes the job that a request names, as `decide` determines from its record; a concurrent write causes a retry, not an error. */
+// oxlint-disable-next-line max-params -- the parts, the request, its errors and the change
 async function change<R>(
   { store, storage, now, onChange }: WriteParts,
   { jobId, owner, caller, mayGrow = false }: Named,

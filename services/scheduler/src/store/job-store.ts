@@ -33,10 +33,10 @@ export interface WriteOptions {
   readonly mark?: string;
 }
 
-/** What a request to add a job has come to, for a repeat of it. */
+/** The result of a request to add a job, for a repeat of the request. */
 export interface AddNote {
   readonly jobId: string;
-  /** Of what was asked for. */
+  /** The digest of the request. */
   readonly digest: string;
   readonly atMs: number;
 }
@@ -51,8 +51,8 @@ export type WriteAnswer = "ok" | "conflict" | "full" | "repeated";
 export interface JobStore {
   load(id: string): Promise<Stored | null>;
   /**
-   * `conflict`: somebody else wrote in between, and nothing was written. `full`: the owner has as many jobs as it may. `repeated`: the
-   * message that the change is about, by its `mark`, was written before.
+   * `conflict`: a concurrent write was faster, and nothing was written. `full`: the owner has reached its limit of jobs.
+   * `repeated`: the message that the change is about, by its `mark`, was written before.
    */
   write(
     id: string,
@@ -60,7 +60,7 @@ export interface JobStore {
     change: Change,
     options: WriteOptions,
   ): Promise<WriteAnswer>;
-  /** As `write`, of a new job. With a key it also notes the request for a day; a repeat writes nothing and gets that note. */
+  /** Writes a new job like `write`. With a key it also stores a note of the request for a day; a repeat writes nothing and gets that note. */
   add(
     id: string,
     change: Change,
@@ -70,21 +70,21 @@ export interface JobStore {
   added(owner: string, key: string): Promise<AddNote | null>;
   take(now: number, count: number): Promise<string[]>;
   giveBack(id: string, stored: Stored): Promise<void>;
-  /** When the next job wants to be looked at. */
+  /** Returns when the next job has to be processed. */
   nextWake(): Promise<number | null>;
-  /** Of one owner, or of all. */
+  /** Lists the jobs of one owner, or of all. */
   list(owner: string | null): Promise<Stored[]>;
   count(owner: string): Promise<number>;
   /** The log of a job, which may have been removed. */
   log(id: string): Promise<ScheduleRun[]>;
-  /** Jobs whose log is kept after their removal, the longest removed first. */
+  /** Returns jobs whose log is stored after their removal, the longest removed first. */
   removedJobs(owner: string): Promise<string[]>;
   isRemoved(owner: string, id: string): Promise<boolean>;
-  /** True for the first who asks within some seconds. */
+  /** True for the first caller within some seconds. */
   isFirst(runId: string): Promise<boolean>;
-  /** What the heartbeat with this run says; null when nobody has begun it. */
+  /** Returns the stored content of a heartbeat; null when it has not begun. */
   heartbeat(runId: string): Promise<HeartbeatTurn | null>;
-  /** Writes down what a heartbeat says, for a day; what was written first stays, and is the answer. */
+  /** Stores the content of a heartbeat for a day and returns it; content that was stored first stays and is returned. */
   beginHeartbeat(runId: string, turn: HeartbeatTurn): Promise<HeartbeatTurn>;
   keptEvents(count: number): Promise<{ text: string; event: KeptEvent }[]>;
   forgetEvent(text: string): Promise<void>;
@@ -98,20 +98,20 @@ const LOG = `${PREFIX}log:`;
 const ENTRIES = `${PREFIX}entries:`;
 const MARKS = `${PREFIX}messages:`;
 const ENTRIES_KEPT = 200;
-/** Of one owner. Their logs lapse after 30 days, and so do they. */
+/** The limit for one owner. Their logs expire after 30 days, and so do they. */
 const REMOVED_KEPT = 10_000;
 const NOTED_SECONDS = 86_400;
 /** About the bytes of a note with its key. */
 const NOTE_BYTES = 500;
-/** Messages of one job that a repeat is known by. */
+/** The number of messages of one job whose repeats are detected. */
 const MARKS_KEPT = 10_000;
 const ANSWERS: readonly WriteAnswer[] = ["ok", "full", "repeated"];
-/** Whoever took a job and says nothing for so long has died. */
+/** A replica that took a job and has not written for this long has died. */
 const LEASE_MS = 10_000;
 const FIRST_MS = 5_000;
 const HEARTBEAT_KEPT_MS = 86_400_000;
 const HEARTBEAT_BYTES = 200;
-/** As the scripts say. */
+/** Must match the lifetime in the scripts. */
 const LOG_KEPT_MS = 2_592_000_000;
 const THING = "job:";
 const AT_ONCE = 200;
@@ -124,7 +124,7 @@ function scriptsOf(
   redis.defineCommand("yardScheduleWrite", { lua: WRITE });
   redis.defineCommand("yardScheduleTake", { lua: TAKE });
   redis.defineCommand("yardScheduleGiveBack", { lua: GIVE_BACK });
-  // defineCommand adds the scripts as methods, which the client's type cannot know.
+  // defineCommand adds the scripts as methods, which the client's type does not contain.
   return redis as unknown as ReturnType<typeof scriptsOf>;
 }
 
@@ -138,7 +138,7 @@ export function openJobStore(
   const load = async (id: string): Promise<Stored | null> => {
     const [revision, body] = await fromRedis(redis.hmget(jobKey(id), "rev", "body"));
     if (!revision || !body) return null;
-    return { record: JSON.parse(body) as JobRecord, revision: Number(revision) }; // written below alone
+    return { record: JSON.parse(body) as JobRecord, revision: Number(revision) }; // written only below
   };
 
   const write = countedWrite(scripts, storage, clock);
@@ -154,7 +154,7 @@ export function openJobStore(
     async add(id, change, { key, note, ...options }) {
       const noted = key === undefined ? null : { key, note };
       const [answer, found = ""] = await write(id, null, change, { ...options, noted });
-      if (answer === "noted") return JSON.parse(found) as AddNote; // written here alone
+      if (answer === "noted") return JSON.parse(found) as AddNote; // written only here
       if (answer === "ok" && noted !== null)
         storage.add(ownerOf(change.record), NOTE_BYTES, NOTED_SECONDS * 1_000);
       return ANSWERS.find((known) => known === answer) ?? "conflict";
@@ -162,7 +162,7 @@ export function openJobStore(
 
     async added(owner, key) {
       const json = await fromRedis(redis.get(addedKey(owner, key)));
-      return json === null ? null : (JSON.parse(json) as AddNote); // written above alone
+      return json === null ? null : (JSON.parse(json) as AddNote); // written only above
     },
 
     take: (now, count) => fromRedis(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
@@ -192,7 +192,7 @@ export function openJobStore(
 
     async log(id) {
       const entries = await fromRedis(redis.hvals(ENTRIES + id));
-      return entries.map((json) => JSON.parse(json) as ScheduleRun); // written above alone
+      return entries.map((json) => JSON.parse(json) as ScheduleRun); // written only above
     },
 
     removedJobs: (owner) => fromRedis(redis.zrange(removedKey(owner), "0", "-1")),
@@ -211,7 +211,7 @@ export function openJobStore(
 
     async keptEvents(count) {
       const texts = await fromRedis(redis.lrange(OUTBOX, 0, count - 1));
-      return texts.map((text) => ({ text, event: JSON.parse(text) as KeptEvent })); // written above alone
+      return texts.map((text) => ({ text, event: JSON.parse(text) as KeptEvent })); // written only above
     },
 
     async forgetEvent(text) {
@@ -251,7 +251,7 @@ function heartbeatsIn(
 ): Pick<JobStore, "heartbeat" | "beginHeartbeat"> {
   const heartbeat = async (runId: string): Promise<HeartbeatTurn | null> => {
     const json = await fromRedis(redis.get(heartbeatKey(runId)));
-    return json === null ? null : (JSON.parse(json) as HeartbeatTurn); // written below alone
+    return json === null ? null : (JSON.parse(json) as HeartbeatTurn); // written only below
   };
   return {
     heartbeat,
@@ -269,7 +269,7 @@ function heartbeatsIn(
 
 const NOTHING: Holding = { bytes: 0, ends: null };
 
-/** The size of a job in Redis. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
+/** Returns the size of a job in Redis. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
 export async function jobHolding(
   redis: Redis,
   thing: string,
@@ -278,7 +278,7 @@ export async function jobHolding(
   if (!thing.startsWith(THING)) return null;
   const id = thing.slice(THING.length);
   const weighed = redis.eval(WEIGH, 3, jobKey(id), ENTRIES + id, MARKS + id);
-  const [bytes, leftMs] = (await fromRedis(weighed)) as [number, number]; // what the script returns
+  const [bytes, leftMs] = (await fromRedis(weighed)) as [number, number]; // the script returns this type
   if (bytes === 0) return null;
   return { bytes, ends: leftMs < 0 ? null : now() + leftMs };
 }

@@ -1,6 +1,6 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
-/** Its key, its places in lists, and the keys of its log. */
+/** Estimates its key, its list entries, and the keys of its log. */
 const JOB_BYTES = 1_000;
 /** The bytes of a member of a sorted set with its score. */
 const MARK_BYTES = 100;
@@ -91,7 +91,7 @@ return {sizeOf(KEYS[1], KEYS[2], KEYS[3]), redis.call('EXISTS', KEYS[1]) == 1 an
 `;
 
 /**
- * Takes jobs that somebody has to look at; who takes them has them for a while.
+ * Takes jobs that are due for processing; the replica that takes them holds them for a while.
  * KEYS due times · ARGV now, until when, how many
  */
 export const TAKE = `${ESSENTIAL}
@@ -100,7 +100,7 @@ for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], ARGV[2], id) end
 return ids
 `;
 
-/** Gives a job back that was not changed. KEYS job, due times · ARGV id, revision, wake time or '' */
+/** Releases a job that was not changed. KEYS job, due times · ARGV id, revision, wake time or '' */
 export const GIVE_BACK = `${ESSENTIAL}
 if redis.call('HGET', KEYS[1], 'rev') ~= ARGV[2] then return {'conflict'} end
 if ARGV[3] == '' then redis.call('ZREM', KEYS[2], ARGV[1]) else redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1]) end

@@ -11,26 +11,26 @@ export interface HearParts extends ReceiveParts {
 }
 
 export interface Hearing {
-  /** Hears no more, and resolves when what was heard is done. */
+  /** Stops receiving, and resolves when the received messages are processed. */
   stop(): Promise<void>;
 }
 
-/** Messages of a subject that wait in this process; more are lost, and the log of the job says how many. */
+/** The limit for messages of a subject that wait in this process; further ones are dropped, and the log of the job states their number. */
 const MOST_WAITING = 1_000;
 const RETRY_MS = 1_000;
-/** How often a message is looked at that waits because its trigger is paused. */
+/** The interval at which a message is retried while its trigger is paused. */
 const PAUSED_MS = 5_000;
-/** Until the server may have read other permissions. */
+/** The interval after which the server may have loaded other permissions. */
 const REFUSED_MS = 15_000;
 const HINT =
   "the permissions of NATS user scheduler come from triggers.yaml: make them with yard keys init --triggers, and have NATS read them";
 
-/** Hears what a trigger is about, from now on. Failures are logged and tried again. */
+/** Receives the messages of a trigger from now on. Failures are logged and retried. */
 export function hearMessages(trigger: MessageTrigger, parts: HearParts): Hearing {
   return trigger.source.stored === null ? hear(trigger, parts) : read(trigger, parts);
 }
 
-/** A stream keeps what cannot be begun now. */
+/** A stream stores the messages whose run cannot begin now. */
 function read(trigger: MessageTrigger, parts: HearParts): Hearing {
   const { bus, log } = parts;
   const { source, from, concurrency } = trigger;
@@ -56,7 +56,7 @@ function read(trigger: MessageTrigger, parts: HearParts): Hearing {
   });
 }
 
-/** A subject keeps nothing: what comes while as many runs as may be are under way is skipped, and the log says so. */
+/** A subject stores nothing: messages that arrive while the maximum number of runs is active are skipped, with an entry in the log. */
 function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
   const { bus, log } = parts;
   const waiting: ForeignMessage[] = [];
@@ -65,7 +65,7 @@ function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
   let work: Promise<void> | null = null;
 
   const skipped = (reason: string): void => void skips.set(reason, (skips.get(reason) ?? 0) + 1);
-  /** Until Redis answers, or the process stops. */
+  /** Retries until Redis answers, or the process stops. */
   const surely = async <T>(step: () => Promise<T>): Promise<T | null> => {
     for (let isLogged = false; ; isLogged = true) {
       try {

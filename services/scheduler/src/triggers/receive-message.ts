@@ -70,11 +70,11 @@ async function begin(
     onChange();
     return { outcome: "begun" };
   }
-  // Whoever writes so often begins runs of the same job.
+  // So many conflicts mean that other messages begin runs of the same job.
   return { outcome: "busy" };
 }
 
-/** Writes into the log of the job that messages came to no run. Rejects with StoreError. */
+/** Writes into the log of the job that messages led to no run. Rejects with StoreError. */
 export async function skipMessages(
   { jobId }: MessageTrigger,
   { count, reason }: { readonly count: number; readonly reason: string },

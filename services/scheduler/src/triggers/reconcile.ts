@@ -3,7 +3,7 @@ import type { Change } from "@switchyard/project/jobs/job-record";
 import { removalEntries } from "../domain/take-due.ts";
 import type { JobStore, Stored } from "../store/job-store.ts";
 
-/** What a load of the file has changed, by the ids of triggers. */
+/** The changes made by a load of the file, by the ids of triggers. */
 export interface Reconciled {
   readonly declared: readonly string[];
   readonly removed: readonly string[];
@@ -12,8 +12,8 @@ export interface Reconciled {
 const MOST_ATTEMPTS = 20;
 
 /**
- * Makes the declared jobs those of the file: new ones are added, changed ones changed, and those that it no longer has go. Jobs that
- * somebody added are left alone. Safe to repeat, and for several replicas at a time. Rejects with StoreError.
+ * Makes the declared jobs those of the file: new ones are added, changed ones changed, and those that it no longer has are
+ * removed. Jobs that users added stay unchanged. Safe to repeat, and for several replicas at a time. Rejects with StoreError.
  */
 export async function reconcile(
   store: JobStore,
@@ -43,7 +43,7 @@ export async function reconcile(
   return { declared, removed };
 }
 
-// oxlint-disable-next-line max-params -- the store, the job, the time and what is wanted of it
+// oxlint-disable-next-line max-params -- the store, the job, the time and the change
 async function change(
   store: JobStore,
   id: string,

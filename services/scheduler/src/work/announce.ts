@@ -16,9 +16,9 @@ import type { DeliveryOutcome } from "./delivery-outcome.ts";
 const TIMEOUT_MS = 25_000;
 const MOST_CHARS = 100_000;
 
-/** After these surely nothing was sent, and the same key would answer the same once more. */
+/** After these codes nothing was sent, and the same key would return the same error once more. */
 const UNSENT: ReadonlySet<string> = new Set(["rate_limited"]);
-/** The request itself had no effect, or what it came to can be asked with the same key. */
+/** The request itself had no effect, or its outcome can be requested with the same key. */
 const AGAIN: ReadonlySet<string> = new Set([
   "no_responders",
   "disconnected",
@@ -27,7 +27,7 @@ const AGAIN: ReadonlySet<string> = new Set([
 ]);
 const UNSURE: ReadonlySet<string> = new Set(["timeout", "deadline_exceeded", "still_sending"]);
 
-/** Says in a chat how a run ended, as the owner of the job. Never rejects but for a fault. */
+/** Announces in a chat how a run ended, as the owner of the job. Never rejects except because of a programming error. */
 export async function announce(
   bus: Bus,
   { job, run }: { readonly job: ScheduleJob; readonly run: ActiveRun & { readonly end: RunEnd } },
@@ -39,7 +39,7 @@ export async function announce(
     onBehalfOf: job.owner,
     to: place,
     text: announcement(job, run.end),
-    // One message, whoever sends it how often.
+    // All attempts of all replicas send one message.
     idempotencyKey: `${run.runId}:${run.round ?? 0}`,
     runId: run.runId,
   };
@@ -66,7 +66,10 @@ function placeOf({ delivery }: ScheduleJob): AddressInput | null {
   return { channel, target, ...(accountId !== undefined && { accountId }) };
 }
 
-/** Where the owner of a job wrote last. Null: nowhere; undefined: nobody can say now. Never rejects but for a fault. */
+/**
+ * Returns where the owner of a job wrote last. Null: nowhere; undefined: it cannot be determined now. Never rejects except
+ * because of a programming error.
+ */
 export async function findLastAddress(
   bus: Bus,
   owner: string,
@@ -79,7 +82,7 @@ export async function findLastAddress(
   }
 }
 
-/** The answer; of a failure the code alone, because a chat may have more readers than the owner. */
+/** Returns the answer; for a failure only the code, because a chat may have more readers than the owner. */
 function announcement({ name }: ScheduleJob, { status, output = "", error = "" }: RunEnd): string {
   if (status === "ok") return cutText(output.trim(), MOST_CHARS);
   const code = /^[a-z_]+(?=: )/.exec(error)?.[0];

@@ -28,21 +28,21 @@ export interface CareParts extends DueSettings {
   readonly now: () => number;
 }
 
-/** A run is looked at so often, unless an event says that it has ended. */
+/** The intervals between checks of a run, unless an event reports its end earlier. */
 const CHECK_MS = { first: FIRST_LOOK_MS, most: 60_000 };
-/** A run that is on record for so long is given up, whatever became of it. */
+/** A run that has been recorded for this long is abandoned, whatever its state. */
 const MARKER_MS = 2 * 3_600_000;
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000];
-/** Longer than a webhook or a message may take: who delivers has the delivery for so long. */
+/** Longer than a webhook or a message may take: a replica holds a delivery for this long. */
 const DELIVERING_MS = 30_000;
 
-/** What a look at one run comes to, for the record as it is. */
+/** The change that a check of one run makes to the current record. */
 type Step = (stored: Stored, run: ActiveRun) => Change | null;
 
 /**
- * Does for a job what is due: begins what has come, sends commands, looks at runs, tells their ends. Each step is written before
- * or behind its effect such that a death between the two repeats nothing but the sending of one command or message.
- * Rejects when Redis or NATS does not answer; the job comes back then.
+ * Processes the due work of a job: begins due runs, sends commands, checks runs, delivers results. Each step is written before or
+ * after its effect such that a crash between the two repeats only the sending of one command or message. Rejects when Redis or
+ * NATS does not answer; the job is then processed again later.
  */
 export async function careForJob(id: string, parts: CareParts): Promise<void> {
   const { store, now } = parts;
@@ -54,7 +54,7 @@ export async function careForJob(id: string, parts: CareParts): Promise<void> {
   });
   if (stored === null) return;
   if (begun?.phase === "running") await begin(id, begun, parts);
-  // The write has said when somebody has to look at the job again.
+  // The write has set when the job has to be processed next.
   if (begun !== undefined && (wakeTime(stored.record) ?? 0) > now()) return;
   for (const run of stored.record.active)
     if (run.checkAtMs <= now()) await careForRun(id, run, parts);
@@ -62,7 +62,7 @@ export async function careForJob(id: string, parts: CareParts): Promise<void> {
   if (last !== null) await store.giveBack(id, last);
 }
 
-/** A run of the job has ended, as an event says. `refusal`: it never began. */
+/** Handles an event that reports the end of a run of the job. `refusal`: it never began. */
 export async function runHasEnded(
   id: string,
   { runId, refusal }: { readonly runId: string; readonly refusal?: string },
@@ -116,7 +116,7 @@ async function careForRun(id: string, run: ActiveRun, parts: CareParts): Promise
   });
 }
 
-/** False when it is a heartbeat that was begun without what this job says. */
+/** Returns false when the run is a heartbeat that began without this job's text. */
 async function begin(id: string, run: ActiveRun, parts: CareParts): Promise<boolean> {
   const { agent, runId } = run;
   const owner = runId.slice(0, runId.indexOf("~"));
@@ -147,7 +147,7 @@ async function turnOf(
 
 async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<void> {
   const { now, alertAfter, guard } = parts;
-  // Whoever writes this has the delivery, so that no two replicas send it at a time.
+  // The replica that writes this holds the delivery, so that no two replicas send it at the same time.
   const claimed = await updateRun(id, run.runId, parts, ({ record }, current) => {
     if (current.checkAtMs !== run.checkAtMs) return null;
     const attempts = (current.attempts ?? 0) + 1;
@@ -182,7 +182,7 @@ async function deliver(id: string, run: ActiveRun, parts: CareParts): Promise<vo
   });
 }
 
-/** Announces where the job says; of `last` that is written down first. */
+/** Announces at the job's address; an address of `last` is stored first. */
 async function announceAt(
   id: string,
   { job, run }: { job: ScheduleJob; run: ActiveRun & { end: RunEnd } },
@@ -225,7 +225,7 @@ async function updateRun(
   return isChanged ? stored : null;
 }
 
-/** Changes a job as `decide` says of its record, until nobody else wrote in between. Null: it is not there, or not any more. */
+/** Changes a job as `decide` determines from its record, and retries after concurrent writes. Null: the job does not exist, or was removed. */
 async function update(
   id: string,
   { store, now }: CareParts,

@@ -1,12 +1,12 @@
-/** What became of one attempt to tell how a run ended. */
+/** The outcome of one attempt to deliver how a run ended. */
 export type DeliveryOutcome =
   | { readonly outcome: "delivered" }
   | {
-      /** `again`: it may succeed later. `unknown`: it may have been received, and nobody answered. */
+      /** `again`: a retry may succeed. `unknown`: it may have been received, and no answer arrived. */
       readonly outcome: "again" | "unknown" | "refused";
       readonly error: string;
-      /** It is not tried again, although nobody knows. */
+      /** There is no retry, although the outcome is unknown. */
       readonly isFinal?: true;
-      /** Surely nothing was sent: the next attempt is a message of its own. */
+      /** Nothing was sent: the next attempt is a message of its own. */
       readonly isUnsent?: true;
     };

@@ -4,7 +4,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { getRun, type RunDetail } from "@switchyard/contracts/runs";
 import type { RunEnd } from "@switchyard/project/jobs/job-record";
 
-/** How a run ended; `unknown`: no runner has it. Rejects with a ServiceError when nobody can say. */
+/** Returns how a run ended; `unknown`: no runner has it. Rejects with a ServiceError when that cannot be determined. */
 export async function lookAtRun(
   bus: Bus,
   runId: string,

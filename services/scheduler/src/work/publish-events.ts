@@ -15,7 +15,7 @@ const BY_KIND = {
 } as const;
 const AT_ONCE = 100;
 
-/** Publishes what the changes of jobs left to be published. A repeat has the same message id. Rejects when Redis or NATS is away. */
+/** Publishes the events that changes of jobs left in the store. A repeat has the same message id. Rejects when Redis or NATS does not answer. */
 export async function publishKeptEvents(bus: Bus, store: JobStore): Promise<void> {
   for (;;) {
     const kept = await store.keptEvents(AT_ONCE);
@@ -32,7 +32,7 @@ export async function publishKeptEvents(bus: Bus, store: JobStore): Promise<void
 async function publish(bus: Bus, { kind, owner, payload, messageId }: KeptEvent): Promise<void> {
   const contract = BY_KIND[kind];
   const jobId = String(payload["jobId"]);
-  // The contract checks what was kept as JSON.
+  // The contract checks the event, which was stored as JSON.
   await publishEvent<typeof contract>(bus, contract, { owner, jobId }, payload as never, {
     messageId,
   });

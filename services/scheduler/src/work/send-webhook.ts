@@ -8,7 +8,7 @@ import type { ScheduleJob } from "@switchyard/contracts/schedules";
 
 const TIMEOUT_MS = 10_000;
 
-/** Tells an address how a run ended. Never rejects. A repeat has the same `Idempotency-Key`. */
+/** Sends the result of a run to a webhook. Never rejects. A repeat has the same `Idempotency-Key`. */
 export async function sendWebhook(
   guard: EgressGuard,
   { job, run }: { readonly job: ScheduleJob; readonly run: ActiveRun & { readonly end: RunEnd } },

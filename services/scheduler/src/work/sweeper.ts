@@ -9,7 +9,7 @@ import { jobOfRun } from "../domain/take-message.ts";
 import { careForJob, runHasEnded, type CareParts } from "./care-for-job.ts";
 import { publishKeptEvents } from "./publish-events.ts";
 
-/** The longest time that a due job, or an event that waits, is not seen. */
+/** The longest time before a due job, or a waiting event, is noticed. */
 const LOOK_MS = 500;
 const JOBS_AT_ONCE = 48;
 const OWN_COMMANDS = `yard.cmd.${SCHEDULER_USER}.`;
@@ -17,13 +17,13 @@ const OWN_COMMANDS = `yard.cmd.${SCHEDULER_USER}.`;
 export interface Sweeper {
   /** Something was changed here that may be due at once. */
   wake(): void;
-  /** Takes no more jobs, and resolves when those in hand are done. */
+  /** Takes no more jobs, and resolves when the current ones are processed. */
   stop(): Promise<void>;
 }
 
 /**
- * Finds due jobs in Redis and cares for them. Every replica does so; who takes a job has it for some seconds, and each step
- * is written only if nobody else wrote in between.
+ * Finds due jobs in Redis and processes them. Every replica does so; the one that takes a job holds it for some seconds, and each
+ * step is written only if no other write came in between.
  */
 export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper {
   const { store, bus, now, log } = parts;
@@ -71,7 +71,7 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
     if ((jobId === null && !isHeartbeat(name)) || stopping.signal.aborted) return;
     const runId = fullRunId(owner, name);
     const look = async (): Promise<void> => {
-      // One replica is enough; when it dies, the next regular look finds out.
+      // One replica is enough; when it dies, the next regular check finds the end.
       if (!(await store.isFirst(runId))) return;
       const jobs = jobId === null ? ((await store.heartbeat(runId))?.jobs ?? []) : [jobId];
       const end = { runId, ...(refusal !== undefined && { refusal }) };
@@ -84,7 +84,7 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
       follow(bus, contract, (_, { owner, runId }) => heard(owner, runId)),
     ),
     follow(bus, runRejected, ({ subject, code, message }, { owner, runId }) => {
-      // What its owner says wrongly about the run is refused under the run's name, too.
+      // Rejections of the owner's own commands carry the run's name, too, and do not end the run.
       if (subject.startsWith(OWN_COMMANDS)) heard(owner, runId, `${code}: ${message}`);
     }),
   ];
