@@ -52,7 +52,7 @@ export const WEB_HOSTS_SETTING = "YARD_WEB_ALLOW_PRIVATE_HOSTS";
 
 export const MIB = 1_024 * 1_024;
 
-/** What a command may use, as the settings say it. */
+/** Returns the limits of a command from the settings. */
 export function commandLimits(config: ToolboxConfig): CommandLimits {
   return {
     processes: config.YARD_COMMAND_PROCESSES,

@@ -43,7 +43,7 @@ export function handle(service: Service, deps: HandlerDeps): void {
   service.handle(
     cancelBuiltinAt,
     ({ onBehalfOf, ...request }, context) => {
-      // Only toolboxes may publish here; what they say about the caller is believed for that.
+      // Only toolboxes may publish here, so their statement about the caller is trusted.
       if (context.caller !== TOOLBOX) return { cancelled: false };
       const requester = { ...requesterOf(context, request.token), onBehalfOf };
       return cancelHere(deps, { ...request, server: null }, requester);

@@ -90,7 +90,7 @@ test("does not start without a workspace, or without the sandbox that is require
   assert.match(reasonOf(uncaged), /^YARD_SANDBOX=require cannot be met: .*no bwrap/);
 });
 
-test("without a sandbox execute_command is not listed, nobody is asked to approve it, and the other tools work [E12]", async () => {
+test("without a sandbox execute_command is not listed, no approval of it is requested, and the other tools work [E12]", async () => {
   const toolbox = await startReady({ YARD_WORKSPACE: workspace, PATH: emptyPath });
   assert.ok(toolbox.lines.some(({ msg }) => msg === "no sandbox, so no command can run"));
   const listed = await world.call({ tool: "list_files", args: {} });

@@ -42,12 +42,12 @@ export interface ToolboxOptions {
   readonly metrics: Registry;
   readonly version: string;
   readonly config: ToolboxConfig;
-  /** Where calls are recorded; null records nothing. */
+  /** The audit that records calls; null records nothing. */
   readonly audit: Audit | null;
 }
 
 export interface Toolbox {
-  /** How commands are kept to their workspace. */
+  /** How commands are confined to their workspace. */
   readonly sandbox: CommandCage["kind"];
   /** No new calls → calls in work end, or are stopped when their share of the time is over. */
   stop(): Promise<void>;
@@ -76,8 +76,8 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const service = serve(bus, {
     name: "toolbox",
     version,
-    // A runner's calls are of many requesters, whose shares are known after the decision: more calls than slots come in.
-    // Lists and cancels have to come through meanwhile.
+    // A runner's calls have many requesters, whose shares are known only after the decision, so more calls than slots may come
+    // in. Lists and cancels have to get through meanwhile.
     limits: { [callBuiltin.name]: slotLimit * ARRIVING_PER_SLOT },
     concurrency: slotLimit * ARRIVING_PER_SLOT + OTHER_CALLS,
     description:
@@ -98,7 +98,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
         setting: WEB_HOSTS_SETTING,
       }),
       command: {
-        // Where every tool reaches the files outside, commands need no sandbox.
+        // In this mode every tool can access files outside, so a sandbox for commands is pointless.
         cage: config.YARD_TOOLBOX_MODE === "full-control" ? { kind: "off" } : cage,
         path: config.YARD_COMMAND_PATH,
       },
@@ -210,7 +210,7 @@ async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
 
 function openPolicy({ bus, config, log }: ToolboxOptions, metrics: ToolboxMetrics) {
   const isOn = config.YARD_TOOLBOX_DECISION_CACHE === "on";
-  // A clock that goes on while the process is stopped: what it kept is old when it wakes up.
+  // A clock that also advances while the process is suspended, so that cached decisions are outdated when it resumes.
   const cache = isOn ? createDecisionCache(() => performance.now()) : null;
   // The promised time makes the cache right; this makes it empty sooner.
   const following = cache === null ? null : follow(bus, bundleActivated, () => cache.clear());

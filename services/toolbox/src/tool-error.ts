@@ -1,4 +1,4 @@
-/** A call that cannot be done as asked. Its message is for the model: what, where, and what to do instead. */
+/** A call that cannot be executed as requested. Its message is for the model: what, where, and what to do instead. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
 }

@@ -5,9 +5,9 @@ import {
 } from "@switchyard/service/tool-provider/call-metrics";
 import { Gauge, type Registry } from "prom-client";
 
-/** What the toolbox counts. Labels are names of built-in tools and codes of the contract. */
+/** The metrics of the toolbox. Labels are names of built-in tools and codes of the contract. */
 export interface ToolboxMetrics extends CallMetrics {
-  /** Whether commands run in a sandbox. */
+  /** Sets the gauge for commands that run in a sandbox. */
   setSandboxed(isSandboxed: boolean): void;
 }
 

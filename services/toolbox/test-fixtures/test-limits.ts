@@ -2,7 +2,7 @@ import type { CommandLimits } from "../src/command/command-limits.ts";
 
 const MIB = 1_024 * 1_024;
 
-/** Limits for commands that nothing meets by accident, but for those that a test names. */
+/** Limits that no command reaches by accident, except those that a test sets. */
 export function testLimits(some: Partial<CommandLimits> = {}): CommandLimits {
   return {
     processes: 256,

@@ -1,4 +1,4 @@
-// A toolbox in the test's process, on real NATS and Redis, beside a policy service that does what the test says.
+// A toolbox in the test's process, on real NATS and Redis, beside a policy service that is controlled by the test.
 
 import { after } from "node:test";
 import { call, type CallOptions } from "@switchyard/bus/call";
@@ -34,7 +34,7 @@ export interface ToolboxWorld {
   readonly policy: PolicyPeer;
   /** Why commands cannot run here, as the `skip` of a test that needs them; else false. */
   readonly noCommands: string | false;
-  /** Starts a toolbox with these variables; its workspaces are in a directory of its own unless they say otherwise. */
+  /** Starts a toolbox with these variables; its workspaces are in a directory of its own unless the variables set another. */
   start(env?: Record<string, string>): Promise<TestToolbox>;
   call(
     request: CallRequest,
@@ -52,13 +52,13 @@ export interface TestToolbox {
   stop(): Promise<void>;
 }
 
-/** What the policy peer answers; a test changes it and sets it back. */
+/** The decision of the fake policy service; a test changes it and sets it back. */
 export interface PolicyPeer {
   answer: (
     tool: string,
     args: Readonly<Record<string, unknown>>,
   ) => Decision["effect"] | "silence" | "invalid_token";
-  /** What the answer to a check waits for. */
+  /** The reply to a check waits for this promise. */
   hold: Promise<void> | null;
   /** Approvals that a person has given; a call that needs another one waits. */
   readonly approved: Set<string>;
@@ -66,18 +66,18 @@ export interface PolicyPeer {
   readonly asked: { tool: string; server: string | null; args: unknown; onBehalfOf: string }[];
 }
 
-/** The approval that the peer tells of. */
+/** The approval in the replies of the fake policy service. */
 export const APPROVAL = `apr-${"a".repeat(32)}`;
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 
 export const DIGEST = `sha256:${"0".repeat(64)}`;
 
-/** A token that the peer reads as a run of agent `demo`, in a session and of a requester if they are named. */
+/** Builds a token that the fake policy service reads as a run of agent `demo`, in a session and of a requester if they are named. */
 export function runToken(runId: string, session = "", requester = ""): string {
   return `run|${runId}|${session}|${requester}`;
 }
 
-/** Starts NATS, Redis and the policy peer; call it at the top of a file. */
+/** Starts NATS, Redis and the fake policy service; call it at the top of a file. */
 export async function toolboxWorld(): Promise<ToolboxWorld> {
   const [nats, redis, sandbox] = await Promise.all([testNats(), testRedis(), testSandbox()]);
   const [cli, policyBus] = await Promise.all([

@@ -8,7 +8,7 @@ import { openWorkspace, type SecurityMode } from "../src/workspace/workspace.ts"
 export interface TestWorkspace {
   /** The workspace. */
   readonly root: string;
-  /** A directory beside it that nothing may reach. */
+  /** A directory beside it that must not be reached. */
   readonly outside: string;
   readonly context: ToolContext;
   readonly put: (path: string, content: string | Uint8Array) => Promise<void>;

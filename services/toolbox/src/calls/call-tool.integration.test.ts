@@ -22,7 +22,7 @@ afterEach(() => {
 const write = (path: string, more: object = {}) =>
   world.call({ tool: "write_file", args: { path, content: "x" }, ...more });
 
-test("lists the built-in tools with schemas and tiers, and only what the policy lets pass [X14]", async () => {
+test("lists the built-in tools with schemas and tiers, and only those that the policy allows [X14]", async () => {
   policy.answer = (tool) => (tool === "execute_command" ? "deny" : "allow");
   const { tools } = await world.tools();
   assert.deepEqual(
@@ -67,7 +67,7 @@ test("lists the built-in tools with schemas and tiers, and only what the policy 
   assert.equal(read?.inputSchema["additionalProperties"], false);
 });
 
-test("a call does what it says in the run's own workspace, and tells who decided", async () => {
+test("a call does its work in the run's own workspace, and reports who decided", async () => {
   const reply = await write("a.txt", { token: runToken("run-1") });
   assert.equal(reply.text, "Wrote 1 bytes to a.txt (new file).");
   assert.equal(reply.isError, false);
@@ -78,7 +78,7 @@ test("a call does what it says in the run's own workspace, and tells who decided
   assert.deepEqual(await readdir(file("user-cli")), ["b.txt"]);
 });
 
-test("the policy is asked about the tool without a server, with the arguments that will be used", async () => {
+test("the policy request names the tool without a server, with the arguments that will be used", async () => {
   policy.asked.length = 0;
   await world.call({ tool: "list_directory", args: {} });
   assert.deepEqual(policy.asked, [
@@ -116,7 +116,7 @@ test("a call that needs a person waits for one, and then happens once [E11] [ER1
   );
 });
 
-test("without a clear answer of the policy nothing happens", async () => {
+test("without a clear answer of the policy no call is made", async () => {
   policy.answer = () => "silence";
   await assert.rejects(write("silent.txt"), (error) =>
     isError(error, callBuiltin, "policy_unavailable"),
@@ -129,7 +129,7 @@ test("without a clear answer of the policy nothing happens", async () => {
     assert.equal(existsSync(file("user-cli", name)), false);
 });
 
-test("an unknown tool and bad arguments look like a denied call to who may not call", async () => {
+test("an unknown tool and bad arguments look like a denied call to a caller without permission", async () => {
   policy.answer = () => "deny";
   for (const request of [
     { tool: "no_such_tool", args: {} },
@@ -153,7 +153,7 @@ test("an unknown tool and bad arguments look like a denied call to who may not c
   );
 });
 
-test("bad arguments are told without repeating much of them", async () => {
+test("errors about bad arguments repeat little of them", async () => {
   const args = { path: "a", content: "x", ["k".repeat(100_000)]: 1 };
   await assert.rejects(world.call({ tool: "write_file", args }), (error) => {
     assert.ok(isError(error, callBuiltin, "invalid_arguments"));
@@ -163,7 +163,7 @@ test("bad arguments are told without repeating much of them", async () => {
   });
 });
 
-test("what a tool cannot do is a result with isError, for the model to read", async () => {
+test("a failure of a tool is a result with isError, for the model to read", async () => {
   const reply = await world.call({ tool: "read_file", args: { path: "../../etc/passwd" } });
   assert.equal(reply.isError, true);
   assert.match(reply.text, /^Error: Path '.*' is outside the allowed workspace/);
@@ -199,7 +199,7 @@ test("a repeated callId gets the stored result, and its call happened once", { s
   await assert.rejects(world.call(request), (error) => isError(error, callBuiltin, "denied"));
 });
 
-test("a runner that lost its run can do nothing more", async () => {
+test("a runner that lost its run can make no further call", async () => {
   const token = runToken("taken");
   await write("new.txt", { token, epoch: 2 });
   await assert.rejects(write("old.txt", { token, epoch: 1 }), (error) =>
@@ -255,7 +255,7 @@ test("a call that waits for its decision is cancelled and not made, by its own r
 });
 
 test(
-  "a command gets no more time than its caller waits, and the caller hears of it",
+  "a command gets no more time than its caller waits, and the caller gets a result",
   { skip },
   async () => {
     const reply = await world.call(
@@ -279,7 +279,7 @@ test("memory belongs to the agent of the token", async () => {
   assert.equal(nobody.isError, true);
 });
 
-test("runs of one session share a workspace where the setting says so, and nobody else's", async () => {
+test("runs of one session share a workspace where the setting allows it, and no other run's", async () => {
   const mode = "limited-control";
   const parent = file();
   const principal = { user: "cli", agent: "demo", runId: "s1", context: { session: "chat/../:1" } };
@@ -292,7 +292,7 @@ test("runs of one session share a workspace where the setting says so, and nobod
   assert.equal((await single.of(principal)).root, join(root, "..", "run-s1"));
 });
 
-test("workspaces that nobody used for long are removed, and nothing else", async () => {
+test("only workspaces that have long been unused are removed", async () => {
   const parent = file();
   const spaces = ownWorkspaces({ parent, scope: "run", mode: "limited-control" });
   const old = await spaces.of({ user: "cli", agent: "demo", runId: "old" });
@@ -304,7 +304,7 @@ test("workspaces that nobody used for long are removed, and nothing else", async
   assert.equal(existsSync(file("notes.txt")), true);
 });
 
-test("a run that sends without a target is told to name one [F14]", async () => {
+test("a run that sends without a target gets an error that asks for one [F14]", async () => {
   const reply = { tool: "message_reply", args: { message: "x" } };
   const { text, isError: failed } = await world.call({ ...reply, token: runToken("cron-1") });
   assert.equal(failed, true);
@@ -312,7 +312,7 @@ test("a run that sends without a target is told to name one [F14]", async () => 
   assert.match((await world.call(reply)).text, /Action reply requires a target\./);
 });
 
-test("a message that brings the bytes of a file is told how files are sent, and a list shows nothing of it [F13] [F19]", async () => {
+test("a message with the bytes of a file gets an error about how to send files, and a list does not show them [F13] [F19]", async () => {
   for (const [tool, args] of [
     ["message_send", { target: "user:1", message: "x", buffer: "aGk=", filename: "hi.txt" }],
     ["message_send_attachment", { target: "user:1", file: "hi.txt", buffer: "aGk=" }],
@@ -325,7 +325,7 @@ test("a message that brings the bytes of a file is told how files are sent, and 
   assert.doesNotMatch(JSON.stringify(tools), /"buffer"|"contentType"/);
 });
 
-test("counts calls by tool and outcome, and logs nothing of what they say", async () => {
+test("counts calls by tool and outcome, and logs none of their content", async () => {
   await write("secret-canary.txt", { token: runToken("canary") });
   const text = await toolbox.metrics.metrics();
   assert.match(text, /yard_toolbox_calls_total\{tool="write_file",outcome="ok"\} \d+/);

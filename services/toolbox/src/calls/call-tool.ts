@@ -39,7 +39,7 @@ export interface CallToolDeps {
   readonly calls: CallsInWork;
   readonly once: CallOnce;
   readonly store: CallStore;
-  /** For calls in work, shared by the users that they are made for. */
+  /** The slots for calls in progress, shared by the users for whom they are made. */
   readonly slots: FairSlots;
   readonly slotLimit: number;
   /** Aborts when the service has to stop and cannot wait any longer. */
@@ -50,9 +50,8 @@ export interface CallToolDeps {
 const fail = failuresOf(contract.errors);
 
 /**
- * One call: find the tool and read the arguments → decide → claim → do it → finish. The policy is asked about the
- * arguments as they will be used, with the defaults of those left out, and it is asked before a stored result is given
- * too: it may have changed since.
+ * Makes one call: find the tool and read the arguments → decide → claim → run → finish. The policy decides about the arguments as
+ * they will be used, including defaults, and it also decides before a stored result is returned: it may have changed since.
  */
 export async function callTool(
   deps: CallToolDeps,
@@ -93,7 +92,7 @@ interface ReadCall {
   readonly args: Record<string, unknown>;
 }
 
-/** Takes a slot, uses the approval when there has to be one, records the call and does it. */
+/** Takes a slot, uses the approval if one is required, records the call and makes it. */
 async function makeCall(
   deps: CallToolDeps,
   request: CallRequest,
@@ -104,7 +103,7 @@ async function makeCall(
   const { requester } = call;
   const { decision, principal, audit: decisionRef, signed } = decided;
   const { user } = principal;
-  // Callers share the slots, so that nobody takes all of them, whichever service calls for them.
+  // Users share the slots, so that no user takes all of them, whichever service calls for it.
   const refusal = deps.slots.take(user, 0);
   if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.slotLimit));
   let passed = null;
@@ -123,7 +122,7 @@ async function makeCall(
     return outcome;
   } catch (error) {
     record?.failed(call.failureOf(error));
-    // Anything else than a proof that nothing was done leaves the execution unknown.
+    // Unless an error proves that the tool did nothing, the execution is unknown.
     if (error instanceof NotSentError) await passed?.notSent();
     throw error;
   } finally {
@@ -138,7 +137,7 @@ function overloaded(refusal: string, limit: number) {
   );
 }
 
-/** Who may not call a tool is told just that, whether there is one and whatever its arguments. */
+/** A caller without permission gets only that refusal, whether the tool exists or not and whatever the arguments are. */
 async function readCall(
   { tools, gate }: CallToolDeps,
   request: CallRequest,
@@ -166,7 +165,7 @@ async function readCall(
   await notDenied(gate, { ref, args: request.args }, requester);
   const problems = args.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
     pointer: visible(path.map((part) => `/${String(part)}`).join(""), MAX_PROBLEM_TEXT),
-    // Names of properties that are not known are the caller's own words, and may be of any length.
+    // Names of unknown properties are the caller's own text, and may be of any length.
     expected: visible(message, MAX_PROBLEM_TEXT),
   }));
   const shown = problems.map(({ pointer, expected }) => `${pointer || "/"}: ${expected}`);
@@ -193,7 +192,7 @@ function namesOf(tools: CallToolDeps["tools"]): string[] {
 const MAX_PROBLEMS = 5;
 const MAX_PROBLEM_TEXT = 300;
 
-/** The decision, which is to allow it or to ask a person; a denial is thrown. */
+/** Returns the decision, which allows the call or requires approval; a denial is thrown. */
 async function notDenied(
   gate: PolicyGate,
   question: { readonly ref: ToolRef; readonly args: Record<string, unknown> },

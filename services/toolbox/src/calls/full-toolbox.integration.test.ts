@@ -12,7 +12,7 @@ const world = await toolboxWorld();
 const toolbox = await world.start({ YARD_TOOLBOX_CONCURRENCY: "1" });
 
 const skip = world.noCommands;
-test("while commands have all places, lists and cancels come through", { skip }, async () => {
+test("while commands hold all slots, lists and cancels get through", { skip }, async () => {
   const token = runToken("long");
   const args = { command: "echo > begun; sleep 300", shell: true, timeout: 300_000 };
   const ended = assert.rejects(
@@ -35,7 +35,7 @@ test("while commands have all places, lists and cancels come through", { skip },
   await ended;
 });
 
-test("a requester's sleeping commands leave places for others, also when one service calls for all", async () => {
+test("a requester's sleeping commands leave slots for others, also when one service calls for all", async () => {
   const shared = await world.start({ YARD_TOOLBOX_CONCURRENCY: "4", YARD_SANDBOX: "off" });
   const command = (requester: string, callId: string, text: string) =>
     world.call({

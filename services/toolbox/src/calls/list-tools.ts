@@ -30,10 +30,7 @@ export async function listTools(
 
 type ListReply = PreparedReply<typeof listBuiltins>;
 
-/**
- * Every run asks, and a toolbox has only so many answers: one for each set of its tools that some
- * principal may use.
- */
+/** Caches replies: every run requests the list, and there is only one reply for each set of tools that some principal may use. */
 const replies = new WeakMap<ReadonlyMap<BuiltinName, Tool>, Map<string, ListReply>>();
 
 function replyWith(all: ReadonlyMap<BuiltinName, Tool>, allowed: readonly Tool[]): ListReply {
@@ -46,14 +43,14 @@ function replyWith(all: ReadonlyMap<BuiltinName, Tool>, allowed: readonly Tool[]
 }
 
 function infoOf({ name, description, input }: Tool): BuiltinInfo {
-  // What a caller writes: arguments with a default may be left out.
+  // The schema for callers, who may leave out arguments with a default.
   const { $schema: _, properties = {}, ...schema } = toJSONSchema(input, { io: "input" });
   const shown = Object.entries(properties).filter(([, part]) => !isRefused(part));
   const inputSchema = { ...schema, properties: Object.fromEntries(shown) };
   return BuiltinInfo.parse({ name, description, inputSchema, tier: BUILTIN_TIERS[name] });
 }
 
-/** Arguments that a tool knows only to say why it does not take them. */
+/** True for arguments that a tool declares only to explain why it rejects them. */
 function isRefused(part: unknown): boolean {
   return typeof part === "object" && part !== null && "refused" in part;
 }

@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { cancelBuiltinAt } from "@switchyard/contracts/toolbox";
 import { askHolder, type CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
 
-/** Asks the toolbox that has a call. */
+/** Forwards a cancellation to the toolbox that runs the call. */
 export function createCancelPasser(bus: Bus): CancelDeps["passOn"] {
   const toolboxes = client(bus, { cancelBuiltinAt });
   return (toolbox, { callId, token }, requester) =>

@@ -23,7 +23,7 @@ async function keep(name: string, content: string | null): Promise<void> {
   assert.equal(reply.isError, false);
 }
 
-test("reads what the run's agent kept, each text by a decision of its own about memory_read", async () => {
+test("reads the memories of the run's agent, each text by a decision of its own about memory_read", async () => {
   assert.deepEqual(await recall(), { memories: [], kept: 0, refused: null });
   await keep("likes", "tea");
   await keep("long", "x".repeat(2_000));
@@ -48,7 +48,7 @@ test("reads what the run's agent kept, each text by a decision of its own about 
   ]);
 });
 
-test("nothing is read where the policy says no, or would ask a person", async () => {
+test("no memory is read where the policy denies it, or would require approval", async () => {
   for (const effect of ["deny", "ask"] as const) {
     policy.answer = () => effect;
     policy.asked.length = 0;
@@ -63,7 +63,7 @@ test("a token that is none is refused, and one without an agent has no memory", 
   await assert.rejects(recall(), (error) => isError(error, recallMemory, "invalid_token"));
 });
 
-test("looks at the first 64 memories by name and says how many there are", async () => {
+test("reads the first 64 memories by name and reports how many there are", async () => {
   for (let n = 0; n < 70; n += 1) await keep(`many-${String(n).padStart(2, "0")}`, String(n));
   const { memories, kept } = await recall(32_768);
   assert.deepEqual([memories.length, kept], [64, 73]);

@@ -24,8 +24,8 @@ const fail = failuresOf(contract.errors);
 const READ = builtinToolRef("memory_read");
 
 /**
- * Reads an agent's memory for the prompt of its run: the names, then the texts, each as a call of `memory_read`
- * that the policy decides about. What it denies, or wants a person to decide, is not read.
+ * Reads an agent's memory for the prompt of its run: the names, then the texts, each as a call of `memory_read` that the policy
+ * decides about. A text that is denied or needs approval is not read.
  */
 export async function recallMemory(
   deps: RecallDeps,
@@ -48,7 +48,7 @@ export async function recallMemory(
   }
 }
 
-/** Null when it was forgotten since its name was read. */
+/** Returns null when it was deleted since its name was read. */
 async function readOne(
   deps: RecallDeps,
   name: string,

@@ -7,7 +7,7 @@ import { runTool } from "./run-tool.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The time that a tool is given by a caller who says that it waits for so long. */
+/** Returns the time that a tool gets from a caller that waits for the given time. */
 async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Promise<unknown> {
   const now = 1_000_000;
   const tool = defineTool({
@@ -48,7 +48,7 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
   return outcome.result.structuredContent;
 }
 
-test("a tool gets the time of its caller, and no more than such a tool takes", async () => {
+test("a tool gets the time of its caller, but no more than the tool's own limit", async () => {
   assert.deepEqual(await timeGiven("read_file", {}, 10_000), { timeLeftMs: 9_900 });
   assert.deepEqual(await timeGiven("read_file", {}, HOUR_MS), { timeLeftMs: 34_900 });
   assert.deepEqual(await timeGiven("execute_command", { timeout: 100_000 }, HOUR_MS), {

@@ -29,26 +29,26 @@ export interface ToolRun {
   readonly tool: Tool;
   readonly args: Record<string, unknown>;
   readonly principal: Principal;
-  /** Its signal aborts when the call is cancelled, when an administrator stops it, and when nobody waits for it. */
+  /** Its signal aborts when the call is cancelled, when an administrator stops it, and when its caller is gone. */
   readonly call: Pick<CallInWork, "callId" | "signal" | "isCancelled" | "requester">;
   /** Epoch milliseconds at which the caller stops waiting. */
   readonly deadline: number;
 }
 
-/** What the reply needs to reach the caller before the caller gives up. */
+/** The time for the reply to reach the caller before the caller's timeout. */
 const REPLY_MARGIN_MS = 100;
 
 const fail = failuresOf(contract.errors);
 
 /**
- * Runs an allowed call in its workspace. What a tool cannot do is a result with `isError`, for the
- * model to read. Throws `cancelled` or `tool_timeout` for a call that was stopped on its way.
+ * Runs an allowed call in its workspace. A failure of the tool is a result with `isError`, for the model to read. Throws
+ * `cancelled` or `tool_timeout` for a call that was stopped during its run.
  */
 export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutcome> {
   const { tool, args, principal, deadline } = run;
   const { workspaces, stopping, now } = deps;
   const startedAt = performance.now();
-  // A caller that says it waits for an hour gets no place of others for that long.
+  // A caller with a deadline of an hour may not hold a slot for that long.
   const waitsMs = Math.min(deadline - now(), builtinTimeoutMs(tool.name, args));
   const timeLeftMs = Math.max(1, waitsMs - REPLY_MARGIN_MS);
   const over = AbortSignal.timeout(timeLeftMs);
@@ -74,12 +74,12 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     else if (signal.aborted) throw stopped(run, timeLeftMs);
     else throw error;
   }
-  // A command that was ended has a result, which nobody may take for its own end.
+  // A command that was ended by the abort has a result, which must not pass for its own end.
   if (run.call.signal.aborted) throw stopped(run, timeLeftMs);
   return outcomeOf(result, performance.now() - startedAt);
 }
 
-/** A place that a budget keeps for it stays taken: it counts like a call. */
+/** A slot that a budget reserves for it stays taken: it counts like a call. */
 async function denialOf(
   { gate }: RunToolDeps,
   question: Question,

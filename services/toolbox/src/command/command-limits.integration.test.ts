@@ -47,7 +47,7 @@ test("a fork bomb is ended or starves, and the next command runs", { skip: bombS
 });
 
 test(
-  "processes beyond the limit are not made, or end the command, which says so",
+  "processes beyond the limit are not created, or end the command, with a message",
   { skip },
   async () => {
     const many = "i=0; while [ $i -lt 100 ]; do sleep 30 & i=$((i+1)); done; echo made; wait";
@@ -63,7 +63,7 @@ test(
   "a process that wants too much memory gets none, and a group of them is ended",
   { skip },
   async () => {
-    // What has no line end is kept by `tail` until there is one.
+    // `tail` buffers a line without an end until the line ends.
     const hog = (megabytes: number): string => `head -c ${megabytes}M /dev/zero | tail > /dev/null`;
     const single = await runIn({ memoryBytes: 256 * MIB }, hog(400));
     assert.match(single.text, /memory exhausted|[Oo]ut of memory|Ended: it used more than 256 MiB/);
@@ -87,7 +87,7 @@ test("memory that processes share counts once", { skip }, async () => {
 });
 
 test(
-  "full places are a clear error: a file, /tmp and everything beside the workspace",
+  "full directories give a clear error: a file, /tmp and every directory beside the workspace",
   { skip },
   async () => {
     const limits = { fileBytes: 2 * MIB, tmpBytes: 4 * MIB };
@@ -113,7 +113,7 @@ test(
 );
 
 test(
-  "a full workspace ends the command that fills it, takes no file, and can be cleared up",
+  "a full workspace ends the command that fills it, accepts no file, and can be cleared",
   { skip },
   async () => {
     const tool = await toolWith({});

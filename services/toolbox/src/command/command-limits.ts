@@ -1,4 +1,4 @@
-/** What one command may use, all its processes together where nothing else is said. */
+/** The limits of one command; they apply to all its processes together unless stated otherwise. */
 export interface CommandLimits {
   /** Processes and threads. */
   readonly processes: number;
@@ -7,7 +7,7 @@ export interface CommandLimits {
   readonly cpuSeconds: number;
   /** The size of one file. */
   readonly fileBytes: number;
-  /** What `/tmp` holds. */
+  /** The size of `/tmp`. */
   readonly tmpBytes: number;
 }
 
@@ -17,9 +17,9 @@ const BLOCK_BYTES = 512;
 const KIB = 1_024;
 
 /**
- * The words of the command that sets these limits of the kernel and becomes another one. They are set inside of the
- * sandbox, where the user has no other processes: Linux counts those by user namespace since 5.14. `ulimit` is of the shell that
- * every system has; dash and busybox write `-p` for what bash writes `-u` for. A limit that is lower already stays.
+ * Returns the command line that sets these limits of the kernel and then executes another command. They are set inside of the
+ * sandbox, where the user has no other processes: Linux counts those by user namespace since 5.14. `ulimit` is built into the
+ * shell that every system has; dash and busybox write `-p` for what bash writes `-u` for. A limit that is lower already stays.
  */
 export function underLimits(
   words: readonly string[],

@@ -14,11 +14,11 @@ import { openProcessCgroups, type ProcessCgroups } from "./process-cgroups.ts";
 import { BLOCK_FD, FILTER_FD, INFO_FD, type Confinement } from "./confine-command.ts";
 import { runCommand } from "./run-command.ts";
 
-/** Keeps a command to its workspace and to its share of the machine. */
+/** Confines a command to its workspace and to its share of the machine. */
 export interface CommandSandbox extends Confinement {
-  /** The words of the command that runs another one inside. */
+  /** Returns the command line that runs another command inside. */
   wrap(launch: Launch): readonly string[];
-  /** Whether the kernel holds the number of processes; else they are counted, and the command is ended soon after. */
+  /** True when the kernel enforces the number of processes; otherwise they are counted, and the command is ended soon after. */
   readonly kernelCounts: boolean;
 }
 
@@ -29,12 +29,12 @@ interface Launch {
 }
 
 /**
- * `auto`: commands run in a sandbox, or not at all where none works. `require`: the service does not
- * start without one. `off`: commands have the rights of this process, which somebody has to want.
+ * `auto`: commands run in a sandbox, or not at all where none works. `require`: the service does not start without one. `off`:
+ * commands have the rights of this process, which an operator has to choose explicitly.
  */
 export type SandboxSetting = "auto" | "require" | "off";
 
-/** How commands are kept to their workspace here. */
+/** How commands are confined to their workspace here. */
 export type CommandCage =
   | { readonly kind: "bubblewrap"; readonly sandbox: CommandSandbox }
   | { readonly kind: "off" }
@@ -51,7 +51,7 @@ export interface SandboxOptions {
 
 const SHM_BYTES = 64 * 1024 * 1024;
 
-/** Finds out what works here. Rejects with SandboxError when the setting requires what does not. */
+/** Finds out which confinement works here. Rejects with SandboxError when the required one does not. */
 export async function openCommandCage(options: SandboxOptions): Promise<CommandCage> {
   if (options.setting === "off") return { kind: "off" };
   try {
@@ -63,7 +63,7 @@ export async function openCommandCage(options: SandboxOptions): Promise<CommandC
 }
 
 const PROBE_MS = 10_000;
-/** For a try whether the number of processes is held. */
+/** The limit used to test whether the number of processes is enforced. */
 const FEW = 16;
 /** Forks more often than that. The shell ends with 2 when the kernel refuses. */
 const FORKS = "i=0; while [ $i -lt 32 ]; do sleep 3 & i=$((i+1)); done; exit 0";
@@ -93,7 +93,7 @@ async function openSandbox(options: SandboxOptions): Promise<CommandSandbox> {
     // Files in memory are the group's memory, too.
     const memoryBytes = limits.memoryBytes + limits.tmpBytes + SHM_BYTES;
     const groups = openProcessCgroups({ processes, memoryBytes });
-    // Who may make a group need not be permitted to put a process into it.
+    // Permission to create a group does not imply permission to move a process into it.
     const isUsable = groups !== null && (await works({ countProcesses, cgroups: groups }));
     return isUsable ? groups : null;
   };
@@ -117,7 +117,7 @@ interface Variant {
   readonly most?: CommandLimits;
 }
 
-/** What a script does in the sandbox. */
+/** Runs a script in the sandbox and returns its outcome. */
 async function tryOut(sandbox: Omit<CommandSandbox, "kernelCounts">, script: string) {
   const workspace = await realpath(tmpdir());
   return runCommand({
@@ -133,8 +133,8 @@ async function tryOut(sandbox: Omit<CommandSandbox, "kernelCounts">, script: str
 }
 
 /**
- * The file system inside has the system's programs and the workspace, and nothing else: no home
- * directory, no keys, no process of ours, no socket, and without leave no network.
+ * The file system inside contains only the system's programs and the workspace: no home directory, no keys, no process of ours,
+ * no socket, and no network unless allowed.
  */
 function wrap(
   { words, workspace, cwd }: Launch,
@@ -156,7 +156,7 @@ function wrap(
   } as const;
   return [
     program,
-    // Its end takes everything inside along, whatever kills it.
+    // The end of bwrap ends everything inside, whatever kills it.
     "--die-with-parent",
     "--new-session",
     "--unshare-all",
@@ -168,7 +168,7 @@ function wrap(
     String(BLOCK_FD),
     ...(hasFilter ? ["--seccomp", String(FILTER_FD)] : []),
     ...mountArguments(view),
-    // Whatever can be written is memory: each place has a size, and there is no other one.
+    // Every writable directory is in memory and has a size limit.
     ...sized("/dev/shm", SHM_BYTES),
     "--remount-ro",
     "/dev",

@@ -6,21 +6,21 @@ import type { CommandLimits } from "./command-limits.ts";
 import type { ProcessCgroups } from "./process-cgroups.ts";
 import { sandboxUsage } from "./sandbox-usage.ts";
 
-/** What a command in a sandbox is kept to. */
+/** The confinement of a command in a sandbox. */
 export interface Confinement {
   /** Written to {@link FILTER_FD}; null for a machine without one. */
   readonly filter: Buffer | null;
-  /** Of them processes and memory are looked after from outside. */
+  /** Processes and memory among these limits are also enforced from outside. */
   readonly limits: CommandLimits;
   /** Null where the kernel permits none. */
   readonly cgroups: ProcessCgroups | null;
 }
 
-/** Where the command reads its system call filter from. */
+/** The descriptor from which the command reads its system call filter. */
 export const FILTER_FD = 3;
-/** Where the command says which its first process is, as `bwrap --info-fd` does. */
+/** The descriptor to which the command writes the id of its first process, like `bwrap --info-fd`. */
 export const INFO_FD = 4;
-/** What the command waits for before it starts, as `bwrap --block-fd` does. */
+/** The descriptor on which the command waits before it starts, like `bwrap --block-fd`. */
 export const BLOCK_FD = 5;
 
 const LOOK_EVERY_MS = 200;
@@ -28,7 +28,7 @@ const LOOK_EVERY_MS = 200;
 const NICE = 10;
 const FIRST_TO_BE_KILLED = "1000";
 
-/** The streams of a command: what it prints, and what its sandbox is told by. */
+/** Returns the streams of a command: its output, and the control streams of its sandbox. */
 export function stdioOf(confinement: Confinement | null): StdioOptions {
   if (confinement === null) return ["ignore", "pipe", "pipe"];
   return [
@@ -41,7 +41,10 @@ export function stdioOf(confinement: Confinement | null): StdioOptions {
   ];
 }
 
-/** Inherited by all that it starts. A machine that does not permit it goes without. */
+/**
+ * Lowers the process's priority and makes it the first to be killed when memory is short; its children inherit both. A machine
+ * that does not permit it runs without.
+ */
 export function putBehind(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
@@ -53,12 +56,12 @@ export function putBehind(pid: number | undefined): void {
 }
 
 export interface Confined {
-  /** What the kernel ended a process of the command for; null when it did not. */
+  /** Returns the limit for which the kernel ended a process of the command; null when it did not. */
   exceeded(): "memory" | null;
   release(): void;
 }
 
-/** Gives the sandbox its filter and looks after it until it is released. */
+/** Sends the sandbox its filter and monitors it until it is released. */
 export function confine(
   child: ChildProcess,
   { filter, limits, cgroups }: Confinement,
@@ -71,7 +74,7 @@ export function confine(
   },
 ): Confined {
   const [input, info, block] = [FILTER_FD, INFO_FD, BLOCK_FD].map((fd) => child.stdio[fd]);
-  // A child that ended before it read says so by its exit.
+  // A child that ended before it read reports that by its exit code.
   for (const stream of [input, block]) stream?.on("error", () => undefined);
   if (filter !== null && input instanceof Writable) input.end(filter);
   let initPid: number | null = null;

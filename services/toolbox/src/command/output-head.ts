@@ -1,9 +1,9 @@
 import { cutBytes } from "../workspace/cut-bytes.ts";
 
-/** The beginning of a stream. What comes behind it is counted and forgotten. */
+/** The beginning of a stream. Further bytes are counted and dropped. */
 export interface OutputHead {
   add(chunk: Buffer): void;
-  /** All bytes that came. */
+  /** The number of all received bytes. */
   readonly size: number;
   /** At most the limit in bytes, cut between two characters. */
   text(): string;

@@ -14,7 +14,7 @@ const NONE = "no control group can be made here";
 const skip = processes ? false : NONE;
 const MODULE = fileURLToPath(new URL("process-cgroups.ts", import.meta.url));
 
-/** Where a process is, in whichever version of control groups. */
+/** Returns the control group of a process, in either version of control groups. */
 function groupOf(pid: number): string {
   const text = readFileSync(`/proc/${pid}/cgroup`, "utf8");
   const version1 = /^\d+:pids:(.*)$/m.exec(text)?.[1];
@@ -59,10 +59,10 @@ test(
 );
 
 test(
-  "a command has the memory of its group, and what the kernel ended for it is known",
+  "a command has the memory of its group, and an end by the kernel is detected",
   { skip: memory ? false : `${NONE} that holds memory` },
   async () => {
-    // What has no line end is kept by `tail` until there is one.
+    // `tail` buffers a line without an end until the line ends.
     const script = "read go; head -c $0 /dev/zero | tail > /dev/null; exit 0";
     for (const [size, isTooMuch] of [
       ["1M", false],

@@ -20,7 +20,7 @@ test("with control groups of version 2, a command's group is beside the service'
   ]);
 });
 
-test("in a container, whose own group is the root of what it sees, a command's group is in that root", () => {
+test("in a container, whose own group is the root of the visible hierarchy, a command's group is in that root", () => {
   const [found] = hierarchiesOf(LIMITS, { text: "0::/\n", isUnified: true });
   assert.equal(found?.parent, "/sys/fs/cgroup/");
 });
@@ -42,7 +42,7 @@ test("without control groups, or with version 2 mounted elsewhere, no group can 
   assert.deepEqual(hierarchiesOf(LIMITS, { text: "0::/a/b\n", isUnified: false }), []);
 });
 
-test("what the kernel ended for its memory is read from the files of both versions", () => {
+test("an end because of memory is detected in the files of both versions", () => {
   assert.equal(saysKilled("low 0\nhigh 0\nmax 12\noom 1\noom_kill 1\noom_group_kill 1\n"), true);
   assert.equal(saysKilled("low 0\nhigh 0\nmax 12\noom 1\noom_kill 0\noom_group_kill 0\n"), false);
   assert.equal(saysKilled("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"), true);

@@ -9,31 +9,31 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** What all processes of a command together may have. */
+/** The limits for all processes of a command together. */
 export interface GroupLimits {
   readonly processes: number;
-  /** With files in memory, such as those in `/tmp`, and what belongs to no process. */
+  /** Includes files in memory, such as those in `/tmp`, and memory that belongs to no process. */
   readonly memoryBytes: number;
 }
 
 /**
- * Control groups that hold the number of processes and the memory of a command, each where the system permits it. The kernel's
- * other limits do not hold for root (RLIMIT_NPROC) or count each process by itself (RLIMIT_DATA), and a fork bomb is faster than
- * whoever counts.
+ * Control groups that limit the number of processes and the memory of a command, each where the system permits it. The kernel's
+ * other limits do not apply to root (RLIMIT_NPROC) or count each process by itself (RLIMIT_DATA), and a fork bomb is faster than
+ * a process that counts.
  */
 export interface ProcessCgroups {
   readonly holds: { readonly processes: boolean; readonly memory: boolean };
-  /** Puts a process, and what it starts from now on, into a group of its own. Throws when the system does not let it. */
+  /** Moves a process, with its later children, into a group of its own. Throws when the system does not permit it. */
   enter(pid: number): EnteredGroup;
 }
 
 export interface EnteredGroup {
-  /** Whether the kernel ended a process of the group because its memory was used up. */
+  /** True when the kernel ended a process of the group because its memory was used up. */
   ranOutOfMemory(): boolean;
   leave(): Promise<void>;
 }
 
-/** Of this process, whose number is in the names beside it. */
+/** Counts the groups of this process, whose id is also in their names. */
 let made = 0;
 
 const PREFIX = "yard-command-";
@@ -43,7 +43,7 @@ const LEAVE_EVERY_MS = 50;
 
 interface Hierarchy {
   readonly parent: string;
-  /** Files that limit a group, and what they say; the first of each line has to be there. */
+  /** The files that limit a group, with their contents; the first of each list must exist. */
   readonly processes: readonly Setting[];
   readonly memory: readonly Setting[];
 }
@@ -83,8 +83,8 @@ export function openProcessCgroups(limits: GroupLimits): ProcessCgroups | null {
 }
 
 /**
- * Where groups with these limits can be made, by what the system says of the groups of this process (`/proc/self/cgroup`). In version 1
- * each kind of limit has groups of its own.
+ * Returns where groups with these limits can be created, from the kernel's description of the groups of this process
+ * (`/proc/self/cgroup`). In version 1 each kind of limit has groups of its own.
  */
 export function hierarchiesOf(
   { processes, memoryBytes }: GroupLimits,
@@ -166,11 +166,11 @@ export function saysKilled(text: string): boolean {
   return /^oom_kill [1-9]/m.test(text);
 }
 
-/** What the system says of the control groups of this process. */
+/** The kernel's description of the control groups of this process. */
 interface OwnGroups {
   /** The lines of `/proc/self/cgroup`; empty where there is none. */
   readonly text: string;
-  /** Whether version 2 alone is mounted where groups are. */
+  /** True when only version 2 is mounted. */
   readonly isUnified: boolean;
 }
 
@@ -183,7 +183,10 @@ function readOwnGroups(): OwnGroups {
   }
 }
 
-/** Where groups of commands can be: beside the service's own in version 2, whose groups have processes or groups, and below it in version 1. */
+/**
+ * Returns where groups of commands can be created: beside the service's own in version 2, whose groups have processes or groups,
+ * and below it in version 1.
+ */
 function ownGroups({ text, isUnified }: OwnGroups): {
   pids: string | null;
   memory: string | null;
@@ -212,7 +215,7 @@ function removeLeftBehind(parent: string): void {
     try {
       rmdirSync(join(parent, name));
     } catch {
-      // It is in use, or somebody else was faster.
+      // It is in use, or another process removed it first.
     }
   }
 }
@@ -221,7 +224,7 @@ function isAlive(pid: number): boolean {
   return existsSync(`/proc/${pid}`);
 }
 
-/** A group can be removed when its last process is gone, which takes a moment. */
+/** A group can be removed when its last process has ended, which takes a moment. */
 async function removeGroup(group: string): Promise<void> {
   for (let tries = 0; tries < LEAVE_TRIES; tries += 1) {
     try {

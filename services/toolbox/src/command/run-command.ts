@@ -9,19 +9,19 @@ export interface Command {
   /** The program and its arguments; never through a shell of ours. */
   readonly words: readonly string[];
   readonly cwd: string;
-  /** All that it gets: nothing of this process's own environment. */
+  /** The whole environment of the command: none of this process's own. */
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Of each stream. */
+  /** The limit for each stream. */
   readonly outputLimitBytes: number;
-  /** Of a command in a sandbox; null without one. */
+  /** The confinement of a command in a sandbox; null without one. */
   readonly confinement: Confinement | null;
   /** Null where the command may write as much as the disk holds. */
   readonly room: WorkspaceRoom | null;
 }
 
-/** What a command had more of than it may. */
+/** The limit that a command exceeded. */
 export type Exceeded = "processes" | "memory" | "disk";
 export type Ending = "itself" | "timeout" | "cancelled" | Exceeded;
 
@@ -36,14 +36,14 @@ export interface CommandEnd {
   readonly stderrBytes: number;
 }
 
-/** What a process group gets between SIGTERM and SIGKILL. */
+/** The time of a process group between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
 /** How long a process that left the group may keep our ends of its streams open. */
 const LAST_OUTPUT_MS = 500;
 
 /**
- * Runs a command as a process group of its own and waits until every process of it is gone: at its
- * end, after its time, or when the signal aborts. Never rejects for what the command does.
+ * Runs a command as a process group of its own and waits until every process of it has ended: at its end, after its time, or when
+ * the signal aborts. Never rejects because of the command.
  */
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { words, cwd, env, outputLimitBytes } = command;
@@ -62,7 +62,7 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     child.stderr?.on("data", (chunk: Buffer) => stderr.add(chunk));
     running = waitForEnd(child, command);
   } catch (error) {
-    // Some reasons are thrown, others come as an event.
+    // Some errors are thrown, others arrive as an event.
     running = Promise.resolve(notStarted(error));
   }
   const { failed, ...end } = await running;
@@ -113,9 +113,9 @@ async function waitForEnd(
       });
     if (room !== null) leaveRoom = watchRoom(room, () => stopped.resolve("disk"));
     const ended = await Promise.race([exited.promise, stopped.promise]);
-    // Without a word before: it would use the time to go on.
+    // SIGKILL without SIGTERM: the command would use the grace period to continue.
     if (isExceeded(ended)) child.kill("SIGKILL");
-    // What a command leaves running behind it would outlive the call.
+    // Processes that a command leaves in the background would outlive the call.
     if (child.pid !== undefined) await endGroup(child.pid, GRACE_MS);
     await exited.promise;
     await closeStreams(child, closed.promise);
@@ -132,7 +132,7 @@ async function waitForEnd(
   }
 }
 
-/** Takes what is still in the pipes. */
+/** Reads the rest of the pipes. */
 async function closeStreams(child: ChildProcess, closed: Promise<void>): Promise<void> {
   const timer = setTimeout(() => {
     for (const stream of child.stdio) stream?.destroy();
@@ -141,7 +141,7 @@ async function closeStreams(child: ChildProcess, closed: Promise<void>): Promise
   clearTimeout(timer);
 }
 
-/** As a shell says it; anything else than a program that cannot run is a fault. */
+/** Reports a program that cannot run as a shell does; any other error is a fault. */
 function notStarted(error: unknown): ProcessEnd {
   const end = { signal: null, ended: "itself" } as const;
   switch (systemErrorCode(error)) {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What the processes of one sandbox use together. */
+/** The total usage of the processes in one sandbox. */
 export interface SandboxUsage {
   /** Threads count like processes, as in the kernel's own limit. */
   readonly processes: number;
@@ -10,8 +10,8 @@ export interface SandboxUsage {
 const KIB = 1_024;
 
 /**
- * Looks into the sandbox whose first process is `initPid`, through the `/proc` that is mounted in it. Counting stops
- * when there are more processes than `most`: a fork bomb is not to be listed. Null when the sandbox has ended.
+ * Reads the sandbox whose first process is `initPid`, through the `/proc` that is mounted in it. Counting stops when there are
+ * more processes than `most`, so that a fork bomb is not listed. Null when the sandbox has ended.
  */
 export function sandboxUsage(
   initPid: number,
@@ -28,7 +28,7 @@ export function sandboxUsage(
   const all = pids.map((pid) => statusOf(`${proc}/${pid}`));
   const processes = all.reduce((sum, { threads }) => sum + threads, 0);
   const resident = all.reduce((sum, { residentBytes }) => sum + residentBytes, 0);
-  // What processes share counts for each of them here; only who seems to have too much is looked at closely.
+  // Shared memory counts for each process here; only a sandbox that seems to exceed the limit is measured precisely.
   if (resident <= mostBytes) return { processes, memoryBytes: resident };
   const memoryBytes = pids.reduce((sum, pid) => sum + proportionalBytes(`${proc}/${pid}`), 0);
   return { processes, memoryBytes };
@@ -43,7 +43,7 @@ function statusOf(directory: string): { threads: number; residentBytes: number }
   return { threads: valueIn(text, "Threads"), residentBytes };
 }
 
-/** Shared pages divided by those who share them. */
+/** Shared pages divided by the number of processes that share them. */
 function proportionalBytes(directory: string): number {
   const text = textOf(`${directory}/smaps_rollup`);
   return (valueIn(text, "Pss_Anon") + valueIn(text, "Pss_Shmem")) * KIB;
@@ -52,7 +52,7 @@ function proportionalBytes(directory: string): number {
 /** Empty for a process that has ended since. */
 function textOf(path: string): string {
   try {
-    // Files of /proc are made while they are read, without waiting for a disk; this takes microseconds.
+    // Files of /proc are generated while they are read, without waiting for a disk; this takes microseconds.
     return readFileSync(path, "latin1");
   } catch {
     return "";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { fitMemories, type ReadMemory } from "./fit-memories.ts";
 
-test("gives the shortest texts first and says how long the others are", () => {
+test("returns the shortest texts first and the lengths of the others", () => {
   const read = [
     { name: "a", text: "x".repeat(300) },
     { name: "b", text: "short" },
@@ -18,7 +18,7 @@ test("gives the shortest texts first and says how long the others are", () => {
   ]);
 });
 
-test("names and texts never take more than the room, and names keep their order", () => {
+test("names and texts never exceed the limit, and names keep their order", () => {
   const memory: fc.Arbitrary<ReadMemory> = fc.record({
     name: fc.string({ minLength: 1, maxLength: 128, unit: "grapheme" }),
     text: fc.option(fc.string({ maxLength: 400, unit: "grapheme" })),

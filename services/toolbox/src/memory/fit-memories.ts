@@ -7,8 +7,8 @@ export interface ReadMemory {
 }
 
 /**
- * What of the memories there is room for. Names come first, in their order, with up to half of the room: a model
- * that knows of a memory can read it. What is left is for texts, the shortest first, so that as many as possible are whole.
+ * Selects the memories that fit. Names come first, in their order, with up to half of the space: a model that has a memory's name
+ * can read it. The rest is for texts, the shortest first, so that as many as possible are whole.
  */
 export function fitMemories(read: readonly ReadMemory[], maxBytes: number): RecalledMemory[] {
   let nameRoom = Math.floor(maxBytes / 2);

@@ -4,19 +4,19 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { MemoryScope } from "../tool.ts";
 
-/** What the agents keep from run to run: text under a name, one set for each owner and agent. */
+/** The memories of agents across runs: text under a name, one set for each owner and agent. */
 export interface MemoryStore {
   names(scope: MemoryScope): Promise<string[]>;
   read(scope: MemoryScope, name: string): Promise<string | null>;
-  /** Returns false, and writes nothing, when a new name would be one too many. Rejects with `storage_full` when its owner keeps too much. */
+  /** Returns false, and writes nothing, when a new name would exceed the limit. Rejects with `storage_full` when its owner stores too much. */
   write(scope: MemoryScope, name: string, text: string): Promise<boolean>;
-  /** Returns false when there was nothing under the name. */
+  /** Returns false when the name did not exist. */
   forget(scope: MemoryScope, name: string): Promise<boolean>;
 }
 
 export const MAX_NAMES = 500;
 
-/** With its name and what Redis keeps beside it. */
+/** Estimates a name and the overhead of Redis. */
 const NAME_BYTES = 64;
 
 const SIZE = `
@@ -28,7 +28,10 @@ local function size()
 end
 `;
 
-/** Gives what the memory holds then, or -1. The limit and the write are one step, so that calls at the same time cannot pass the limit together. */
+/**
+ * Returns the new size of the memory, or -1. The limit and the write are one step, so that concurrent calls cannot exceed the
+ * limit together.
+ */
 const WRITE = `${SIZE}
 if redis.call("HEXISTS", KEYS[1], ARGV[1]) == 0 and redis.call("HLEN", KEYS[1]) >= tonumber(ARGV[3]) then
   return -1
@@ -37,22 +40,22 @@ redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
 return size()
 `;
 
-/** Gives what the memory holds then, or -1 when there was nothing under the name. */
+/** Returns the new size of the memory, or -1 when the name did not exist. */
 const FORGET = `${SIZE}
 if redis.call("HDEL", KEYS[1], ARGV[1]) == 0 then return -1 end
 return size()
 `;
 
-/** The memory that whoever acts has, by its run token; null for a call without a run. */
+/** Returns the memory of the principal, by its run token; null for a call without a run. */
 export function memoryOf({ agent, user, context }: Principal): MemoryScope | null {
   if (agent === null) return null;
   return { agent, owner: context?.sharesMemory === true ? null : user };
 }
 
 export interface MemoryStoreOptions {
-  /** Where is counted what owners' agents keep; left out: nowhere. */
+  /** Counts the storage of owners' agents; left out: not counted. */
   readonly storage?: Pick<OwnerStorage, "admit" | "set"> | undefined;
-  /** Called for an agent whose shared memory holds something that a run without a share in it is not given. */
+  /** Called for an agent whose shared memory has content that a run without the right to share is not given. */
   readonly onUnread?: (agent: string) => void;
 }
 
@@ -79,7 +82,7 @@ export function createMemoryStore(
   return {
     async names(scope) {
       const names = (await fromRedis(redis.hkeys(keyOf(scope)))).toSorted();
-      // Versions before 0.2 kept everything there.
+      // Versions before 0.2 stored all memories there.
       const shared = { ...scope, owner: null };
       const mayBeUnread = scope.owner !== null && names.length === 0;
       if (mayBeUnread && (await fromRedis(redis.exists(keyOf(shared)))) === 1)
@@ -95,7 +98,7 @@ export function createMemoryStore(
   };
 }
 
-/** What an agent's memory for an owner holds. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
+/** Returns the size of an agent's memory for an owner. Null: nothing, or it is a thing of another kind. Rejects with StoreError. */
 export async function memoryHolding(
   redis: Redis,
   owner: string,

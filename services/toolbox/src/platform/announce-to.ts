@@ -3,7 +3,7 @@ import { SessionKey } from "@switchyard/contracts/session-key";
 import type { Viewer } from "./session-access.ts";
 import { chatOfKey } from "./session-names.ts";
 
-/** What follows a task: it is announced in the session that started it. Null where nobody answers in that session. */
+/** Returns the follow-up of a task: its result is announced in the session that started it. Null when no agent answers in that session. */
 export function announceTo(
   { session, agent }: Viewer,
   { label, endsSession }: { readonly label: string | null; readonly endsSession: boolean },

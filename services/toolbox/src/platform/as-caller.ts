@@ -7,15 +7,15 @@ import type { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 
-/** Who a platform tool asks for, and how long. */
+/** The caller for whom a platform tool calls other services, and the time limit. */
 export type Calling = Pick<
   ToolContext,
   "caller" | "runId" | "userToken" | "correlationId" | "signal" | "timeLeftMs"
 >;
 
 /**
- * Asks other services for the caller of a tool, with the caller's own rights and under its own name. A service's answer that is no
- * reply rejects with its ServiceError.
+ * Calls other services for the caller of a tool, with the caller's own rights and under its own name. An error reply of a service
+ * rejects with its ServiceError.
  */
 export type AsCaller = <R extends Rpc>(
   calling: Calling,
@@ -30,7 +30,7 @@ const KEPT = 1_000;
 export function createAsCaller(bus: Bus, now: () => number): AsCaller {
   const kept = new Map<string, { token: string; untilMs: number }>();
   const tokenOf = async ({ caller, runId, userToken, signal }: Calling): Promise<string> => {
-    // What came with the request has the caller's own roles and scopes. A run acts for its owner, not for who sent its token.
+    // The token in the request has the caller's own roles and scopes. A run acts for its owner, not for the sender of its token.
     if (userToken !== undefined && runId === null) return userToken;
     const known = kept.get(caller);
     if (known !== undefined && known.untilMs > now()) return known.token;

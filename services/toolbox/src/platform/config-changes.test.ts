@@ -23,7 +23,7 @@ test("a list that became longer, and an object that went, are one change", () =>
   assert.deepEqual(changesBetween({}, { o: {} }), [{ path: ["o"], value: {} }]);
 });
 
-test("names of what every object has are names like any other", () => {
+test("names that every object inherits are ordinary names", () => {
   const patch = JSON.parse('{"__proto__": {"polluted": 1}}');
   const merged = mergePatch({}, patch);
   assert.deepEqual(changesBetween({}, merged), [{ path: ["__proto__", "polluted"], value: 1 }]);

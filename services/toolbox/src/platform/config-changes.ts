@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { isList, isObject, type Json, type JsonObject } from "./config-value.ts";
 
-/** One value that is to be another; undefined: it is to go. */
+/** A value to write; undefined deletes it. */
 export interface ConfigChange {
   readonly path: readonly string[];
   readonly value: Json | undefined;
 }
 
-/** What differs between the configuration as it was shown and as it is wanted, value by value. */
+/** Returns the differences between the configuration as it was shown and the wanted one, value by value. */
 export function changesBetween(
   before: Json | undefined,
   wanted: Json | undefined,
@@ -30,7 +30,7 @@ export function changesBetween(
   return [{ path, value: wanted }];
 }
 
-/** A merge patch: null takes away; lists of objects with an `id` are merged by it [F33]. */
+/** Applies a merge patch: null deletes; lists of objects with an `id` are merged by it [F33]. */
 export function mergePatch(before: Json | undefined, patch: Json): Json {
   if (isList(patch) && isList(before) && hasIds(patch) && hasIds(before)) {
     const ids = new Set(before.map(idOf));

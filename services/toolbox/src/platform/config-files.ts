@@ -12,9 +12,9 @@ import { openWorkspace, workspacePath, type Workspace } from "../workspace/works
 import { withChange, type ConfigChange } from "./config-changes.ts";
 import { isList, isObject, redacted, type Json, type JsonObject } from "./config-value.ts";
 
-/** What of the configuration is in one file. */
+/** The part of the configuration in one file. */
 interface ConfigFile {
-  /** Where it stands in the configuration: `models`, or `agents` and a name. */
+  /** The path of the part in the configuration: `models`, or `agents` and a name. */
   readonly at: readonly string[];
   /** Below the directory. */
   readonly name: string;
@@ -24,9 +24,9 @@ interface ConfigFile {
 }
 
 export interface ConfigSnapshot {
-  /** Of what is shown and of the files' times; nothing can be learned from it about what is not shown. */
+  /** A digest of the shown configuration and the files' times; it reveals nothing about hidden values. */
   readonly hash: string;
-  /** Without secrets. */
+  /** The configuration without secrets. */
   readonly config: JsonObject;
   readonly files: readonly ConfigFile[];
 }
@@ -132,11 +132,11 @@ async function readOne(workspace: Workspace, name: string) {
   }
 }
 
-/** Throws a ToolError that says where the file is wrong, and shows nothing of it. */
+/** Parses a file. Throws a ToolError with the position of a mistake, and without the file's text. */
 function valueOf(name: string, text: string): Json {
   if (name.endsWith(".json")) {
     try {
-      return JSON.parse(text) as Json; // what JSON can be
+      return JSON.parse(text) as Json; // the possible types of JSON
     } catch {
       throw new ToolError(`${name} is not valid JSON; a person has to correct it.`);
     }

@@ -11,14 +11,14 @@ interface Rule {
   readonly path: readonly string[];
   readonly schema: z.ZodType;
   readonly about: string;
-  /** How many of its first names have to be there already. */
+  /** The number of leading path segments that must exist already. */
   readonly existing: number;
   readonly required?: boolean;
 }
 
 const Prompt = z.string().max(100_000);
 
-/** All that agents may change; everything else is protected [F32] [F33]. */
+/** Everything that agents may change; all other values are protected [F32] [F33]. */
 const RULES: readonly Rule[] = [
   rule("models.default", ModelName, "the model of agents that name none", 1),
   rule("models.sampling", z.array(ModelName).max(32), "models for MCP servers that sample", 1),
@@ -36,7 +36,7 @@ function rule(path: string, schema: z.ZodType, about: string, existing: number):
   return { path: path.split("."), schema, about, existing };
 }
 
-/** What opens an account to everybody, or takes a sandbox away. */
+/** Values that open an account to everyone, or remove a sandbox. */
 const DANGEROUS: readonly (readonly [string, (value: Json | undefined) => boolean])[] = [
   ["channels.accounts.*.*.direct.policy", (value) => value === "open"],
   ["channels.accounts.*.*.groups.policy", (value) => value === "open"],
@@ -97,7 +97,7 @@ function modelsIn(path: readonly string[], value: Json): readonly string[] {
   return [...own, ...all.filter((one) => typeof one === "string")];
 }
 
-/** Without the file, the runner knows the providers whose keys it has, which nobody sees here. */
+/** Without the file, the runner uses the providers whose keys it has, which are unknown here. */
 function modelProblem(name: string, path: readonly string[], config: Json): string | null {
   const [provider = ""] = name.split("/");
   if (valueAt(config, ["models"]) === undefined || provider === "scripted") return null;
@@ -108,7 +108,7 @@ function modelProblem(name: string, path: readonly string[], config: Json): stri
   return `there is no provider "${cutText(provider, 64)}" under models.providers`;
 }
 
-/** JSON Schema of what can be changed, by its path; of one path or all below it where one is named. */
+/** Returns the JSON Schema of what can be changed, by its path; for one path and those below it if one is named. */
 export function writableSchema(path: string): Record<string, unknown> {
   const wanted = path === "" ? [] : path.split(".");
   const rows = RULES.filter((one) => startsAs(one.path, wanted));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { redacted } from "./config-value.ts";
 
-test("what is secret by its name or its form is not shown, references are [F31]", () => {
+test("values that are secret by their name or form are not shown, references are [F31]", () => {
   const shown = redacted({
     botToken: "${BOT_TOKEN}",
     appToken: "${APP_TOKEN:-xyz-in-a-default}",

@@ -8,14 +8,14 @@ export interface JsonObject {
 export const REDACTED = "[redacted]";
 /** A whole text that names a variable; one with a default has the default in it. */
 const REFERENCE = /^\$\{[A-Za-z_]\w*\}$/;
-/** Beside the names that logs know. Values of `env` and `headers` are secret more often than not. */
+/** Names in addition to those that logs redact. Values of `env` and `headers` are secret more often than not. */
 const MORE_SECRETS = /^(?:pass|pwd|pin|key|auth|env|headers)$/i;
 
 const PARAMETER = /([?&;])([\w.~%-]{1,64})=[^&#;\s"'<>\\]{1,4096}/g;
-/** A signed address works for everybody who has it. */
+/** A signed URL grants access to everyone who has it. */
 const SIGNATURE = /^(?:sig|signature|hmac|code|x-amz-signature|x-goog-signature)$/i;
 
-/** The value as it may be seen: what stands under the name of a secret, or looks like one, is not in it [F31]. */
+/** Returns the value without secrets: values under the name of a secret, or in the form of one, are removed [F31]. */
 export function redacted(value: Json): Json {
   return shown(value, { name: "", isSecret: false });
 }
@@ -25,7 +25,7 @@ function shown(value: Json, place: { readonly name: string; readonly isSecret: b
   if (typeof value === "string") {
     if (REFERENCE.test(value)) return value;
     if (isSecret) return REDACTED;
-    // The address that a webhook goes to often is its password.
+    // The URL of a webhook often serves as its password.
     const url = place.name === "to" ? /^https?:\/\/[^/?#@]*(?=[/?#])/i.exec(value) : null;
     return url === null ? withoutQuerySecrets(redactText(value)) : `${url[0]}/${REDACTED}`;
   }

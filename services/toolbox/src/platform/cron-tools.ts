@@ -32,7 +32,7 @@ const idShape = { jobId: JobId, id: JobId.describe("The same as jobId") };
 const pageShape = { limit: z.int().min(1).max(200).default(50), offset: z.int().min(0).default(0) };
 const NO_ID = "jobId required (id accepted for backward compatibility)";
 
-/** The tools that run agents when it is time [F23-F29]; for owners alone. */
+/** The tools that schedule runs of agents [F23-F29]; for owners alone. */
 export function createCronTools(asCaller: AsCaller): readonly Tool[] {
   return [...readTools(asCaller), addTool(asCaller), ...changeTools(asCaller)];
 }
@@ -91,7 +91,7 @@ function addTool(asCaller: AsCaller): Tool {
     notForRuns: true,
     description:
       "Adds a job that runs an agent at a time, every so often, or by a cron expression.",
-    // Some models write the fields of the job beside it, or in its place.
+    // Some models write the fields of the job beside it, or instead of it.
     input: z.looseObject({
       job: Job.optional(),
       contextMessages: z
@@ -156,7 +156,7 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
   return [cron_update, cron_remove, cron_run] as readonly Tool[]; // as above
 }
 
-/** What an isolated job answers is announced in the chat that it was made in, where the session's key names one. */
+/** The answer of an isolated job is announced in the chat in which it was created, if the session's key names one. */
 function withDelivery(job: ScheduleJobInput, session: string | undefined): ScheduleJobInput {
   const chat = session === undefined ? null : announceOfKey(session);
   if (job.sessionTarget !== "isolated" || chat === null) return job;

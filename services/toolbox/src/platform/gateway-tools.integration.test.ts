@@ -101,7 +101,7 @@ test("config_get shows all of it without secrets, or the part that a key names [
     assert.match(await refused("gateway_config_get", { key }), /config path not found: /);
 });
 
-test("config_schema says what can be changed, all of it or below a path [F34]", async () => {
+test("config_schema shows what can be changed, all of it or below a path [F34]", async () => {
   const { writable } = await ok("gateway_config_schema");
   const names = Object.keys(writable as Data);
   assert.ok(names.includes("models.default") && names.includes("agents.*.system_prompt"));
@@ -113,7 +113,7 @@ test("config_schema says what can be changed, all of it or below a path [F34]", 
   );
 });
 
-test("a patch changes its values and nothing else, keeps secrets and comments, and says who reads it when [F33]", async () => {
+test("a patch changes only its values, keeps secrets and comments, and reports which service reads it when [F33]", async () => {
   const { hash } = await ok("gateway_config_get");
   const patched = await ok("gateway_config_patch", {
     baseHash: hash,
@@ -174,7 +174,7 @@ test("a patch changes its values and nothing else, keeps secrets and comments, a
   assert.equal((await ok("gateway_config_get"))["hash"], patched["hash"]);
 });
 
-test("apply takes the configuration as it was shown; what is the same writes nothing [F32] [complaint-7]", async () => {
+test("apply takes the configuration as it was shown; an unchanged one writes nothing [F32] [complaint-7]", async () => {
   const { hash, config } = await ok("gateway_config_get");
   const before = await textOf("channels.json");
   assert.deepEqual(await ok("gateway_config_apply", { config, baseHash: hash }), {
@@ -188,14 +188,14 @@ test("apply takes the configuration as it was shown; what is the same writes not
   assert.deepEqual(changed, ["models.sampling"]);
   assert.equal(await textOf("channels.json"), before);
   assert.ok((await textOf("models.json")).includes(SECRET));
-  // What is left out would be taken away.
+  // A value that is left out would be deleted.
   assert.match(
     await refused("gateway_config_apply", { config: { models }, baseHash: await hashNow() }),
     /gateway config\.apply cannot change protected config paths: .*channels, triggers, agents/,
   );
 });
 
-test("what is protected, dangerous, not valid or secret is refused, and nothing is written [F32] [F33]", async () => {
+test("protected, dangerous, invalid or secret values are refused, and nothing is written [F32] [F33]", async () => {
   const names = ["models.json", "channels.json", "triggers.yaml", "agents/helper.yaml"];
   const before = await Promise.all(names.map(textOf));
   const baseHash = await hashNow();
@@ -280,7 +280,7 @@ test("a change without a base or on the base of an older one is refused, and a c
     await refused("gateway_config_patch", { patches: wanted, baseHash: hash }),
     /config changed since last load/,
   );
-  // Two at the same moment: one after the other, and the second is told.
+  // Two concurrent changes run one after the other, and the second is refused.
   const { hash: now } = await ok("gateway_config_get");
   const both = await Promise.all(
     ["one", "two"].map((text) =>
@@ -293,7 +293,7 @@ test("a change without a base or on the base of an older one is refused, and a c
   assert.equal(both.filter((one) => one.isError).length, 1);
 });
 
-test("no link leads out of the directory, and a broken file is told without its text", async () => {
+test("no link leads out of the directory, and a broken file is reported without its text", async () => {
   await writeFile(join(outside, "secret.yaml"), `name: leak\nsystem_prompt: ${SECRET}\n`);
   await symlink(join(outside, "secret.yaml"), place("agents/leak.yaml"));
   assert.match(await refused("gateway_config_get", {}), /outside the allowed/);
@@ -302,7 +302,7 @@ test("no link leads out of the directory, and a broken file is told without its 
   assert.match(await refused("gateway_config_get", {}), /models\.json is not valid JSON/);
 });
 
-test("without YARD_RESTARTS a restart is refused, and who reads files by itself needs none [F30]", async () => {
+test("without YARD_RESTARTS a restart is refused, and services that reload their files need none [F30]", async () => {
   assert.match(
     await refused("gateway_restart", { service: "runner", reason: "new model" }),
     /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted: YARD_RESTARTS/,

@@ -12,7 +12,7 @@ import { jsonResult } from "./json-result.ts";
 import { resultText, type RestartDesk } from "./restart-desk.ts";
 import { CallerSession, SessionText } from "./session-tools.ts";
 
-/** Who reads which part, and when. */
+/** The service that reads each part, and when. */
 const READERS = {
   models: { service: "runner", file: "models.json", reads: "when it starts" },
   channels: { service: "channels", file: "channels.json", reads: "by itself when it changes" },
@@ -43,8 +43,8 @@ const writeShape = {
 };
 
 /**
- * The tools for the configuration files of a project [F30-F34]; for owners alone. Without a directory they are not listed, and a call says
- * why.
+ * The tools for the configuration files of a project [F30-F34]; for owners alone. Without a directory they are not listed, and a
+ * call returns the reason.
  */
 export function createGatewayTools({
   directory,
@@ -121,7 +121,7 @@ function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
       "Makes the configuration what config says, which is all of it as gateway_config_get shows it, with changes.",
     input: z.strictObject({ config: Config, ...writeShape }),
     run: ({ config, ...about }) =>
-      write({ files, turn, action: "apply", about, wanted: () => config as Json }), // it came as JSON
+      write({ files, turn, action: "apply", about, wanted: () => config as Json }), // the value was parsed from JSON
   });
   const patch = defineTool({
     name: "gateway_config_patch",
@@ -161,7 +161,7 @@ function write(options: {
         "Missing baseHash from config snapshot. Give the hash that gateway_config_get shows. Nothing was changed.",
       ),
     );
-  // Who may change a file need not be allowed to restart a service.
+  // A caller who may change a file need not be allowed to restart a service.
   for (const name of ["restartDelayMs", "sessionKey"] as const)
     if (about[name] !== undefined)
       return Promise.reject(

@@ -8,7 +8,7 @@ import type { AsCaller } from "./as-caller.ts";
 
 const Id = z.string().min(1).max(256);
 
-/** Where a message goes: what begins with `origin` is said by the client, for the chat that it works in, and never by a model. */
+/** The address of a message: fields that begin with `origin` are set by the client, for the chat that it works in, and never by a model. */
 export const deliveryShape = {
   channel: z.string().max(24).optional().describe("Left out: the channel of this chat"),
   accountId: z.string().max(32).optional(),
@@ -30,7 +30,7 @@ export interface DeliveryContext {
   readonly originThreadId?: string | undefined;
 }
 
-/** The address of a target, or of the chat that the caller works in. Throws a ToolError that says what is missing. */
+/** Returns the address of a target, or of the chat that the caller works in. Throws a ToolError that names a missing part. */
 export async function addressOf(
   asCaller: AsCaller,
   context: ToolContext,
@@ -50,7 +50,7 @@ export async function addressOf(
     );
   const channel = delivery.channel ?? (await onlyChannel(asCaller, context));
   const account = delivery.accountId === undefined ? {} : { accountId: delivery.accountId };
-  // What is said to the chat that one works in stays in its thread.
+  // A message to the chat of its caller stays in the caller's thread.
   const isHere = target === delivery.originTo;
   const thread =
     isHere && delivery.originThreadId !== undefined ? { threadId: delivery.originThreadId } : {};
@@ -67,7 +67,7 @@ export async function channelsOf(asCaller: AsCaller, context: ToolContext): Prom
   return [...new Set(accounts.map(({ channel }) => channel))];
 }
 
-/** Whether something is sent to another chat than the one that the caller works in. */
+/** Returns how the address differs from the chat that the caller works in. */
 export function crossing(
   delivery: DeliveryContext,
   address: AddressInput,

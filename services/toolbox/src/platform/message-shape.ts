@@ -8,7 +8,7 @@ import { CallerSession } from "./session-tools.ts";
 import type { CurrentSettings } from "@switchyard/service/settings-file";
 import type { ToolSettings } from "./tool-settings.ts";
 
-// What the message tools have in common.
+// The parameters shared by the message tools.
 
 export const Text = z.string().max(100_000);
 export const MessageId = z.string().min(1).max(256);
@@ -23,7 +23,7 @@ export function targetText({ target }: Pick<AddressInput, "target">): string {
   return `${target.kind}:${target.id}`;
 }
 
-/** What stands before a text for another chat; throws a ToolError where there is none to be sent. */
+/** Returns the prefix of a text for another chat; throws a ToolError when messages to it are not allowed. */
 export async function markOf(
   { settings }: Pick<MessageParts, "settings">,
   {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { messageText } from "./message-text.ts";
 
-test("what a model thought before a message is not sent, and its line breaks are line breaks", () => {
+test("a model's reasoning before a message is not sent, and its escaped line breaks are line breaks", () => {
   assert.equal(messageText("<think>hm\nno</think>one\\ntwo"), "one\ntwo");
   assert.equal(messageText("hm\\n</think>\\n\\none"), "one");
   assert.equal(messageText("<think>not closed"), "");

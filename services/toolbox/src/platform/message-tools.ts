@@ -19,7 +19,7 @@ import {
 import { messageText } from "./message-text.ts";
 
 const Media = z.string().min(1).max(4_096).describe("https://… or a path that may be sent");
-/** Bytes in the message itself, as OpenClaw's tools take them. */
+/** Parameters with the bytes of a file, as OpenClaw's tools accept them. */
 const BYTES = ["buffer", "filename", "contentType"] as const;
 const Refused = z.unknown().optional().meta({ refused: true });
 const Options = {

@@ -7,7 +7,7 @@ import { toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
 const world = await toolboxWorld();
 await world.start();
 
-test("without a configuration directory gateway tools are not listed, and a call says why [F30-F34]", async () => {
+test("without a configuration directory gateway tools are not listed, and a call returns the reason [F30-F34]", async () => {
   const { tools } = await world.tools();
   assert.deepEqual(
     tools.filter(({ name }) => name.startsWith("gateway_")),

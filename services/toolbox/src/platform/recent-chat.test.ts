@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recentLines } from "./recent-chat.ts";
 
-test("the end of a chat is cut to what a reminder takes, the latest messages first [F25]", () => {
+test("the end of a chat is cut to the limit of a reminder, the latest messages first [F25]", () => {
   const said = (role: "user" | "assistant" | "tool", text: string) => ({ role, text });
   assert.deepEqual(
     recentLines([said("user", "call\nAda"), said("tool", "{}"), said("assistant", "when?")]),

@@ -8,7 +8,7 @@ const MESSAGE_CHARS = 220;
 const ALL_CHARS = 700;
 const SPEAKER: Readonly<Record<string, string>> = { user: "User", assistant: "Assistant" };
 
-/** A reminder with the end of the chat that it was made in, so that whoever reads it knows what it is about. */
+/** Appends the end of the current chat to a reminder, so that its later reader has the context. */
 export async function withRecentChat(
   asCaller: AsCaller,
   context: ToolContext,

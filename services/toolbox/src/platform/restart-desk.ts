@@ -1,8 +1,8 @@
-// Restarts take longer than a tool call may: what is not there in time is told in a session.
+// Restarts take longer than a tool call may: a late result is sent to a session.
 //
-// K1  A service is restarted once at a time; who asks meanwhile waits for the same restart.
-//     One that is wanted later is one of its own, and begins then.
-// K2  Whoever named a session is told there, unless the answer of the call had it all.
+// K1  A service is restarted once at a time; concurrent requests wait for the same restart. A delayed restart is separate, and
+// begins when it is due.
+// K2  If the caller named a session, the result is sent there, unless the reply of the call contained all of it.
 
 import { setTimeout as delay } from "node:timers/promises";
 import { sendToSession } from "@switchyard/contracts/sessions";
@@ -17,23 +17,23 @@ import { findSession } from "./session-access.ts";
 import { agentOfKey } from "./session-names.ts";
 
 export interface RestartDesk {
-  /** What came of it; null when that is not known yet and will be told in the session, where there is one. */
+  /** Resolves with the result; null when it is not known in time and will be sent to the session, if there is one. */
   restart(wish: RestartWish, context: ToolContext): Promise<Restarted | null>;
-  /** Gives up what is under way, and tells so. */
+  /** Abandons the restarts in progress, and sends that to their sessions. */
   stop(): Promise<void>;
 }
 
 export interface RestartWish {
   readonly service: Restartable;
-  /** How long the restart is to wait. */
+  /** The delay before the restart, in milliseconds. */
   readonly delayMs: number;
-  /** Where the result is told when the call cannot wait for it. */
+  /** The session for the result when the call cannot wait for it. */
   readonly session: string | null;
-  /** Said in the session behind the result, which is told there in any case then. */
+  /** A text appended to the result in the session; with it, the result is always sent there. */
   readonly continuation: string | null;
 }
 
-/** What an answer needs to reach the caller before the caller gives up. */
+/** The time for a reply to reach the caller before the caller's timeout. */
 const ANSWER_MS = 2_000;
 const TELL_MS = 20_000;
 
@@ -93,7 +93,7 @@ export function createRestartDesk(options: {
   };
 }
 
-/** Null after so long, or when nobody waits any more. */
+/** Resolves to null after the given time, or when the caller is gone. */
 function later(ms: number, signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<null>();
   const give = (): void => resolve(null);
@@ -136,7 +136,7 @@ async function tell(
   });
 }
 
-/** How a restart ended, in a sentence. */
+/** Describes the result of a restart in a sentence. */
 export function resultText(service: Restartable, { processes, tookMs }: Restarted): string {
   const count = processes === 1 ? "1 process" : `${processes} processes`;
   return `${service} was restarted and is ready (${count}, ${(tookMs / 1_000).toFixed(1)} s).`;

@@ -7,7 +7,7 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { RESTARTS, type Restartable } from "@switchyard/contracts/restarts";
 import { ToolError } from "../tool-error.ts";
 
-/** How many processes there were, and how long it took until as many were ready again. */
+/** The number of processes, and the time until as many were ready again. */
 export interface Restarted {
   readonly processes: number;
   readonly tookMs: number;
@@ -20,8 +20,8 @@ const COMES_BACK_MS = 150_000;
 const LOOK_EVERY_MS = 250;
 
 /**
- * Restarts the processes of a service, one after the other: the next one ends when the last one is replaced. Rejects with a ToolError when a process
- * does not let itself be restarted, and when none has come in its place; with the signal's reason when that aborts.
+ * Restarts the processes of a service, one after the other: the next one ends when the last one is replaced. Rejects with a
+ * ToolError when a process refuses the restart, and when no process has replaced one; with the signal's reason when that aborts.
  */
 export async function restartService(
   bus: Bus,
@@ -42,7 +42,7 @@ export async function restartService(
   return { processes, tookMs: Math.round(performance.now() - startedAt) };
 }
 
-/** The names of those that are ready: what restarts them is the last thing that they serve. */
+/** Returns the names of ready processes: the restart endpoint is the last one that they serve. */
 async function processesOf(bus: Bus, service: Restartable): Promise<string[]> {
   const contract = RESTARTS[service];
   const replicas = await discoverReplicas(bus, service);

@@ -21,7 +21,7 @@ assert.ok(runner && scheduler && policy);
 after(() => Promise.all([runner, scheduler, policy].map((bus) => bus.close())));
 
 const about = { version: "0.0.1", description: "", onFault };
-/** What was said in sessions. */
+/** The messages sent to sessions. */
 const told: { session: string | undefined; message: string }[] = [];
 const verifyUser = () =>
   Promise.resolve({
@@ -53,7 +53,7 @@ tokens.handle(actForUser, () => ({
 }));
 await Promise.all([runner.flush(), policy.flush()]);
 
-/** Processes of the scheduler, as far as a restart sees them: each ends and is started again after so long; null: never. */
+/** Fake processes of the scheduler: each ends and is started again after the given time; null: never. */
 const running: Service[] = [];
 let mostAtOnce = 0;
 let gone = 0;
@@ -86,7 +86,7 @@ async function only(count: number, comesBackAfterMs: number | null): Promise<voi
 const restart = (args: Data = {}, timeoutMs = 30_000) =>
   world.call({ tool: "gateway_restart", args: { service: "scheduler", ...args } }, { timeoutMs });
 
-test("processes are restarted one after the other, and the answer comes when they are ready again [F30]", async () => {
+test("processes are restarted one after the other, and the reply comes when they are ready again [F30]", async () => {
   await only(3, 200);
   const { isError, text, structuredContent } = await restart();
   assert.equal(isError, false, text);
@@ -97,7 +97,7 @@ test("processes are restarted one after the other, and the answer comes when the
   assert.deepEqual(told, []);
 });
 
-test("what takes longer than the call is told in the session afterwards, with what is to go on [F30]", async () => {
+test("the result of a restart that outlasts the call is sent to the session afterwards, with the continuation [F30]", async () => {
   await only(1, 4_000);
   const { structuredContent } = await restart(
     { sessionKey: "agent:helper:main", continuationMessage: "Now try the new trigger." },
@@ -135,7 +135,7 @@ test("a restart that is wanted later begins then, has the same result, and waits
     await assert.rejects(restart({ delayMs }), /delayMs: Too (?:small|big)/);
 });
 
-test("nobody to restart, one that may not be restarted and a message for no session are refused", async () => {
+test("a restart of no process, of a protected service, and a message for no session are refused", async () => {
   await only(0, null);
   assert.match((await restart()).text, /No scheduler answers/);
   assert.match((await restart({ continuationMessage: "go on" })).text, /needs sessionKey/);

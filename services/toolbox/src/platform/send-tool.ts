@@ -19,7 +19,7 @@ import {
 import { agentOfKey, chatOfKey } from "./session-names.ts";
 import { callerShape, checkAgentId, SessionText, unknownSession } from "./session-tools.ts";
 
-/** `sessions_send` [F8]: a message in another session; what both say to each other behind it is the runners' work. */
+/** `sessions_send` [F8]: a message in another session; the runners handle the conversation of the two that follows it. */
 export function createSendTool(parts: AccessParts) {
   const { asCaller } = parts;
   return defineTool({
@@ -61,7 +61,7 @@ export function createSendTool(parts: AccessParts) {
           : await labelled(parts, context, { label, agentId });
       const refusal = await refusalOf(parts, context, { viewer, wanted, action: "send" });
       if (refusal !== null) return forbidden(refusal, wanted.key);
-      // Who answers in a session that there is stays who it was, unless somebody is named.
+      // The agent of an existing session stays the same, unless the caller names one.
       const agent = (label === "" ? agentId : undefined) ?? wanted.agent ?? named;
       const followUp = await followUpOf(parts, { viewer, wanted: { ...wanted, agent }, message });
       const sent = await asCaller(context, sendToSession, {
@@ -114,7 +114,7 @@ async function labelled(
   return found;
 }
 
-/** What follows the answer: turns of both sessions, where the sender has one, and what the chat of the other one hears. */
+/** Returns the follow-up of the answer: turns of both sessions, if the sender has one, and the announcement in the other one's chat. */
 async function followUpOf(
   { settings }: AccessParts,
   asked: {
@@ -127,7 +127,7 @@ async function followUpOf(
   const { session } = viewer;
   const { key, agent } = wanted;
   if (session === null || session === key || agent === undefined) return null;
-  // What is not a key, such as the id of a session that has ended, is refused for that.
+  // A session that is no key, such as the id of one that has ended, causes a refusal elsewhere.
   if ([session, key].some((one) => !SessionKey.safeParse(one).success)) return null;
   const { maxPingPongTurns } = (await settings()).agentToAgent;
   const turnsLeft = viewer.agent === null ? 0 : maxPingPongTurns;

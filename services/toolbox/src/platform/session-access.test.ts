@@ -14,7 +14,7 @@ const settings = (visibility: string, agentToAgent: object = {}, sandbox: object
 const asked = (wanted: typeof OWN, more: object = {}) =>
   ({ viewer: DESK, wanted, action: "history", isInTree: false, ...more }) as const;
 
-test("which sessions are seen follows visibility, agentToAgent and the sandbox, in that order [F6] [F7] [F8] [F10]", () => {
+test("which sessions are visible follows visibility, agentToAgent and the sandbox, in that order [F6] [F7] [F8] [F10]", () => {
   const everybody = { enabled: true };
   const cases: [ToolSettings, Parameters<typeof refused>[1], string | null][] = [
     [settings("self"), asked(OWN), null],
@@ -52,7 +52,7 @@ test("which sessions are seen follows visibility, agentToAgent and the sandbox, 
       "Agent-to-agent messaging denied by tools.agentToAgent.allow.",
     ],
     [settings("all", { enabled: true, allow: ["a", "b*"] }), asked(OTHER), null],
-    // A session in which nobody answers yet is of no agent.
+    // A session without an answer yet belongs to no agent.
     [
       settings("all", { enabled: true, allow: ["a"] }),
       asked({ key: "new", agent: null as never }),
@@ -78,7 +78,7 @@ test("which sessions are seen follows visibility, agentToAgent and the sandbox, 
     assert.equal(refused(at, question), answer, JSON.stringify([at, question]));
 });
 
-test("the settings that nobody made are OpenClaw's", () => {
+test("the default settings are OpenClaw's", () => {
   assert.deepEqual(ToolSettings.parse({}), {
     sessions: { visibility: "tree" },
     agentToAgent: { enabled: false, allow: ["*"], maxPingPongTurns: 5 },
@@ -97,7 +97,7 @@ test("the settings that nobody made are OpenClaw's", () => {
   assert.throws(() => ToolSettings.parse({ session: {} }), /session/);
 });
 
-test("the key of a spawned session says how deep it is, and below which sessions", () => {
+test("the key of a spawned session contains its depth and the sessions above it", () => {
   const child = spawnedKey("a", "desk");
   const grandchild = spawnedKey("b", child);
   const last = spawnedKey("a".repeat(64), grandchild);
@@ -113,7 +113,7 @@ test("the key of a spawned session says how deep it is, and below which sessions
   assert.equal(markBeside(child), markBelow("desk"));
   assert.equal(markBeside(grandchild), markBelow(child));
   assert.equal(markBeside("agent:a:main"), null);
-  // Whoever started it elsewhere has named it so.
+  // A session that was started elsewhere has such a name.
   const foreign = "agent:a:subagent:subagent:1";
   const below = spawnedKey("a".repeat(64), foreign);
   assert.deepEqual([depthOfKey(foreign), depthOfKey(below)], [2, 3]);

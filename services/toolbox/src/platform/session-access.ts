@@ -9,18 +9,18 @@ import type { ToolSettings } from "./tool-settings.ts";
 
 type Action = "history" | "send" | "status" | "list";
 
-/** Who asks about sessions. Without a session of its own it is a person or program, whose sessions all of them are. */
+/** The viewer of sessions. A person or program has no session of its own, and sees all its sessions. */
 export interface Viewer {
   readonly session: string | null;
-  /** Who answers in it; null when nobody has yet. */
+  /** The agent of that session; null when none has answered yet. */
   readonly agent: string | null;
   readonly isSandboxed: boolean;
 }
 
-/** A session that somebody wants to reach; it need not exist. */
+/** A session that a caller wants to reach; it need not exist. */
 export interface Wanted {
   readonly key: string;
-  /** Null: nobody answers in it yet. */
+  /** Null: no agent has answered in it yet. */
   readonly agent: string | null;
 }
 
@@ -39,7 +39,7 @@ const SAID = {
 } as const satisfies Record<Action, unknown>;
 const NOT_FROM_SANDBOX = "Session not visible from this sandboxed agent session.";
 
-/** Who a call is of: the session of its run, or the one that the client speaks in. */
+/** Returns the viewer of a call: the session of its run, or the session named by the client. */
 export async function viewerOf(
   { asCaller, isConfined }: AccessParts,
   context: ToolContext,
@@ -54,12 +54,12 @@ export async function viewerOf(
     return { session: found?.key ?? callerSession, agent, isSandboxed: callerSandboxed };
   }
   const found = session === null ? null : await findSession(asCaller, context, session);
-  // A run without a session sees none: no key looks like this.
+  // A run without a session sees none: no key has this form.
   const key = found?.key ?? `run ${runId}`;
   return { session: key, agent: found?.agent ?? null, isSandboxed: isConfined };
 }
 
-/** What the client says of itself, and no model. */
+/** Facts that the client sets, and no model. */
 export interface CallerSaid {
   readonly callerSession?: string | undefined;
   readonly callerSandboxed?: boolean | undefined;
@@ -79,7 +79,7 @@ export async function findSession(
   }
 }
 
-/** Why somebody may not reach a session; null when it may. */
+/** Returns why the viewer may not reach a session; null when it may. */
 export async function refusalOf(
   parts: AccessParts,
   context: ToolContext,
@@ -91,7 +91,7 @@ export async function refusalOf(
   return refused(await parts.settings(), { ...asked, isInTree: tree.has(wanted.key) });
 }
 
-/** Of the sessions those that somebody may see. */
+/** Returns the sessions that the viewer may see. */
 export async function visibleOf<S extends Wanted>(
   parts: AccessParts,
   context: ToolContext,
@@ -106,14 +106,14 @@ export async function visibleOf<S extends Wanted>(
   });
 }
 
-/** The rules, in their order: what is one's own, the sandbox, the visibility, other agents. */
+/** Applies the rules in their order: the viewer's own session, the sandbox, the visibility, other agents. */
 export function refused(
   { sessions: { visibility }, agentToAgent, sandbox }: ToolSettings,
   asked: {
     readonly viewer: Viewer;
     readonly wanted: Wanted;
     readonly action: Action;
-    /** True for what the viewer's session started. */
+    /** True when the viewer's session started it. */
     readonly isInTree: boolean;
   },
 ): string | null {
@@ -137,12 +137,12 @@ export function refused(
   return areAllowed ? null : `Agent-to-agent ${other} denied by tools.agentToAgent.allow.`;
 }
 
-/** True when one of the patterns is meant. */
+/** True when one of the patterns matches. */
 export function isAmong(patterns: readonly string[], agent: string): boolean {
   return patterns.some((pattern) => matchesGlob(pattern, agent));
 }
 
-/** Keys of what was started from a session, at any depth. */
+/** Returns the keys of the sessions that were started from a session, at any depth. */
 async function treeOf(
   { asCaller }: AccessParts,
   context: ToolContext,
@@ -152,7 +152,7 @@ async function treeOf(
   return new Set(below.map(({ key }) => key));
 }
 
-/** What was started from a session itself, the one used last first. */
+/** Returns the sessions that a session started directly, the one used last first. */
 export async function childrenOf(
   asCaller: AsCaller,
   context: ToolContext,
@@ -163,13 +163,13 @@ export async function childrenOf(
   return below.filter(({ key }) => depthOfKey(key) === depth);
 }
 
-/** Sessions whose keys have a mark of `markBelow` or `markBeside`. */
+/** Returns sessions whose keys have a mark of `markBelow` or `markBeside`. */
 export async function markedBy(
   asCaller: AsCaller,
   context: ToolContext,
   mark: string,
 ): Promise<Session[]> {
-  // A label may look like anything.
+  // The text search matches labels too, so the keys are checked.
   return (await sessionsNamed(asCaller, context, mark)).filter(({ key }) => key.includes(mark));
 }
 

@@ -43,14 +43,14 @@ export function chatOfKey(key: string): AddressInput | null {
 }
 
 /**
- * What leads to a spawned session: a digest of the session where it began, and one part for each level below. So what is below a session is known by its key
- * alone, also when sessions in between are gone. Null for any other key.
+ * Returns the path of a spawned session: a digest of the session where it began, and one part for each level below. So the
+ * sessions below a session are found by its key alone, even when sessions in between are gone. Null for any other key.
  */
 function pathOfKey(key: string): string | null {
   return /subagent:([0-9a-f]{12}(?:-[0-9a-f]{10})+)$/.exec(key)?.[1] ?? null;
 }
 
-/** How deep a session stands below one that nobody's tool has started. */
+/** Returns how many levels a session is below one that no tool has started. */
 export function depthOfKey(key: string): number {
   const levels = pathOfKey(key)?.split("-").slice(2) ?? [];
   return levels.length + wordsOf(key);
@@ -60,19 +60,19 @@ function wordsOf(key: string): number {
   return key.split(":").filter((part) => part === "subagent").length;
 }
 
-/** What the keys have in common of all sessions that were started from one session, at any depth. */
+/** Returns the common part of the keys of all sessions that were started from one session, at any depth. */
 export function markBelow(parent: string): string {
   const digest = () => createHash("sha256").update(parent).digest("hex").slice(0, 12);
   return `subagent:${pathOfKey(parent) ?? digest()}-`;
 }
 
-/** The mark that a spawned session's key has in common with what was started beside it; null for any other key. */
+/** Returns the mark that a spawned session's key shares with its siblings; null for any other key. */
 export function markBeside(key: string): string | null {
   const path = pathOfKey(key);
   return path === null ? null : `subagent:${path.slice(0, path.lastIndexOf("-") + 1)}`;
 }
 
-/** A new key for what a session starts. */
+/** Returns a new key for a session that is started from another. */
 export function spawnedKey(agent: string, parent: string): string {
   const above = "subagent:".repeat(wordsOf(parent) - (pathOfKey(parent) === null ? 0 : 1));
   return `agent:${agent}:${above}${markBelow(parent)}${randomBytes(5).toString("hex")}`;
@@ -97,7 +97,7 @@ export function rowOf(session: Session, messages?: readonly SessionMessage[]) {
     thinkingLevel: lastRun?.thinking ?? null,
     contextTokens: lastRun?.contextWindow ?? null,
     totalTokens,
-    // Each of its runs is given the agent's instructions.
+    // Each of its runs gets the agent's instructions.
     systemSent: lastRun !== null || session.activeRun !== null,
     abortedLastRun: lastRun?.status === "cancelled",
     lastChannel: parts?.channel ?? null,

@@ -25,16 +25,16 @@ import {
 import { rowOf } from "./session-names.ts";
 
 export const SessionText = z.string().max(160);
-/** Set by the client that speaks for a session, never by a model: the stdio server hides it. A run's own session comes from its token. */
+/** Set by the client that acts for a session, never by a model: the stdio server hides it. A run's own session comes from its token. */
 export const CallerSession = SessionText.optional().describe("The session that you speak in");
-/** The same of a client whose program is kept in a sandbox. */
+/** The same parameters for a client whose program runs in a sandbox. */
 export const callerShape = {
   callerSession: CallerSession,
   callerSandboxed: z.boolean().optional().describe("Whether you are kept in a sandbox"),
 };
-/** Where somebody without a session of its own is. */
+/** The session shown for a caller without one of its own. */
 export const NO_SESSION = "main";
-/** Of a list that is narrowed, so many are looked through. */
+/** The number of sessions that a filtered list searches. */
 const LOOKED_THROUGH = 200;
 
 /** The tools about sessions, with the parameters and results of OpenClaw's [F6, F7, F10, F11]. */

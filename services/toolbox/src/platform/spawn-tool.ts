@@ -22,7 +22,7 @@ import { callerShape, checkAgentId, NO_SESSION } from "./session-tools.ts";
 import type { ToolSettings } from "./tool-settings.ts";
 
 const MAX_RUN_SECONDS = 86_400;
-/** Parameters of message tools, which models like to give to this one. */
+/** Parameters of message tools, which models often pass to this one. */
 const REFUSED_KEYS = [
   "target",
   "transport",
@@ -67,7 +67,7 @@ const Spawning = z.strictObject({
   ...refusedShape,
 });
 
-/** `sessions_spawn` [F9]: an agent works on a task in a session of its own, and what comes of it is announced here. */
+/** `sessions_spawn` [F9]: an agent works on a task in a session of its own, and its result is announced here. */
 export function createSpawnTool(parts: AccessParts) {
   const { asCaller, isConfined } = parts;
   return defineTool({
@@ -148,7 +148,7 @@ function forbidden(error: string) {
   return jsonResult({ status: "forbidden", error });
 }
 
-/** What other systems bind to a thread of a chat, and parameters that are not this tool's. */
+/** Rejects options for which other systems use a thread of a chat, and parameters that this tool does not have. */
 function checkKind(
   wanted: Readonly<Record<string, unknown>> & {
     readonly mode?: string | undefined;
@@ -207,7 +207,7 @@ function refusalOfAgent(
   return `agentId is not allowed for sessions_spawn (allowed: ${allowAgents.join(", ") || "none"})`;
 }
 
-/** Null where there are none. */
+/** Returns null when there are none. */
 async function attachedTo(
   context: ToolContext,
   {
@@ -233,7 +233,7 @@ async function attachedTo(
   );
 }
 
-/** A label that another session has is no reason to undo what was started. */
+/** If another session has the label, the started session still continues. */
 async function labelled(
   asCaller: AsCaller,
   context: ToolContext,

@@ -10,12 +10,12 @@ import { markedBy, viewerOf, type AccessParts } from "./session-access.ts";
 import { depthOfKey, markBelow, markBeside } from "./session-names.ts";
 import { callerShape, NO_SESSION } from "./session-tools.ts";
 
-/** So much time is between two messages of steer to the same session [F12]. */
+/** The minimum interval between two steer messages to the same session [F12]. */
 const STEER_MS = 2_000;
 const KEPT_STEERS = 1_000;
 const DEFAULT_RECENT_MINUTES = 30;
 
-/** `subagents` [F12]: what `sessions_spawn` started, by whom it was started. */
+/** `subagents` [F12]: the sessions that `sessions_spawn` started from the caller's. */
 export function createSubagentsTool(parts: AccessParts, now: () => number) {
   const { asCaller } = parts;
   const steers = createPauses(now);
@@ -39,7 +39,7 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
       const viewer = await viewerOf(parts, context, said);
       const caller = viewer.session ?? NO_SESSION;
       const { maxSpawnDepth } = (await parts.settings()).subagents;
-      // One that can start nothing sees what was started beside it.
+      // A session that can start nothing sees its siblings.
       const beside = depthOfKey(caller) < maxSpawnDepth ? null : markBeside(caller);
       const mark = beside ?? markBelow(caller);
       const depth = depthOfKey(caller) + (beside === null ? 1 : 0);
@@ -61,7 +61,7 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
           error: `It was steered less than ${STEER_MS / 1_000} s ago; steer it again in ${waitMs} ms.`,
           ...named(child),
         });
-      // The run that it ends tells nobody.
+      // The interrupted run announces nothing.
       const followUp = announceTo(viewer, { label: child.label, endsSession: false });
       const { runId } = await asCaller(context, sendToSession, {
         session: child.sessionId,
@@ -74,11 +74,11 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
   });
 }
 
-/** Of this process: another toolbox knows nothing of it, so several permit as many. */
+/** The pauses are per process: other toolbox processes do not share them, so several permit as many. */
 function createPauses(now: () => number) {
   const ends = new Map<string, number>();
   return {
-    /** 0 and a new pause, or what is left of the last one. */
+    /** Returns 0 and begins a pause, or returns the rest of the last one. */
     take(key: string): number {
       const left = (ends.get(key) ?? 0) - now();
       if (left > 0) return left;
@@ -103,7 +103,7 @@ async function kill(
   const labels: string[] = [];
   for (const child of chosen)
     if (await end(parts, context, child)) labels.push(child.label ?? child.key);
-  // When those above are ended, which start nothing more then; a session in between may have ended or be gone.
+  // The sessions above are ended first and then start nothing more; a session in between may have ended or be gone.
   const mark = one === null ? asked.mark : markBelow(one.key);
   const ended = new Set(chosen.map(({ key }) => key));
   const below = (await markedBy(parts.asCaller, context, mark))
@@ -130,7 +130,7 @@ async function end(
   return outcome !== "ended";
 }
 
-/** By number, key, id, run, label, or how a label or run id begins. */
+/** Finds a session by number, key, id, run, label, or the beginning of a label or run id. */
 function oneOf(children: readonly Session[], target: string): Session {
   const byNumber = /^\d{1,3}$/.test(target) ? children[Number(target) - 1] : undefined;
   if (byNumber !== undefined) return byNumber;

@@ -9,17 +9,17 @@ const Agents = z.array(z.string().min(1).max(64)).max(1_000);
 /** A key has no room for more. */
 const MAX_DEPTH = 3;
 
-/** How far the platform tools of agents reach, as `tools.json` says it; the names are OpenClaw's, below `tools`. */
+/** The reach of agents' platform tools, from `tools.json`; the names are OpenClaw's, below `tools`. */
 export const ToolSettings = z.strictObject({
   sessions: z
     .strictObject({
-      /** Which sessions somebody sees who speaks in one: that one, what it started, those of its agent, all. */
+      /** The sessions that a session sees: itself, those that it started, those of its agent, or all. */
       visibility: z.enum(["self", "tree", "agent", "all"]).default("tree"),
     })
     .prefault({}),
   agentToAgent: z
     .strictObject({
-      /** With visibility `all`: sessions of other agents, too. */
+      /** With visibility `all`: includes sessions of other agents. */
       enabled: z.boolean().default(false),
       /** Both agents have to be among them. */
       allow: Agents.default(["*"]),
@@ -29,13 +29,13 @@ export const ToolSettings = z.strictObject({
     .prefault({}),
   sandbox: z
     .strictObject({
-      /** What an agent sees that its starter calls sandboxed: what it started, or what the visibility says. */
+      /** The sessions visible to an agent that its starter marked as sandboxed: those that it started, or those of the visibility. */
       sessions: z.enum(["spawned", "all"]).default("spawned"),
     })
     .prefault({}),
   subagents: z
     .strictObject({
-      /** Whom `sessions_spawn` may start beside the agent of the session. */
+      /** The agents that `sessions_spawn` may start beside the agent of the session. */
       allowAgents: Agents.default([]),
       requireAgentId: z.boolean().default(false),
       maxSpawnDepth: z.int().min(1).max(MAX_DEPTH).default(1),

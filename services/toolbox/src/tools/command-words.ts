@@ -1,13 +1,12 @@
 import { ToolError } from "../tool-error.ts";
 
-/** What a shell would act on, and a plain command line must not contain outside quotes. */
+/** Characters that a shell interprets, and that a plain command line must not contain outside quotes. */
 const OPERATORS = new Set(";|&<>()`$*?[]{}#~!\n\r");
 
 /**
- * Splits a command line into its words as a POSIX shell does, without being one: blanks separate,
- * single quotes keep everything, double quotes and backslashes keep the next character. Throws
- * ToolError for whatever only a shell can do, so that a rule about how a command begins
- * is a rule about the one program that runs.
+ * Splits a command line into words as a POSIX shell does, without a shell: blanks separate, single quotes keep every character,
+ * double quotes and backslashes keep the next character. Throws ToolError for syntax that requires a shell, so that a rule about
+ * how a command begins is a rule about the one program that runs.
  */
 export function commandWords(command: string): string[] {
   const words: string[] = [];
@@ -52,7 +51,7 @@ function quoteEnd(command: string, start: number): number {
   throw new ToolError(`The command has a quote ${quote} without an end.`);
 }
 
-/** In double quotes a backslash stands before a character that would end or change the quoted text; elsewhere it is itself. */
+/** In double quotes a backslash escapes a character that would end or change the quoted text; elsewhere it is an ordinary character. */
 function unquoted(text: string, quote: string): string {
   return quote === "'" ? text : text.replaceAll(/\\(["\\$`])/g, "$1");
 }

@@ -23,7 +23,7 @@ export const editFile = defineTool({
   async run(args, { workspace }) {
     const target = await workspacePath(workspace, args.path);
     await refuseWhenFull(workspace, 0);
-    // Two edits of one file are often asked for at once, and the second must see what the first has done.
+    // Models often request two edits of one file at once, and the second must see the result of the first.
     return inTurn(pathOf(target), () => edit(target, args));
   },
 });
@@ -53,7 +53,7 @@ async function edit(
     throw new ToolError(
       `'${path}' would have ${sizeBytes} bytes; edit_file writes up to ${WRITE_LIMIT_BYTES}.`,
     );
-  // `$&` in a text would mean the match itself.
+  // `$&` in a text would insert the match itself.
   const literal = newText.replaceAll("$", "$$$$");
   const after = replaceAll ? before.replaceAll(oldText, literal) : before.replace(oldText, literal);
   const bytes = Buffer.from(after, "utf8");
@@ -64,7 +64,7 @@ async function edit(
   };
 }
 
-/** How many are replaced; when only one may be there, those count too that overlap another. */
+/** Counts the replacements; when only one is allowed, overlapping matches count too. */
 function countOf(
   text: string,
   { oldText, replaceAll }: Pick<Edit, "oldText" | "replaceAll">,

@@ -14,7 +14,7 @@ import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { openCommandCage } from "../command/command-sandbox.ts";
 import { createExecuteCommand, STREAM_LIMIT_BYTES } from "./execute-command.ts";
 
-// What is mounted in the sandbox, which is not all that a PATH may lead to.
+// The directories mounted in the sandbox, which may be fewer than those of PATH.
 const path = "/usr/local/bin:/usr/bin:/bin";
 const { root, outside, context, put, run } = await testWorkspace();
 const emptyPath = await testDirectory();
@@ -35,7 +35,7 @@ after(() => listener.close());
 
 for (const { name, tool, skip: skipped } of kinds) {
   test(
-    `${name}: returns what a program prints and its exit code, and never throws on one [E11]`,
+    `${name}: returns a program's output and its exit code, and never throws on one [E11]`,
     { skip: skipped },
     async () => {
       const { text, structured } = await run(tool, {
@@ -127,7 +127,7 @@ for (const { name, tool, skip: skipped } of kinds) {
   });
 
   test(
-    `${name}: each stream is cut at 50 KB between two characters, and the result says so [E11] [ER9]`,
+    `${name}: each stream is cut at 50 KB between two characters, and the result reports it [E11] [ER9]`,
     { skip: skipped },
     async () => {
       await put("long.txt", `x${"ä".repeat(STREAM_LIMIT_BYTES)}`);
@@ -142,7 +142,7 @@ for (const { name, tool, skip: skipped } of kinds) {
   );
 }
 
-test("a program that cannot be started is told as a shell tells it, whatever the reason", async () => {
+test("a program that cannot be started is reported as a shell reports it, whatever the reason", async () => {
   await put("plain.txt", "no program");
   const codes = [];
   for (const command of ["x".repeat(300), "./plain.txt/x", "./plain.txt", "./", "''x"])
@@ -150,7 +150,7 @@ test("a program that cannot be started is told as a shell tells it, whatever the
   assert.deepEqual(codes, [127, 127, 126, 126, 127]);
 });
 
-test("what a command leaves in the background is gone when the call returns", async () => {
+test("background processes of a command have ended when the call returns", async () => {
   const { structured } = await run(bare, {
     command: "sleep 300 >/dev/null 2>&1 & echo $$",
     shell: true,
@@ -168,7 +168,7 @@ test("a process that left the group does not keep the call waiting for its outpu
   assert.equal(structured["stdout"], "done\n");
 });
 
-test("without shell: true nothing of a command is a shell's to read [ER5]", async () => {
+test("without shell: true no part of a command is interpreted by a shell [ER5]", async () => {
   await assert.rejects(run(bare, { command: "echo a > made.txt" }), /set shell to true/);
   await assert.rejects(run(bare, { command: "true && touch made.txt" }), /set shell to true/);
   assert.equal(existsSync(join(root, "made.txt")), false);
@@ -249,7 +249,7 @@ test("where no sandbox works no command runs, unless commands are to have the se
   assert.equal(existsSync(join(root, "uncaged.txt")), false);
 });
 
-test("in full-control commands reach what the service reaches, with or without a sandbox [E12]", async () => {
+test("in full-control commands can access what the service can access, with or without a sandbox [E12]", async () => {
   const workspace = { root, mode: "full-control" } as const;
   const args = boxed.input.parse({ command: "cat secret.txt", cwd: outside });
   const { structured } = await boxed.run(args, { ...context, workspace });

@@ -11,15 +11,15 @@ import { pathOf, workspacePath, type Workspace } from "../workspace/workspace.ts
 import { roomOf, type WorkspaceRoom } from "../workspace/workspace-size.ts";
 import { commandWords } from "./command-words.ts";
 
-/** What is returned of each stream at most, in bytes [E11]. */
+/** The limit of each returned stream, in bytes [E11]. */
 export const STREAM_LIMIT_BYTES = 50 * 1024;
-/** For ending a command that takes longer than its caller waits, and telling so. */
+/** The time for ending a command that takes longer than its caller waits, and for reporting that. */
 const END_MARGIN_MS = 2_500;
 const MAX_COMMAND_LENGTH = 32_768;
 
 export interface CommandOptions {
   readonly cage: CommandCage;
-  /** Where programs are looked for. */
+  /** The search path for programs. */
   readonly path: string;
 }
 
@@ -83,7 +83,7 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
   });
 }
 
-/** In full-control the files outside are within reach of every tool, and of commands too. */
+/** In full-control every tool can access the files outside, and so can commands. */
 function sandboxOf(cage: CommandCage, { mode }: Workspace): CommandSandbox | null {
   if (mode === "full-control" || cage.kind === "off") return null;
   if (cage.kind === "bubblewrap") return cage.sandbox;
@@ -94,7 +94,7 @@ function noSandbox(reason: string): string {
   return `No command can run: nothing here would keep it to the workspace (${reason}). An operator can change that, or set YARD_SANDBOX to off.`;
 }
 
-/** From nothing: what this process knows of keys and addresses is none of a command's business. */
+/** Builds a new environment: this process's keys and addresses must not reach a command. */
 function environment(workspace: Workspace, path: string): Record<string, string> {
   return { PATH: path, HOME: workspace.root, LANG: "C.UTF-8", TMPDIR: "/tmp" };
 }
@@ -147,7 +147,7 @@ function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits
   return `Exit code ${exitCode}.${limits === null ? "" : ofSignal(exitCode, limits)}`;
 }
 
-/** As a shell and bubblewrap tell the end by a signal of the kernel, where a limit is the likely cause. */
+/** Explains an end by a signal of the kernel, as shells and bubblewrap report it, when a limit is the likely cause. */
 function ofSignal(exitCode: number, { cpuSeconds, fileBytes }: CommandLimits): string {
   if (exitCode === 128 + constants.signals.SIGXCPU)
     return ` A process used more than ${cpuSeconds} s of processor time (YARD_COMMAND_CPU_SECONDS).`;

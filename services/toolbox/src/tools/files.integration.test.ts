@@ -24,7 +24,7 @@ test("read_file returns the text of a file [E8]", async () => {
   });
 });
 
-test("read_file cuts at 100 KB between two characters, says so, and reads on from there [E8] [ER9]", async () => {
+test("read_file cuts at 100 KB between two characters, reports it, and continues from there [E8] [ER9]", async () => {
   const whole = "ä".repeat(READ_LIMIT_BYTES) + "end";
   await put("long.txt", `x${whole}`);
   const first = await run(readFile, { path: "long.txt" });
@@ -44,7 +44,7 @@ test("read_file cuts at 100 KB between two characters, says so, and reads on fro
   assert.equal(read, `x${whole}`);
 });
 
-test("read_file says what is wrong with a path", async () => {
+test("read_file explains what is wrong with a path", async () => {
   await put("picture.png", Buffer.from([0x89, 0x50, 0, 1]));
   await assert.rejects(run(readFile, { path: "picture.png" }), /binary file/);
   await assert.rejects(run(readFile, { path: "nowhere.txt" }), /does not exist; list_files/);
@@ -53,7 +53,7 @@ test("read_file says what is wrong with a path", async () => {
   await assert.rejects(run(readFile, { path: "hello.txt", offset: 9 }), /has 8 bytes/);
 });
 
-test("read_file says what is not UTF-8, and reads files that do not tell their size", async () => {
+test("read_file reports a file that is not UTF-8, and reads files without a size", async () => {
   await put("latin1-text.txt", Buffer.from([0x67, 0x72, 0xfc, 0x6e]));
   const latin = await run(readFile, { path: "latin1-text.txt" });
   assert.equal(latin.text, "gr\ufffdn\n[not UTF-8: what could not be read became U+FFFD]");
@@ -74,14 +74,14 @@ test("write_file confirms the bytes it wrote and makes directories [E9]", async 
   assert.equal(again.text, "Wrote 0 bytes to a/b/c.txt.");
 });
 
-test("write_file refuses what is too large, and directories", async () => {
+test("write_file refuses directories and texts that are too large", async () => {
   const content = "x".repeat(WRITE_LIMIT_BYTES + 1);
   await assert.rejects(run(writeFile, { path: "big.txt", content }), /takes up to 10485760/);
   await assert.rejects(run(writeFile, { path: ".", content: "" }), /is a directory/);
   await assert.rejects(run(writeFile, { path: "a/b", content: "" }), /is a directory/);
 });
 
-test("edit_file replaces the one occurrence, or all when told to", async () => {
+test("edit_file replaces the one occurrence, or all on request", async () => {
   await put("code.ts", "let a = 1;\nlet b = 1;\n");
   await assert.rejects(
     run(editFile, { path: "code.ts", oldText: "1", newText: "2" }),
@@ -91,7 +91,7 @@ test("edit_file replaces the one occurrence, or all when told to", async () => {
     run(editFile, { path: "code.ts", oldText: "c = 1", newText: "" }),
     /does not contain oldText/,
   );
-  // `$&` would mean the match itself to String.replace.
+  // `$&` would insert the match itself in String.replace.
   const one = await run(editFile, { path: "code.ts", oldText: "a = 1", newText: "a = $&" });
   assert.equal(one.text, "Replaced 1 occurrence in code.ts; it has 23 bytes now.");
   await run(editFile, { path: "code.ts", oldText: "let", newText: "const", replaceAll: true });
@@ -110,7 +110,7 @@ test("edits of one file at the same moment all count", async () => {
   assert.equal(text, names.map((name) => `${name}done`).join("\n"));
 });
 
-test("edit_file takes texts that overlap for several, and says when only the line ends differ", async () => {
+test("edit_file counts overlapping texts as several, and reports when only the line ends differ", async () => {
   await put("overlap.txt", "aaa");
   await assert.rejects(
     run(editFile, { path: "overlap.txt", oldText: "aa", newText: "b" }),
@@ -165,7 +165,7 @@ test("a directory that cannot be read is named, and does not end a list or a sea
   await assert.rejects(run(listFiles, { directory: "odd/z.txt" }), /is not a directory/);
 });
 
-test("a search that is cancelled looks at no further file", async () => {
+test("a cancelled search reads no further file", async () => {
   await put("stopped/a.txt", "");
   await put("stopped/b.txt", "");
   const args = searchFiles.input.parse({ text: "x", directory: "stopped" });
@@ -173,7 +173,7 @@ test("a search that is cancelled looks at no further file", async () => {
   await assert.rejects(searchFiles.run(args, { ...context, signal }), /has gone/);
 });
 
-test("search_files reads ** as every tool does, and says when no file was meant", async () => {
+test("search_files interprets ** like every tool, and reports when no file matched", async () => {
   await put("globs/top.ts", "x");
   await put("globs/deep/er/in.ts", "x");
   const find = async (files: string) =>
@@ -184,7 +184,7 @@ test("search_files reads ** as every tool does, and says when no file was meant"
   await assert.rejects(find("*.{ts,md}"), /no braces/);
 });
 
-test("list_files says when there is more", async () => {
+test("list_files reports when there is more", async () => {
   for (let index = 0; index <= LIST_LIMIT; index += 1) await put(`many/${index}`, "");
   const { text, structured } = await run(listFiles, { directory: "many" });
   assert.equal(structured["truncated"], true);

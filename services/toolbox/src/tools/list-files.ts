@@ -4,7 +4,7 @@ import { workspacePath } from "../workspace/workspace.ts";
 import { walkFiles, type FoundEntry } from "./walk-files.ts";
 
 export const LIST_LIMIT = 2_000;
-/** Of all paths together: one alone may have 4 KB. */
+/** The limit for all paths together: one alone may have 4 KB. */
 const LIST_LIMIT_BYTES = 256 * 1024;
 
 const MARKS = {

@@ -31,7 +31,7 @@ function call(
   return tool.run(tool.input.parse(args), { ...context, memory });
 }
 
-test("an agent reads what it kept, and no other agent does", async () => {
+test("an agent reads its own memories, and no other agent does", async () => {
   const kept = await call("memory_write", { name: "likes", content: "thé" });
   assert.equal(kept.text, "Kept 4 bytes under 'likes'.");
   assert.equal((await call("memory_read", { name: "likes" })).text, "thé");
@@ -40,7 +40,7 @@ test("an agent reads what it kept, and no other agent does", async () => {
   await assert.rejects(call("memory_read", { name: "likes" }, "other"), /Nothing is kept under/);
 });
 
-test("an agent keeps for each owner apart, and what it kept before there were owners is the shared memory's", async () => {
+test("an agent has a memory for each owner, and memories from before there were owners belong to the shared memory", async () => {
   const unread: string[] = [];
   const from = createMemoryTools(
     createMemoryStore(redis, { onUnread: (agent) => unread.push(agent) }),
@@ -68,7 +68,7 @@ test("null forgets, and a call without a run has no memory", async () => {
   await assert.rejects(call("memory_read", {}, null), /only within a run/);
 });
 
-test("what is too large, or one name too many, is refused and writes nothing", async () => {
+test("a text that is too large, or one name too many, is refused and writes nothing", async () => {
   await assert.rejects(
     call("memory_write", { name: "big", content: "x".repeat(32 * 1024 + 1) }),
     /up to 32768/,
@@ -84,7 +84,7 @@ test("what is too large, or one name too many, is refused and writes nothing", a
   await call("memory_write", { name: "n0", content: "in place of the old" }, "hoarder");
 });
 
-test("what an owner's agents keep is counted, and refused when it is too much", async () => {
+test("the memories of an owner's agents are counted, and refused above the limit", async () => {
   const counted: unknown[] = [];
   let isFull = false;
   const storage = {

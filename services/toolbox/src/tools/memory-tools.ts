@@ -67,7 +67,7 @@ function scopeOf({ memory }: ToolContext): MemoryScope {
   return memory;
 }
 
-/** Writing the same once more does no harm, so nobody needs to know whether it was done. */
+/** Writing the same text twice is harmless, so the error need not state whether it was written. */
 async function orToolError<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

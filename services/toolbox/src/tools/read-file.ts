@@ -7,12 +7,12 @@ import { openForReading } from "../workspace/open-path.ts";
 import { workspacePath } from "../workspace/workspace.ts";
 import { decodeText, readBytes } from "./read-text.ts";
 
-/** What one call returns at most, in bytes [E8]. */
+/** The limit of one call's result, in bytes [E8]. */
 export const READ_LIMIT_BYTES = 100 * 1024;
-/** The longest character in UTF-8 beyond its first byte: what a cut may need to see of the next one. */
+/** The longest character in UTF-8 beyond its first byte: a cut may have to read that much of the next one. */
 const LOOK_AHEAD_BYTES = 3;
 
-/** An offset may lie within a character, whose rest is then no mistake of the file. */
+/** An offset may be within a character, whose rest is then not invalid. */
 function isText(bytes: Buffer, offset: number): boolean {
   let start = 0;
   if (offset > 0)
@@ -38,7 +38,7 @@ export const readFile = defineTool({
         throw new ToolError(`'${path}' has ${statSize} bytes; offset ${offset} is behind its end.`);
       const bytes = cutBytes(found, READ_LIMIT_BYTES);
       const end = offset + bytes.length;
-      // A file of /proc says 0, and others grow while they are read.
+      // A file of /proc reports 0, and others grow while they are read.
       const size = Math.max(statSize, offset + found.length);
       const truncated = end < size;
       const text = decodeText(bytes, path);

@@ -59,14 +59,14 @@ export const searchFiles = defineTool({
   },
 });
 
-/** `**` and a slash stand for no directory, too, as everywhere else: `**\/*.ts` finds `a.ts`. */
+/** `**` and a slash also match no directory, as in other tools: `**\/*.ts` finds `a.ts`. */
 function isWanted(files: string, path: string): boolean {
   const glob = files.replace(/^\.\//, "");
   return matchesGlob(glob, path) || matchesGlob(glob.replaceAll("**/", ""), path);
 }
 
 interface Find {
-  /** In lower case when it does not matter. */
+  /** In lower case when case is ignored. */
   readonly wanted: string;
   readonly ignoreCase: boolean;
 }

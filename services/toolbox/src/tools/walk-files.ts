@@ -10,7 +10,7 @@ export interface FoundEntry {
   readonly kind: "file" | "directory" | "link" | "other" | "unread";
 }
 
-/** What a walk does not enter, since it is rarely meant and often huge. */
+/** Directories that a walk does not enter, since they are rarely wanted and often huge. */
 const NOT_ENTERED = new Set([".git", "node_modules"]);
 const MAX_DEPTH = 32;
 
@@ -46,7 +46,7 @@ async function* walk({ target, below, recursive, signal }: Walk): AsyncGenerator
   }
 }
 
-/** Null when it cannot be read and is not the one that was asked for. */
+/** Returns null for an unreadable directory, unless it is the requested one. */
 async function entriesOf(
   target: WorkspacePath,
   below: readonly string[],

@@ -13,7 +13,7 @@ const setting = "YARD_WEB_ALLOW_PRIVATE_HOSTS";
 const open = createWebFetch(
   createEgressGuard({ permitted: parsePrivateHosts("loopback"), setting }),
 );
-/** As it is without any setting. */
+/** The tool with default settings. */
 const strict = createWebFetch(createEgressGuard({ permitted: parsePrivateHosts(""), setting }));
 
 const requests: string[] = [];
@@ -29,7 +29,7 @@ after(() => {
   server.closeAllConnections();
   server.close();
 });
-// What a TCP listener has.
+// The address of a TCP server is never a string.
 const { port } = server.address() as AddressInfo;
 const at = (path: string): string => `http://127.0.0.1:${port}${path}`;
 
@@ -50,7 +50,7 @@ test("web_fetch returns the text of an HTML page without its tags and scripts", 
   assert.ok(text.startsWith(`${at("/page")} answered 200.\n\nTitle`));
 });
 
-test("web_fetch reads a page in the encoding that its tags tell of, when the server does not", async () => {
+test("web_fetch reads a page in the encoding of its tags, when the server does not declare one", async () => {
   const tags = [
     `<meta charset="shift_jis">`,
     `<meta http-equiv='Content-Type' content='text/html; charset=Shift_JIS'>`,
@@ -68,7 +68,7 @@ test("web_fetch reads a page in the encoding that its tags tell of, when the ser
   assert.equal((await run(open, { url: at("/marked") })).structured["content"], "é");
 });
 
-test("a page whose layout would take minutes ends as an error, and holds nothing else up", async () => {
+test("a page whose layout would take minutes ends as an error, and blocks nothing else", async () => {
   pages.set("/wide", answer("text/html", "<table><tr><td colspan=100000>x</td></tr></table>"));
   pages.set("/plain", answer("text/html", "<p>fine</p>"));
   const wide = assert.rejects(
@@ -83,7 +83,7 @@ test("a page whose layout would take minutes ends as an error, and holds nothing
   assert.equal((await run(open, { url: at("/plain") })).structured["content"], "fine");
 });
 
-test("slow pages of one caller are no wait for another, and callers take turns", async () => {
+test("slow pages of one caller do not delay another, and callers take turns", async () => {
   const ended: string[] = [];
   const fetched = (caller: string, path: string, name: string) =>
     open
@@ -106,7 +106,7 @@ test("a call that is cancelled while its page is laid out ends at once", async (
   assert.equal((await run(open, { url: at("/plain") })).structured["content"], "fine");
 });
 
-test("web_fetch returns other text as it is, in its own encoding, and says the status", async () => {
+test("web_fetch returns other text unchanged, in its own encoding, with the status", async () => {
   pages.set("/data.json", answer("application/json", `{"a":1}`));
   assert.equal((await run(open, { url: at("/data.json") })).structured["content"], `{"a":1}`);
   pages.set("/latin", answer("text/plain; charset=iso-8859-1", Buffer.from([0xe4])));
@@ -140,7 +140,7 @@ test("web_fetch reaches no private address: not by number, not by name, not by a
   await assert.rejects(run(open, { url: at("/file") }), /is not an http or https URL/);
 });
 
-test("a socket connects to what was checked of a name, so one that leads inside reaches nothing", async () => {
+test("a socket connects to the checked addresses of a name, so a name that resolves to a private one is not reached", async () => {
   let asked = 0;
   // A resolver of its own: no name of the public DNS may decide a test.
   const resolve = ((_name: string, _options: object, callback: (...args: unknown[]) => void) => {
@@ -178,7 +178,7 @@ test("web_fetch follows redirects within a host to their end, but not forever", 
   await assert.rejects(run(open, { url: at("/round") }), /redirects more than 5 times/);
 });
 
-test("web_fetch cuts long texts and endless pages, says so, and reads on", async () => {
+test("web_fetch cuts long texts and endless pages, reports it, and continues from there", async () => {
   pages.set("/long", answer("text/plain", "ä".repeat(TEXT_LIMIT_BYTES)));
   const { structured, text } = await run(open, { url: at("/long") });
   assert.equal(structured["bytes"], TEXT_LIMIT_BYTES);
@@ -199,7 +199,7 @@ test("web_fetch cuts long texts and endless pages, says so, and reads on", async
   assert.match(endless.text, /\[only the first 2097152 bytes of the page were read\]$/);
 });
 
-test("web_fetch says what is wrong with a URL, and ends with its call", async () => {
+test("web_fetch explains what is wrong with a URL, and ends with its call", async () => {
   await assert.rejects(run(open, { url: "page" }), /is not a URL/);
   await assert.rejects(run(open, { url: "ftp://example.com/" }), /not an http or https URL/);
   await assert.rejects(run(open, { url: "http://a:b@example.com/" }), /name or a password/);

@@ -7,9 +7,9 @@ import { createHtmlTexts } from "../web/html-text.ts";
 import { pageText } from "../web/page-text.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
 
-/** What is taken from the server, before HTML becomes text. */
+/** The limit of the response body, before HTML becomes text. */
 export const PAGE_LIMIT_BYTES = 2 * 1024 * 1024;
-/** What one call returns at most, in bytes. */
+/** The limit of one call's result, in bytes. */
 export const TEXT_LIMIT_BYTES = 50 * 1024;
 const TIMEOUT_MS = 20_000;
 

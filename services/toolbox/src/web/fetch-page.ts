@@ -5,19 +5,19 @@ import { ToolError } from "../tool-error.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
 
 export interface Page {
-  /** Where the page was found after redirects. */
+  /** The URL of the page after redirects. */
   readonly url: string;
   readonly status: number;
-  /** Without parameters, in lower case; empty when the server did not say. */
+  /** The media type without parameters, in lower case; empty when the server sent none. */
   readonly mediaType: string;
-  /** As in the `charset` parameter; null when the server did not say. */
+  /** The `charset` parameter; null when the server sent none. */
   readonly charset: string | null;
   readonly body: Buffer;
-  /** True when the server had more to say than the limit. */
+  /** True when the body is longer than the limit. */
   readonly truncated: boolean;
 }
 
-/** The page is said to be at another host, which was not asked. */
+/** The page redirects to another host, which was not requested. */
 export interface Elsewhere {
   readonly url: string;
   readonly status: number;
@@ -39,9 +39,8 @@ const HEADERS = {
 };
 
 /**
- * Gets a page from a permitted address, without credentials. Redirects are followed within the host
- * that the policy has decided about; another host is for the caller to ask for. Throws ToolError for
- * what cannot be had.
+ * Gets a page from a permitted address, without credentials. Redirects are followed within the host that the policy has decided
+ * about; the caller has to request another host itself. Throws ToolError when the page cannot be fetched.
  */
 export async function fetchPage(address: string, options: FetchOptions): Promise<Page | Elsewhere> {
   const { guard, timeoutMs, limitBytes } = options;
@@ -60,7 +59,7 @@ export async function fetchPage(address: string, options: FetchOptions): Promise
       isOver: signal.aborted && !options.signal.aborted,
     });
   } finally {
-    // What is left of a body that was cut must not keep a socket.
+    // The rest of a body that was cut must not keep a socket open.
     void agent.destroy();
   }
 }

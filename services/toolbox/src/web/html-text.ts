@@ -2,14 +2,14 @@ import { doInThread } from "@switchyard/service/thread-job";
 import { ToolError } from "../tool-error.ts";
 import type { HtmlAnswer } from "./html-worker.ts";
 
-/** Turns HTML into what a person reads of it. */
+/** Converts HTML into the text that a person reads. */
 export interface HtmlTexts {
   /** Throws ToolError for a page that takes too long or too much memory; rejects with the signal's reason. */
   textOf(html: string, by: HtmlRequester): Promise<string>;
 }
 
 export interface HtmlRequester {
-  /** Callers take turns. */
+  /** The user whose turn it is; callers take turns. */
   readonly caller: string;
   readonly signal: AbortSignal;
 }
@@ -20,7 +20,7 @@ const MAX_HEAP_MB = 192;
 
 const WORKER = new URL("./html-worker.ts", import.meta.url);
 
-/** The second is for whoever comes while a page of somebody else takes long. */
+/** The second thread serves other callers while a page of one takes long. */
 const THREADS = 2;
 
 interface Job {
@@ -30,12 +30,11 @@ interface Job {
 }
 
 /**
- * Works in threads: a few bytes of HTML (`<td colspan=100000>`) can take minutes, and nothing else of this process would go
- * on meanwhile. Each caller has one page in work, and callers take turns, so many slow pages of one are no longer wait for
- * another than one.
+ * Converts in threads: a few bytes of HTML (`<td colspan=100000>`) can take minutes, which would block this process. Each caller
+ * has one page in progress, and callers take turns, so many slow pages of one caller delay others no longer than one.
  */
 export function createHtmlTexts(): HtmlTexts {
-  /** By caller, in the order of their turns. */
+  /** The jobs by caller, in the order of their turns. */
   const waiting = new Map<string, Job[]>();
   const inWork = new Set<string>();
 
@@ -53,7 +52,7 @@ export function createHtmlTexts(): HtmlTexts {
     await convert(job).then(job.done.resolve, job.done.reject);
     inWork.delete(caller);
     const left = waiting.get(caller) ?? [];
-    // Behind those who came meanwhile.
+    // Queued behind callers that came meanwhile.
     waiting.delete(caller);
     if (left.length > 0) waiting.set(caller, left);
     beginNext();

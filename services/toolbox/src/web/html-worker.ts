@@ -4,7 +4,7 @@ import { compile } from "html-to-text";
 
 /** Documents that are deeper than this are cut there: a hostile one could be endless. */
 const MAX_DEPTH = 100;
-/** More than a page of the size that is read can say; layout alone can make it longer. */
+/** More than the text of a page within the size limit; only layout can make it longer. */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 
 const toText = compile({

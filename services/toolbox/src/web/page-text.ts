@@ -7,10 +7,10 @@ const TEXT_TYPES = [
   /\+(json|xml|yaml)$/,
 ];
 const HTML_TYPES = new Set(["text/html", "application/xhtml+xml"]);
-/** Where a page has to say its encoding, when its server does not. */
+/** The part of a page that has to declare its encoding, when its server does not. */
 const PRESCAN_BYTES = 1_024;
 
-/** What a person reads of a page; null when it is not text. */
+/** Returns the text that a person reads on a page; null when it is not text. */
 export async function pageText(
   { mediaType, charset, body }: Page,
   { html, ...by }: { html: HtmlTexts; signal: AbortSignal; caller: string },
@@ -23,19 +23,19 @@ export async function pageText(
   return isHtml ? html.textOf(text, by) : text;
 }
 
-/** A byte order mark goes before what the server says. */
+/** A byte order mark takes precedence over the server's charset. */
 function encodingByMark(body: Buffer): string | null {
   if (body[0] === 0xff && body[1] === 0xfe) return "utf-16le";
   return body[0] === 0xfe && body[1] === 0xff ? "utf-16be" : null;
 }
 
-/** As in `<meta charset="gbk">` or `<meta http-equiv="Content-Type" content="text/html; charset=gbk">`. */
+/** Reads `<meta charset="gbk">` or `<meta http-equiv="Content-Type" content="text/html; charset=gbk">`. */
 function encodingByTag(body: Buffer): string | null {
   const head = body.toString("latin1", 0, PRESCAN_BYTES);
   return /<meta\s[^>]*charset\s*=\s*["']?([\w:-]+)/i.exec(head)?.[1] ?? null;
 }
 
-/** Encodings that this platform does not know are read as UTF-8, with marks for what is not. */
+/** Unsupported encodings are decoded as UTF-8, with replacement characters for invalid bytes. */
 function decoderOf(charset: string | null) {
   try {
     return new TextDecoder(charset ?? "utf-8");

@@ -1,9 +1,9 @@
-/** The last of those who wait for a file, by its path. */
+/** The last queued change of each file, by its path. */
 const turns = new Map<string, Promise<unknown>>();
 
 /**
- * Lets those who change one file do it one after the other: what one has read, the one before would otherwise have changed by
- * the time it is written. Holds in this process.
+ * Serialises changes of one file: otherwise a change would overwrite another one that was written after its read. It applies to
+ * this process only.
  */
 export async function inTurn<T>(path: string, work: () => Promise<T>): Promise<T> {
   const before = turns.get(path) ?? Promise.resolve();

@@ -78,7 +78,7 @@ test("a file that does not exist yet below a link out of the workspace is refuse
   assert.deepEqual(await readdir(outside), ["secret.txt"]);
 });
 
-test("an error tells nothing of a target outside: what exists, what does not and what cannot be read look alike [E12]", async () => {
+test("an error reveals nothing about a target outside: existing, missing and unreadable ones look alike [E12]", async () => {
   await mkdir(join(outside, "closed", "in"), { recursive: true });
   await chmod(join(outside, "closed"), 0);
   await symlink("circle", join(outside, "circle"));
@@ -123,7 +123,7 @@ test("a pipe is refused and does not make the call wait", async () => {
   await assert.rejects(write("pipe", "x"), /not a regular file/);
 });
 
-test("a link that takes a directory's place after the check reaches nothing", async () => {
+test("a link that replaces a directory after the check reaches nothing", async () => {
   await put("swap/file.txt", "harmless");
   const target = await workspacePath(workspace, "swap/file.txt");
   await rename(join(root, "swap"), join(root, "swapped-away"));
@@ -135,7 +135,7 @@ test("a link that takes a directory's place after the check reaches nothing", as
   await rm(join(outside, "file.txt"));
 });
 
-test("a link that takes a file's place after the check is not followed", async () => {
+test("a link that replaces a file after the check is not followed", async () => {
   await put("swapped.txt", "harmless");
   const target = await workspacePath(workspace, "swapped.txt");
   await rm(join(root, "swapped.txt"));
@@ -145,13 +145,13 @@ test("a link that takes a file's place after the check is not followed", async (
   assert.equal(await readFile(join(outside, "secret.txt"), "utf8"), "top secret");
 });
 
-test("a directory exchanged for a link all the time never lets a call out", async () => {
+test("a directory that alternates with a link never lets a call out", async () => {
   const name = join(root, "race");
   const race = new AbortController();
   const racer = (async () => {
     const clear = () => rm(name, { recursive: true, force: true });
     while (!race.signal.aborted) {
-      // A write that comes between makes the directory again; the next turn clears it away.
+      // A concurrent write creates the directory again; the next iteration removes it.
       await clear().catch(() => undefined);
       await symlink(outside, name).catch(() => undefined);
       await clear().catch(() => undefined);
@@ -192,7 +192,7 @@ test("a replaced file keeps its permissions, and no temporary file is left", asy
   assert.deepEqual(await readdir(join(root, "kept")), ["run.sh"]);
 });
 
-test("a file that somebody else has changed since it was read is not replaced", async () => {
+test("a file that was changed since it was read is not replaced", async () => {
   await put("shared.txt", "read");
   const before = await stat(join(root, "shared.txt"), { bigint: true });
   await write("shared.txt", "of somebody else");

@@ -16,10 +16,9 @@ export interface HeldDirectory {
 }
 
 /**
- * Opens the directory of a path, step by step and never through a symbolic link: the links were
- * resolved when the path was checked, so one that is met here was put there since, and the call
- * fails. There is nothing between the check of a directory and its use, since the open directory is
- * what is used. With `create`, missing directories are made.
+ * Opens the directory of a path, step by step and never through a symbolic link: the links were resolved when the path was
+ * checked, so a link found here was inserted since, and the call fails. The open directory itself is used, so it cannot be
+ * exchanged between its check and its use. With `create`, missing directories are created.
  */
 export async function holdDirectory(
   { base, requested }: WorkspacePath,
@@ -48,8 +47,8 @@ export async function holdDirectory(
 }
 
 /**
- * Opens the regular file of a path to read it. Throws ToolError for everything else that a name
- * can stand for; opening a pipe or a device is given up before it blocks.
+ * Opens the regular file of a path to read it. Throws ToolError for every other kind of file; opening a pipe or a device is
+ * abandoned before it blocks.
  */
 export async function openForReading(target: WorkspacePath): Promise<FileHandle> {
   const name = target.names.at(-1);

@@ -10,10 +10,9 @@ const NEW_FILE_MODE = 0o644;
 const PERMISSIONS = 0o777;
 
 /**
- * Puts a file in its place, whole or not at all: a reader sees the old bytes or the new ones, and a
- * name that became a symbolic link is replaced instead of followed. Keeps the permissions of the
- * file that was there; makes missing directories. Given what was `read` of the file, it throws a ToolError
- * when the file is another one since. Resolves to whether the file is new.
+ * Replaces a file atomically: a reader sees the old bytes or the new ones, and a name that became a symbolic link is replaced
+ * instead of followed. Keeps the permissions of the old file; creates missing directories. With `read`, it throws a ToolError
+ * when the file has changed since. Resolves to whether the file is new.
  */
 export async function replaceFile(
   target: WorkspacePath,
@@ -73,7 +72,7 @@ async function writeBeside({
   try {
     try {
       await file.writeFile(bytes);
-      // The mode given to open(2) is cut by the umask.
+      // The umask reduces the mode given to open(2).
       await file.chmod(mode);
     } finally {
       await file.close();

@@ -7,10 +7,10 @@ const KIB = 1_024;
 const MIB = 1_024 * 1_024;
 const TIMEOUT_MS = 30_000;
 const LOOK_EVERY_MS = 1_000;
-/** Of the time, counting takes a tenth at most. */
+/** Counting takes at most a tenth of the time. */
 const PAUSE_PER_LOOK = 9;
 
-/** A workspace that a command is about to write in, and what it may come to hold. */
+/** A workspace that a command is about to write in, and its size limit. */
 export interface WorkspaceRoom {
   readonly root: string;
   readonly mostBytes: number;
@@ -33,7 +33,7 @@ export async function roomOf({ root, limitBytes }: Workspace): Promise<Workspace
   return { root, mostBytes: Math.max(limitBytes, await bytesOf(root)) };
 }
 
-/** Looks again and again until the returned function is called, or the workspace has more than it may. */
+/** Checks repeatedly until the returned function is called, or the workspace exceeds its limit. */
 export function watchRoom({ root, mostBytes }: WorkspaceRoom, onExceeded: () => void): () => void {
   let timer: NodeJS.Timeout | null = null;
   let isOver = false;
@@ -53,12 +53,12 @@ export function watchRoom({ root, mostBytes }: WorkspaceRoom, onExceeded: () => 
 }
 
 /**
- * What a directory takes of its disk, in bytes; 0 where there is no `du`. It goes from directory to directory without
- * paths, so none is too deep for it, and follows no link.
+ * Returns the size of a directory on its disk, in bytes; 0 where there is no `du`. `du` walks directories without full paths, so
+ * none is too deep for it, and follows no link.
  */
 async function bytesOf(root: string): Promise<number> {
   const { stdout } = await promisify(execFile)("du", ["-skx", root], { timeout: TIMEOUT_MS }).catch(
-    // What goes away while it counts is an error of its, beside the sum.
+    // Files that disappear during the count cause an error of `du`, which prints the sum all the same.
     (error: unknown) => ({
       stdout: error instanceof Error && "stdout" in error ? String(error.stdout) : "",
     }),

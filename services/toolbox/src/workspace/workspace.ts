@@ -2,14 +2,14 @@ import { readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { systemErrorCode, ToolError } from "../tool-error.ts";
 
-/** How far the built-in tools reach: inside the workspace only, or wherever the process may [E12]. */
+/** The reach of the built-in tools: inside the workspace only, or wherever the process may [E12]. */
 export type SecurityMode = "limited-control" | "full-control";
 
 export interface Workspace {
   /** Real path of the directory: no part of it is a symbolic link. */
   readonly root: string;
   readonly mode: SecurityMode;
-  /** What it may hold; absent for one without a limit. */
+  /** The size limit; absent for a workspace without one. */
   readonly limitBytes?: number | undefined;
 }
 
@@ -19,12 +19,12 @@ export interface WorkspacePath {
   readonly base: string;
   /** Names from the base to the file; none of them is `.` or `..`. Empty for the base itself. */
   readonly names: readonly string[];
-  /** What the caller called it; for messages. */
+  /** The caller's name for it; for messages. */
   readonly requested: string;
 }
 
 const MAX_PATH_BYTES = 4_096;
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const MAX_LINKS = 40;
 
 /** Throws ToolError when the directory does not exist, or is none. */
@@ -40,9 +40,9 @@ export async function openWorkspace(
 }
 
 /**
- * Says where a path leads. Symbolic links are followed here and nowhere later: for a file that does
- * not exist yet, those of its nearest existing parent [ER4]. In limited-control the real path has to lie in
- * the workspace. Relative paths begin at the workspace.
+ * Resolves a path. Symbolic links are followed here and nowhere later: for a file that does not exist yet, those of its nearest
+ * existing parent [ER4]. In limited-control the real path has to be in the workspace. Relative paths are resolved against the
+ * workspace.
  */
 export async function workspacePath(
   workspace: Workspace,
@@ -72,9 +72,8 @@ function checkText(requested: string): void {
 }
 
 /**
- * The real path of the nearest part that exists, with the rest as it was written. A link that leads to nothing is read
- * here, so that one out of the workspace is told as such whether or not there is something behind it: the answer says
- * nothing about paths outside.
+ * Returns the real path of the nearest part that exists, with the rest as it was written. A dangling link is read here, so that
+ * one out of the workspace is reported as such whether or not its target exists: the answer reveals nothing about paths outside.
  */
 async function realPathOf({ path, base, requested }: PathToResolve): Promise<string> {
   const missing: string[] = [];
@@ -90,7 +89,7 @@ async function realPathOf({ path, base, requested }: PathToResolve): Promise<str
       existing = parent;
       continue;
     }
-    // Where a link outside leads is nobody's business here.
+    // The target of a link outside the workspace is not followed.
     if (!isWithin(base, directory)) return join(directory, ...missing);
     links += 1;
     if (links > MAX_LINKS)

@@ -5,16 +5,16 @@ import type { Principal } from "@switchyard/contracts/policy";
 import { systemErrorCode } from "../tool-error.ts";
 import { openWorkspace, type SecurityMode, type Workspace } from "./workspace.ts";
 
-/** Says where each call works. */
+/** Determines the workspace of each call. */
 export interface Workspaces {
   of(principal: Principal): Promise<Workspace>;
-  /** Where a run will work that is about to begin a new session; null when sessions share theirs, as that one has no id yet. */
+  /** Returns the workspace of a run that is about to begin a new session; null when sessions share theirs, as that one has no id yet. */
   ofNewRun(run: { readonly user: string; readonly runId: string }): Promise<Workspace | null>;
-  /** Removes what nobody has used for the given time. Resolves to how many workspaces that were. */
+  /** Removes workspaces that have been unused since the given time. Resolves to their number. */
   sweep(unusedSince: Date): Promise<number>;
 }
 
-/** One directory for everybody: what a person works in on a laptop. */
+/** One directory for all callers: the one that a person works in on a laptop. */
 export async function fixedWorkspace(directory: string, mode: SecurityMode): Promise<Workspaces> {
   const workspace = await openWorkspace(directory, mode);
   return {
@@ -24,21 +24,21 @@ export async function fixedWorkspace(directory: string, mode: SecurityMode): Pro
   };
 }
 
-/** Whose files are kept together: those of one run, or those of all runs of one conversation. */
+/** The runs that share files: none with another, or all runs of one conversation. */
 export type WorkspaceScope = "run" | "session";
 
 export interface OwnWorkspacesOptions {
   readonly parent: string;
   readonly scope: WorkspaceScope;
   readonly mode: SecurityMode;
-  /** What each of them may hold; without it as much as the disk. */
+  /** The size limit of each workspace; without it the disk is the limit. */
   readonly limitBytes?: number;
 }
 
 /** A run's id has its owner before a `~`. */
 const OURS = /^(run|session|user)-[A-Za-z0-9_~-]+$/;
 
-/** A directory for each run or session, and one for what each NATS user calls without a run. */
+/** A directory for each run or session, and one for each NATS user's calls without a run. */
 export function ownWorkspaces({
   parent,
   scope,
@@ -70,7 +70,7 @@ export function ownWorkspaces({
           failures.push(error);
         }
       }
-      // One that cannot be removed keeps no other one.
+      // A workspace that cannot be removed does not prevent the removal of others.
       if (failures.length > 0)
         throw new AggregateError(failures, `${failures.length} workspaces cannot be removed`);
       return removed;
@@ -78,7 +78,7 @@ export function ownWorkspaces({
   };
 }
 
-/** Also with directories in it that a command has left closed, as the caches of some build tools are. */
+/** Removes a tree even when a command has made directories read-only, as the caches of some build tools are. */
 async function removeTree(directory: string): Promise<void> {
   try {
     await rm(directory, { recursive: true, force: true });
