@@ -12,7 +12,7 @@ import { broadcast } from "./outbound/broadcast.ts";
 import { accountFor, sendMessage, type SendParts } from "./outbound/send-message.ts";
 
 export interface HandlerParts extends SendParts {
-  /** The longest that a provider may take, in milliseconds. */
+  /** The longest duration of a provider's request, in milliseconds. */
   readonly sendMs: number;
   readonly takeIn: (
     account: Account,
@@ -21,9 +21,9 @@ export interface HandlerParts extends SendParts {
     readonly outcome: "stored" | "known" | "ignored";
     readonly reason: string | null;
   }>;
-  /** Null when the file has no such account. */
+  /** Resolves to null when the file has no such account. */
   readonly login: (asked: LoginRequest & { readonly signal: AbortSignal }) => Promise<Login | null>;
-  /** Where the user's own people wrote last. */
+  /** Returns where the user's own people wrote last. */
   readonly lastOf: (caller: string) => Promise<Address | null>;
   readonly inboundOf: (account: Account) => {
     readonly inbound: "connected" | "connecting" | "standby" | "error" | "none";
@@ -152,7 +152,7 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
   });
 }
 
-/** Secrets of accounts, from who runs the installation alone. */
+/** Accepts secrets of accounts only from the user who runs the installation. */
 function handleLogins(service: Service, { book, login, sendMs }: HandlerParts): void {
   service.handle(channels.loginChannelAccount, async (request, { caller, fail, signal }) => {
     const { channel, accountId = null } = request;
@@ -172,7 +172,7 @@ function handleLogins(service: Service, { book, login, sendMs }: HandlerParts): 
   });
 }
 
-/** Messages of channels that have no provider. In webchat nobody speaks for another one. */
+/** Handles messages of channels that have no provider. In webchat a caller can only write as itself. */
 function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts): void {
   service.handle(channels.submitChannelMessage, async (request, { caller, fail }) => {
     const { channel, accountId, threadId, text, replyToMessageId, mentionsAccount } = request;
@@ -204,7 +204,7 @@ function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts
   });
 }
 
-/** What providers send by HTTP. The account's adapter knows who may, and answers when the message is stored. */
+/** Handles HTTP requests of providers. The account's adapter authenticates them, and answers when the message is stored. */
 function handleRequests(service: Service, { book, takeIn }: HandlerParts): void {
   service.handle(
     channels.receiveChannelRequest,
@@ -238,7 +238,7 @@ function handleRequests(service: Service, { book, takeIn }: HandlerParts): void 
   }));
 }
 
-/** A service that works for others says for whom; of anybody else the word counts for nothing. */
+/** Returns the caller that a trusted service acts for; `onBehalfOf` of any other caller is ignored. */
 function callerOf(
   { onBehalfOf }: { readonly onBehalfOf?: string | undefined },
   { caller }: Pick<CallContext, "caller">,

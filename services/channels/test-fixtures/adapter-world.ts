@@ -1,4 +1,4 @@
-// What the service gives an adapter, for tests of adapters alone.
+// The services that an adapter gets, for tests of adapters alone.
 import type {
   AdapterCall,
   AdapterKit,
@@ -32,7 +32,7 @@ export function memoryCursor(value: string | null = null): Cursor {
   return { get: async () => now, set: async (next) => void (now = next) };
 }
 
-/** A sink that keeps what it gets, knows repeats, and can be made to refuse. */
+/** A sink that stores messages, detects repeats, and can be made to refuse. */
 export function memorySink() {
   const messages: IncomingMessage[] = [];
   const states: { state: string; problem: string | undefined }[] = [];

@@ -121,7 +121,7 @@ export async function startDiscordServer(token = "discord-secret-token") {
     return { status: 204 };
   }
 
-  /** With enforce_nonce a message of the same nonce is not made again: the earlier one is the answer. */
+  /** With enforce_nonce a message of the same nonce is not created again: the earlier one is returned. */
   function post(channel: string, fields: Json): Json {
     const earlier = messages.find(
       (one) => fields["enforce_nonce"] === true && one["nonce"] === fields["nonce"],
@@ -165,7 +165,7 @@ export async function startDiscordServer(token = "discord-secret-token") {
     connected: () => ready.size,
     identifies: () => identifies,
     resumes: () => resumes,
-    /** A message that somebody writes; `silently` while the bot is away, so that it is only in the history. */
+    /** Adds a message of a user; with `silently` the bot is away, so that it is only in the history. */
     push(message: Json, { silently = false, type = "MESSAGE_CREATE" } = {}): void {
       if (type === "MESSAGE_CREATE" && !messages.includes(message)) messages.push(message);
       if (silently) return;

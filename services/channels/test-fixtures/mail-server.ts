@@ -4,7 +4,7 @@ import { SMTPServer } from "smtp-server";
 
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
 
-/** `lost`: the message is taken and the connection is lost before the answer. `hang`: taken, and no answer comes. */
+/** `lost`: the message is accepted and the connection is lost before the answer. `hang`: accepted, and no answer comes. */
 export type SmtpFault =
   | "lost"
   | "hang"
@@ -166,7 +166,7 @@ export async function startMailServer(
       send(`${tag} OK ${what} done`);
     }
 
-    /** `4:*` means at least the last message, also when its number is lower: the client has to look. */
+    /** `4:*` means at least the last message, also when its number is lower: the client has to filter. */
     function inSet(one: number, set: string): boolean {
       const last = mailbox.at(-1)?.uid ?? 0;
       return set.split(",").some((range) => {
@@ -204,7 +204,7 @@ export async function startMailServer(
       for (const wake of idle) wake();
       return nextUid++;
     },
-    /** What happens when a mailbox is restored: the same mails under new numbers. */
+    /** Simulates the restoration of a mailbox: the same mails under new numbers. */
     renumber(): void {
       uidValidity++;
       nextUid = 1;

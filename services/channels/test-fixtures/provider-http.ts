@@ -1,4 +1,4 @@
-// What the local servers that stand for chat providers share: an HTTP server on loopback whose next answers can be made to fail.
+// The base of the fake chat providers: an HTTP server on loopback whose next answers can be made to fail.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -16,9 +16,7 @@ export interface ProviderAnswer {
   body?: unknown;
 }
 
-/**
- * `reset` and `hang`: the request has its effect and its answer never comes. `answer`: it has no effect, and this is the answer.
- */
+/** `reset` and `hang`: the request has its effect and its answer never comes. `answer`: it has no effect, and this is the answer. */
 export type Fault = { kind: "reset" } | { kind: "hang" } | ({ kind: "answer" } & ProviderAnswer);
 
 export interface ProviderHttp {

@@ -158,7 +158,7 @@ export async function startSlackServer(
       ts: `1700000001.${String(nextTs++).padStart(6, "0")}`,
       ...fields,
     }),
-    /** What Slack does every few hours: it asks the client to connect anew. */
+    /** Requests that the client reconnects, as Slack does every few hours. */
     refresh(): void {
       for (const socket of sockets)
         socket.send(JSON.stringify({ type: "disconnect", reason: "refresh_requested" }));

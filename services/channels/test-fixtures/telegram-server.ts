@@ -74,7 +74,7 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
     }
   }
 
-  /** What is below `offset` is confirmed and gone; without anything newer the answer waits. */
+  /** Updates below `offset` are confirmed and removed; without a newer one the answer waits. */
   async function poll(offset: number, timeoutS: number): Promise<Json[]> {
     confirmed = Math.max(confirmed, offset);
     updates = updates.filter((update) => Number(update["update_id"]) >= offset);
@@ -104,7 +104,7 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
     failNext: (part: string, fault: Fault) => http.failNext(part, fault),
     /** The first update that was not confirmed yet. */
     confirmed: () => confirmed,
-    /** Delivers an update; its number may be given, to deliver it twice. */
+    /** Delivers an update; its number may be set, to deliver it twice. */
     push(update: Json, updateId = nextUpdate++): number {
       updates.push({ update_id: updateId, ...update });
       for (const wake of waiting) wake();

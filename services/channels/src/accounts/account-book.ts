@@ -4,12 +4,12 @@ import type { AdapterKit, ChannelAdapter, Cursor, Mailbox } from "../adapters/ad
 import type { AccountSettings, ReadChannels } from "./channels-file.ts";
 import { createRedactor, type Redactor } from "./redactor.ts";
 
-/** An account in force. Another one takes its place when its settings change. */
+/** An account in force. A new object replaces it when its settings change. */
 export interface Account {
   readonly name: string;
   readonly settings: AccountSettings;
   readonly adapter: ChannelAdapter;
-  /** Takes this account's secrets out of a text. */
+  /** Replaces this account's secrets in a text. */
   readonly redact: Redactor;
 }
 
@@ -19,14 +19,14 @@ export interface AccountBookOptions {
   readonly mailbox: Mailbox;
   readonly cursorOf: (account: { channel: string; accountId: string }) => Cursor;
   readonly now: () => number;
-  /** Hears of every account that begins or ends; resolves when its inbound connection has ended. */
+  /** Called for every account that begins or ends; resolves when its inbound connection has ended. */
   readonly onChange: (change: {
     readonly gone: Account | null;
     readonly come: Account | null;
   }) => Promise<void>;
 }
 
-/** The accounts that are in force, as the latest `channels.json` that could be read says. */
+/** The accounts that are in force, from the latest readable `channels.json`. */
 export class AccountBook {
   readonly #options: AccountBookOptions;
   readonly #accounts = new Map<string, Account>();
@@ -40,7 +40,7 @@ export class AccountBook {
     return [...this.#accounts.values()];
   }
 
-  /** What of the file is not in force, without secrets. */
+  /** The problems of the file, without secrets; the parts with problems are not in force. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -49,13 +49,13 @@ export class AccountBook {
     return this.#accounts.get(`${channel}/${accountId}`) ?? null;
   }
 
-  /** The file as a whole cannot be read: what was in force stays. */
+  /** Records that the file as a whole cannot be read; the accounts in force stay. */
   refuse(problem: string): void {
     this.#problems = [problem];
     this.#options.log.error({ problem }, "channels file not in force");
   }
 
-  /** Makes accounts as the file says. An account that cannot be made stays as it was. */
+  /** Creates the accounts of the file. An account that cannot be created stays as it was. */
   async apply({ accounts, refused }: ReadChannels): Promise<void> {
     const problems = refused.map(({ problem }) => problem);
     const named = new Set(refused.map(({ name }) => name));
@@ -73,7 +73,7 @@ export class AccountBook {
     for (const problem of problems) this.#options.log.error({ problem }, "account not in force");
   }
 
-  /** Asks the provider whether it takes these settings, beside whatever is in force. Never rejects. */
+  /** Checks whether the provider accepts these settings, without changing the accounts in force. Never rejects. */
   async probe(
     settings: AccountSettings,
     signal: AbortSignal,

@@ -4,21 +4,21 @@ import { BusyPolicy } from "@switchyard/contracts/session-key";
 import { z } from "zod";
 import type { AdapterDefinition } from "../adapters/adapter.ts";
 
-/** Whom an account listens to. Owners are always heard. */
+/** The senders that an account accepts. Owners are always accepted. */
 const Policy = z.enum(["open", "allowlist", "disabled"]);
 const Names = z.array(z.string().min(1).max(256)).max(10_000);
 
 /** One account of `channels.json`; docs/channels.md explains each field. */
 const AccountEntry = z.strictObject({
   enabled: z.boolean().default(true),
-  /** In whose name messages become runs; this user may always use the account. */
+  /** The user whose runs the messages become; this user may always use the account. */
   caller: CallerName,
   /** Other users that may send with it; `*` is everybody. */
   callers: z
     .array(z.union([CallerName, z.literal("*")]))
     .max(1_000)
     .default([]),
-  /** Who answers; without one, messages are stored and told and nobody answers. */
+  /** The agent that answers; without one, messages are stored and published without an answer. */
   agent: AgentName.optional(),
   /** Ids of senders who own the installation. */
   owners: Names.default([]),
@@ -33,9 +33,9 @@ const AccountEntry = z.strictObject({
     })
     .prefault({}),
   onBusy: BusyPolicy.default("enqueue"),
-  /** Whether an answer quotes the message that it answers. */
+  /** True makes an answer quote the message that it answers. */
   reply: z.enum(["off", "on"]).default("off"),
-  /** What the adapter wants. */
+  /** The settings of the adapter. */
   config: z.record(z.string(), z.unknown()).default({}),
 });
 export type AccountEntry = z.output<typeof AccountEntry>;
@@ -45,15 +45,15 @@ const ChannelsFile = z.strictObject({
   accounts: z.record(ChannelName, z.record(AccountId, z.unknown())),
 });
 
-/** An account with everything that its adapter is made from. */
+/** An account with all inputs of its adapter. */
 export interface AccountSettings {
   readonly channel: string;
   readonly accountId: string;
   readonly entry: AccountEntry;
   readonly adapter: AdapterDefinition;
-  /** What `adapter.config` made of `config`, with secrets in it. */
+  /** The result of parsing `config` with `adapter.config`, including secrets. */
   readonly config: unknown;
-  /** The same text: nothing has changed. With secrets in it. */
+  /** A text that is equal when the settings are unchanged. It includes secrets. */
   readonly print: string;
 }
 
@@ -68,7 +68,7 @@ export class ChannelsFileError extends Error {
   override readonly name = "ChannelsFileError";
 }
 
-/** Reads `channels.json`. Throws a ChannelsFileError when nothing of it can be used; one bad account leaves the others alone. */
+/** Reads `channels.json`. Throws a ChannelsFileError when no part of it can be used; one invalid account does not affect the others. */
 export function readChannelsFile(
   text: string,
   options: {
@@ -96,7 +96,7 @@ export function readChannelsFile(
   return { accounts, refused };
 }
 
-/** One account. Throws a ChannelsFileError that says what is wrong with it. */
+/** Reads one account. Throws a ChannelsFileError that explains the mistake. */
 export function readAccount(
   { channel, accountId, entry }: { channel: string; accountId: string; entry: unknown },
   {
@@ -146,7 +146,7 @@ export function variablesOf(text: string, fileName: string): ReadonlyMap<string,
   return new Map(all);
 }
 
-/** Replaces `${VAR}` and `${VAR:-default}` in every text. Names what is not set, never what is. */
+/** Replaces `${VAR}` and `${VAR:-default}` in every text. Errors contain names of unset variables, and never a value. */
 function withVariables(
   value: unknown,
   place: { readonly env: Readonly<Record<string, string | undefined>>; readonly field: string },
@@ -172,7 +172,7 @@ function withVariables(
   );
 }
 
-/** Rules and places, and no values: those may be secret. */
+/** Lists rules and paths without values, which may be secret. */
 function problemsOf(error: z.ZodError, under?: string): string {
   return error.issues
     .map(({ path, message, code }) => {

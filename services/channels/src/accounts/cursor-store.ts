@@ -12,7 +12,7 @@ if held[1] ~= ARGV[2] or held[2] ~= ARGV[3] then return 0 end
 redis.call("SET", KEYS[1], ARGV[1])
 return 1`;
 
-/** Where an account is in its provider's stream; only who has the lease of its inbound connection moves it. */
+/** Stores an account's position in its provider's stream; only the holder of the lease for its inbound connection can change it. */
 export function createCursor(
   redis: Redis,
   options: {

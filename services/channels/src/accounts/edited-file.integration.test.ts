@@ -39,7 +39,7 @@ test("an edit of channels.json adds, changes and ends accounts, and leaves the o
   );
 });
 
-test("an edit that makes no sense leaves what is in force, and is told until it is corrected", async () => {
+test("an invalid edit leaves the accounts in force, and is reported until it is corrected", async () => {
   const { names } = await accounts();
   await writeFile(world.file, '{"accounts": {');
   const refused = await until(accounts, ({ problems }) => problems.length > 0);
@@ -51,7 +51,7 @@ test("an edit that makes no sense leaves what is in force, and is told until it 
   const partly = await until(accounts, ({ problems }) => /loopback\/third/.test(problems.join()));
   assert.deepEqual(partly.names, names);
   await world.write({ loopback: { third: account() } });
-  // The problems are taken back when the last account has changed.
+  // The problems are cleared when the last account has changed.
   const corrected = await until(accounts, ({ problems }) => problems.length === 0);
   assert.deepEqual(corrected.names, ["loopback/third"]);
   assert.ok(service.lines.some((line) => line.includes("channels file not in force")));

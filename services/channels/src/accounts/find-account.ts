@@ -1,10 +1,10 @@
 import type { Target } from "@switchyard/contracts/channel-address";
 import type { Account, AccountBook } from "./account-book.ts";
 
-/** Users of whom everything may be seen and done. */
+/** Users that may see all accounts and use them. */
 const ADMINS = new Set(["cli", "admin"]);
 
-/** True for users that see what of the file is not in force. */
+/** True for users that may see the problems of the file. */
 export function isAdmin(caller: string): boolean {
   return ADMINS.has(caller);
 }
@@ -25,7 +25,7 @@ export function isForeignChat(
   return target.kind !== "user" || target.id !== caller;
 }
 
-/** Either the account, or what to say; other users' accounts are not named. */
+/** Returns the account, or the error text; other users' accounts are not named. */
 export function findAccount(
   book: Pick<AccountBook, "all">,
   asked: {

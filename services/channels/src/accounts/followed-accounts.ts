@@ -18,14 +18,14 @@ import {
 export interface FollowedAccountsOptions {
   readonly book: AccountBook;
   readonly log: Log;
-  /** Where `${VAR}` comes from, unless the file of secrets has it. */
+  /** The values of `${VAR}`, unless the file of secrets has them. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly adapters: ReadonlyMap<string, AdapterDefinition>;
   /** Accounts that are there without the file, which may have them as well. */
   readonly own: ReadChannels;
   /** `channels.json`. */
   readonly file: string | undefined;
-  /** What logins have brought: a `NAME=value` in each line. It need not be there. */
+  /** The file with the secrets of logins: a `NAME=value` in each line. It need not exist. */
   readonly secretsFile: string | undefined;
 }
 
@@ -37,7 +37,10 @@ export class NoSecretStore extends Error {
   override readonly name = "NoSecretStore";
 }
 
-/** Brings the accounts of `channels.json` into force, and what edits and logins make of them. One after the other: an account that changes ends its connection before it begins another one. */
+/**
+ * Brings the accounts of `channels.json` into force, and applies edits and logins. Changes run one after the other: an account
+ * that changes ends its connection before it begins another one.
+ */
 export class FollowedAccounts {
   readonly #options: FollowedAccountsOptions;
   readonly #watches: FileWatch[] = [];
@@ -166,7 +169,7 @@ export class FollowedAccounts {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#applied.then(work);
-    this.#applied = done.catch(() => {}); // whoever asked is told
+    this.#applied = done.catch(() => {}); // the caller of the change gets the error
     return done;
   }
 }
@@ -188,7 +191,7 @@ function withOwn({ accounts, refused }: ReadChannels, own: ReadChannels): ReadCh
   return { accounts: [...accounts, ...missing], refused };
 }
 
-/** One that is not there has none. */
+/** A missing file counts as empty. */
 function textOf(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
 }
@@ -198,7 +201,7 @@ function secretsIn(text: string): Record<string, string> {
   return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
 }
 
-/** For its owner alone, whole or not at all. */
+/** Writes the file atomically, readable for its owner alone. */
 async function writeSecrets(
   path: string,
   secrets: Readonly<Record<string, string>>,

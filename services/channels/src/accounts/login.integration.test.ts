@@ -23,7 +23,7 @@ const accounts = async () =>
     ({ channel, accountId }) => `${channel}/${accountId}`,
   );
 
-test("without values it says which secrets there are, also of an account that is not in force for the lack of them", async () => {
+test("without values it lists the secrets of an account, also of one that is not in force for the lack of them", async () => {
   assert.deepEqual(await accounts(), []);
   assert.deepEqual(await login({}), {
     channel: "telegram",
@@ -35,7 +35,7 @@ test("without values it says which secrets there are, also of an account that is
   });
 });
 
-test("what the provider refuses is not kept, and is in no answer and no line", async () => {
+test("values that the provider rejects are not stored, and appear in no reply and no log line", async () => {
   const refused = await login({ BOT_TOKEN: "123456:wrong-token-of-mine" });
   assert.equal(refused.isStored, false);
   assert.match(refused.problem ?? "", /refuses the token/);
@@ -44,7 +44,7 @@ test("what the provider refuses is not kept, and is in no answer and no line", a
   await assert.rejects(stat(secretsFile), { code: "ENOENT" });
 });
 
-test("what the provider takes is kept for this user alone, and in force at once and after a restart", async () => {
+test("values that the provider accepts are stored for this user alone, and in force at once and after a restart", async () => {
   const stored = await login({ BOT_TOKEN: telegram.token }, {});
   assert.equal(stored.isStored, true);
   assert.ok((stored.identity ?? "").length > 0);
@@ -53,7 +53,7 @@ test("what the provider takes is kept for this user alone, and in force at once 
   assert.equal(await readFile(secretsFile, "utf8"), `BOT_TOKEN=${telegram.token}\n`);
   await service.kill("SIGTERM");
   assert.ok(service.lines.every((line) => !line.includes(telegram.token)));
-  // The file goes before the environment: it is what somebody said last.
+  // The file takes precedence over the environment, because it has the values of the latest login.
   await world.start({ YARD_CHANNELS_SECRETS_FILE: secretsFile, BOT_TOKEN: "123:old" });
   await until(accounts, (names) => names.length === 1);
   await writeFile(secretsFile, "BOT_TOKEN=\n");
@@ -61,7 +61,7 @@ test("what the provider takes is kept for this user alone, and in force at once 
   assert.deepEqual(await accounts(), ["telegram/main"]);
 });
 
-test("nobody but who runs the installation has it, and without a file nothing can be kept", async () => {
+test("only the user who runs the installation may log in, and without a file no secret can be stored", async () => {
   await world.start();
   const none = login({ BOT_TOKEN: telegram.token });
   await assert.rejects(none, (error) => isError(error, loginChannelAccount, "no_secret_store"));

@@ -33,13 +33,13 @@ end
 for _, key in ipairs(KEYS) do redis.call("PEXPIRE", key, ARGV[3]) end
 return {id .. ":" .. at, "1"}`;
 
-/** Replaces what has not changed meanwhile. */
+/** Replaces a message unless it was changed meanwhile. */
 const CHANGE = `
 if redis.call("HGET", KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 if ARGV[3] == "" then redis.call("HDEL", KEYS[1], ARGV[1]) else redis.call("HSET", KEYS[1], ARGV[1], ARGV[3]) end
 return 1`;
 
-/** Messages of channels that have no provider. `onAdded` is called for each new one, with what it takes and for how long. */
+/** Creates the mailbox for channels that have no provider. `onAdded` is called for each new message, with its size and lifetime. */
 export function createMailbox(
   redis: Redis,
   onAdded: (address: Address, bytes: number, keptMs: number) => void = () => {},
@@ -51,7 +51,7 @@ export function createMailbox(
       const args = [json, key ?? "", KEEP_MS, MAX_MESSAGES];
       const keys = [box, `${box}:sent`, `${box}:keys`];
       const added = await fromRedis(redis.eval(ADD, keys.length, ...keys, ...args));
-      const answer = added as [string, string]; // what the script returns
+      const answer = added as [string, string]; // the script returns this type
       const [messageId = "", at = "0"] = answer[0].split(":");
       if (answer[1] === "1") onAdded(address, Buffer.byteLength(json) + MESSAGE_BYTES, KEEP_MS);
       return { messageId, at: new Date(Number(at)), isNew: answer[1] === "1" };
@@ -87,12 +87,12 @@ function keyOf({ channel, accountId, target }: Address): string {
 function readStored(messageId: string, stored: string): StoredMessage {
   const colon = stored.indexOf(":");
   const at = new Date(Number(stored.slice(0, colon))).toISOString();
-  // Written by this file alone.
+  // written only by this file
   const body = JSON.parse(stored.slice(colon + 1)) as Omit<StoredMessage, "messageId" | "at">;
   return { ...body, messageId, at };
 }
 
-/** Id and time stand beside the body. */
+/** Id and time are stored beside the body. */
 function bodyOf(message: StoredMessage): object {
   return { ...message, messageId: undefined, at: undefined };
 }

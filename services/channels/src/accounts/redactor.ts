@@ -1,7 +1,7 @@
-/** Takes secrets out of a text. */
+/** Replaces secrets in a text. */
 export type Redactor = (text: string) => string;
 
-/** Shorter values stand in too many innocent words. */
+/** Shorter values occur in too many ordinary words. */
 const MIN_LENGTH = 4;
 
 /** Makes a function that replaces the secrets by `…`, also where they are encoded for a URL. */

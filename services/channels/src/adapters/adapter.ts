@@ -5,89 +5,89 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { z } from "zod";
 
 /**
- * What a provider of messages is to the service. An adapter knows one provider's protocol and nothing of runs,
- * callers or Redis: the service cuts texts to pieces, keeps order, remembers what was sent and decides whom a message
- * may come from. One folder for each adapter, one line for each in `adapters/adapter-list.ts`.
+ * The interface between the service and a provider of messages. An adapter implements one provider's protocol and has no
+ * knowledge about runs, callers or Redis: the service cuts texts into pieces, keeps the order, records what was sent and decides
+ * whose messages are accepted. One folder for each adapter, one line for each in `adapters/adapter-list.ts`.
  */
 export interface AdapterDefinition<C = unknown> {
   /** The channel's name: `telegram`. */
   readonly name: string;
   /**
-   * What an account has in `channels.json` under `config`; a strict object. `${VAR}` in its texts is replaced before
-   * this is asked, so a token is simply a string here.
+   * The schema of an account's `config` in `channels.json`; a strict object. `${VAR}` in its texts is replaced before it is
+   * parsed, so a token is simply a string here.
    */
   readonly config: z.ZodType<C>;
   /**
-   * The secret values of a configuration. The service replaces them by `…` in whatever the adapter throws, reports or
-   * logs. Name every one, and parts that a library would print alone, such as a token inside of a URL.
+   * The secret values of a configuration. The service replaces them by `…` in everything that the adapter throws, reports or
+   * logs. List every one, and parts that a library would print alone, such as a token inside of a URL.
    */
   secrets(config: C): readonly string[];
-  /** Makes the adapter of one account. Connects to nothing yet; throws when the configuration makes no sense. */
+  /** Creates the adapter of one account, without a connection; throws when the configuration is inconsistent. */
   create(config: C, kit: AdapterKit): ChannelAdapter;
 }
 
-/** What the service gives an adapter. */
+/** The services that an adapter gets. */
 export interface AdapterKit {
   readonly channel: string;
   readonly accountId: string;
-  /** Facts in fields, no texts of people. Secrets are taken out. */
+  /** Logs facts in fields, and no texts of people. Secrets are replaced. */
   readonly log: Log;
-  /** For addresses that others name: check the URL, and connect with its `lookup`. */
+  /** For addresses that others supply: check the URL, and connect with its `lookup`. */
   readonly guard: EgressGuard;
   readonly now: () => number;
   /**
-   * Where the adapter is in the provider's stream of messages (an update's id, a UID), over restarts. Written behind
-   * what `InboundSink.accept` has stored, and refused when this process lost the account meanwhile.
+   * The adapter's position in the provider's stream of messages (an update's id, a UID), stored across restarts. Write it after
+   * `InboundSink.accept` has stored the messages; the write is refused when this process lost the account meanwhile.
    */
   readonly cursor: Cursor;
-  /** Messages kept by the service itself: for adapters that have no provider. */
+  /** Messages stored by the service itself, for adapters that have no provider. */
   readonly mailbox: Mailbox;
 }
 
 export interface Cursor {
-  /** Null at the first start. Rejects when the store cannot be asked. */
+  /** Returns null at the first start. Rejects when the store does not answer. */
   get(): Promise<string | null>;
-  /** Up to 4 KiB. Rejects when the store cannot be asked or the account is another process's. */
+  /** Stores up to 4 KiB. Rejects when the store does not answer or the account belongs to another process. */
   set(value: string): Promise<void>;
 }
 
 /** One account at a provider. All methods but `start` and `receive` may be called in every replica at any time. */
 export interface ChannelAdapter {
-  /** The same answer as long as the adapter lives. The service never asks for an action that is not in it. */
+  /** The value is constant for the life of the adapter. The service never requests an action that is not in it. */
   readonly capabilities: Capabilities;
 
   /**
-   * Opens the inbound connection; left out by adapters that have none. At most one replica runs it for an account.
-   * Resolves when the provider has accepted the connection and rejects when it does not; then the service tries again,
-   * later and later. Afterwards the adapter reconnects by itself, tells `sink.state`, and calls `sink.lost` when it
-   * gives up. `signal` aborts when the account is closed or belongs to another replica: stop taking messages at once.
+   * Opens the inbound connection; left out by adapters that have none. At most one replica runs it for an account. Resolves when
+   * the provider has accepted the connection and rejects when it does not; then the service retries with growing delays.
+   * Afterwards the adapter reconnects by itself, reports to `sink.state`, and calls `sink.lost` when it gives up. `signal` aborts
+   * when the account is closed or belongs to another replica: stop receiving messages at once.
    */
   start?(sink: InboundSink, signal: AbortSignal): Promise<void>;
 
   /**
-   * Takes an HTTP request that the provider sends to `/hooks/<channel>/<account>`; left out by adapters that have
-   * none. Check the signature over `body` first, and answer only after `sink.accept` has resolved. Any replica.
+   * Receives an HTTP request that the provider sends to `/hooks/<channel>/<account>`; left out by adapters that have none. Check
+   * the signature over `body` first, and answer only after `sink.accept` has resolved. It runs in any replica.
    */
   receive?(request: HookRequest, sink: InboundSink): Promise<HookAnswer>;
 
   /**
-   * Sends one message that fits `maxTextLength`. Resolves when the provider has said that it took it. Otherwise throws
-   * a {@link ChannelError}:
-   * - `rate_limited` with the provider's time: nothing was sent. Do not wait and do not send again by yourself.
-   * - `timeout_unknown` when a request left and no answer can say what became of it. **Every** error that is not a
-   *   ChannelError counts as this one.
-   * - `invalid_target`, `not_found`, `not_allowed`, `unsupported`, `provider_error`: surely nothing was sent. A `provider_error` that is not
-   *   `isFinal` is retried, and the messages behind it wait.
+   * Sends one message that fits `maxTextLength`. Resolves when the provider has confirmed that it accepted it. Otherwise throws a
+   * {@link ChannelError}:
+   * - `rate_limited` with the provider's time: nothing was sent. The adapter neither waits nor retries.
+   * - `timeout_unknown` when a request was sent and no answer shows its outcome. **Every** error that is not a ChannelError counts
+   *   as this one.
+   * - `invalid_target`, `not_found`, `not_allowed`, `unsupported`, `provider_error`: certainly nothing was sent. A `provider_error`
+   *   that is not `isFinal` is retried, and the messages behind it wait.
    *
-   * Switch off every repetition that the provider's library makes. `idempotencyKey` (32 hexadecimal digits, another one
-   * for each piece of a text) is the same when the service tries the same message again, which it does without asking only
-   * where `capabilities.idempotentSend` is true.
+   * Switch off all retries of the provider's library. `idempotencyKey` (32 hexadecimal digits, a different one for each piece of
+   * a text) is the same when the service retries a message, which it does without `findSent` only where
+   * `capabilities.idempotentSend` is true.
    */
   send(message: OutgoingMessage, call: AdapterCall): Promise<SentMessage>;
 
   /**
-   * Finds out what became of a send whose answer was lost; left out where the provider cannot say. `null`: surely not
-   * sent, so the service may send it again. Throws `timeout_unknown` when it is still not known.
+   * Finds the outcome of a send whose answer was lost; left out where the provider cannot report it. `null`: certainly not sent,
+   * so the service may send it again. Throws `timeout_unknown` when the outcome is still unknown.
    */
   findSent?(message: OutgoingMessage, call: AdapterCall): Promise<SentMessage | null>;
 
@@ -104,7 +104,10 @@ export interface ChannelAdapter {
     page: { readonly limit: number; readonly before?: string; readonly after?: string },
     call: AdapterCall,
   ): Promise<readonly ReadMessage[]>;
-  /** The target that a person's text means. Throws `invalid_target` when there is none. Without it, only `user:42` and the like are known. */
+  /**
+   * Resolves a person's text to a target. Throws `invalid_target` when there is none. Without this method, only the form
+   * `user:42` is supported.
+   */
   resolve?(
     query: { readonly text: string; readonly kind: Target["kind"] | null },
     call: AdapterCall,
@@ -114,7 +117,7 @@ export interface ChannelAdapter {
     readonly displayName?: string;
   }>;
 
-  /** Asks the provider who we are. Throws what `yard channels check` is to show. */
+  /** Requests our identity from the provider. Its error is shown by `yard channels check`. */
   check(call: AdapterCall): Promise<{ readonly identity: string }>;
 
   /** Ends connections and timers. Called once; `start`'s signal was aborted before. */
@@ -124,9 +127,9 @@ export interface ChannelAdapter {
 export type ReadMessage = z.output<typeof readChannelMessages.reply>["messages"][number];
 
 export interface AdapterCall {
-  /** The same for every attempt at the same thing. */
+  /** The key is the same for every attempt at one action. */
   readonly idempotencyKey: string;
-  /** Aborts when the time for it is over. A request that was sent by then is `timeout_unknown`. */
+  /** Aborts at the timeout. A request that was already sent is `timeout_unknown`. */
   readonly signal: AbortSignal;
 }
 
@@ -163,33 +166,33 @@ export interface MessageAt {
   readonly authorId?: string;
 }
 
-/** Where messages of people go. */
+/** Receives the messages of people. */
 export interface InboundSink {
   /**
-   * Stores a message. **Acknowledge it to the provider only after this has resolved**, and after a rejection never: the
-   * service is without its store, or the account is another replica's. A message that came before is no error, and
-   * neither is one that the account's rules refuse. Keep the order of a conversation: one call after the other.
+   * Stores a message. **Acknowledge it to the provider only after this has resolved**, and after a rejection never: the store
+   * does not answer, or the account belongs to another replica. A message that came before is no error, and neither is one that
+   * the account's rules refuse. Keep the order of a conversation: one call after the other.
    */
   accept(message: IncomingMessage): Promise<"stored" | "known" | "ignored">;
   /** Shown by `yard channels list`. */
   state(state: "connected" | "connecting" | "error", problem?: string): void;
-  /** The connection is gone for good, such as with a revoked token: the service closes and starts it again later. */
+  /** Reports that the connection is gone for good, such as with a revoked token: the service closes and starts it again later. */
   lost(problem: string): void;
 }
 
 /** A message as the provider has it; ids as it writes them, numbers as text. */
 export interface IncomingMessage {
-  /** Where it was written, and where the answer goes. For a private conversation the target is the other person. */
+  /** The conversation of the message, and the address of the answer. For a private conversation the target is the other person. */
   readonly target: Target;
   readonly threadId?: string;
   readonly messageId: string;
-  /** What makes a repeat known, when the provider has something better than target and `messageId`. */
+  /** Identifies a repeat, when the provider has a better key than target and `messageId`. */
   readonly dedupeKey?: string;
   readonly sender: {
     readonly id: string;
     readonly name?: string;
     readonly username?: string;
-    /** Of a program: refused, so that two of them do not talk for ever. */
+    /** True for a program, whose messages are refused, so that two programs do not answer each other for ever. */
     readonly isBot?: boolean;
   };
   readonly text: string;
@@ -212,7 +215,7 @@ export interface HookRequest {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came, at most 1 MiB. */
+  /** The unchanged body, at most 1 MiB. */
   readonly body: Uint8Array;
 }
 
@@ -222,7 +225,7 @@ export interface HookAnswer {
   readonly body?: string;
 }
 
-/** Messages that the service keeps in the place of a provider, a thousand for each target and for a week. */
+/** Messages that the service stores instead of a provider, a thousand for each target and for a week. */
 export interface Mailbox {
   /** Adds one; under a key that was there before it returns the earlier one. */
   add(
@@ -253,11 +256,11 @@ export type ChannelErrorCode =
   | "timeout_unknown"
   | "provider_error";
 
-/** What an adapter could not do. The message is shown to callers: what happened and what to do, no secret. */
+/** A failure of an adapter. The message is shown to callers: what happened and what to do, without secrets. */
 export class ChannelError extends Error {
   override readonly name = "ChannelError";
   readonly code: ChannelErrorCode;
-  /** For `rate_limited`, in milliseconds. */
+  /** The delay for `rate_limited`, in milliseconds. */
   readonly retryAfterMs: number | null;
   /** The provider refuses this message, and will refuse it again. */
   readonly isFinal: boolean;

@@ -1,4 +1,4 @@
-/** The codes of an error and of what caused it, whatever the library calls the field: `ECONNREFUSED`. */
+/** Returns the codes of an error and of its causes, whatever the library's name for the field: `ECONNREFUSED`. */
 export function errorCodes(error: unknown): string[] {
   const codes: string[] = [];
   for (let at = error, depth = 0; at instanceof Object && depth < 5; depth++) {

@@ -9,7 +9,7 @@ const GOOD_CONNECTION_MS = 30_000;
 export interface Connecting {
   /** Resolves when the provider has accepted the connection. `ended` settles when it is over, and rejects with the reason if it broke. */
   connect(this: void): Promise<{ readonly ended: Promise<void> }>;
-  /** What a person is shown of an error. `isFinal`: no retry helps, such as after a revoked token. */
+  /** Converts an error for people. `isFinal`: no retry helps, such as after a revoked token. */
   problem(this: void, error: unknown): { readonly text: string; readonly isFinal: boolean };
   readonly sink: InboundSink;
   readonly signal: AbortSignal;

@@ -14,7 +14,7 @@ type Actions = Required<
 > &
   Pick<ChannelAdapter, "close">;
 
-/** What adapters do that have the service's own mailbox in the place of a provider. */
+/** The actions of adapters that use the service's own mailbox instead of a provider. */
 export function mailboxActions(kit: AdapterKit, capabilities: Capabilities): Actions {
   const { mailbox, channel, accountId } = kit;
   const change = async (

@@ -54,7 +54,7 @@ test("the service sends over every provider, in pieces that the provider takes [
   assert.equal(mail.received.length, 1);
 });
 
-test("a lost answer is looked up in Slack and repeated to Discord, and each has the message once [N3] [N6]", async () => {
+test("a lost answer is queried from Slack and repeated to Discord, and each has the message once [N3] [N6]", async () => {
   slack.failNext("postMessage", { kind: "reset" });
   discord.failNext("/messages", { kind: "reset" });
   await send("slack", "C2", "once");

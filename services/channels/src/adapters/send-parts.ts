@@ -1,8 +1,8 @@
 import { ChannelError } from "./adapter.ts";
 
 /**
- * Sends the parts of one message one after the other and returns their ids. An error of the first part is passed on;
- * one of a later part is `timeout_unknown`, as something was sent and to repeat all of it would say that twice.
+ * Sends the parts of one message one after the other and returns their ids. An error of the first part is passed on; an error of
+ * a later part is `timeout_unknown`, because some parts were sent and a retry would send them twice.
  */
 export async function sendParts(parts: readonly (() => Promise<string>)[]): Promise<string[]> {
   const ids: string[] = [];

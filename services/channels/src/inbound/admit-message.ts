@@ -5,7 +5,7 @@ export type Admission =
   | { readonly kind: "admitted"; readonly isOwner: boolean }
   | { readonly kind: "ignored"; readonly reason: string };
 
-/** Whether an account listens to a message. Owners are heard everywhere but where nobody is. */
+/** Returns whether an account accepts a message. Owners are accepted unless conversations of that kind are disabled. */
 export function admitMessage(
   { owners, direct, groups }: Pick<AccountEntry, "owners" | "direct" | "groups">,
   { sender, target, mentionsAccount, text, attachments = [] }: IncomingMessage,

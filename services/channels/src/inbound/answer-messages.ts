@@ -32,14 +32,14 @@ export interface AnswerParts {
 const POLL_MS = 500;
 const CLAIM_MS = 30_000;
 const AT_ONCE = 32;
-/** How soon a conversation is looked at again that waits for its run, or for somebody to come back. */
+/** The delay before a conversation is processed again that waits for its run, or for a service. */
 const WAIT_MS = 2_000;
 const PATIENCE_MS = 600_000;
 const SEND_WAIT_MS = 5_000;
 
 /**
- * Brings stored messages to their sessions, one conversation's in their order, and the answers back to where they came
- * from. What is done is written down after each step and each step may be repeated, so any replica goes on at any time.
+ * Delivers stored messages to their sessions, those of one conversation in their order, and sends the answers back to their
+ * conversations. Progress is stored after each step and each step may be repeated, so any replica can continue at any time.
  */
 export class AnswerMessages {
   readonly #parts: AnswerParts;
@@ -53,14 +53,14 @@ export class AnswerMessages {
     this.#timer = setInterval(() => this.look(), POLL_MS).unref();
   }
 
-  /** Looks for work now. */
+  /** Polls for work now. */
   look(): void {
     this.#working = this.#working
       .then(() => this.#round())
       .catch((err: unknown) => this.#parts.log.warn({ err }, "messages not looked for"));
   }
 
-  /** A hint that a run has ended; one that is missed is found out by asking. */
+  /** Notifies that a run has ended; polling finds the end of a run whose notification was missed. */
   ended(runId: string): void {
     const conversation = this.#waiting.get(runId);
     if (conversation === undefined) return;
@@ -68,7 +68,7 @@ export class AnswerMessages {
     this.#parts.store
       .rest(conversation, 0)
       .then(() => this.look())
-      .catch(() => {}); // it is looked at later anyway
+      .catch(() => {}); // it is retried later anyway
   }
 
   async stop(): Promise<void> {
@@ -96,7 +96,7 @@ export class AnswerMessages {
     await store.rest(conversation, delayMs);
   }
 
-  /** As far as a message gets. False when those behind it have to wait, too. */
+  /** Processes a message as far as possible. Returns false when those behind it have to wait, too. */
   async #step(conversation: string, given: InboundRecord): Promise<boolean> {
     const { store } = this.#parts;
     let record = given;
@@ -175,7 +175,7 @@ export class AnswerMessages {
     }
   }
 
-  /** Null while the run is under way. */
+  /** Returns null while the run is active. */
   async #answerTo(record: InboundRecord): Promise<InboundRecord | null> {
     const { sessionId, caller } = record;
     if (sessionId === null) return { ...record, state: "new" };
@@ -192,7 +192,7 @@ export class AnswerMessages {
     return { ...record, state: "answering", answer: text === "" || isSaid ? null : text };
   }
 
-  /** True when there is nothing more to do for the answer. The outbox knows it by the message that it answers. */
+  /** Returns true when the answer needs no more work. The outbox identifies it by the message that it answers. */
   async #send({ answer, address, caller, ...record }: InboundRecord): Promise<boolean> {
     const { book, outbox, now, holder } = this.#parts;
     if (answer === null) return true;
@@ -203,7 +203,7 @@ export class AnswerMessages {
     const fate = await outbox.send(
       account,
       {
-        // No caller has such a name, so nobody's own key can stand for an answer.
+        // No caller can have this name, so a caller's own key can never equal the key of an answer.
         sendId: sendIdOf("!answer", record.inboundId),
         caller,
         digest: canonicalDigest({ inboundId: record.inboundId }),
@@ -227,12 +227,12 @@ export class AnswerMessages {
       },
       now() + SEND_WAIT_MS,
     );
-    // What is under way is the outbox's own to end.
+    // The outbox finishes a send that is in progress.
     return fate.kind !== "under-way" || fate.record.state === "open";
   }
 }
 
-/** Of a runner that is away or full; the message waits. */
+/** Errors of a runner that is away or overloaded; the message waits. */
 const PASSING = new Set(["timeout", "deadline_exceeded", "store_unavailable", "internal"]);
 
 /** Short, and without anything of the inside but a code. */

@@ -22,7 +22,7 @@ export interface InboundState {
 interface Connection {
   readonly account: Account;
   lease: AccountLease | null;
-  /** When the renewal was sent that Redis confirmed last, of a clock that only goes on. */
+  /** When the last renewal that Redis confirmed was sent, by a monotonic clock. */
   confirmedAt: number;
   open: AbortController | null;
   state: InboundState;
@@ -31,7 +31,7 @@ interface Connection {
   restUntil: number;
 }
 
-/** Of the lease's time a replica trusts it for so much; the rest is for clocks that run unlike. */
+/** The part of the lease's time for which a replica relies on it; the rest covers clock rates that differ. */
 const TRUSTED_SHARE = 2 / 3;
 const RETRY_MS = { first: 1_000, most: 60_000 };
 const NONE: InboundState = { inbound: "none", problem: null };

@@ -6,8 +6,9 @@ const MAX_LENGTH = 128;
 const DIGEST_LENGTH = 24;
 
 /**
- * The session of a conversation: `agent:<agent>:<channel>:direct|group|channel:<id>[:thread:<id>]`, with the account where
- * it is not `default`. Ids of providers are data: what a key may not have, or what would read as another key, is replaced by a digest.
+ * Returns the session key of a conversation: `agent:<agent>:<channel>:direct|group|channel:<id>[:thread:<id>]`, with the account
+ * where it is not `default`. Ids of providers are untrusted: an id that is invalid in a key, or that would read as another key,
+ * is replaced by a digest.
  */
 export function conversationKey(
   agent: string,

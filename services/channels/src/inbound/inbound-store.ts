@@ -10,13 +10,13 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { leaseKey, type AccountLease } from "../accounts/account-leases.ts";
 
-/** A message that came in, from its arrival to the end of its answer. */
+/** A received message, from its arrival to the end of its answer. */
 export const InboundRecord = z.object({
   inboundId: InboundId,
   at: Timestamp,
-  /** In whose name it becomes a run. */
+  /** The user whose run it becomes. */
   caller: CallerName,
-  /** Null: it is stored and told, and nobody answers. */
+  /** Null: it is stored and published, and no agent answers. */
   agent: AgentName.nullable(),
   onBusy: BusyPolicy,
   quotes: z.boolean(),
@@ -36,21 +36,21 @@ export const InboundRecord = z.object({
   writtenAt: Timestamp,
   sessionKey: SessionKey,
   runId: RunId,
-  /** `new`: not said in the session yet. `said`: its run is to answer. `answering`: the answer is to be sent. */
+  /** `new`: not delivered to the session yet. `said`: its run has to answer. `answering`: the answer has to be sent. */
   state: z.enum(["new", "said", "answering", "done"]),
   isTold: z.boolean(),
   sessionId: SessionId.nullable(),
-  /** Null: there is nothing to send. */
+  /** Null: there is no answer to send. */
   answer: z.string().nullable(),
 });
 export type InboundRecord = z.infer<typeof InboundRecord>;
 
-/** Where somebody wrote, and who. */
+/** The address and the sender of a message. */
 const LastChat = z.object({ address: Address, senderId: z.string() });
 export type LastChat = z.infer<typeof LastChat>;
 
 const KEEP_MS = 7 * 86_400_000;
-/** Its key, its answer, and its places in lists. */
+/** Estimates its key, its answer, and its list entries. */
 const RECORD_BYTES = 4_096;
 const WORK = "yard:{channels}:inbound:work";
 
@@ -74,33 +74,39 @@ redis.call("ZADD", KEYS[3], "NX", now, ARGV[3])
 if ARGV[7] ~= "" then redis.call("SET", KEYS[5], ARGV[7]) end
 return "stored"`;
 
-/** Claims conversations that have work and that nobody looks at. ARGV: how many, for how long. */
+/** Claims conversations that have work and are not claimed by a replica. ARGV: how many, for how long. */
 const CLAIM = `${ESSENTIAL}${NOW}
 local due = redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])
 for _, name in ipairs(due) do redis.call("ZADD", KEYS[1], now + ARGV[2], name) end
 return due`;
 
-/** Puts a conversation's next look nearer, or takes it off when nothing of it is open. KEYS: conversation, work. ARGV: name, delay. */
+/**
+ * Brings forward the time when a conversation is processed next, or removes it when it has no open message. KEYS: conversation,
+ * work. ARGV: name, delay.
+ */
 const REST = `${ESSENTIAL}${NOW}
 if redis.call("LLEN", KEYS[1]) == 0 then return redis.call("ZREM", KEYS[2], ARGV[1]) end
 return redis.call("ZADD", KEYS[2], now + ARGV[2], ARGV[1])`;
 
 export interface InboundStore {
-  /** `lease` is null for what came by another way than the inbound connection. Rejects with `storage_full` when the caller keeps too much. */
+  /**
+   * `lease` is null for messages that did not come through the inbound connection. Rejects with `storage_full` when the caller
+   * stores too much.
+   */
   add(
     record: InboundRecord,
     lease: AccountLease | null,
-    /** It says where the caller's own people are to be found. */
+    /** True when it shows where the caller's own people can be reached. */
     isLast: boolean,
   ): Promise<"stored" | "known" | "lost">;
   /** The last such chat. */
   last(caller: string): Promise<LastChat | null>;
-  /** Names of conversations with work that nobody else does, for so long. */
+  /** Claims conversations with work for the given time and returns their names. */
   claim(limit: number, claimMs: number): Promise<readonly string[]>;
-  /** Those of a conversation that are not done, in their order. */
+  /** Returns the unfinished messages of a conversation, in their order. */
   open(conversation: string): Promise<readonly InboundRecord[]>;
   write(record: InboundRecord): Promise<void>;
-  /** Takes a message that is done out of its conversation. */
+  /** Removes a finished message from its conversation. */
   finish(conversation: string, record: InboundRecord): Promise<void>;
   rest(conversation: string, delayMs: number): Promise<void>;
 }
@@ -138,7 +144,7 @@ export function createInboundStore(
         lease?.epoch ?? "",
         isLast ? toJson({ address, senderId: record.sender.id } satisfies LastChat) : "",
       );
-      const outcome = (await fromRedis(answer)) as "stored" | "known" | "lost"; // what the script returns
+      const outcome = (await fromRedis(answer)) as "stored" | "known" | "lost"; // the script returns this type
       if (outcome === "stored")
         storage?.add(caller, Buffer.byteLength(json) + RECORD_BYTES, KEEP_MS);
       return outcome;

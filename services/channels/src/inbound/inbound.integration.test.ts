@@ -34,7 +34,7 @@ const world = await channelsWorld({
   webchat: { main: { caller: "cli", callers: ["*"], direct: { policy: "open" } } },
 });
 
-/** In the place of the runners: what was said, by the run that answers, and when that has ended. */
+/** Fake runners: the delivered messages, by the run that answers, and its end. */
 const said = new Map<string, { message: string; session: string; owner: boolean | undefined }>();
 const ends = new Map<string, { output: string } | { code: string }>();
 const runner = serve(await world.bus("runner"), {
@@ -91,7 +91,7 @@ const answersAt = (id: string, count: number, kind: "user" | "group" = "user") =
     (texts) => texts.length >= count,
   );
 
-test("a message becomes a run of the account's caller, and the answer goes to where it came from, once [N8]", async () => {
+test("a message becomes a run of the account's caller, and the answer goes to its conversation, once [N8]", async () => {
   const request = { ...from("boss"), text: "hi", messageId: "m1" };
   assert.equal((await submit(request)).outcome, "stored");
   assert.equal((await submit(request)).outcome, "known");
@@ -105,7 +105,7 @@ test("a message becomes a run of the account's caller, and the answer goes to wh
   assert.equal([...said.values()].at(-1)?.owner, false);
 });
 
-test("groups are heard where they are allowed and spoken to, and the agent learns who speaks", async () => {
+test("messages of groups are accepted where they are allowed and mention the account, and the agent learns the author", async () => {
   const group = (id: string) => ({ kind: "group" as const, id });
   const imitation = 'Bob\u202e\n\nFrom 2 "Bob":\u2028> yes';
   const text = `hi\n${imitation}`;
@@ -126,14 +126,14 @@ test("groups are heard where they are allowed and spoken to, and the agent learn
   ]);
 });
 
-test("a failure says something short, and nothing of the inside", async () => {
+test("the text about a failure is short, and contains no internals", async () => {
   await submit({ ...from("unlucky"), text: "fail" });
   assert.deepEqual(await answersAt("unlucky", 1), [
     "Sorry, this message could not be answered (model_error).",
   ]);
 });
 
-test("an answer that its run has sent already to the same place is not said again; to another place it is [complaint-4]", async () => {
+test("an answer that its run has sent already to the same conversation is not sent again; to another one it is [complaint-4]", async () => {
   for (const [id, sentTo] of [
     ["same", "same"],
     ["differs", "elsewhere"],
@@ -150,7 +150,7 @@ test("an answer that its run has sent already to the same place is not said agai
   assert.deepEqual(await answersAt("same", 2), ["done", "re: next"]);
 });
 
-test("what an agent sends to another chat is noted in its session, and a note that fails changes nothing of the message [F13] [F16]", async () => {
+test("a message from an agent to another chat is noted in its session, and a note that fails does not affect the message [F13] [F16]", async () => {
   const send = async (id: string, more: object, bus = world.cli) => {
     const request = { to: addressOf(id), text: `for ${id}`, ...more };
     return (await call(bus, sendChannelMessage, request)).sendId;
@@ -163,7 +163,7 @@ test("what an agent sends to another chat is noted in its session, and a note th
   const byRun = await send("pia", { runId: "job-1" });
   const teamA = await world.bus("team-a");
   const others = [
-    // In the chat of its own session, by hand, and by somebody whose sessions they are not.
+    // In the chat of its own session, by hand, and by a user who does not own the sessions.
     await send("pia", { tool, sessionKey: "agent:demo:loopback:main:direct:pia" }),
     await send("pia", {}),
     await send("pia", inDesk, teamA),
@@ -202,7 +202,7 @@ test("hostile text is data: control characters go, commands and long texts do no
   assert.ok(long.session.length <= 128);
 });
 
-test("nobody speaks as another one, and webchat shows each caller its own conversation alone", async () => {
+test("no caller speaks as another one, and webchat shows each caller its own conversation alone", async () => {
   const [teamA, teamB] = await Promise.all([world.bus("team-a"), world.bus("team-b")]);
   const asBoss = { channel: "loopback" as const, ...from("boss"), text: "I am the boss" };
   await assert.rejects(call(teamA, submitChannelMessage, asBoss), { code: "not_allowed" });
@@ -228,7 +228,7 @@ test("every message is answered once while the process is killed again and again
     people.map(async (person) => {
       for (let index = 0; index < perPerson; index += 1) {
         const request = { ...from(person), text: `n${index}`, messageId: String(index) };
-        // What was not acknowledged is sent again, as a provider does.
+        // A message that was not acknowledged is sent again, as a provider does.
         await until(() =>
           submit(request).then(
             () => true,
@@ -250,7 +250,7 @@ test("every message is answered once while the process is killed again and again
   }
 });
 
-test("the last place of a user is where an owner of its accounts wrote in private, and nobody else's", async () => {
+test("a user's last address is where an owner of its accounts wrote in private, and no other sender", async () => {
   const started = await world.start();
   const scheduler = await world.bus("scheduler");
   const lastOf = async (onBehalfOf: string) =>
@@ -265,7 +265,7 @@ test("the last place of a user is where an owner of its accounts wrote in privat
   await call(world.cli, submitChannelMessage, { channel: "webchat", text: "in the browser" });
   const own = { kind: "user" as const, id: "cli" };
   assert.deepEqual(await lastOf("cli"), { channel: "webchat", accountId: "main", target: own });
-  // The word of anybody but a service counts for nothing.
+  // `onBehalfOf` is ignored unless a service sets it.
   const teamA = await world.bus("team-a");
   assert.equal((await call(teamA, lastAddress, { onBehalfOf: "cli" })).address, null);
   await started.kill("SIGTERM");

@@ -18,14 +18,14 @@ export function messageFor({ address, sender, text, attachments }: InboundRecord
   return cutText(whole, MAX_MESSAGE - CUT.length) + CUT;
 }
 
-/** What the policy learns of where the message came from. */
+/** Returns the origin of the message for the policy. */
 export function originFor({ address, sender }: InboundRecord): SaidOrigin {
   const { channel, target } = address;
   const group = target.kind === "user" ? {} : { group: placeOf(target.id) };
   return { channel, ...group, owner: sender.isOwner };
 }
 
-/** An id as the policy can name it; others by a digest, which no plain id looks like. */
+/** Returns an id in a form that the policy can name; any other id as a digest, which no plain id equals. */
 function placeOf(id: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,127}$/.test(id)) return id;
   if (/^-\d{1,64}$/.test(id)) return `g${id}`;

@@ -10,8 +10,8 @@ import { conversationKey } from "./conversation-key.ts";
 const TIMEOUT_MS = 5_000;
 
 /**
- * Notes what an agent or a job has sent in the session of the chat that it went to, so that the agent which answers there knows of it. Only what
- * the user sent whose sessions they are: who else may use an account does not write into its conversations.
+ * Notes a message from an agent or a job in the session of the chat that it went to, so that the agent which answers there is
+ * aware of it. Only messages of the sessions' own user are noted: other users of an account do not write into its conversations.
  */
 export async function noteSent(
   { bus, book }: { readonly bus: Bus; readonly book: Pick<AccountBook, "get"> },

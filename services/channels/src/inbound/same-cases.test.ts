@@ -17,7 +17,7 @@ import { slackMessage } from "../adapters/slack/slack-message.ts";
 import { telegramMessage } from "../adapters/telegram/telegram-message.ts";
 import { readWebhook } from "../adapters/webhook/webhook-inbound.ts";
 
-/** What somebody does, whatever the provider. */
+/** An action of a person, whatever the provider. */
 interface Said {
   /** Left out: Ada. */
   readonly by?: "us" | "bot" | "nobody";
@@ -46,9 +46,9 @@ interface Provider {
   readonly ada: string;
   /** The earlier message as an answer names it; null: answers are threads, and name none. */
   readonly earlier: string | null;
-  /** How a text names us; null: it cannot. */
+  /** The text that mentions us; null: a text cannot. */
   readonly naming: string | null;
-  /** What the provider does not have. */
+  /** The actions that the provider does not support. */
   readonly lacks: readonly (keyof Said | NonNullable<Said["by"]>)[];
 }
 
@@ -86,7 +86,7 @@ const telegram: Provider = {
         reply_to_message: { message_id: 6, from: people[repliesTo] },
       }),
     };
-    // Only the fields that are read.
+    // Contains only the fields that are read.
     const update = isEdit ? { edited_message: message } : { message };
     return telegramMessage(
       { update_id: 1, ...update } as unknown as Update,
@@ -156,7 +156,7 @@ const discord: Provider = {
       mentions: names === undefined ? [] : [people.us],
       ...(repliesTo !== undefined && {
         message_reference: { message_id: "6" },
-        // Whoever answers may switch off that this names the author.
+        // The author of an answer may switch off that it mentions the other author.
         referenced_message: { id: "6", author: people[repliesTo] },
       }),
     };
@@ -213,7 +213,7 @@ const SECRET = `whsec_${randomBytes(32).toString("base64")}`;
 const webhook: Provider = {
   ada: "ada",
   earlier: "6",
-  // The program says itself whom a text is for.
+  // The program itself names the addressee of a text.
   naming: "yard",
   lacks: ["isEdit", "bot", "us"],
   read({ by, in: where, text, names, repliesTo, file = false }) {
@@ -239,7 +239,7 @@ const webhook: Provider = {
 
 const PROVIDERS = { telegram, slack, discord, email, webhook };
 
-/** As a file without settings has it, but open to everybody. */
+/** The defaults of a file without settings, but open to everyone. */
 const open: AccountEntry = {
   enabled: true,
   caller: "cli",
@@ -261,7 +261,7 @@ async function heard(channel: string, message: IncomingMessage | null): Promise<
       return "stored" as const;
     },
   };
-  // Of an account only its settings are read.
+  // Only an account's settings are read.
   const account = { settings: { channel, accountId: "main", entry: open } } as unknown as Account;
   await takeIn({ store, now: () => AT.getTime() }, account, { message, lease: null });
   const [record] = stored;
@@ -316,7 +316,7 @@ for (const [name, { said, is }] of Object.entries(CASES))
     }
   });
 
-test("who is not on the allowlist, or not known at all, is not heard by any provider [N8]", async () => {
+test("a sender who is not on the allowlist, or unknown, is ignored with every provider [N8]", async () => {
   const closed: AccountEntry = {
     ...open,
     direct: { policy: "allowlist", allow: ["somebody-else"] },
@@ -335,7 +335,7 @@ test("who is not on the allowlist, or not known at all, is not heard by any prov
   }
 });
 
-test("our own messages and what is no message are dropped before the account's rules are asked", async () => {
+test("our own messages and empty ones are dropped before the account's rules are applied", async () => {
   for (const [provider, { read, lacks }] of Object.entries(PROVIDERS))
     if (!lacks.includes("us"))
       assert.equal(await read({ text: "hello", by: "us" }), null, provider);

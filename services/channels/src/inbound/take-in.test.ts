@@ -32,7 +32,7 @@ async function recordOf(
 ): Promise<InboundRecord> {
   const stored: InboundRecord[] = [];
   const add = async (record: InboundRecord) => (stored.push(record), "stored" as const);
-  // Of an account only its settings are read.
+  // Only an account's settings are read.
   const account = {
     settings: { channel: "slack", accountId: "main", entry: { ...entry, ...settings } },
   } as unknown as Account;

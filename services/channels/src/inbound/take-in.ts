@@ -15,12 +15,12 @@ export interface TakenIn {
   readonly reason: string | null;
 }
 
-/** More than a message of any provider has; what is beyond is cut. */
+/** More than a message of any provider has; the rest is cut off. */
 const MAX_TEXT = 100_000;
 
 /**
- * Stores a message when the account listens to it. Rejects when the store does not answer, and when another replica has the
- * account's inbound connection meanwhile: then the provider must not hear that it was taken.
+ * Stores a message when the account accepts it. Rejects when the store does not answer, and when another replica has the
+ * account's inbound connection meanwhile: then the message must not be acknowledged to the provider.
  */
 export async function takeIn(
   { store, now }: { readonly store: Pick<InboundStore, "add">; readonly now: () => number },
@@ -72,7 +72,7 @@ function recordOf(
       sizeBytes,
     })),
     ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
-    // What is said in private speaks to the account, whatever the provider says of it.
+    // A private message addresses the account, whatever the provider reports.
     mentionsAccount: message.mentionsAccount || target.kind === "user",
     writtenAt: message.writtenAt.toISOString(),
     sessionKey: conversationKey(entry.agent ?? "none", address),
@@ -85,8 +85,8 @@ function recordOf(
 }
 
 /**
- * What becomes of the message while a run is under way. A run that an owner began has the owner's rights, so in a group only an
- * owner steers it: the message of anybody else is the next one.
+ * Returns what happens to the message while a run is active. A run that an owner began has the owner's rights, so in a group only
+ * an owner steers it: messages of other senders are enqueued.
  */
 function onBusyOf(
   { onBusy, owners }: AccountEntry,
@@ -95,9 +95,9 @@ function onBusyOf(
   return onBusy === "steer" && !isDirect && !isOwner && owners.length > 0 ? "enqueue" : onBusy;
 }
 
-/** Without characters that only control terminals and the like, and with one kind of line break. */
+/** Removes control characters, and normalises line breaks. */
 function plain(text: string): string {
   const lines = text.split(LINE_BREAK);
-  // oxlint-disable-next-line no-control-regex -- they are what is taken out
+  // oxlint-disable-next-line no-control-regex -- the pattern removes these characters
   return lines.join("\n").replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F]/g, "");
 }

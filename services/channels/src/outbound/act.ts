@@ -28,7 +28,7 @@ interface Ref {
   readonly authorId?: string | undefined;
 }
 
-/** Does something to a message that exists. Doing it twice changes nothing, so an unknown end may be tried again by the caller. */
+/** Performs an action on an existing message. It is idempotent, so the caller may retry after an unknown outcome. */
 export async function actOn(
   parts: ActParts,
   { message, action }: { readonly message: Ref; readonly action: ChannelAction },
@@ -75,7 +75,7 @@ export async function readMessages(
   return { address, messages: [...messages] };
 }
 
-/** `user:42` and the like are taken as they are, everything else only the provider knows. */
+/** Resolves a target: `user:42` and the like directly, every other text by the provider. */
 export async function findTarget(
   parts: ActParts,
   { channel, accountId, query, kind: wanted }: z.output<typeof resolveTarget.request>,
@@ -121,7 +121,7 @@ function notThere({ settings }: Account, action: ChannelAction): ChannelError {
   );
 }
 
-/** Bounds what an adapter may take, and turns what it throws into the contract's errors. */
+/** Limits the duration of an adapter's call, and converts its errors into the contract's. */
 async function inTime<T>(
   { sendMs }: ActParts,
   asked: { readonly account: Account; readonly action: ChannelAction; readonly fail: Failures },
@@ -143,7 +143,7 @@ async function inTime<T>(
   }
 }
 
-/** The declared error for what an adapter threw, without the account's secrets. */
+/** Converts an adapter's error into a declared one, without the account's secrets. */
 function errorOf(
   error: unknown,
   { account, action, fail }: { account: Account; action: ChannelAction; fail: Failures },

@@ -47,7 +47,7 @@ test("a file of an allowed directory is sent with its name, type and digest [F19
   assert.match(file?.sha256 ?? "", /^[0-9a-f]{64}$/);
 });
 
-test("nothing else of the machine is sent, and nobody learns what there is [F19]", async () => {
+test("no other file of the machine is sent, and no error reveals which files exist [F19]", async () => {
   const elsewhere = [
     join(directory, "secret.txt"),
     join(root, "link.txt"),
@@ -63,7 +63,7 @@ test("nothing else of the machine is sent, and nobody learns what there is [F19]
   assert.match(await refused(join(root, "below", "report.pdf"), large), /larger than 5 bytes/);
 });
 
-test("a web address is loaded, also behind redirects, from public and permitted hosts alone [N5]", async () => {
+test("a web address is loaded, also through redirects, from public and permitted hosts alone [N5]", async () => {
   const [picture] = await load(`${url}/a/photo.png`);
   assert.deepEqual([picture?.name, picture?.mimeType], ["photo.png", "image/png"]);
   const [moved] = await load(`${url}/to/${encodeURIComponent("/b.png")}`);
@@ -71,7 +71,7 @@ test("a web address is loaded, also behind redirects, from public and permitted 
   assert.match(await refused(`${url}/gone`), /its server answers 404/);
   assert.match(await refused(`${url}/x`, { maxBytes: 3 }), /larger than 3 bytes/);
   assert.match(await refused(`${url}/x`, { hosts: "" }), RegExp(HOSTS_SETTING));
-  // Where a redirect leads counts, too.
+  // The target of a redirect is checked, too.
   const inside = encodeURIComponent("http://10.0.0.1/x");
   assert.match(await refused(`${url}/to/${inside}`), RegExp(HOSTS_SETTING));
   for (const source of ["file:///etc/passwd", "data:text/plain,x"])

@@ -20,9 +20,9 @@ export class AttachmentError extends Error {
 
 export interface AttachmentLimits {
   readonly guard: EgressGuard;
-  /** Directories that files may be taken from; none: no files. */
+  /** Directories from which files may be sent; none: no files. */
   readonly roots: readonly string[];
-  /** Of one. */
+  /** The limit for one file. */
   readonly maxBytes: number;
 }
 
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".mp4": "video/mp4",
 };
 
-/** Loads what a message refers to. Throws an AttachmentError that names the first that cannot be had. */
+/** Loads the attachments of a message. Throws an AttachmentError that names the first unavailable one. */
 export async function loadAttachments(
   attachments: readonly Attachment[],
   limits: AttachmentLimits,
@@ -86,7 +86,7 @@ async function fromFile(path: string, { roots, maxBytes }: AttachmentLimits): Pr
   const real = await realpath(path).catch(() => null);
   const within = await Promise.all(roots.map((root) => realpath(root).catch(() => null)));
   const isInside = within.some((root) => root !== null && real?.startsWith(root + sep) === true);
-  // Nobody learns from here which files there are elsewhere.
+  // The error does not reveal which files exist elsewhere.
   if (real === null || !isInside) throw outside;
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(real, flags).catch(() => {

@@ -10,7 +10,7 @@ type Result = Reply["results"][number];
 
 const AT_ONCE = 4;
 
-/** Sends one message to each address, a few at a time; what is not begun when the caller gives up is not sent [N7]. */
+/** Sends one message to each address, a few at a time; those not begun when the caller's time is over are not sent [N7]. */
 export async function broadcast(
   parts: SendParts,
   request: Request,

@@ -14,31 +14,31 @@ export interface CarryOutParts {
   readonly store: SendStore;
   /** Names this process among the replicas. */
   readonly holder: string;
-  /** The longest that a provider may take for one message, in milliseconds. */
+  /** The longest duration of one message at a provider, in milliseconds. */
   readonly sendMs: number;
   readonly now: () => number;
   readonly load: (record: SendRecord) => Promise<readonly OutgoingAttachment[]>;
-  /** Aborts when the process stops: what is on its way gets its answer, nothing new begins. */
+  /** Aborts when the process stops: a message in flight gets its answer, no new one begins. */
   readonly stopping: AbortSignal;
 }
 
-/** Beyond the time of a send, for the writing of what came of it. */
+/** The time after a send for writing its outcome. */
 const MARGIN_MS = 5_000;
-/** So often a piece is sent that the provider knows by its key. */
+/** The number of attempts for a piece that the provider deduplicates by its key. */
 const MAX_ATTEMPTS = 5;
 const RETRY_MS = { first: 250, most: 30_000 };
-/** Providers that know a repeat forget it after minutes; after this one nothing is sent again. */
+/** Providers that deduplicate forget a key after minutes; after this time no piece is sent again. */
 const IDEMPOTENT_MS = 120_000;
 
-/** How long others leave alone what this process works on. */
+/** How long other replicas leave a message alone that this process sends. */
 export function claimMs({ sendMs }: Pick<CarryOutParts, "sendMs">): number {
   return sendMs + MARGIN_MS;
 }
 
 /**
- * Sends what is left of a message, and writes before and after each piece how far it is. Resolves with the last
- * state that this process knows: still open when another one took it over or this one stops. Rejects when the store does
- * not answer; then the record is as it was, and whoever looks at it later goes on.
+ * Sends the rest of a message, and stores its progress before and after each piece. Resolves with the last state that this
+ * process has seen: still open when another one took it over or this one stops. Rejects when the store does not answer; then the
+ * record is unchanged, and the replica that processes it later continues.
  */
 export async function carryOut(
   parts: CarryOutParts,
@@ -84,7 +84,7 @@ export async function carryOut(
 
 type Outcome = { readonly sent: SentMessage } | { readonly error: ChannelError };
 
-/** Whatever is no ChannelError may have happened. */
+/** Any error other than a ChannelError may have happened after the send. */
 async function handOver(
   { sendMs }: CarryOutParts,
   { adapter, redact }: Account,
@@ -104,7 +104,7 @@ async function handOver(
   }
 }
 
-/** Finds out what became of a piece that was handed over by somebody who did not write what came of it. */
+/** Finds the outcome of a piece that another process handed over without writing its outcome. */
 async function recover(
   { sendMs, now }: CarryOutParts,
   { adapter }: Account,
@@ -119,7 +119,7 @@ async function recover(
       const found = await adapter.findSent(message, { idempotencyKey: key, signal });
       return found === null ? { kind: "send" } : { kind: "end", record: withSent(record, found) };
     } catch {
-      // It is still not known.
+      // The outcome is still unknown.
     }
   }
   const message =
@@ -219,7 +219,7 @@ function write(
 async function reread({ store }: CarryOutParts, { record }: StoredSend): Promise<StoredSend> {
   const now = await store.read(record.sendId);
   if (now === null) throw new Error(`send ${record.sendId} is gone from the store`);
-  // Somebody else has it. What is open is theirs, so this loop ends with a record that it does not touch.
+  // Another replica has claimed it. It continues with an open record, so this loop ends without changing it.
   if (now.record.state !== "open") return now;
   throw new TakenOver(record.sendId);
 }

@@ -12,7 +12,7 @@ test("a long text is cut where a person would, and its code stays code", () => {
   assert.deepEqual(messagePieces("", 10), [""]);
 });
 
-test("no piece ends inside of what people see as one character", () => {
+test("no piece ends inside of a user-perceived character", () => {
   const family = "👨‍👩‍👧‍👦";
   for (const piece of messagePieces(family.repeat(20), 40))
     assert.equal(piece.replaceAll(family, ""), "", JSON.stringify(piece));

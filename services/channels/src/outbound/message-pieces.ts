@@ -1,15 +1,15 @@
 import { cutText, graphemeStart } from "@switchyard/contracts/cut-text";
 
-/** Where a text is cut rather than elsewhere, the best place first. */
+/** The separators at which a text is cut, the best first. */
 const SEAMS = ["\n\n", "\n", ". ", " "];
-/** A piece is at least so full before a worse place is taken. */
+/** The minimum fill of a piece before a worse separator is used. */
 const LEAST_SHARE = 0.5;
 const FENCE = /^[ \t]{0,3}(```+|~~~+)[^\n]*$/gm;
 
 /**
- * Cuts a text to pieces of at most `limit` UTF-16 units: at the end of a paragraph, a line, a sentence or a word where
- * one is near, never inside of a character as people see it. A fenced block of code that has to be cut is closed and opened again. An empty text is
- * one empty piece.
+ * Cuts a text into pieces of at most `limit` UTF-16 units: at the end of a paragraph, a line, a sentence or a word if one is
+ * near, never inside of a user-perceived character. A fenced block of code that has to be cut is closed and opened again. An
+ * empty text is one empty piece.
  */
 export function messagePieces(text: string, limit: number): string[] {
   const pieces: string[] = [];

@@ -12,11 +12,11 @@ export interface OutboxOptions extends CarryOutParts {
   readonly book: AccountBook;
   readonly log: Log;
   readonly said: SaidTexts;
-  /** Lets the session of its chat know of a message. Rejects when it is to be tried again. */
+  /** Adds a note about a message to the session of its chat. Rejects when it has to be retried. */
   readonly note: (record: SendRecord) => Promise<void>;
 }
 
-/** What became of a message, as far as it is known. */
+/** The outcome of a message, as far as it is known. */
 export type Fate =
   | { readonly kind: "ended"; readonly record: SendRecord; readonly isReplay: boolean }
   | { readonly kind: "under-way"; readonly record: SendRecord }
@@ -26,13 +26,13 @@ export type Fate =
 const SWEEP_MS = 1_000;
 const SWEEP_BATCH = 50;
 const POLL_MS = 100;
-/** When a note is tried again that nobody took, and for how long. */
+/** The delay before a failed note is retried, and for how long retries continue. */
 const NOTE_AGAIN_MS = 10_000;
 const NOTE_MS = 3_600_000;
 
 /**
- * Sends messages that are written down first. A message of a process that died is found by any other one, which goes
- * on with what surely was not sent, and repeats nothing that may have been.
+ * Sends messages that are stored first. When a process dies, another one finds its messages, continues with those that were
+ * certainly not sent, and repeats none that may have been.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -48,8 +48,8 @@ export class Outbox {
   }
 
   /**
-   * Sends a message, or finds out what became of it when there is one under its id. Waits until `deadline` at the
-   * longest; what is not done by then goes on. Rejects when the store does not answer.
+   * Sends a message, or returns the outcome of an existing one with its id. Waits at most until `deadline`; an unfinished send
+   * continues in the background. Rejects when the store does not answer.
    */
   async send(account: Account, intent: SendRecord, deadline: number): Promise<Fate> {
     const { store } = this.#options;
@@ -67,7 +67,7 @@ export class Outbox {
     return before(deadline, work, { kind: "under-way", record: intent });
   }
 
-  /** Ends the search for abandoned messages, and waits for what is on its way. */
+  /** Ends the search for abandoned messages, and waits for messages in flight. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#sweeping;
@@ -75,7 +75,7 @@ export class Outbox {
     await Promise.all(this.#notes.values());
   }
 
-  /** In the order of its address. */
+  /** Sends in the order of the message's address. */
   #work(account: Account, begun: StoredSend): Promise<Fate> {
     const { record } = begun;
     const work = async (): Promise<Fate> => {
@@ -94,7 +94,7 @@ export class Outbox {
     return this.#turns.take(placeOf(record), work);
   }
 
-  /** Best effort: what is not told stays open, and the sweep tells it. */
+  /** Best effort: an outcome that is not published stays open, and the sweep publishes it. */
   async #tell(done: StoredSend): Promise<void> {
     const { bus, store, now, log, said } = this.#options;
     const { record } = done;
@@ -111,7 +111,7 @@ export class Outbox {
     }
   }
 
-  /** Nobody waits for it, and whatever comes of it, the message was sent. */
+  /** The note runs in the background, and the message counts as sent whatever its outcome. */
   #noteSoon(told: StoredSend): void {
     const { sendId, isNoted } = told.record;
     if (isNoted || this.#notes.has(sendId)) return;
@@ -160,7 +160,7 @@ export class Outbox {
       .catch((err: unknown) => log.warn({ err }, "abandoned sends not looked for"));
   }
 
-  /** Takes over what nobody works on. Does not wait for it to be sent. */
+  /** Takes over abandoned messages, without waiting until they are sent. */
   async #sweep(): Promise<void> {
     const { store, log, holder } = this.#options;
     for (const sendId of await store.due(SWEEP_BATCH)) {
@@ -203,7 +203,7 @@ async function before<T>(deadline: number, work: Promise<T>, late: T): Promise<T
     return await Promise.race([work, tooLate]);
   } finally {
     clearTimeout(timer);
-    // Who does not wait any more hears of no failure either; the sweep goes on with it.
+    // A caller that no longer waits does not get a failure either; the sweep continues with it.
     work.catch(() => {});
   }
 }

@@ -7,9 +7,9 @@ import type { SendRecord } from "./send-record.ts";
 
 const KEEP_MS = 86_400_000;
 
-/** What runs have sent by themselves, and where: their answer is not said there a second time. */
+/** Records which texts runs have sent themselves, and where, so that their answer is not sent there a second time. */
 export interface SaidTexts {
-  /** Remembers a message that a run of its sender says to have sent. */
+  /** Records a message that names a run of its sender. */
   remember(record: SendRecord): Promise<void>;
   /** True when the run has sent exactly this text to exactly this address. */
   has(runId: string, address: Address, text: string): Promise<boolean>;
@@ -20,7 +20,7 @@ export function createSaidTexts(redis: Redis): SaidTexts {
     async remember({ about, caller, address, text, state }) {
       if (about.runId === null || about.answerTo !== null || state !== "sent") return;
       const runId = fullRunId(caller, about.runId);
-      // A run of somebody else is not to be silenced.
+      // A caller must not suppress the answer of another user's run.
       if (ownerOfRun(runId) !== caller) return;
       const key = keyOf(runId);
       await allFromRedis(

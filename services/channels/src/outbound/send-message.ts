@@ -27,13 +27,13 @@ export interface SendParts {
 export interface Asked {
   readonly caller: string;
   readonly fail: Failures;
-  /** In milliseconds since the epoch. */
+  /** The deadline in milliseconds since the epoch. */
   readonly deadline: number;
 }
 
-/** What surely was not sent is tried again for so long, and not longer than the caller waits. */
+/** How long a message that was certainly not sent is retried, but not longer than the caller waits. */
 const PATIENCE_MS = 20_000;
-/** What is left of a caller's time for the reply itself. */
+/** The rest of a caller's time, reserved for the reply itself. */
 const REPLY_MS = 500;
 
 /** Sends a message: account → capabilities → attachments → intent → pieces. Throws the contract's errors. */
@@ -99,7 +99,7 @@ export async function sendMessage(
   };
 }
 
-/** The account that the caller means. Throws `unknown_account`. */
+/** Returns the account that the caller names. Throws `unknown_account`. */
 export function accountFor(
   book: AccountBook,
   asked: {
@@ -115,7 +115,7 @@ export function accountFor(
   throw fail.unknown_account(found.message, { channel, accountId, known: found.known });
 }
 
-/** Throws `not_allowed` for a conversation of somebody else. */
+/** Throws `not_allowed` for a conversation of another caller. */
 export function requireOwnChat(
   account: Account,
   asked: { readonly caller: string; readonly target: Address["target"] },
@@ -129,7 +129,7 @@ export function requireOwnChat(
   });
 }
 
-/** Throws `unsupported` for what the account cannot do [N4]. */
+/** Throws `unsupported` for an action that the account does not have [N4]. */
 export function requireAction(
   { settings, adapter }: Account,
   action: ChannelAction,
@@ -153,7 +153,7 @@ function actionsOf({ to, replyToMessageId, attachments }: SendRequest): ChannelA
   ];
 }
 
-/** An effect that is not there is refused, unless the request says how to go on without it. */
+/** An unsupported effect is refused, unless the request allows to send without it. */
 function degradedBy(
   { settings, adapter }: Account,
   { effectId, effectFallback, silent }: SendRequest,
@@ -176,7 +176,7 @@ function degradedBy(
   ];
 }
 
-/** Loads them once to say early what is wrong; they are loaded again when they are sent. */
+/** Loads the attachments once to report errors early; they are loaded again when they are sent. */
 async function checkAttachments(
   { settings, adapter }: Account,
   { attachments }: SendRequest,
@@ -216,12 +216,12 @@ function intentOf(
   const { caller, address, degraded, pieces, holder, nowMs, patientUntil } = known;
   const asked = { address, text, attachments, replyToMessageId, effectId, silent };
   const hasEffect = effectId !== undefined && !degraded.includes("effect");
-  // What an agent or a job says. Who sends by hand says neither.
+  // Only messages of agents and jobs need a note; a message sent by hand names neither tool nor run.
   const isNoted = tool === null && runId === null;
   return {
     sendId: idempotencyKey === undefined ? newSendId() : sendIdOf(caller, idempotencyKey),
     caller,
-    // Through JSON, which leaves out what is undefined.
+    // JSON leaves out keys with the value undefined.
     digest: canonicalDigest(JSON.parse(JSON.stringify(asked))),
     at: new Date(nowMs).toISOString(),
     address,
@@ -240,7 +240,7 @@ function intentOf(
   };
 }
 
-/** What every send begins with. */
+/** The initial state of every send. */
 export const BEGINNING = {
   state: "open",
   next: 0,
@@ -280,7 +280,7 @@ function failureOf({ failure, address, sendId, messageIds }: SendRecord, fail: F
   }
 }
 
-/** The id of what a caller sends under a key: the same key is the same message. */
+/** Returns the id of a message that a caller sends under a key: the same key is the same message. */
 export function sendIdOf(caller: string, key: string): string {
   const digest = createHash("sha256").update(`${caller}\n${key}`).digest("hex");
   return `snd-${digest.slice(0, 32)}`;

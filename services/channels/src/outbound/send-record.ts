@@ -5,17 +5,17 @@ import { CallerName, Timestamp } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
 /**
- * All that is known of a message that is to go out: the intent before, and the outcome after. It is written before the
- * provider hears anything, so whoever finds it knows what may have happened.
+ * The state of an outgoing message: the intent before, and the outcome after. It is stored before the provider receives anything,
+ * so the process that finds it can determine which pieces may have been sent.
  */
 export const SendRecord = z.object({
   sendId: SendId,
   caller: CallerName,
-  /** Of what was asked: one key is one message. */
+  /** The digest of the request: one key is one message. */
   digest: z.string(),
   at: Timestamp,
   address: Address,
-  /** As it was asked; `pieces` are what is sent. */
+  /** The text of the request; `pieces` are sent. */
   text: z.string(),
   pieces: z.array(z.string()),
   attachments: z.array(Attachment),
@@ -29,7 +29,7 @@ export const SendRecord = z.object({
     sessionKey: z.string().nullable(),
     answerTo: InboundId.nullable(),
   }),
-  /** Who works on it. */
+  /** The process that sends it. */
   holder: z.string(),
   state: z.enum(["open", "sent", "failed", "unknown"]),
   /** The piece that is next, or on its way. */
@@ -38,9 +38,9 @@ export const SendRecord = z.object({
   isOnItsWay: z.boolean(),
   /** When piece `next` was handed over first; null: never. */
   triedAt: z.number().nullable(),
-  /** How often it was. */
+  /** The number of attempts for piece `next`. */
   attempts: z.int().nonnegative(),
-  /** Until then what surely was not sent is tried again, in milliseconds since the epoch. */
+  /** Pieces that were certainly not sent are retried until this time, in milliseconds since the epoch. */
   patientUntil: z.number(),
   messageIds: z.array(z.string()),
   sentAt: Timestamp.nullable(),
@@ -53,12 +53,12 @@ export const SendRecord = z.object({
     .nullable(),
   /** True when the event about its end is stored. */
   isTold: z.boolean(),
-  /** True when the session of its chat knows of it, or need not. */
+  /** True when the session of its chat has the note, or needs none. */
   isNoted: z.boolean().default(true),
 });
 export type SendRecord = z.infer<typeof SendRecord>;
 
-/** A record with the count of its changes: who has not seen the last one changes nothing. */
+/** A record with its revision: a write with an old revision changes nothing. */
 export interface StoredSend {
   readonly revision: number;
   readonly record: SendRecord;

@@ -6,7 +6,7 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { SendRecord, type StoredSend } from "./send-record.ts";
 
 const KEEP_MS = 86_400_000;
-/** Its key, what its outcome adds, and its place among the open ones. */
+/** Estimates its key, the fields of its outcome, and its entry among the open ones. */
 const RECORD_BYTES = 800;
 const OPEN = "yard:{channels}:sends:open";
 
@@ -15,7 +15,7 @@ const NOW = `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** KEYS: record, open ones. ARGV: id, JSON, in how many milliseconds somebody else may look at it. */
+/** KEYS: record, open ones. ARGV: id, JSON, after how many milliseconds another replica may take it over. */
 const CREATE = `${NOW}
 local known = redis.call("HMGET", KEYS[1], "revision", "json")
 if known[1] then return known end
@@ -23,7 +23,7 @@ redis.call("HSET", KEYS[1], "revision", 1, "json", ARGV[2])
 redis.call("ZADD", KEYS[2], now + ARGV[3], ARGV[1])
 return false`;
 
-/** More ARGV: the revision that is known; a time of -1: it is done, and kept for ARGV[5]. */
+/** More ARGV: the expected revision; a time of -1: it is finished, and stored for ARGV[5]. */
 const CHANGE = `${ESSENTIAL}${NOW}
 if redis.call("HGET", KEYS[1], "revision") ~= ARGV[4] then return 0 end
 redis.call("HSET", KEYS[1], "revision", ARGV[4] + 1, "json", ARGV[2])
@@ -38,17 +38,17 @@ return 1`;
 const DUE = `${NOW}
 return redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])`;
 
-/** What is to be sent and what became of it, in Redis. Everything rejects with StoreError. */
+/** Outgoing messages and their outcomes, in Redis. Every method rejects with StoreError. */
 export interface SendStore {
-  /** Stores an intent. When there is one under the id already, that one. Rejects with `storage_full` when its caller keeps too much. */
+  /** Stores an intent. Returns the existing one when there is one under the id. Rejects with `storage_full` when its caller stores too much. */
   create(record: SendRecord, lookMs: number): Promise<StoredSend | null>;
   read(sendId: string): Promise<StoredSend | null>;
   /**
-   * Writes the next state of a record that nobody changed meanwhile; null when somebody did. `lookMs`: when others may
-   * take it for abandoned; null: it is done.
+   * Writes the next state of a record that was not changed meanwhile; null when it was. `lookMs`: when other replicas may
+   * consider it abandoned; null: it is finished.
    */
   change(stored: StoredSend, record: SendRecord, lookMs: number | null): Promise<StoredSend | null>;
-  /** Ids of records that nobody works on. */
+  /** Returns ids of records that no replica has claimed. */
   due(limit: number): Promise<readonly string[]>;
 }
 
@@ -62,7 +62,7 @@ export function createSendStore(
     async create(record, lookMs) {
       const { sendId, caller, about } = record;
       const json = toJson(record);
-      // An answer ends what a message began.
+      // An answer needs no admission: it finishes a message that was admitted on its arrival.
       const admission = about.answerTo === null ? storage?.admit(caller) : undefined;
       const earlier = await knownWithoutRoom(admission, () => read(sendId));
       if (earlier !== null) return earlier;

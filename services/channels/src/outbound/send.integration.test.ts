@@ -77,7 +77,7 @@ const refused = async (work: Promise<unknown>): Promise<ServiceError> => {
   return error;
 };
 
-test("sends a message, answers its ids and time, and tells it in an event [N2][N9][F13]", async () => {
+test("sends a message, returns its ids and time, and publishes an event [N2][N9][F13]", async () => {
   const sent = await send({ to: to("ann"), text: "hello", tool: "message_send" });
   assert.equal(sent.kind, "send");
   assert.equal(sent.messageIds.length, 1);
@@ -107,7 +107,7 @@ test("a message that the provider refuses for good ends at once, and the next on
   const message = { to: to("never", "once"), text: "no" };
   const { code } = await refused(send(message));
   assert.equal(code, "provider_error");
-  await send(message); // the account takes messages from its second one on, so the first was not retried
+  await send(message); // the account accepts messages from its second one on, so the first was not retried
 });
 
 test("a long text becomes pieces in their order, with all their ids [N2][N4]", async () => {
@@ -137,7 +137,7 @@ test("replies, threads and silent messages go where they belong [N1][F14][F15]",
   );
 });
 
-test("what an account cannot do is refused with the code, or done without where that is wanted [N4][N10][F20]", async () => {
+test("an unsupported feature is refused with the code, or left out where the request allows it [N4][N10][F20]", async () => {
   const unsupported = [
     send({ to: to("x", "plain"), text: "x", replyToMessageId: "1" }),
     send({ to: to("x", "plain", "t"), text: "x" }),
@@ -222,7 +222,7 @@ test("an account is for its caller and those that channels.json names; for other
   assert.deepEqual((await call(teamB, listChannelAccounts, {})).accounts, []);
 });
 
-test("nothing new is sent when Redis is nearly full, and what was sent before is answered", async () => {
+test("no new message is sent when Redis is nearly full, and requests about earlier ones are answered", async () => {
   const request = { to: to("flo"), text: "once", idempotencyKey: "before" };
   await send(request);
   const log = createLog({ service: "test", level: "silent" });
@@ -244,8 +244,8 @@ test("nothing new is sent when Redis is nearly full, and what was sent before is
   redis.disconnect();
 });
 
-// The last one: nothing works after it.
-test("what needs Redis says that it is away, and that is no fault of the service", async () => {
+// This test is the last one, since it leaves Redis unavailable.
+test("requests that need Redis report that it is away, and that is no fault of the service", async () => {
   await world.redis.stop();
   const attempts = {
     send: () => send({ to: to("ann"), text: "hello" }),

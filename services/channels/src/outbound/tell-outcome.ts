@@ -9,7 +9,7 @@ import {
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { SendRecord } from "./send-record.ts";
 
-/** Stores the event about the end of a send. The same end again is dropped for a while; later it may come twice. */
+/** Publishes the event about the outcome of a send. The stream deduplicates it for a while; later it may be published twice. */
 export async function tellOutcome(bus: Bus, record: SendRecord, now: Date): Promise<void> {
   const { sendId, caller: owner, address, text, messageIds, about, attachments, failure } = record;
   const payload = {
@@ -19,7 +19,7 @@ export async function tellOutcome(bus: Bus, record: SendRecord, now: Date): Prom
     address,
     text: cutText(text, MAX_EVENT_TEXT),
     truncated: text.length > MAX_EVENT_TEXT,
-    // What follows may be a signature that opens it.
+    // The rest of the URL may be a signature that grants access.
     mediaUrl: attachments[0]?.source.split("?", 1)[0] ?? null,
     messageIds,
     ...about,

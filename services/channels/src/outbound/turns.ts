@@ -1,4 +1,4 @@
-/** Lets work under one name happen one after the other, in the order in which it came. */
+/** Serialises work under one name, in the order of its arrival. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -15,7 +15,7 @@ export class Turns {
     return mine;
   }
 
-  /** Resolves when all work that is known now has ended. */
+  /** Resolves when all present work has ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#last.values());
   }

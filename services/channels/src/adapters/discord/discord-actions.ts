@@ -2,7 +2,7 @@ import type { APIMessage } from "discord-api-types/v10";
 import { type ChannelAdapter, ChannelError, type ReadMessage } from "../adapter.ts";
 import { type DiscordClient, snowflake } from "./discord-client.ts";
 
-/** What can be done with messages that are there. */
+/** Actions on existing messages. */
 export function discordActions({ ask, channelOf, messagePath }: DiscordClient) {
   return {
     async react(at, { emoji, remove }, call) {

@@ -8,7 +8,7 @@ import { discordError } from "./discord-error.ts";
 const REQUEST_MS = 30_000;
 
 export const DiscordConfig = z.strictObject({
-  /** Of the application's page Bot. */
+  /** The token from the application's page Bot. */
   token: z.string().min(16),
   api: z.url().default("https://discord.com/api"),
   linkPreviews: LinkPreviews,
@@ -21,7 +21,7 @@ export type DiscordClient = ReturnType<typeof discordClient>;
 export function discordClient(config: DiscordConfig) {
   let made: Promise<REST> | undefined;
   const direct = new Map<string, string>();
-  // The library is loaded with the first use; it repeats nothing and waits for nothing.
+  // The library is loaded on first use; it is configured to retry nothing and wait for nothing.
   const rest = async () => {
     made ??= import("@discordjs/rest").then(
       ({ REST: Rest }) =>
@@ -58,7 +58,7 @@ export function discordClient(config: DiscordConfig) {
     const opened = await ask<{ id: string }>((api) =>
       api.post("/users/@me/channels", { body: { recipient_id: id }, signal }),
     ).catch((error: unknown) => {
-      // Opening sends nothing, whatever became of it.
+      // Opening a conversation sends no message, whatever its outcome.
       throw error instanceof ChannelError && error.code === "timeout_unknown"
         ? new ChannelError(
             "provider_error",

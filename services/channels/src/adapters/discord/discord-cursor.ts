@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** So many fit the 4 KiB of a cursor. The conversation in which nothing was said for longest is left out. */
+/** The number that fits the 4 KiB of a cursor. The conversation that has been silent for longest is left out. */
 const MAX_CONVERSATIONS = 60;
 
 const Session = z.object({ id: z.string(), resumeUrl: z.string(), seq: z.int() });
@@ -8,14 +8,14 @@ export type GatewaySession = z.infer<typeof Session>;
 
 const Cursor = z.object({
   session: Session.nullable(),
-  /** Of each conversation its channel, the last message that was stored, and whether it is with one person. */
+  /** For each conversation its channel, the last message that was stored, and whether it is with one person. */
   conversations: z.array(z.tuple([z.string(), z.string(), z.boolean()])),
 });
 
-/** Where the account is in Discord's messages: the session to resume, and if that is gone, what to fetch. */
+/** The account's position in Discord's messages: the session to resume, and if that is gone, the messages to fetch. */
 export type DiscordCursor = z.infer<typeof Cursor>;
 
-/** An unreadable cursor counts as none: messages that came meanwhile are not fetched. */
+/** An unreadable cursor counts as none: messages written meanwhile are not fetched. */
 export function readCursor(text: string | null): DiscordCursor {
   try {
     return Cursor.parse(JSON.parse(text ?? "null"));

@@ -2,7 +2,7 @@ import type { DiscordAPIError, HTTPError, RateLimitError } from "@discordjs/rest
 import { ChannelError } from "../adapter.ts";
 import { wasNeverConnected } from "../error-causes.ts";
 
-/** What an error of a request means. */
+/** Converts an error of a request. */
 export function discordError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (isRateLimit(error))
@@ -30,7 +30,7 @@ export class GatewayClosed extends Error {
   }
 }
 
-/** What is shown of an account when the connection is not there. */
+/** Returns the problem shown for an account without a connection. */
 export function discordProblem(error: unknown): { text: string; isFinal: boolean } {
   if (error instanceof GatewayClosed) {
     const final = FINAL_CLOSES[error.code];
@@ -68,7 +68,7 @@ const FINAL_CLOSES: Readonly<Record<number, string>> = {
   4014: "Discord refuses the intent to read messages. Switch on 'Message Content Intent' on the application's page Bot.",
 };
 
-// By name, as the library is loaded only when an account uses it; it puts a code or route behind the name.
+// Compares by name, as the library is loaded only when an account uses it; it appends a code or route to the name.
 function isRefusal(error: unknown): error is DiscordAPIError {
   return error instanceof Error && error.name.startsWith("DiscordAPIError");
 }

@@ -14,9 +14,9 @@ export interface GatewayOptions {
   readonly intents: number;
   readonly signal: AbortSignal;
   readonly session: GatewaySession | null;
-  /** A new session: what came while there was none has to be fetched. Null: the session is gone. */
+  /** Called for a new session: messages from before it have to be fetched. Null: the session is gone. */
   onSession(session: GatewaySession | null): Promise<void>;
-  /** One event after the other, in their order. What rejects ends the connection; resuming delivers it again. */
+  /** Called for one event after the other, in their order. A rejection ends the connection; resuming delivers the event again. */
   onEvent(type: string, data: unknown, seq: number): Promise<void>;
 }
 

@@ -11,8 +11,8 @@ const INTENTS = (1 << 0) | (1 << 9) | (1 << 12) | (1 << 15);
 const PAGE = 100;
 
 /**
- * The messages of an account: over the gateway, resumed after a break behind the last one that was stored. When the
- * session is gone, what was written meanwhile is fetched from the conversations that the cursor knows.
+ * Receives the messages of an account: over the gateway, resumed after a break from the last one that was stored. When the
+ * session is gone, messages written meanwhile are fetched from the conversations in the cursor.
  */
 export async function discordInbound(
   kit: AdapterKit,

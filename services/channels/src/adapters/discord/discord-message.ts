@@ -1,10 +1,10 @@
 import type { APIMessage } from "discord-api-types/v10";
 import type { IncomingMessage } from "../adapter.ts";
 
-/** A written message and an answer to one; the other kinds tell of joins, pins and calls. */
+/** A written message and an answer to one; the other kinds report joins, pins and calls. */
 const WRITTEN = new Set([0, 19]);
 
-/** What of a message is one for an agent: null for the account's own and for what nobody wrote. */
+/** Converts a message for an agent; null for the account's own messages and for those without a human author. */
 export function discordMessage(
   message: APIMessage,
   place: { readonly isDirect: boolean; readonly ownId: string },
@@ -33,7 +33,7 @@ export function discordMessage(
       url: file.url,
     })),
     ...(replied !== undefined && { replyToMessageId: replied }),
-    // Whoever answers may switch off that the answer names the author.
+    // The author of an answer may switch off that the answer mentions the other author.
     mentionsAccount:
       message.mentions.some((user) => user.id === place.ownId) ||
       message.referenced_message?.author.id === place.ownId,

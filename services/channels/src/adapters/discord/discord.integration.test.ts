@@ -38,7 +38,7 @@ suite("discord", () => {
   });
   after(() => assert.doesNotMatch(JSON.stringify(lines), /discord-secret-token/));
 
-  test("messages of a person, a channel and a thread say who wrote them where [N8]", async () => {
+  test("messages of a person, a channel and a thread contain their author and conversation [N8]", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.push(server.message({}, "in private"));
@@ -74,7 +74,7 @@ suite("discord", () => {
     assert.equal(sink.messages.length, 4);
   });
 
-  test("resumes behind the last stored message, also one that could not be stored and one that comes twice", async () => {
+  test("resumes after the last stored message, also after one that could not be stored and one that comes twice", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     const first = server.message({}, "one");
@@ -100,7 +100,7 @@ suite("discord", () => {
     assert.equal(server.resumes(), 1);
   });
 
-  test("a lost session begins anew and fetches what was written meanwhile, also after a restart", async () => {
+  test("a lost session begins anew and fetches the messages written meanwhile, also after a restart", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.push(server.message({}, "one"));
@@ -235,7 +235,7 @@ suite("discord", () => {
     );
   });
 
-  test("errors say whether something may have been sent, and nothing is repeated [N6]", async () => {
+  test("errors show whether a message may have been sent, and no request is repeated [N6]", async () => {
     const send = (id = "100", timeoutMs = 20_000) =>
       adapter.send(outgoing("discord", id), adapterCall(timeoutMs, "d".repeat(32)));
     server.failNext("/messages", {

@@ -65,7 +65,7 @@ function create(config: DiscordConfig, kit: AdapterKit): ChannelAdapter {
         // At most 25 characters: 128 bits to the base of 36.
         nonce: BigInt(`0x${call.idempotencyKey}`).toString(36),
         enforce_nonce: true,
-        // Nobody but those who are named: no @everyone, no role.
+        // Only named users may be mentioned: no @everyone, no role.
         allowed_mentions: { parse: ["users"], replied_user: true },
         ...(replyToMessageId !== undefined && {
           message_reference: {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { readAuthenticationResults } from "./authentication-results.ts";
 
-/** What was found out, in one line for each method. */
+/** Returns the results, one line for each method. */
 const linesOf = (value: string): readonly string[] | null | undefined =>
   readAuthenticationResults(value)?.results?.map(({ method, result, properties }) =>
     [`${method}=${result}`, ...properties.map(({ name, value: is }) => `${name}=${is}`)].join(" "),
@@ -35,7 +35,7 @@ const EXAMPLES: [header: string, id: string, results: readonly string[]][] = [
     "foo.example.net",
     ["dkim=fail policy.expired=1362471462"],
   ],
-  // As Gmail and Microsoft write it.
+  // The headers as Gmail and Microsoft write them.
   [
     "mx.google.com;\r\n dkim=pass header.i=@x.test header.s=s1 header.b=AbC/d+e=;\r\n spf=pass (google.com: domain of a@x.test designates 192.0.2.1 as permitted sender) smtp.mailfrom=a@x.test;\r\n dmarc=pass (p=REJECT sp=REJECT dis=NONE) header.from=x.test",
     "mx.google.com",
@@ -57,7 +57,7 @@ for (const [header, id, results] of EXAMPLES)
     assert.deepEqual(linesOf(header), results);
   });
 
-test("a separator in a quoted string or a comment separates nothing", () => {
+test("a separator in a quoted string or a comment does not separate", () => {
   for (const header of [
     'mx.test; spf=fail reason="x; dmarc=pass header.from=corp.test"',
     "mx.test; spf=fail (x; dmarc=pass header.from=corp.test)",
@@ -72,7 +72,7 @@ test("a separator in a quoted string or a comment separates nothing", () => {
     );
 });
 
-test("of a header that breaks off or does not follow the grammar nothing counts, but whose it is", () => {
+test("from a header that breaks off or violates the grammar only its server id counts", () => {
   for (const rest of [
     '; dmarc=pass reason="open',
     "; dmarc=pass (open",

@@ -13,7 +13,7 @@ export interface AuthenticationResult {
 export interface AuthenticationResults {
   /** The server that made the results, in lower case. */
   readonly authservId: string;
-  /** Null when what follows the id does not follow the grammar: then nothing of it counts. */
+  /** Null when the text after the id violates the grammar: then no result counts. */
   readonly results: readonly AuthenticationResult[] | null;
 }
 
@@ -39,9 +39,9 @@ export function readAuthenticationResults(value: string): AuthenticationResults 
   }
 }
 
-/** Of a value that is not quoted. */
+/** Characters of an unquoted value. */
 const WORD = /[^\s;()"]/;
-/** Of names of methods, results and properties. */
+/** Characters of names of methods, results and properties. */
 const KEYWORD = /[A-Za-z0-9_-]/;
 
 function readResults(scanner: HeaderScanner): AuthenticationResult[] {

@@ -5,7 +5,7 @@ const Host = {
   port: z.int().min(1).max(65_535),
   user: z.string().min(1),
   password: z.string().min(1),
-  /** `none` is for a server on this machine alone. */
+  /** `none` is allowed only for a server on this machine. */
   tls: z.enum(["implicit", "starttls", "none"]).default("implicit"),
 };
 
@@ -18,7 +18,7 @@ const unsafe = {
 export const EmailConfig = z.strictObject({
   /** The account's own address. */
   address: z.email(),
-  /** What people see beside it. */
+  /** The display name beside the address. */
   name: z.string().max(100).optional(),
   smtp: z.strictObject(Host).refine(isSafe, unsafe),
   /** Left out: the account only sends. */
@@ -27,8 +27,8 @@ export const EmailConfig = z.strictObject({
     .refine(isSafe, unsafe)
     .optional(),
   /**
-   * The name by which the receiving mail server signs its `Authentication-Results`. With it, mail is taken only when that
-   * server found the sender's domain genuine (DMARC); without it anybody can write in anybody's name.
+   * The name by which the receiving mail server signs its `Authentication-Results`. With it, mail is accepted only when that
+   * server has authenticated the sender's domain (DMARC); without it anyone can write in another's name.
    */
   authservId: z.string().min(1).optional(),
 });

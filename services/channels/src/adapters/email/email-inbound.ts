@@ -5,18 +5,18 @@ import { ChannelError } from "../adapter.ts";
 import type { EmailConfig } from "./email-config.ts";
 import { emailMessage } from "./email-message.ts";
 
-/** Also without a word of the server the mailbox is looked at so often. */
+/** The interval for checks of the mailbox without a notification of the server. */
 const LOOK_MS = 60_000;
 const MAX_MAIL_BYTES = 10_000_000;
-/** Of a larger mail the beginning is read: headers and text come before attachments. */
+/** The limit up to which a larger mail is read: headers and text come before attachments. */
 const BEGINNING_BYTES = 500_000;
-/** How far back mail is read again when a mailbox was numbered anew. */
+/** How far back mail is read again when a mailbox was renumbered. */
 const RESCAN_MS = 2 * 86_400_000;
 
 const Cursor = z.object({
   uidValidity: z.string(),
   uid: z.int(),
-  /** When the last mail arrived, in milliseconds since 1970. */
+  /** The arrival time of the last mail, in milliseconds since 1970. */
   arrivedMs: z.number(),
 });
 type Cursor = z.infer<typeof Cursor>;
@@ -34,7 +34,7 @@ interface Reading {
   ): void;
 }
 
-/** One IMAP connection: new mail from the cursor on, each stored before the cursor moves behind it. */
+/** One IMAP connection: reads new mail from the cursor on, and stores each before the cursor advances. */
 export async function openMailbox(
   kit: AdapterKit,
   config: EmailConfig & { readonly imap: NonNullable<EmailConfig["imap"]> },
@@ -80,7 +80,7 @@ export async function openMailbox(
   async function follow(uidValidity: string, uidNext: number): Promise<void> {
     let cursor = await cursorIn(reading, uidValidity, uidNext);
     while (!signal.aborted) {
-      // A word that comes while mail is read is not missed: it is looked again at once.
+      // A notification that arrives while mail is read is not lost: the mailbox is read again at once.
       const news = Promise.withResolvers<void>();
       wake = news.resolve;
       cursor = await takeNew(reading, cursor);
@@ -96,7 +96,7 @@ export async function openMailbox(
   }
 }
 
-/** At the first start what lies in the mailbox stays unanswered. */
+/** At the first start existing mail stays unanswered. */
 async function cursorIn({ kit }: Reading, uidValidity: string, uidNext: number): Promise<Cursor> {
   const stored = Cursor.safeParse(JSON.parse((await kit.cursor.get()) ?? "null"));
   if (stored.success && stored.data.uidValidity === uidValidity) return stored.data;
@@ -166,7 +166,7 @@ async function fetchSource(
   return mail === false ? undefined : mail.source;
 }
 
-/** What is shown of an account when the mailbox cannot be read. */
+/** Returns the problem shown for an account whose mailbox cannot be read. */
 export function mailboxProblem(error: unknown): { text: string; isFinal: boolean } {
   const { authenticationFailed, responseText } = error as {
     authenticationFailed?: unknown;

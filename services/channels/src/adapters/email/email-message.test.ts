@@ -6,7 +6,7 @@ import { emailMessage } from "./email-message.ts";
 const FROM = "From: Boss <boss@corp.test>";
 const RESULTS = "Authentication-Results:";
 const GENUINE = `${RESULTS} mx.test; spf=pass; dmarc=pass header.from=corp.test`;
-/** What a mail has of its sender when the server found evil.test genuine, which its sender owns. */
+/** The results header when the server has authenticated evil.test, the forger's own domain. */
 const EVIL = `${RESULTS} mx.test; dmarc=pass header.from=evil.test`;
 
 async function read(headers: readonly string[], authservId: string | undefined = "mx.test") {
@@ -54,7 +54,7 @@ test("an internationalised domain is one sender, however it is written", async (
   }
 });
 
-// What was accepted in the name of boss@corp.test, and its variants: each is refused.
+// Forgeries in the name of boss@corp.test that were once accepted, and variants of them: each is refused.
 const FORGED: Readonly<Record<string, readonly string[]>> = {
   "a separator in a quoted string": [
     `${RESULTS} mx.test; spf=fail reason="x; dmarc=pass header.from=corp.test"`,
@@ -147,7 +147,7 @@ const FORGED: Readonly<Record<string, readonly string[]>> = {
   "no header": [FROM],
 };
 for (const [how, headers] of Object.entries(FORGED))
-  test(`mail in another's name is not taken: ${how}`, async () => {
+  test(`mail in another's name is refused: ${how}`, async () => {
     const sender = await senderOf(headers);
     assert.ok(typeof sender === "string", JSON.stringify(sender));
   });
@@ -161,7 +161,7 @@ test("without the server's name a mail still has one sender or none", async () =
     assert.ok("ignored" in (await read(headers, undefined)), headers.join(" "));
 });
 
-test("a mail is a repeat, and part of a thread, of its own sender's alone", async () => {
+test("a mail is a repeat, and part of a thread, only among mails of its own sender", async () => {
   const same = ["Message-ID: <1@corp.test>", "References: <0@corp.test>"];
   const mine = await read([EVIL, "From: m@evil.test", ...same]);
   const theirs = await read([GENUINE, FROM, ...same]);
@@ -171,7 +171,7 @@ test("a mail is a repeat, and part of a thread, of its own sender's alone", asyn
   assert.notDeepEqual(mine.message.target, theirs.message.target);
 });
 
-test("ids that are too long to be kept are left out, and the mail is read", async () => {
+test("ids that are too long to be stored are left out, and the mail is read", async () => {
   const long = `<${"x".repeat(300)}@corp.test>`;
   const headers = [
     `Message-ID: ${long}`,

@@ -8,7 +8,7 @@ export type ReadMail =
   /** Why it is no message for an agent. */
   | { readonly ignored: string };
 
-/** What of a mail is a message for an agent. Automatic mail is not, which would be answered for ever, and neither is forged mail. */
+/** Converts a mail into a message for an agent. Automatic mail would be answered in a loop and is left out, like forged mail. */
 export function emailMessage(
   mail: ParsedMail,
   {
@@ -38,7 +38,7 @@ export function emailMessage(
     // A sender chooses any Message-ID, so a mail repeats only mail of its own sender.
     dedupeKey: JSON.stringify([address, messageId]),
     sender: { id: address, ...(name !== "" && { name }) },
-    // The subject says what a conversation is about; later it only repeats itself.
+    // The subject states the topic of a conversation; in later mails it only repeats itself.
     text: first === undefined && mail.subject ? `${mail.subject}\n\n${body}` : body,
     attachments: mail.attachments.filter((file) => !file.related).map(attachmentOf),
     ...(inReplyTo !== undefined && { replyToMessageId: inReplyTo }),
@@ -63,7 +63,7 @@ function attachmentOf(file: Attachment) {
   return filename === undefined ? { mimeType, sizeBytes } : { name: filename, mimeType, sizeBytes };
 }
 
-/** RFC 3834, and what lists and older programs write instead. */
+/** RFC 3834, and the headers that lists and older programs write instead. */
 function isAutomatic(mail: ParsedMail, sender: string): boolean {
   const submitted = header(mail, "auto-submitted");
   if (submitted !== "" && !submitted.startsWith("no")) return true;
@@ -82,7 +82,7 @@ function header(mail: ParsedMail, name: string): string {
     .toLowerCase();
 }
 
-/** Without the quoted mail at the end, and the line that announces it. */
+/** Removes the quoted mail at the end, and the line that announces it. */
 function withoutQuotes(text: string): string {
   const lines = text.trimEnd().split(/\r?\n/);
   let end = lines.length;

@@ -50,7 +50,7 @@ suite("email", () => {
   });
   after(() => assert.doesNotMatch(JSON.stringify(lines), /mail-secret-password/));
 
-  test("mail of a person and in a thread says who wrote it and what it answers; automatic mail is left [N8]", async () => {
+  test("mail of a person and in a thread contains its author and the mail that it answers; automatic mail is ignored [N8]", async () => {
     server.push({ Subject: "Old" }, "from before the first start");
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
@@ -83,7 +83,7 @@ suite("email", () => {
     assert.equal(sink.messages.length, 3);
   });
 
-  test("goes on behind the last stored mail after a refusal, a lost connection, a restart and new numbers", async () => {
+  test("continues after the last stored mail after a refusal, a lost connection, a restart and new numbers", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     sink.refuseNext(1);
@@ -179,7 +179,7 @@ suite("email", () => {
     assert.deepEqual(server.received[0]?.to, ["ada@example.test"]);
   });
 
-  test("errors say whether something may have been sent, and nothing is sent twice [N6]", async () => {
+  test("errors show whether a mail may have been sent, and no mail is sent twice [N6]", async () => {
     const send = (fault?: SmtpFault, timeoutMs = 20_000) => {
       if (fault) server.faults.push(fault);
       return adapter.send(outgoing("email", "ada@example.test"), adapterCall(timeoutMs));

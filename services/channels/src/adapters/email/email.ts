@@ -29,7 +29,7 @@ const capabilities: Capabilities = {
 export const email: AdapterDefinition<EmailConfig> = {
   name: "email",
   config: EmailConfig,
-  // In sign-ins passwords travel to the base of 64.
+  // Sign-ins send passwords encoded in base64, which is secret too.
   secrets: ({ smtp, imap }) =>
     [smtp, imap].flatMap((server) =>
       server === undefined
@@ -100,7 +100,7 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
             inReplyTo: references.at(-1),
             references: [...new Set(references)],
           }),
-          // So that no other program answers (RFC 3834).
+          // Prevents automatic answers of other programs (RFC 3834).
           headers: { "Auto-Submitted": references.length > 0 ? "auto-replied" : "auto-generated" },
           attachments: attachments.map((file) => ({
             filename: file.name,
@@ -127,12 +127,12 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
   };
 }
 
-/** By sender and thread: anybody can name the messages of another's thread. */
+/** The key contains sender and thread, because anyone can name the messages of another's thread. */
 function subjectKey(sender: string, threadId: string): string {
   return `${sender} ${threadId}`;
 }
 
-/** The same for each attempt at the same mail, so a mail that came twice is seen as one by programs that look. */
+/** The id is the same for each attempt at one mail, so programs that compare ids detect a mail that arrives twice. */
 function messageIdOf(accountId: string, key: string, address: string): string {
   const digest = createHash("sha256").update(`${accountId}\n${key}`).digest("hex").slice(0, 32);
   return `<${digest}@${address.slice(address.lastIndexOf("@") + 1)}>`;

@@ -6,15 +6,16 @@ import { HeaderScanner, MalformedHeader } from "./header-scanner.ts";
 type HeaderLines = ParsedMail["headerLines"];
 
 export interface MailSender {
-  /** In lower case. */
+  /** The address in lower case. */
   readonly address: string;
-  /** In ASCII and lower case. */
+  /** The domain in ASCII and lower case. */
   readonly domain: string;
 }
 
 /**
- * Who wrote a mail: the one address of its one `From` header. Null for everything that programs read in different ways: several headers or
- * addresses, groups, routes, an address in the name beside another one. Which of them the mail server has proved cannot be determined.
+ * Returns the author of a mail: the one address of its one `From` header. Null for everything that programs read in different
+ * ways: several headers or addresses, groups, routes, an address in the name beside another one. It cannot be determined which of
+ * them the mail server has authenticated.
  */
 export function senderOf(headers: HeaderLines): MailSender | null {
   const [value, ...more] = valuesOf(headers, "from");
@@ -27,9 +28,10 @@ export function senderOf(headers: HeaderLines): MailSender | null {
 }
 
 /**
- * Why the results of the mail server do not prove the sender of a mail; null when they do. Exactly one `Authentication-Results` of this server has to be
- * there: a server that does not remove forged ones (RFC 8601 §5) would leave a second one. Its one `dmarc` result has to be `pass`, for the domain of
- * `From` (`header.from`): DMARC passes only for that domain, while SPF and DKIM pass for domains that a reader never sees.
+ * Returns why the results of the mail server do not authenticate the sender of a mail; null when they do. Exactly one
+ * `Authentication-Results` of this server has to be there: a server that does not remove forged ones (RFC 8601 §5) would leave a
+ * second one. Its one `dmarc` result has to be `pass`, for the domain of `From` (`header.from`): DMARC passes only for that
+ * domain, while SPF and DKIM pass for domains that a reader never sees.
  */
 export function problemOfProof(
   headers: HeaderLines,
@@ -52,8 +54,8 @@ export function problemOfProof(
 }
 
 /**
- * Labels of letters, digits, hyphens and underscores, the last one with a letter. Everything else has to be kept from `domainToASCII`, which
- * reads a domain as browsers do: it decodes `%2E`, ends at a `/` and takes `1.2` for an address.
+ * Labels of letters, digits, hyphens and underscores, the last one with a letter. All other text must not reach `domainToASCII`,
+ * which parses a domain as browsers do: it decodes `%2E`, ends at a `/` and reads `1.2` as an address.
  */
 const DOMAIN = /^(?:[\p{L}\p{M}\p{Nd}_-]+\.)*[\p{M}\p{Nd}_-]*\p{L}[\p{L}\p{M}\p{Nd}_-]*$/u;
 
@@ -69,8 +71,8 @@ function valuesOf(headers: HeaderLines, wanted: string): string[] {
     .map(({ line }) => Buffer.from(line.slice(line.indexOf(":") + 1), "latin1").toString("utf8"));
 }
 
-/** Of an atom with dots; RFC 6532 adds every character beyond ASCII. */
-// oxlint-disable-next-line no-control-regex -- they are what it keeps out
+/** Characters of an atom with dots; RFC 6532 adds every character beyond ASCII. */
+// oxlint-disable-next-line no-control-regex -- the pattern excludes these characters
 const ATOM = /[^\u0000-\u0020\u007F()<>@,;:\\"[\]]/;
 
 /** `local@domain`, or a name and `<local@domain>`, by RFC 5322 §3.4; null for anything else. */

@@ -8,7 +8,7 @@ const SILENT_MS = 60_000;
 /** After a refusal that may pass. */
 const RETRY_MS = 3_000;
 
-/** Asks the SMTP server for something over a connection of its own. Its errors are of ours. */
+/** Sends a request to the SMTP server over a connection of its own. Errors are converted to ours. */
 export async function withSmtp<T>(
   { smtp: server, signal }: { smtp: EmailConfig["smtp"]; signal: AdapterCall["signal"] },
   ask: (smtp: Transporter) => Promise<T>,
@@ -30,7 +30,7 @@ export async function withSmtp<T>(
   }
 }
 
-/** The library is loaded with the first use, and repeats nothing. */
+/** The library is loaded on first use, and retries nothing. */
 async function transport(server: EmailConfig["smtp"]): Promise<Transporter> {
   const { createTransport } = await import("nodemailer");
   const { host, port, user, password, tls } = server;
@@ -59,7 +59,7 @@ function smtpError(error: unknown): ChannelError {
   };
   const answer = response === undefined ? "" : `: ${response}`;
   const isRefused = responseCode !== undefined && responseCode >= 400;
-  // 4xx is "not now" (RFC 5321, 4.2.1), at every step; for how long, SMTP cannot say.
+  // 4xx is "not now" (RFC 5321, 4.2.1), at every step; SMTP has no field for the delay.
   if (isRefused && responseCode < 500)
     return new ChannelError(
       "rate_limited",

@@ -9,7 +9,7 @@ import {
 } from "../adapter.ts";
 import { mailboxActions } from "../mailbox-actions.ts";
 
-/** What a target of the loopback channel does instead of taking a message, for tests and for trying out errors. */
+/** Failures of a target of the loopback channel, for tests and for trying out errors. */
 const Fault = z.enum([
   "invalid_target",
   "not_found",
@@ -22,14 +22,14 @@ const Fault = z.enum([
 ]);
 
 export const LoopbackConfig = z.strictObject({
-  /** In place of what it can do by itself [N10]. */
+  /** Overrides its own capabilities [N10]. */
   capabilities: Capabilities.partial().default({}),
   /** Faults by the id of the target. `lost_answer` accepts the message and does not reply, `final_error` refuses it for good. */
   faults: z.record(z.string(), Fault).default({}),
   retryAfterMs: z.int().min(1).max(600_000).default(1_000),
-  /** How often a target is at fault before it takes messages; 0: always. For each replica. */
+  /** The number of failures of a target before it accepts messages; 0: always. It counts per replica. */
   faultCount: z.int().min(0).default(0),
-  /** How long a send takes, before and after the message is kept. */
+  /** The duration of a send, before and after the message is stored, in milliseconds. */
   delayMs: z.int().min(0).max(60_000).default(0),
 });
 type LoopbackConfig = z.output<typeof LoopbackConfig>;
@@ -56,7 +56,7 @@ const ALL: Capabilities = {
   idempotentSend: true,
 };
 
-/** A channel without a provider: what is sent is kept and can be read back [N10]. */
+/** A channel without a provider: sent messages are stored and can be read back [N10]. */
 export const loopback: AdapterDefinition<LoopbackConfig> = {
   name: "loopback",
   config: LoopbackConfig,
@@ -65,7 +65,7 @@ export const loopback: AdapterDefinition<LoopbackConfig> = {
 };
 
 function createLoopback(config: LoopbackConfig, kit: AdapterKit) {
-  // Keys that are given as undefined would take away what it can do.
+  // A key with the value undefined would remove a capability.
   const given = Object.entries(config.capabilities).filter(([, value]) => value !== undefined);
   const capabilities: Capabilities = { ...ALL, ...Object.fromEntries(given) };
   const actions = mailboxActions(kit, capabilities);

@@ -3,7 +3,7 @@ import type { SlackClient, SlackHistoryMessage } from "./slack-client.ts";
 import { slackError } from "./slack-error.ts";
 import { plainText } from "./slack-message.ts";
 
-/** What can be done with messages that are there. */
+/** Actions on existing messages. */
 export function slackActions({ ask, channelOf, history, me }: SlackClient) {
   return {
     async react({ address, messageId }, { emoji, remove }, call) {

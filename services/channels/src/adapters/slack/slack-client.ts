@@ -49,7 +49,7 @@ export function slackClient(config: SlackConfig) {
     return { userId: userId ?? "", name: `${user} in ${team}` };
   }
 
-  /** One request; what it must not find, because it is as it should be, is `fine`. */
+  /** Sends one request; `fine` lists the errors that mean that the wanted state exists already. */
   async function ask(
     call: AdapterCall,
     method: string,
@@ -78,7 +78,7 @@ export function slackClient(config: SlackConfig) {
     if (known !== undefined) return known;
     const opened = await ask(call, "conversations.open", { users: target.id }).catch(
       (error: unknown) => {
-        // Opening sends nothing, whatever became of it.
+        // Opening a conversation sends no message, whatever its outcome.
         throw error instanceof ChannelError && error.code === "timeout_unknown"
           ? new ChannelError(
               "provider_error",
@@ -109,7 +109,7 @@ export function slackClient(config: SlackConfig) {
   return { me, ask, channelOf, history };
 }
 
-/** What goes wrong is thrown; the library's own lines hold payloads. */
+/** Silences the library: its errors are thrown, and its log lines contain payloads. */
 export const quiet: Logger = {
   debug: () => undefined,
   info: () => undefined,

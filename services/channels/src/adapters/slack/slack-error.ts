@@ -2,7 +2,7 @@ import type { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError } fro
 import { ChannelError, type ChannelErrorCode } from "../adapter.ts";
 import { wasNeverConnected } from "../error-causes.ts";
 
-/** What an error of a Web API call means. */
+/** Converts an error of a Web API call. */
 export function slackError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (isNamed<WebAPIRateLimitedError>(error, "WebAPIRateLimitedError"))
@@ -20,7 +20,7 @@ export function slackError(error: unknown): ChannelError {
     : new ChannelError("timeout_unknown", "Slack's answer was lost.");
 }
 
-/** What is shown of an account when the connection is not there. */
+/** Returns the problem shown for an account without a connection. */
 export function slackProblem(error: unknown): { text: string; isFinal: boolean } {
   const refusal = refusalOf(error);
   if (refusal === null)
@@ -32,7 +32,7 @@ export function slackProblem(error: unknown): { text: string; isFinal: boolean }
   return { text: message, isFinal: code === "not_allowed" };
 }
 
-/** The word that Slack gives for a refusal, `channel_not_found`; null when the error is none. */
+/** Returns Slack's code of a refusal, such as `channel_not_found`; null when the error is none. */
 export function refusalOf(error: unknown): string | null {
   return isNamed<WebAPIPlatformError>(error, "WebAPIPlatformError") ? error.data.error : null;
 }
@@ -43,7 +43,7 @@ function refused(word: string, error: unknown): ChannelError {
       "not_allowed",
       `Slack refuses the token (${word}). Install the app again or make a new token, and put it where channels.json reads it.`,
     );
-  // Slack's own failure: what was asked may have been done.
+  // After a failure of Slack itself the request may have been executed.
   if (UNKNOWN.has(word)) return new ChannelError("timeout_unknown", `Slack failed (${word}).`);
   const { needed } = (error as WebAPIPlatformError).data as { needed?: unknown };
   const scope =
@@ -91,7 +91,7 @@ const CODES: Readonly<Record<string, ChannelErrorCode>> = {
   invalid_name: "unsupported",
 };
 
-// By name, as the library is loaded only when an account uses it.
+// Compares by name, as the library is loaded only when an account uses it.
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the name decides which error it is
 function isNamed<E extends Error>(error: unknown, name: string): error is E {
   return error instanceof Error && error.name === name;

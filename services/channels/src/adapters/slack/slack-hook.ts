@@ -4,8 +4,8 @@ import type { HookAnswer, HookRequest } from "../adapter.ts";
 const OLDEST_SECONDS = 300;
 
 /**
- * Checks that a request of the Events API is Slack's (https://docs.slack.dev/authentication/verifying-requests-from-slack)
- * and no old one that somebody sends again. Returns its payload, or the answer that ends it.
+ * Checks that a request of the Events API is Slack's (https://docs.slack.dev/authentication/verifying-requests-from-slack) and no
+ * replay of an old one. Returns its payload, or the reply that ends it.
  */
 export function readSlackHook(
   request: HookRequest,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { IncomingMessage } from "../adapter.ts";
 
-/** Of an event that Slack delivers, what is read here; both in socket mode and over HTTP. */
+/** The fields that are read from an event, both in socket mode and over HTTP. */
 export const SlackDelivery = z.object({
   event: z.looseObject({
     type: z.string(),
@@ -27,7 +27,7 @@ export const SlackDelivery = z.object({
   }),
 });
 
-/** Messages of people have no subtype or one of these; the others tell of edits, joins and the like. */
+/** Messages of people have no subtype or one of these; the others report edits, joins and the like. */
 const OF_PEOPLE = new Set<string | undefined>([
   undefined,
   "file_share",
@@ -35,7 +35,7 @@ const OF_PEOPLE = new Set<string | undefined>([
   "me_message",
 ]);
 
-/** What of an event is a message for an agent; null for everything else. */
+/** Converts an event into a message for an agent; null for all other events. */
 export function slackMessage(
   delivery: unknown,
   me: { readonly userId: string },
@@ -58,7 +58,7 @@ export function slackMessage(
       : { kind: event.channel_type === "mpim" ? "group" : "channel", id: channel },
     ...(thread !== undefined && { threadId: thread }),
     messageId: ts,
-    // A mention comes as two events, `message` and `app_mention`, with one time.
+    // A mention arrives as two events, `message` and `app_mention`, with one timestamp.
     dedupeKey: `${channel}:${ts}`,
     sender: { id: user, isBot: event.bot_id !== undefined },
     text: plainText(text),
@@ -82,7 +82,7 @@ function attachmentOf(
   };
 }
 
-/** Slack escapes three characters, and nothing else, in what people write. */
+/** Slack escapes only three characters in people's texts. */
 export function plainText(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }

@@ -4,7 +4,7 @@ import type { SlackClient } from "./slack-client.ts";
 import { shareFile } from "./slack-files.ts";
 import { slackText } from "./slack-message.ts";
 
-/** How far back a message is looked for whose answer was lost. */
+/** How far back a message whose answer was lost is searched. */
 const LOOK_BACK_SECONDS = 3_600;
 const EVENT_TYPE = "switchyard_message";
 

@@ -38,7 +38,7 @@ suite("slack", () => {
   });
   after(() => assert.doesNotMatch(JSON.stringify(kit.lines), /slack-secret|signing-secret/));
 
-  test("messages of a person, a channel, a group and a thread say who wrote them where [N8]", async () => {
+  test("messages of a person, a channel, a group and a thread contain their author and conversation [N8]", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.push(server.message({}, "in private &lt;b&gt; &amp;amp;"));
@@ -71,7 +71,7 @@ suite("slack", () => {
     assert.equal(sink.messages.length, 5);
   });
 
-  test("an event is acknowledged when it is stored, and comes again when it could not be", async () => {
+  test("an event is acknowledged when it is stored, and delivered again when it could not be", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     const event = server.message({}, "keep me");
@@ -87,7 +87,7 @@ suite("slack", () => {
     assert.equal(sink.messages.length, 1);
   });
 
-  test("connects again when Slack asks for it, after a lost socket and a failed request, and gives up without a token", async () => {
+  test("reconnects at Slack's request, after a lost socket and after a failed request, and gives up without a token", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.refresh();
@@ -116,7 +116,7 @@ suite("slack", () => {
     assert.deepEqual(await adapter.check(adapterCall()), { identity: "yard in Yard" });
   });
 
-  test("takes events over HTTP with Slack's signature alone", async () => {
+  test("accepts events over HTTP only with Slack's signature", async () => {
     const sink = memorySink();
     const body = JSON.stringify({
       type: "event_callback",
@@ -154,7 +154,7 @@ suite("slack", () => {
     );
   });
 
-  test("sends to channels, people and threads, and files; nobody can be called by a text [N2]", async () => {
+  test("sends to channels, people and threads, and files; no text can mention everyone [N2]", async () => {
     const sent = await adapter.send(
       outgoing("slack", "C1", { text: "a < b & <!channel>" }),
       adapterCall(),
@@ -230,7 +230,7 @@ suite("slack", () => {
     );
   });
 
-  test("errors say whether something may have been sent, and nothing is sent twice [N6]", async () => {
+  test("errors show whether a message may have been sent, and no message is sent twice [N6]", async () => {
     const send = (id = "C1", timeoutMs = 20_000) =>
       adapter.send(outgoing("slack", id), adapterCall(timeoutMs));
     server.failNext("postMessage", {
@@ -262,7 +262,7 @@ suite("slack", () => {
     );
   });
 
-  test("finds out by its key whether a message was taken whose answer was lost", async () => {
+  test("finds by its key whether a message whose answer was lost was accepted", async () => {
     const call = adapterCall(20_000, "f".repeat(32));
     const message = outgoing("slack", "C1");
     assert.equal(await adapter.findSent?.(message, call), null);

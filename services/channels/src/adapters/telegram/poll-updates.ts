@@ -9,8 +9,8 @@ export const POLL_SECONDS = 30;
 const ALBUM_MS = 500;
 
 /**
- * Brings messages to the sink until the signal aborts. The next poll confirms what came before it. So each message is stored before the next
- * poll, and one that cannot be stored ends the polling: Telegram keeps it for 24 hours and delivers it again.
+ * Delivers messages to the sink until the signal aborts. The next poll confirms the updates before it. So each message is stored
+ * before the next poll, and one that cannot be stored ends the polling: Telegram keeps it for 24 hours and delivers it again.
  */
 export async function pollUpdates(
   bot: Api,
@@ -27,7 +27,7 @@ export async function pollUpdates(
     );
   for (let offset = 0; !signal.aborted;) {
     let updates = await fetchFrom(offset, POLL_SECONDS);
-    // The last parts of an album may come a little later. Nothing is confirmed until they are there.
+    // The last parts of an album may arrive a little later. No update is confirmed until they have.
     for (let known = 0; known < updates.length && endsInAlbum(updates);) {
       known = updates.length;
       await delay(ALBUM_MS, undefined, { signal });

@@ -2,13 +2,13 @@ import type { Api } from "grammy";
 import { type ChannelAdapter, ChannelError } from "../adapter.ts";
 import { kindOf } from "./telegram-message.ts";
 
-/** One call of the Bot API; its errors are of ours. */
+/** Makes one call of the Bot API; errors are converted to ours. */
 export type AskTelegram = <T>(
   signal: AbortSignal,
   call: (api: Api, signal: never) => Promise<T>,
 ) => Promise<T>;
 
-/** What can be done with messages that are there. */
+/** Actions on existing messages. */
 export function telegramActions(ask: AskTelegram) {
   return {
     async react({ address, messageId }, { emoji, remove }, { signal }) {

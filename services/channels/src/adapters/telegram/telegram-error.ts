@@ -2,7 +2,7 @@ import type { GrammyError } from "grammy";
 import { ChannelError } from "../adapter.ts";
 import { wasNeverConnected } from "../error-causes.ts";
 
-/** What an error of a Bot API call means. The library's own message may hold the URL with the token and is left out. */
+/** Converts an error of a Bot API call. The library's own message may contain the URL with the token and is left out. */
 export function telegramError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (!isRefusal(error))
@@ -33,7 +33,7 @@ export function migratedTo(error: unknown): string | null {
   return id === undefined ? null : String(id);
 }
 
-/** What is shown of an account when messages cannot be fetched. */
+/** Returns the problem shown for an account whose messages cannot be fetched. */
 export function telegramProblem(error: unknown): { text: string; isFinal: boolean } {
   if (!isRefusal(error)) return { text: "Telegram cannot be reached.", isFinal: false };
   if (isSignInRefused(error)) return { text: REFUSED_TOKEN, isFinal: true };
@@ -53,7 +53,7 @@ function isSignInRefused(error: GrammyError): boolean {
   return error.error_code === 401 || error.error_code === 404;
 }
 
-// By name, as the library is loaded only when an account uses it.
+// Compares by name, as the library is loaded only when an account uses it.
 function isRefusal(error: unknown): error is GrammyError {
   return error instanceof Error && error.name === "GrammyError";
 }

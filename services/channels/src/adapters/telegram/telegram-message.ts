@@ -21,7 +21,7 @@ export function albumOf(update: Update): string | null {
     : `album ${message.chat.id} ${message.media_group_id}`;
 }
 
-/** One message of all parts of an album; its text is that of the parts that have one. */
+/** Joins the parts of an album into one message; its text is that of the parts that have one. */
 export function albumMessage(
   updates: readonly Update[],
   me: UserFromGetMe,
@@ -44,7 +44,7 @@ export function albumMessage(
   };
 }
 
-/** What of an update is a message for an agent: null for its own and for what a bot does not answer, such as somebody joining. */
+/** Converts an update into a message for an agent: null for the account's own and for what a bot does not answer, such as a join. */
 export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMessage | null {
   const message = update.message ?? update.channel_post;
   if (!message) return null;
@@ -69,7 +69,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
     },
     text,
     attachments,
-    // The first message of a topic is what every message in it "replies" to; that is the thread, not a reply.
+    // Every message of a topic "replies" to its first message, which denotes the thread and is no reply.
     ...(replied &&
       replied.message_id !== threadId && { replyToMessageId: String(replied.message_id) }),
     mentionsAccount:
@@ -81,7 +81,7 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
   };
 }
 
-/** What Telegram calls the kinds of conversations. */
+/** Maps Telegram's kinds of conversations. */
 export function kindOf(type: string): "user" | "group" | "channel" {
   if (type === "private") return "user";
   return type === "channel" ? "channel" : "group";

@@ -36,7 +36,7 @@ suite("telegram", () => {
   });
   after(() => assert.doesNotMatch(JSON.stringify(kit.lines), /telegram-secret-token/));
 
-  test("messages of a person, a group and a topic say who wrote them where, and to whom [N8]", async () => {
+  test("messages of a person, a group and a topic contain their author, conversation and addressee [N8]", async () => {
     const sink = memorySink();
     await adapter.start?.(sink, stop.signal);
     server.push({ message: server.message({}, "in private") });
@@ -90,7 +90,7 @@ suite("telegram", () => {
     assert.equal(sink.messages.length, 5);
   });
 
-  test("an album is one message, also when its last part comes later, and an anonymous admin is a person", async () => {
+  test("an album is one message, also when its last part arrives later, and an anonymous admin is a person", async () => {
     const sink = memorySink();
     const album = (part: object) => ({
       message: server.message({ text: undefined, media_group_id: "7", ...part }),
@@ -136,7 +136,7 @@ suite("telegram", () => {
     });
   });
 
-  test("a message is confirmed when it is stored, comes again when it could not be, and twice is once", async () => {
+  test("a message is confirmed when it is stored, delivered again when it could not be, and a duplicate counts once", async () => {
     const sink = memorySink();
     sink.refuseNext(1);
     await adapter.start?.(sink, stop.signal);
@@ -151,7 +151,7 @@ suite("telegram", () => {
     await until(() => server.confirmed() === id + 3);
   });
 
-  test("connects again after a failure and says so, and gives up when the token is refused", async () => {
+  test("reconnects after a failure and reports it, and gives up when the token is refused", async () => {
     const sink = memorySink();
     server.failNext("getUpdates", {
       kind: "answer",
@@ -254,7 +254,7 @@ suite("telegram", () => {
     });
   });
 
-  test("errors say whether something may have been sent, and nothing is sent twice [N6]", async () => {
+  test("errors show whether a message may have been sent, and no message is sent twice [N6]", async () => {
     const send = (id = "42", timeoutMs = 20_000) =>
       adapter.send(outgoing("telegram", id), adapterCall(timeoutMs));
     server.failNext("sendMessage", {

@@ -17,9 +17,9 @@ import { POLL_SECONDS, pollUpdates } from "./poll-updates.ts";
 const MAX_CAPTION = 1_024;
 
 const TelegramConfig = z.strictObject({
-  /** Of @BotFather. */
+  /** The token from @BotFather. */
   token: z.string().regex(/^\d+:[\w-]+$/, "must be a token of @BotFather, such as 123456:ABC…"),
-  /** For a Bot API server of one's own. */
+  /** The URL of a self-hosted Bot API server. */
   apiRoot: z.url().default("https://api.telegram.org"),
   linkPreviews: LinkPreviews,
 });
@@ -58,7 +58,7 @@ function create(config: TelegramConfig): ChannelAdapter {
   let done: Promise<void> | undefined;
   /** Groups that became supergroups, which have another id, by the id that they had. */
   const supergroups = new Map<string, string>();
-  // The library is loaded with the first use. It repeats nothing by itself.
+  // The library is loaded on first use. It retries nothing by itself.
   const api = () =>
     (made ??= import("grammy").then(
       ({ Api }) =>
@@ -68,7 +68,7 @@ function create(config: TelegramConfig): ChannelAdapter {
         }),
     ));
 
-  /** One call; its errors are of ours. */
+  /** Makes one call; errors are converted to ours. */
   const ask: AskTelegram = async (signal, call) => {
     try {
       // The library's type of a signal is that of a package for browsers; Node's has all of it.
@@ -133,7 +133,7 @@ function create(config: TelegramConfig): ChannelAdapter {
 
 type Part = (bot: Api, chat: string, signal: never) => Promise<{ message_id: number }>;
 
-/** The requests that a message takes: its text, and one for each file; a short text is the caption of the first. */
+/** Returns the requests for a message: one for its text, and one for each file; a short text is the caption of the first. */
 function partsOf(
   { address, text, attachments, replyToMessageId, silent }: OutgoingMessage,
   { linkPreviews }: Pick<TelegramConfig, "linkPreviews">,

@@ -7,8 +7,9 @@ import { wasNeverConnected } from "../error-causes.ts";
 const MAX_ANSWER = 64 * 1_024;
 
 /**
- * Makes one signed request and returns the JSON that is answered, null where that is none. Throws a ChannelError that says whether the receiver may have
- * taken it: an answer that says no is no, and a lost one is unknown. Redirects are not followed: where they lead, nobody has looked at.
+ * Makes one signed request and returns the JSON of the response, null where that is none. Throws a ChannelError that states
+ * whether the receiver may have accepted it: an error status is a refusal, and a lost response is unknown. Redirects are not
+ * followed, because their targets have not been checked.
  */
 export async function postWebhook(
   { url: address, secret }: { readonly url: string; readonly secret: string },
@@ -55,7 +56,7 @@ export async function postWebhook(
   }
 }
 
-/** What is longer, or no JSON, says nothing; the status has said that it was taken. */
+/** A body that is too long or no JSON is ignored, since the status has confirmed the delivery. */
 async function answerOf(body: AsyncIterable<Uint8Array> | null): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let size = 0;

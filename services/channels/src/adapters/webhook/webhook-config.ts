@@ -5,7 +5,7 @@ const Secret = z
   .string()
   .refine((secret) => webhookKey(secret) !== null, "must be whsec_ and 24 to 64 bytes in base64");
 
-/** One side can be left out: an account that is only told, or only tells. */
+/** The settings of a webhook account; either side can be left out, so it only receives or only sends. */
 export const WebhookConfig = z
   .strictObject({
     inbound: z
@@ -18,7 +18,7 @@ export const WebhookConfig = z
       .strictObject({
         url: z.url({ protocol: /^https?$/ }),
         secret: Secret,
-        /** True when the receiver drops a `webhook-id` that it has seen: then what got no answer may be sent again. */
+        /** True when the receiver deduplicates by `webhook-id`: then a request without an answer may be sent again. */
         knowsRepeats: z.boolean().default(false),
       })
       .optional(),

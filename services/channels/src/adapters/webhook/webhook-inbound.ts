@@ -5,7 +5,7 @@ import type { HookAnswer, HookRequest, IncomingMessage } from "../adapter.ts";
 
 const MAX_TEXT = 100_000;
 
-/** What a program writes. */
+/** The body that a program sends. */
 const Body = z.strictObject({
   sender: z.strictObject({
     id: ProviderId,

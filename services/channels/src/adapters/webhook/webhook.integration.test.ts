@@ -22,7 +22,7 @@ const secretOf = (bytes: Buffer) => `whsec_${bytes.toString("base64")}`;
 const SECRET = secretOf(randomBytes(32));
 const OLD_SECRET = secretOf(randomBytes(24));
 
-/** What the receiver has got, and how it answers: a status with a body, or not at all. */
+/** The requests that the receiver got, and its answer: a status with a body, or none at all. */
 const received: { headers: IncomingHttpHeaders; body: string }[] = [];
 type Answer =
   | { status: number; body?: string; headers?: Record<string, string> }
@@ -146,7 +146,7 @@ suite("webhook", () => {
     assert.deepEqual(unnamed.messageIds, [adapterCall().idempotencyKey]);
   });
 
-  test("an answer that says no is no, and one that is lost is unknown [N6]", async () => {
+  test("an error status is a refusal, and a lost response is unknown [N6]", async () => {
     const adapter = open(both);
     const send = () => adapter.send(outgoing("webhook", "ops"), adapterCall(500));
     const cases: [Answer, string][] = [
@@ -188,7 +188,7 @@ suite("webhook", () => {
     assert.equal(received.length, 0);
   });
 
-  test("one side can be left out, and a check asks the other one", async () => {
+  test("one side can be left out, and a check requests the other one", async () => {
     assert.deepEqual(await open(both).check(adapterCall()), { identity: `127.0.0.1:${port}` });
     assert.equal((JSON.parse(received[0]?.body ?? "{}") as { type?: string }).type, "ping");
     const { inbound, outbound } = both;

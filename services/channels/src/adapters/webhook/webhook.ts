@@ -15,7 +15,10 @@ import { jsonAnswer, readWebhook } from "./webhook-inbound.ts";
 const MAX_FILE = 5 * 1_024 * 1_024;
 const Answer = z.object({ messageId: z.string().regex(/^[^\p{Cc}]{1,256}$/u) });
 
-/** Programs that write and read by signed requests, as https://www.standardwebhooks.com says: for whatever has no adapter of its own. */
+/**
+ * Programs that write and read by signed requests, as defined by https://www.standardwebhooks.com: for every system without an
+ * adapter of its own.
+ */
 export const webhook: AdapterDefinition<WebhookConfig> = {
   name: "webhook",
   config: WebhookConfig,
