@@ -3,10 +3,10 @@ import { ThreadAnalyzer } from "@switchyard/skills/analysis/thread-analyzer";
 import { checkAgentFiles } from "@switchyard/skills/imports/check-agents";
 import type { z } from "zod";
 
-/** As the importer has it. */
+/** The same deadline as the importer's. */
 const DEADLINE_MS = 1_000;
 
-/** What the importer would say of agent files, worked out in this process; which skills there are nobody knows here. */
+/** Checks agent files as the importer would, in this process. Which skills are installed is not known here. */
 export async function checkAgentsHere(
   files: readonly { readonly file: string; readonly text: string }[],
 ): Promise<z.output<typeof checkAgents.reply>["files"]> {

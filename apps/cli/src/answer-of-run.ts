@@ -18,8 +18,8 @@ type Answer = typeof runLimitsChanged | typeof runRetried | typeof runStarted | 
 const WAIT_MS = 30_000;
 
 /**
- * Waits for the event that answers a command to a run, found by the command's place in its stream. Rejects with
- * what a runner said against it, or when no runner took it.
+ * Waits for the event that answers a command to a run, found by the command's sequence in its stream. Rejects with the runner's
+ * refusal, or when no runner claimed it.
  */
 export async function answerOfRun(
   bus: Bus,
@@ -33,7 +33,7 @@ export async function answerOfRun(
 ): Promise<void> {
   const { runId, sequence, answer, isAnswer = () => false } = command;
   const run = runTokens(fullRunId(bus.user, runId));
-  // A refusal is told to who sent the command, whoever the run is of.
+  // A refusal is published to the sender of the command; it may not be the run's owner.
   const refusal = filterOf(runRejected, { ...run, owner: bus.user });
   const ofTheRun = run.owner === bus.user ? [`yard.evt.run.${run.owner}.${run.runId}.*`] : null;
   const filters =

@@ -11,18 +11,22 @@ import { stateDirectory } from "./locations.ts";
 import { serverAddress } from "./server-address.ts";
 import { currentContext } from "./settings.ts";
 
-/** Where the bus is and who we are there. */
+/** The address of the bus and the user on it. */
 export interface BusTarget {
   readonly servers: string;
   readonly user: string;
   readonly nkeyFile: string | null;
-  /** `environment` for YARD_NATS_URL, `dev` for the instance of `yard dev`, `http` for a gateway, which knows by the API key who we are. */
+  /**
+   * `environment` for YARD_NATS_URL, `dev` for the instance of `yard dev`, `http` for a gateway, which identifies the user by the
+   * API key.
+   */
   readonly source: "environment" | "dev" | "http";
 }
 
 /**
- * Finds the bus: the gateway that --server or YARD_SERVER names, else what the context of --context or YARD_CONTEXT names, else YARD_NATS_URL, else the chosen
- * context's, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE say who we are on NATS. Throws `not_running` when there is no bus.
+ * Resolves the bus: the gateway of --server or YARD_SERVER, else the context of --context or YARD_CONTEXT, else YARD_NATS_URL, else
+ * the selected context, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE set the NATS user. Throws `not_running` when
+ * there is no bus.
  */
 export async function findBus(
   env: NodeJS.ProcessEnv,
@@ -118,7 +122,7 @@ export async function withBus<T>(
   }
 }
 
-/** Connects as the target's user, with a seed in place of its key where one is given. Who asks closes it. */
+/** Connects as the target's user, with a seed in place of its key where one is given. The caller closes it. */
 export async function openBus(
   target: BusTarget,
   seed: string | null = null,
@@ -129,7 +133,7 @@ export async function openBus(
     const { connectHttp } = await import("./http-bus.ts");
     return connectHttp(servers, await apiKeyFor(servers, process.env), connectTimeoutMs);
   }
-  // A key that cannot be read is said as such, not as a server that cannot be reached.
+  // An unreadable key is reported as such, not as an unreachable server.
   if (nkeyFile !== null && seed === null) await readSeed(nkeyFile);
   return connectBus({
     servers,
@@ -147,8 +151,8 @@ export async function openBus(
 }
 
 /**
- * Without its key, or with another one's, a user is somebody else: the server knows it by the key alone, and lets
- * it hear no replies under this name.
+ * Without the user's own key the connection is anonymous or another user's: the server identifies users by key alone, and does not
+ * permit the reply subjects of this name.
  */
 function explained(error: unknown, { user, nkeyFile }: BusTarget): unknown {
   if (!(error instanceof ServiceError) || error.code !== "forbidden") return error;

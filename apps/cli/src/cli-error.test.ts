@@ -44,7 +44,7 @@ test("with --json a failure is one document on stderr", () => {
   assert.deepEqual(lines, []);
 });
 
-test("a failure nobody foresaw shows its stack and asks for a report", () => {
+test("an unexpected failure shows its stack and requests a report", () => {
   const report = describeFailure(new TypeError("x is undefined"));
   assert.equal(report.exitCode, EXIT.failed);
   assert.match(report.stack ?? "", /TypeError: x is undefined/);
@@ -73,7 +73,7 @@ test("a file that is not there or may not be used is named, with what to do", ()
   assert.equal(refused.message, `${belowAFile} cannot be used (ENOTDIR)`);
 });
 
-test("a program that cannot be started is a failure nobody foresaw", () => {
+test("a program that cannot be started is an unexpected failure", () => {
   const { error } = spawnSync("/does/not/exist");
   assert.equal(describeFailure(error).code, "internal");
 });

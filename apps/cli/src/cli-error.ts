@@ -21,7 +21,7 @@ export interface FailureReport {
   readonly code: string;
   readonly message: string;
   readonly hint: string | null;
-  /** Only for failures nobody foresaw: the stack, for a bug report. */
+  /** Only for unexpected failures: the stack, for a bug report. */
   readonly stack: string | null;
   readonly exitCode: ExitCode;
 }

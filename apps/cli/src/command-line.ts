@@ -25,7 +25,7 @@ export async function runCommandLine(given: readonly string[]): Promise<void> {
     if (words[0] === "__complete") {
       const { complete } = await import("./complete.ts");
       for (const line of await complete(program, words.slice(1))) terminal.out(line);
-      // At once: a server that does not answer would keep the shell waiting for the end of this process.
+      // Exits at once: a server that does not answer would keep the shell waiting for the end of this process.
       process.stdout.write("", () => process.exit(EXIT.ok));
       return;
     }
@@ -40,7 +40,7 @@ export async function runCommandLine(given: readonly string[]): Promise<void> {
   process.exitCode = exitCode;
 }
 
-/** Does the work under the global options, and tells its failure. */
+/** Does the work under the global options, and prints its failure. */
 async function performed(
   terminal: Terminal,
   options: GlobalOptions,
@@ -90,7 +90,7 @@ function limitTime(
 }
 
 function chooseInstallation({ context, server }: GlobalOptions): void {
-  // What is typed counts before what the environment has of the other kind.
+  // Options override variables of the other kind.
   if (server !== undefined) process.env["YARD_SERVER"] = server;
   else if (context !== undefined) delete process.env["YARD_SERVER"];
   if (context !== undefined) process.env["YARD_CONTEXT"] = context;

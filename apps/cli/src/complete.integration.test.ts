@@ -24,7 +24,7 @@ async function offered(env: NodeJS.ProcessEnv, ...words: string[]): Promise<stri
 /** Other commands wait five seconds for a connection. */
 const CONNECTION_MS = 5_000;
 
-/** Nothing is offered, sooner than a connection would be given up; a busy machine may need several tries. */
+/** Nothing is offered, sooner than a connection attempt would fail; a busy machine may need several tries. */
 async function offersNothingSoon(env: NodeJS.ProcessEnv, ...words: string[]): Promise<void> {
   await until(
     async () => {
@@ -44,9 +44,9 @@ test("commands, options, topics and shells are completed without a bus", async (
   assert.deepEqual(await offered(own, "completion", ""), ["bash", "zsh", "fish"]);
 });
 
-test("without a bus there are no names, and Tab never hangs: nothing runs, nobody listens, nobody answers", async () => {
+test("without a bus there are no names, and Tab never hangs: no instance, no listener, no reply", async () => {
   await offersNothingSoon(own, "sessions", "show", "");
-  // It takes connections and says nothing, as a host behind a firewall or a frozen server does.
+  // It accepts connections and never writes, as a host behind a firewall or a frozen server does.
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => void sockets.add(socket)).listen(0, "127.0.0.1");
   await once(silent, "listening");
@@ -104,7 +104,7 @@ test("names come from the bus, and a service that does not answer gives none", a
     return { skills: [] };
   });
   await bus.flush();
-  // A busy machine may let one question run into the limit, which is short by intent.
+  // On a busy machine one request may reach the limit, which is short by intent.
   const found = await until(
     () => offered(env, "chat", "--session", "su"),
     (names) => names.length > 0,

@@ -14,12 +14,12 @@ import { HELP_TOPICS } from "./help-topics.ts";
 import { contexts, LOCAL, SETTINGS } from "./settings.ts";
 
 const MOST = 200;
-/** Who presses Tab does not wait longer for a connection and an answer; the shell offers files then. */
+/** Limit for a connection and a reply after Tab; the shell offers files then. */
 const PATIENCE_MS = 500;
 
 /**
- * What may stand where the last of the words is being typed, a candidate a line. Never fails: without a bus, and with one that
- * does not answer in time, there are no names. A connection that is still being made then keeps the process alive.
+ * Completions for the last word, a candidate a line. Never fails: without a bus, and with one that does not answer in time, there
+ * are no names. A connection that is still being made then keeps the process alive.
  */
 export async function complete(program: Command, words: readonly string[]): Promise<string[]> {
   const typed = words.at(-1) ?? "";
@@ -64,7 +64,7 @@ type Kind =
   | "shell"
   | null;
 
-/** What is named there: the value of the option before, else the argument by its place. */
+/** The kind of the word: the value of the option before it, else the argument at its index. */
 function kindOf(
   command: Command,
   { path, given, before }: { path: readonly string[]; given: number; before: string },
@@ -127,7 +127,7 @@ async function live(kind: LiveKind): Promise<string[]> {
   const over = Promise.withResolvers<string[]>();
   const timer = setTimeout(() => over.resolve([]), PATIENCE_MS);
   const found = liveNames(kind);
-  found.catch(() => {}); // when it fails after its time nobody listens any more
+  found.catch(() => {}); // a failure after the time limit has no consumer
   try {
     return await Promise.race([found, over.promise]);
   } finally {

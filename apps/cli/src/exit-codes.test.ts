@@ -14,7 +14,7 @@ test("every code that a call of the command line can meet has a line in the tabl
   assert.deepEqual(missing, []);
 });
 
-test("tells usage, missing, denied, down and slow apart", () => {
+test("distinguishes usage, missing, denied, down and slow", () => {
   assert.equal(exitCodeOf("invalid_request"), EXIT.usage);
   assert.equal(exitCodeOf("unknown_agent"), EXIT.notFound);
   assert.equal(exitCodeOf("denied"), EXIT.denied);
@@ -22,7 +22,7 @@ test("tells usage, missing, denied, down and slow apart", () => {
   assert.equal(exitCodeOf("tool_timeout"), EXIT.timeout);
 });
 
-test("a code that nobody listed is a plain failure, also when an object has it as a property", () => {
+test("an unlisted code is a plain failure, also when an object has it as a property", () => {
   for (const code of ["model_error", "toString", "__proto__", "constructor"]) {
     assert.equal(exitCodeOf(code), EXIT.failed);
   }

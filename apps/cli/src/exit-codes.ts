@@ -1,4 +1,4 @@
-/** What `yard` exits with. Documented in README.md and in `yard --help`. */
+/** Exit codes of `yard`, documented in README.md and in `yard --help`. */
 export const EXIT = {
   ok: 0,
   failed: 1,

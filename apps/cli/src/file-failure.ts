@@ -1,4 +1,4 @@
-/** What a person can do about a failure of the file system; by the system's code. */
+/** Advice for failures of the file system, by the system's error code. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: "check the name and the directory that the command runs in",
   EACCES: "check who owns it and who may use it: ls -ld",
@@ -18,7 +18,7 @@ export interface FileFailure {
   readonly hint: string;
 }
 
-/** The story of a file or directory that could not be used; null when `error` is about none. */
+/** Describes a file or directory that could not be used; null when `error` is about none. */
 export function fileFailure(error: unknown): FileFailure | null {
   if (!(error instanceof Error) || !("code" in error)) return null;
   const { code } = error;
@@ -26,7 +26,7 @@ export function fileFailure(error: unknown): FileFailure | null {
   const path = "path" in error ? error.path : code === "EISDIR" ? "what was named" : null;
   if (typeof code !== "string" || typeof path !== "string") return null;
   const hint = Object.hasOwn(ADVICE, code) ? ADVICE[code] : undefined;
-  // A program that cannot be started has a path, too, and is another story.
+  // A program that cannot be started has a path, too, but is not a file failure.
   if (hint === undefined || ("syscall" in error && String(error.syscall).startsWith("spawn"))) {
     return null;
   }

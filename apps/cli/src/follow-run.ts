@@ -33,7 +33,7 @@ export interface RunMerge {
 
 /**
  * Reads the events of one run from its first one, also when it began earlier, and calls `onEvent`
- * for each in order, once. What is stored is read to its end, because a run goes on after a retry.
+ * for each in order, once. Stored events are read to their end, because a retry continues a run.
  * Resolves with the end of the run, or with null when the signal aborted or, with `stopAtEnd`, when
  * no end is stored.
  */
@@ -54,10 +54,10 @@ export async function followRun(
   const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
   let lastSeq = 0;
   let lastStored: EventPlace | null = null;
-  /** The end that this event is, unless the run has gone on. */
+  /** Returns the end of the run that this event is; a later event may void it. */
   const take = (event: StoredEvent): RunEnd | RunMerge | null => {
     lastStored = placeOf(event);
-    // What is refused about a run of somebody else, under the same name, is told here, too.
+    // The owner also receives refusals about other users' runs of the same name.
     if ((payloadOf(event, runRejected)?.runId ?? full) !== full) return null;
     const seq = seqOf(event);
     // A runner that took over repeats events whose publication it could not be sure of.
@@ -78,7 +78,7 @@ export async function followRun(
     })) {
       const seqBefore = lastSeq;
       const taken = take(event);
-      // Whatever the run did after an end takes that end back.
+      // Any later event of the run voids an earlier end.
       if (taken !== null || lastSeq > seqBefore) end = taken;
     }
     if (end !== null || stopAtEnd) return end;
@@ -106,7 +106,7 @@ export async function followRun(
   return null;
 }
 
-/** How long the first event of a run is waited for that nothing is known of. */
+/** The wait for the first event of a run that may not exist. */
 export interface Patience {
   readonly seconds: number;
   /** Called before the wait. */
@@ -121,13 +121,13 @@ function unknownRun(runId: string, seconds: number): CliError {
   );
 }
 
-/** Commands to a run: that one is refused says nothing about whether the run begins. */
+/** Commands to a run: a refusal of one does not show whether the run begins. */
 const CONTROLS = [cancelRun, resumeRun, retryRun, steerRun] as const;
 const JOURNAL_CORRUPT = "journal_corrupt";
 
 /**
- * True when there will be no such run. One that has started cannot be refused: that is the answer to another command
- * with its id, unless nobody can read it any more. One that is still queued is not ended by what was wanted of it too early.
+ * True when there will be no such run. A run that has started cannot be refused: the refusal then answers another command with its
+ * id, unless its journal is corrupt. A queued run is not ended by the refusal of a command that came too early.
  */
 function isRefused(event: StoredEvent, hasStarted: boolean): boolean {
   const rejected = payloadOf(event, runRejected);
@@ -136,7 +136,7 @@ function isRefused(event: StoredEvent, hasStarted: boolean): boolean {
   return !hasStarted && !CONTROLS.some((contract) => tokensOf(contract, rejected.subject) !== null);
 }
 
-/** What a terminal event says; null for any other event. */
+/** Parses a terminal event; null for any other event. */
 export function endOf(event: StoredEvent): RunEnd | RunMerge | null {
   const merged = payloadOf(event, runMerged);
   if (merged !== null) return { end: "merged", into: merged.into };

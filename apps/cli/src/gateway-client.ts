@@ -8,8 +8,8 @@ import { findRunningInstance } from "./instance-record.ts";
 import { stateDirectory } from "./locations.ts";
 
 /**
- * Asks a gateway, for what no service on NATS answers: the one that --server, YARD_SERVER or the context names, else that of the running `yard dev`. Throws
- * `not_running` where there is none.
+ * Calls a gateway, for data that no service on NATS provides: the one that --server, YARD_SERVER or the context names, else that of
+ * the running `yard dev`. Throws `not_running` where there is none.
  */
 export async function withGateway<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   const { baseUrl, token } = await findGateway(process.env);

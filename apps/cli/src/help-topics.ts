@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What `yard help TOPIC` and `/help TOPIC` tell; each is a text file in help/. */
+/** Topics of `yard help TOPIC` and `/help TOPIC`; each is a text file in help/. */
 export const HELP_TOPICS = [
   "skills",
   "agents",
@@ -28,7 +28,7 @@ export function topicText(topic: HelpTopic): string {
   return readFileSync(new URL(`help/${topic}.txt`, import.meta.url), "utf8").trimEnd();
 }
 
-/** What the topic is about, in one line. */
+/** Returns the topic's summary, in one line. */
 export function topicSummary(topic: HelpTopic): string {
   return (
     topicText(topic)

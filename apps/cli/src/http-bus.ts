@@ -17,12 +17,12 @@ import { eventOfSubject } from "@switchyard/contracts/registry";
 import { runLive } from "@switchyard/contracts/run-events";
 import { CliError } from "./cli-error.ts";
 
-/** How long the gateway has beyond the time of the contract to pass an answer on. */
+/** Extra time, beyond the contract's limit, for the gateway to pass an answer on. */
 const ON_THE_WAY_MS = 5_000;
 
 /**
- * A bus over a gateway, as whom the key belongs to: each contract is the operation of the gateway that is made of it. Rejects when the gateway does not
- * answer in time or does not know the key.
+ * A bus over a gateway, as the user of the key: each contract is the operation of the gateway that is made of it. Rejects when the
+ * gateway does not answer in time or does not know the key.
  */
 export async function connectHttp(
   baseUrl: string,
@@ -100,7 +100,7 @@ class HttpCarrier implements Carrier {
 
   subscribeLive: Carrier["subscribeLive"] = (contract, tokens, onMessage) => {
     const ending = new AbortController();
-    // How far a call is, is told over NATS alone.
+    // Progress of a call is published over NATS alone.
     if (contract.subject === runLive.subject) {
       const { owner = "", runId = "" } = tokens as Readonly<Record<string, string>>;
       void this.#tellDeltas(`${owner}~${runId}`, ending.signal, (data) => {
@@ -138,7 +138,7 @@ class HttpCarrier implements Carrier {
       for await (const { event, data } of this.#client.followRun(run, { signal: until }))
         if (event === "delta") tell(data);
     } catch {
-      // The stored events tell the same, and whoever reads them hears why it fails.
+      // The stored events have the same content, and their reader gets the error.
     }
   }
 
@@ -149,7 +149,7 @@ class HttpCarrier implements Carrier {
     try {
       for await (const message of this.#client.followRun(`${run.owner}~${run.name}`, follow)) {
         const event: string = message.event;
-        // Text in between, and that the gateway gives up waiting for a run that nobody has heard of.
+        // Skips deltas, and the event by which the gateway reports an unknown run.
         if (event === "delta" || event === "unknown") continue;
         yield stored(`yard.evt.run.${run.owner}.${run.name}.${event}`, message);
       }
@@ -167,7 +167,7 @@ class HttpCarrier implements Carrier {
     try {
       for await (const message of this.#client.followEvents({ noun }, this.#following(options))) {
         if (message.event !== last) continue;
-        // Whose it is stands in the payload, where it matters.
+        // The owner's token is lost over HTTP; contracts that need it have it in the payload.
         yield stored(words.map((word) => (word === "*" ? "_" : word)).join("."), message);
       }
     } catch (error) {
@@ -207,7 +207,7 @@ function afterOf(from: ReadEventsOptions["from"]): number {
   return "after" in from ? from.after.sequence : from.sequence - 1;
 }
 
-/** Over HTTP an event's place is its number in the run; in the stream of all events it begins with the sequence. */
+/** Over HTTP an event's position is its number in the run; in the stream of all events the position begins with the sequence. */
 function stored(
   subject: string,
   { id, data }: { readonly id: number | string | null; readonly data: unknown },
@@ -291,7 +291,7 @@ function unreachable(baseUrl: string, why: string, cause: unknown): CliError {
   });
 }
 
-/** What the innermost cause says: "fetch failed" alone helps nobody. */
+/** Returns the message of the innermost cause: "fetch failed" alone explains nothing. */
 function causeOf(error: Error): string {
   const { cause } = error;
   if (cause instanceof AggregateError && cause.errors[0] instanceof Error)

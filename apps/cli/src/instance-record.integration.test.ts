@@ -57,7 +57,7 @@ test("keeps a second instance out while the first one lives", async () => {
   assert.equal((await claimInstance(file, record)).claimed, true);
 });
 
-test("takes over from an owner that is gone, and tells what it left", async () => {
+test("takes over from an owner that is gone, and returns what it left", async () => {
   const file = join(tempDirectory(), "dev.json");
   const dead = instanceOf(await ended());
   await claimInstance(file, dead);

@@ -1,4 +1,4 @@
-// `dev.json`: who runs here. It is the lock that keeps a second instance out, the address book of
+// `dev.json`: the running instance. It is the lock that keeps a second instance out, the address book of
 // every other command, and the list of processes to look for after a crash.
 //
 // R1  The file appears complete and exclusively (`link`), and is replaced atomically (`rename`).
@@ -36,7 +36,7 @@ export type ClaimOutcome =
   | { readonly claimed: true; readonly abandoned: InstanceRecord | null }
   | { readonly claimed: false; readonly holder: InstanceRecord };
 
-/** Takes the instance file for `record`, unless a living owner has it. Returns what a dead owner left. */
+/** Claims the instance file for `record`, unless a living owner has it. Returns what a dead owner left. */
 export async function claimInstance(file: string, record: InstanceRecord): Promise<ClaimOutcome> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   let abandoned: InstanceRecord | null = null;
@@ -54,7 +54,7 @@ export async function writeInstance(file: string, record: InstanceRecord): Promi
   await rename(draft, file).catch((error: unknown) => discarded(draft, error));
 }
 
-/** The record as it stands, or null when there is none, or none that is whole. Rejects when it may not be read. */
+/** The current record, or null when there is none, or none that is whole. Rejects when it may not be read. */
 export async function readInstance(file: string): Promise<InstanceRecord | null> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "EACCES" || error.code === "EPERM") throw error;
@@ -103,8 +103,8 @@ async function createExclusively(file: string, record: InstanceRecord): Promise<
 }
 
 /**
- * Removes a dead owner's record. It is moved aside first and looked at again, because another start
- * may have replaced it since; a living owner's record is put back.
+ * Removes a dead owner's record. It is moved aside first and re-read, because another start may have replaced it since; a living
+ * owner's record is put back.
  */
 async function takeAway(file: string): Promise<InstanceRecord | null> {
   const aside = `${file}.${randomUUID()}`;

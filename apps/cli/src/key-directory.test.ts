@@ -74,7 +74,7 @@ test("a seed without its public key is an error, not a silently new identity", a
   await assert.rejects(ensureKeys(directory), /policy\.pub is not/);
 });
 
-test("a missing key says how to make it", async () => {
+test("a missing key names the command that makes it", async () => {
   await assert.rejects(readSeed(join(tempDirectory(), "cli.nk")), (error: unknown) => {
     assert.ok(error instanceof Error && "hint" in error);
     assert.match(String(error.hint), /yard keys init/);
@@ -101,7 +101,7 @@ test("a client team has a user of its own, and keeps it when the keys are made a
   const text = keys.authorization({ anonymous: false });
   assert.ok(text.includes(`nkey: ${publicKey}`));
   assert.ok(text.includes('"yard.cmd.team-a.run.start.*"'));
-  // Those that answer requests answer the team.
+  // The services that answer requests are permitted to reply to the team.
   const answering = serviceUsers.filter(({ serves }) => serves.length > 0);
   assert.equal(text.match(/"_INBOX_team-a\.>"/g)?.length, 1 + answering.length);
   assert.ok(!before.authorization({ anonymous: false }).includes("team-a"));

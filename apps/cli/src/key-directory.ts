@@ -24,8 +24,8 @@ export interface KeyDirectory {
   readonly runTokenKeyFile: string;
   readonly redis: RedisPasswords;
   /**
-   * The `authorization` block for nats-server, with the public keys. `sources` are what triggers hear: the scheduler may, and clients without
-   * credentials, if there are any, may publish there.
+   * The `authorization` block for nats-server, with the public keys. `sources` are the subjects of triggers: the scheduler may
+   * subscribe to them, and clients without credentials, if there are any, may publish there.
    */
   authorization(options: {
     anonymous: boolean;
@@ -34,11 +34,11 @@ export interface KeyDirectory {
 }
 
 /**
- * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in
- * `broker.pub`), the key that signs run tokens (`run-token.jwk`), the key that encrypts logins at MCP servers
- * (`mcp-logins.key`) and secrets of webhooks (`webhooks.key`), and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The
- * directory is for its owner alone. `clients` are teams that get a user, beside those that have a public key there already. The seed of the operator, if there is to be
- * one, lies apart, in the file `operator`: who gets the directory is not to get that.
+ * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in `broker.pub`), the key that signs
+ * run tokens (`run-token.jwk`), the key that encrypts logins at MCP servers (`mcp-logins.key`) and secrets of webhooks
+ * (`webhooks.key`), and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The directory is for
+ * its owner alone. `clients` are teams that get a user, beside those that have a public key there already. The seed of the
+ * operator, if there is to be one, lies apart, in the file `operator`: a copy of the directory must not contain it.
  */
 export async function ensureKeys(
   directory: string,
@@ -48,7 +48,7 @@ export async function ensureKeys(
   }: { readonly clients?: readonly string[]; readonly operator?: string } = {},
 ): Promise<KeyDirectory> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  // Nobody else may list or change it. Whoever let others pass through, to files that are theirs, meant it.
+  // Only the owner may list or change it. A search bit for others is kept, because it gives access to files that they own.
   await chmod(directory, 0o700 | ((await stat(directory)).mode & 0o011));
   const created: string[] = [];
   const publicKeys = new Map<string, string>();
@@ -91,12 +91,12 @@ export async function ensureKeys(
   };
 }
 
-/** Events are told by those whose events they are. */
+/** Yard's own events are published by their services alone. */
 function foreignSubjects(sources: readonly ForeignSource[]): string[] {
   return sources.map(({ subject }) => subject).filter((subject) => !subject.startsWith("yard."));
 }
 
-/** The public half is in the directory, for the server's list; the seed is made where the caller says. */
+/** The public half is in the directory, for the server's list; the seed is written to the caller's path. */
 async function operatorPublicKey(
   directory: string,
   file: string | undefined,
@@ -141,7 +141,7 @@ async function readUserKey(
   return checkedPublicKey(publicFile, publicKey);
 }
 
-/** It goes into the server's configuration as it is; a team's has come from somebody else. */
+/** It is copied into the server's configuration unchanged, and a team's key is input from outside. */
 function checkedPublicKey(file: string, publicKey: string): string {
   if (/^U[A-Z2-7]{55}$/.test(publicKey)) return publicKey;
   throw new CliError("start_failed", `${file} holds no public NKey of a user`, {

@@ -19,7 +19,7 @@ function keyboard() {
 const CTRL_C = "\u0003";
 const CTRL_D = "\u0004";
 
-test("a key counts only while it is asked for, and only one of the letters", async () => {
+test("a key counts only while it is requested, and only one of the letters", async () => {
   const { stdin, keys, signal } = keyboard();
   stdin.write("a"); // before anything was shown
   const chosen = keys.oneOf("adn", signal);
@@ -59,7 +59,7 @@ for (const { key, name, word } of [
   { key: CTRL_D, name: "Ctrl-D", word: "leave" },
   { key: CTRL_C, name: "Ctrl-C", word: "interrupt" },
 ]) {
-  test(`${name} works while a key is asked for and while nothing is`, async () => {
+  test(`${name} works while a key is requested and while none is`, async () => {
     const idle = keyboard();
     idle.stdin.write(key);
     idle.stdin.end();

@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 /** The keyboard of a terminal. */
 export interface Keys {
   /**
-   * Resolves when no key has been pressed for so many milliseconds, counted from now at the earliest; also when the signal
-   * aborts. A terminal does not tell a key that repeats from one that is pressed again: one that is held down is never quiet.
+   * Resolves when no key has been pressed for so many milliseconds, counted from now at the earliest; also when the signal aborts.
+   * A terminal does not distinguish a key that repeats from one that is pressed repeatedly: one that is held down is never quiet.
    */
   quiet(ms: number, signal: AbortSignal): Promise<void>;
   /** The next one of these letters that is pressed; null when the signal aborts. */
@@ -24,7 +24,7 @@ interface Key {
 /** Standard input, when it is a terminal. */
 type Keyboard = NodeJS.ReadableStream & { setRawMode(isRaw: boolean): unknown };
 
-/** Listens to single keys from now on, also while nothing is asked: `q`, Ctrl-D and Ctrl-C always work. */
+/** Listens to single keys from now on, also while none is requested: `q`, Ctrl-D and Ctrl-C always work. */
 export function openKeys(
   on: { leave: () => void; interrupt: () => void },
   { stdin, stdout }: { stdin: Keyboard; stdout: NodeJS.WritableStream } = process,

@@ -4,12 +4,12 @@ import { writeSecret } from "./secret-files.ts";
 
 const TOKEN_BYTES = 32;
 
-/** Where the token is with which the person of this laptop is `cli` over HTTP. */
+/** The file of the token with which the person of this laptop is `cli` over HTTP. */
 export function laptopTokenFile(keys: string): string {
   return join(keys, "laptop.token");
 }
 
-/** A new token at each start; the one of before is worth nothing then. */
+/** Each start makes a new token, which voids the one before. */
 export async function makeLaptopToken(keys: string): Promise<string> {
   const file = laptopTokenFile(keys);
   await writeSecret(file, `yd_${randomBytes(TOKEN_BYTES).toString("base64url")}`);

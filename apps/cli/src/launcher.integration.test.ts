@@ -106,7 +106,7 @@ test("installs again when package-lock.json has changed since the installation",
   assert.equal(npmCalls().length, 2);
 });
 
-test("two starts at once install once, and a lock that nobody holds is no obstacle", async () => {
+test("two starts at once install once, and a stale lock is no obstacle", async () => {
   const { root, npmCalls } = checkout();
   mkdirSync(join(root, ".yard-install.lock"));
   writeFileSync(join(root, ".yard-install.lock/pid"), String(spawnSync("true").pid));
@@ -119,7 +119,7 @@ test("two starts at once install once, and a lock that nobody holds is no obstac
   assert.equal(npmCalls().length, 1);
 });
 
-test("says what to do when npm is missing, Node.js is too old, or the installation fails", () => {
+test("explains what to do when npm is missing, Node.js is too old, or the installation fails", () => {
   const withoutNpm = checkout({ npm: false }).ensure();
   assert.equal(withoutNpm.code, 1);
   assert.match(withoutNpm.stderr, /npm is not on PATH[\s\S]*apt-get install npm/);

@@ -7,17 +7,17 @@ export interface PageOptions {
   readonly cursor?: string;
 }
 
-/** The part of a request that says which page is meant. */
+/** The fields of a request that select the page. */
 export function pageOf({ limit, cursor }: PageOptions): { limit: number; cursor?: string } {
   return cursor === undefined ? { limit } : { limit, cursor };
 }
 
-/** Whether a page that is empty means an empty list: it is the only page. */
+/** True when the page is the only one, so that an empty page means an empty list. */
 export function isWhole({ cursor }: PageOptions, next: string | null): boolean {
   return cursor === undefined && next === null;
 }
 
-/** Says that the list goes on, and how to go on with it. */
+/** Notes that the list has another page, and how to request it. */
 export function noteMore(terminal: Terminal, next: string | null): void {
   if (next !== null)
     terminal.note(
@@ -25,7 +25,7 @@ export function noteMore(terminal: Terminal, next: string | null): void {
     );
 }
 
-/** For a shell. */
+/** Quotes a cursor for a shell where it needs it. */
 function quoted(cursor: string): string {
   return /^[\w:./~-]+$/.test(cursor) ? cursor : `'${cursor.replaceAll("'", "'\\''")}'`;
 }

@@ -29,7 +29,7 @@ test("shows text line by line, and the rest when the step is whole", () => {
   assert.deepEqual(said(live.take(delta(2, "three\n"))), ["┆ three"]);
 });
 
-test("says that text which was shown is void when the step is begun anew", () => {
+test("marks text that was shown as void when the step is begun anew", () => {
   const live = new LiveText();
   live.take(delta(1, "shown\nrest"));
   assert.deepEqual(said(live.take(reset(1))), [
@@ -40,7 +40,7 @@ test("says that text which was shown is void when the step is begun anew", () =>
   assert.deepEqual(said(live.before(storedEvent(modelResponded, { step: 1 }))), ["┆ again"]);
 });
 
-test("text that nobody has seen is dropped without a word", () => {
+test("text that was never shown is dropped without a message", () => {
   const live = new LiveText();
   live.take(delta(1, "hidden"));
   assert.deepEqual(said(live.take(reset(1))), []);
@@ -94,7 +94,7 @@ test("the first step of a copied run is shown as it is written", () => {
   assert.deepEqual(said(live.take(delta(3, "three\n"))), ["┆ three"]);
 });
 
-test("text that waited until its step was told is told with it, and not twice", () => {
+test("text that waited until its step was printed is printed with it, and not twice", () => {
   const live = new LiveText();
   live.before(storedEvent(modelResponded, { step: 1, toolCalls: 1 }));
   live.take(delta(2, "two\n"));

@@ -20,22 +20,22 @@ const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
 const LINE = 100;
 
 /**
- * The text of a run as its model writes it, in whole lines. Text is shown before anybody knows whether it
- * stays: when its step is begun anew, a line says that it is void.
+ * The text of a run as its model writes it, in whole lines. Text is shown before it is final: when its step is begun anew, a line
+ * marks it as void.
  */
 export class LiveText {
   #step = 0;
   #rest = "";
   #isShown = false;
-  /** The last step whose whole text is known: what still comes of it is late. */
+  /** The last step whose whole text was received; later deltas of it are ignored. */
   #done = 0;
-  /** Calls of the last step whose end was not told yet. */
+  /** Calls of the last step whose end was not printed yet. */
   #openCalls = 0;
   /** Text that came before the events of the step before it: events are stored, which takes longer. */
   #early: LiveMessage[] = [];
   readonly #shown = new Set<number>();
 
-  /** Whether the text of a step was shown as it was written. */
+  /** True when the text of a step was shown as it was written. */
   hasShown(step: number): boolean {
     return this.#shown.has(step);
   }
@@ -55,7 +55,7 @@ export class LiveText {
     return [...before, ...this.#wholeLines()];
   }
 
-  /** What an event of the run means to the text before it; asked before the event is told. */
+  /** Lines that an event of the run adds about the text before it; called before the event is printed. */
   before(event: StoredEvent): TimelineLine[] {
     const copied = payloadOf(event, runStarted)?.forkedFrom;
     // Steps that were copied from another run have no events.
@@ -66,12 +66,14 @@ export class LiveText {
       return this.#end(responded.step);
     }
     if (payloadOf(event, runResumed) === null) return [];
-    // The runner that wrote it did not finish the step, so another one asks the model again.
+    // The runner that wrote it did not finish the step, so another one repeats the model request.
     this.#early = [];
     return this.#void();
   }
 
-  /** The text that waited for an event; asked when the event is told, so that what was denied is not told in its middle. */
+  /**
+   * The text that was deferred until an event; called when the event is printed, so that a denial is not printed within the text.
+   */
   after(event: StoredEvent): TimelineLine[] {
     if (CALL_ENDS.some((kind) => payloadOf(event, kind) !== null) && this.#openCalls > 0)
       this.#openCalls -= 1;

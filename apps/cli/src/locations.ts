@@ -20,13 +20,13 @@ export interface StateDirectory {
   readonly logFile: string;
   /** State of the broker: the record of its child processes. */
   readonly brokerState: string;
-  /** What no program that a service starts is to see: data, keys and records of this installation. */
+  /** Paths that no program started by a service may see: data, keys and records of this installation. */
   readonly privatePaths: readonly string[];
 }
 
 /**
- * `.yard` in the repository, or what YARD_STATE_DIR says. The keys of the default directory are not
- * in it but in the person's own state directory: the workspace that agents read is the repository.
+ * `.yard` in the repository, or YARD_STATE_DIR. The keys of the default directory are not in it but in the person's own state
+ * directory: the workspace that agents read is the repository.
  */
 export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
   const chosen = env["YARD_STATE_DIR"];

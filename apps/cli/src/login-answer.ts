@@ -2,10 +2,10 @@ import { cutForReader } from "@switchyard/contracts/cut-text";
 import { CliError } from "./cli-error.ts";
 import { printableLine } from "./printable.ts";
 
-/** What the broker needs of the address that the browser came back to. */
+/** The parameters of the redirect address that the broker needs. */
 export interface LoginAnswer {
   readonly code: string;
-  /** Who says to have issued the code (RFC 9207). */
+  /** The issuer that the redirect names (RFC 9207). */
   readonly iss?: string;
 }
 

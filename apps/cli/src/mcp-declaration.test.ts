@@ -48,7 +48,7 @@ test("reads what README files show: comments, trailing commas and a piece of a f
     assert.deepEqual(jsonDeclaration("a", text), entry, text);
 });
 
-test("makes an id of a name with spaces and capitals, keeps the name and says so [CR2]", () => {
+test("makes an id of a name with spaces and capitals, keeps the name and reports it [CR2]", () => {
   const named = { id: "brave-search", name: "Brave Search" };
   const text = '{"mcpServers":{"Brave Search":{"command":"a"},"b":{"command":"b"}}}';
   assert.deepEqual(jsonDeclaration("Brave Search", text), { ...named, command: "a" });

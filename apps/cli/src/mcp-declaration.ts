@@ -14,10 +14,10 @@ export interface AddOptions {
   readonly header?: Readonly<Record<string, string>>;
 }
 
-/** Scopes of other clients: in whose configuration a server is written. Here a server is everybody's. */
+/** Scopes of other clients: whose configuration has the server. Here all users share a server. */
 const FOREIGN_SCOPES: ReadonlySet<string> = new Set(["local", "project", "user"]);
 
-/** The declaration that options of the command line make. Whether it makes sense the broker says. */
+/** Builds the declaration from options of the command line. The broker validates it. */
 export function optionDeclaration(name: string, options: AddOptions): ServerDeclaration {
   const isAddress = options.url === undefined && /^https?:\/\//i.test(options.command[0] ?? "");
   if (isAddress && options.command.length > 1)
@@ -38,7 +38,7 @@ export function optionDeclaration(name: string, options: AddOptions): ServerDecl
   };
 }
 
-/** What was taken otherwise than it was written, in words for people. */
+/** Explains to people where the declaration differs from what they wrote. */
 export function adoptionNotes(name: string, { scope }: Pick<AddOptions, "scope"> = {}): string[] {
   const { id } = identityOf(name);
   return [
@@ -53,8 +53,8 @@ export function adoptionNotes(name: string, { scope }: Pick<AddOptions, "scope">
 
 /**
  * Reads a declaration from JSON, with comments and trailing commas as README files have them: the entry alone, `"name": {…}`, or a
- * whole file of an MCP client. Of several servers the one that is called `name` is taken. Its id is put in; `name` is null for
- * changes of a server.
+ * whole file of an MCP client. Among several servers the one with the key `name` is selected. Its id is filled in; `name` is null
+ * for changes of a server.
  */
 export function jsonDeclaration(name: string | null, text: string): ServerDeclaration {
   const value = parsed(text);
@@ -80,7 +80,7 @@ function identityOf(name: string): { id: string; name?: string } {
 }
 
 function parsed(text: string): Record<string, unknown> {
-  // A fragment out of the middle of somebody's file.
+  // A fragment out of the middle of a client's file.
   const whole = /^\s*"[^"\n]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, "")}}` : text;
   let value: unknown;
   try {
@@ -97,7 +97,7 @@ const HINT = `quote it for the shell, such as '{"command":"npx","args":["-y","so
 
 type Servers = Readonly<Record<string, unknown>>;
 
-/** What the files of clients call their servers; `mcp` may have one more level. */
+/** Keys under which clients' files list their servers; `mcp` may have one more level. */
 const CONTAINERS = ["mcpServers", "servers", "mcp_servers", "context_servers", "mcp"];
 const OF_ENTRY = ["command", "url", "serverUrl", "httpUrl"];
 

@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { ANSWERING_SERVICES, type ServiceName } from "@switchyard/contracts/user-names";
 
-/** What does not happen without a service. */
+/** The consequence of a missing service. */
 const WITHOUT: Readonly<Partial<Record<ServiceName, string>>> = {
   policy: "no run starts or continues, and no tool is called",
   runner: "runs stay in the queue",
@@ -14,7 +14,7 @@ const WITHOUT: Readonly<Partial<Record<ServiceName, string>>> = {
 /** Services that every run needs. */
 const FOR_RUNS: readonly ServiceName[] = ["policy", "runner", "importer"];
 
-/** What keeps runs from starting; null when nothing is missing, and where services cannot be discovered. */
+/** Explains why runs do not start; null when no service is missing, and where services cannot be discovered. */
 export async function whyRunsWait(bus: Bus): Promise<string | null> {
   try {
     const found = await discoverServices(bus, { expected: ANSWERING_SERVICES });

@@ -1,4 +1,4 @@
-/** What a model is, in words that promise nothing it is not. */
+/** Labels a model; a scripted or recorded one must not pass for an AI. */
 export function modelLabel(model: string): string {
   if (model.startsWith("scripted/")) return `${model} — rule-based, no AI`;
   if (model.startsWith("replay/")) return `${model} — recorded answers, no AI`;

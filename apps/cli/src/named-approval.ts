@@ -7,7 +7,7 @@ import { onlyOne } from "./named-run.ts";
 
 const BEGINNING = /^(?:apr-)?[0-9a-f]{3,}$/;
 
-/** The approval that somebody named; what cannot be an approval's id is the person's mistake. */
+/** Returns a whole approval id; other text is a usage error. */
 export function wholeApproval(text: string): string {
   if (ApprovalId.safeParse(text).success) return text;
   throw notValid(text);
@@ -19,7 +19,7 @@ export function checkApprovalName(text: string): void {
   throw notValid(text);
 }
 
-/** The approval that somebody named: by its id, by `last`, or by a beginning that only one of those that wait has. */
+/** Resolves an approval: by its id, by `last`, or by a beginning that only one of the waiting approvals has. */
 export async function namedApproval(bus: Bus, text: string): Promise<string> {
   checkApprovalName(text);
   if (ApprovalId.safeParse(text).success) return text;

@@ -4,11 +4,11 @@ import { RunId } from "@switchyard/contracts/ids";
 import { listRuns } from "@switchyard/contracts/runs";
 import { CliError } from "./cli-error.ts";
 
-/** What stands for the run that began last. */
+/** The name for the run that began last. */
 const LAST = "last";
-/** How many of the newest runs the beginning of an id is looked for in. */
+/** The beginning of an id is searched for in this many of the newest runs. */
 const LOOKED_AT = 200;
-/** The beginning of an id that a command line made. Other ids are of their clients, and whole: nothing is looked up. */
+/** The beginning of an id that a command line made. Other ids belong to their clients, and are whole: no lookup is needed. */
 const BEGINNING = /^[0-9A-HJKMNP-TV-Z]{3,25}$/;
 
 /** True for what can be a run's id, the beginning of one, or `last`. */
@@ -20,8 +20,8 @@ export function checkRunName(text: string): void {
 }
 
 /**
- * The id of the run that somebody named: by its whole id, by `last`, or by a beginning that only one of the newest runs
- * has. What is not found is returned as it is, because a run may not have begun yet.
+ * Resolves a run's id: by its whole id, by `last`, or by a beginning that only one of the newest runs has. An unknown id is
+ * returned unchanged, because the run may not have begun yet.
  */
 export async function namedRun(bus: Bus, text: string): Promise<string> {
   checkRunName(text);

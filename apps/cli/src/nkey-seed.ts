@@ -7,7 +7,7 @@ export function seedFile(directory: string, user: string): string {
   return join(directory, `${user}.nk`);
 }
 
-/** The seed of one user. Throws an error that says how to make it. */
+/** Reads the seed of one user. The error names the command that makes it. */
 export async function readSeed(file: string): Promise<string> {
   const seed = await readFile(file, "utf8").catch((error: unknown) => {
     throw new CliError("forbidden", `the key ${file} cannot be read`, {

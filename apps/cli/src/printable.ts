@@ -17,8 +17,8 @@ export function printableLine(text: string, maxLength = Number.POSITIVE_INFINITY
 }
 
 /**
- * JSON text that is safe for a terminal as it is: what `JSON.stringify` leaves of what {@link printable} makes visible
- * is written as the escapes that JSON has for it, so whoever parses it reads the same.
+ * JSON text that is safe for a terminal as it is: characters that {@link printable} makes visible and `JSON.stringify` leaves
+ * unchanged are written as JSON escapes, so a parser reads the same.
  */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE_IN_JSON, (character) => {
@@ -31,7 +31,7 @@ const UNSAFE_IN_JSON = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 // C0 without tab and newline, DEL, C1, and the bidirectional overrides and isolates.
 // oxlint-disable-next-line no-control-regex -- matching control characters is the purpose
 const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
-// What no terminal shows and a model reads: zero-width space, word joiner and its kind, byte order mark, tags. Joiners stay:
+// Invisible in every terminal but read by a model: zero-width space, word joiner and its kind, byte order mark, tags. Joiners stay:
 // scripts and emoji need them.
 const HIDDEN = /[\u200b\u2060-\u2064\ufeff\u{e0000}-\u{e007f}]/gu;
 

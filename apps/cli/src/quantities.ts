@@ -32,7 +32,7 @@ export function count(amount: number, noun: string, plural = `${noun}s`): string
   return `${amount} ${amount === 1 ? noun : plural}`;
 }
 
-/** What lists of a command say of times. */
+/** The options for times in lists. */
 export interface Times {
   /** True: times in full in place of ages. */
   readonly wide?: true | undefined;

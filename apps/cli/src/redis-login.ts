@@ -8,8 +8,8 @@ export interface RedisLogin {
 }
 
 /**
- * A Redis that we started has a user for each service. One that somebody configured is taken as its
- * URL says: its users are theirs to make.
+ * A Redis that we started has a user for each service. An external one is used exactly as its URL states: its users are managed by
+ * its owner.
  */
 export function redisLogin(options: {
   url: string;

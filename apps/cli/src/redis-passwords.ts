@@ -42,7 +42,7 @@ export async function ensureRedisPasswords(directory: string): Promise<RedisPass
   };
 }
 
-/** As hard to guess as a key; a fast hash is enough for that. */
+/** The password has as much entropy as a key; a fast hash is enough for that. */
 const PASSWORD_BYTES = 32;
 
 function sha256(text: string): string {

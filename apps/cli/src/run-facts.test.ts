@@ -28,7 +28,7 @@ const run: RunDetail = {
 const textsOf = (name: string, shown: RunDetail): string[] =>
   factsOf(shown).flatMap(([known, text]) => (known === name && text !== "" ? [text] : []));
 
-test("says what a run waits for and to what it belongs", () => {
+test("shows what a run waits for and to what it belongs", () => {
   const callId = "r1:1:0";
   const linked: RunDetail = {
     ...run,
@@ -68,7 +68,7 @@ test("a run that stands by itself has no line about others", () => {
     assert.deepEqual(textsOf(name, run), []);
 });
 
-test("says how many of the tokens nobody has counted", () => {
+test("shows how many of the tokens were not counted", () => {
   assert.deepEqual(textsOf("tokens", run), ["1 in, 1 out"]);
   const usage = { inputTokens: 90, outputTokens: 20, estimatedTokens: 37 };
   assert.deepEqual(textsOf("tokens", { ...run, usage }), [

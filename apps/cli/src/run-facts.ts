@@ -4,7 +4,7 @@ import { modelLabel } from "./model-label.ts";
 import { count, formatUsd } from "./quantities.ts";
 import { cancelText, waitText } from "./run-timeline.ts";
 
-/** What a run is and how far it got, by name; a fact without a text is left out where it is shown. */
+/** The facts of a run and its progress, by name; a fact without a text is left out where it is shown. */
 export function factsOf(run: RunDetail): [string, string][] {
   const { failure, cancellation, usage, session, parent, forkedFrom: copied } = run;
   const { waits = [], children = [], toolsUnavailable: unavailable = [] } = run;

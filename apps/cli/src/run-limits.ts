@@ -1,6 +1,6 @@
 import type { OnLimit, RunLimits } from "@switchyard/contracts/runs";
 
-/** What the options of a command say about the limits of a run. */
+/** The options of a command for the limits of a run. */
 export interface LimitOptions {
   readonly maxSteps?: number;
   readonly maxToolCalls?: number;

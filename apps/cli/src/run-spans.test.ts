@@ -35,7 +35,7 @@ const EVENTS = [
   }),
 ];
 
-test("tells how long each step, call and wait took", () => {
+test("shows how long each step, call and wait took", () => {
   const decision = { effect: "deny", rule: null, reason: "denied by sam" };
   const spans = runSpans([
     ...EVENTS,
@@ -81,7 +81,7 @@ test("what has not ended is open, and the end of the run ends its wait", () => {
   assert.deepEqual([wait?.durationMs, wait?.outcome], [2_000, "done"]);
 });
 
-test("a run whose first events are not kept any more is told from the first that is", () => {
+test("a run whose first events have expired is shown from the first that is stored", () => {
   const [span] = runSpans([storedEvent(toolRequested, at(5_000))]);
   assert.equal(span?.offsetMs, 0);
 });

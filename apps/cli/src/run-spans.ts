@@ -23,21 +23,21 @@ export interface RunSpan {
   readonly kind: "step" | "call" | "wait";
   readonly step: number | null;
   readonly text: string;
-  /** How it ended; `open` when the events do not say. */
+  /** How it ended; `open` when the events have no end. */
   readonly outcome: "done" | "error" | "denied" | "failed" | "open";
   /** From the start of the run, in milliseconds. */
   readonly offsetMs: number;
   /** Null while it is open. */
   readonly durationMs: number | null;
-  /** Of a tool call: how long its provider had it, when it says so. */
+  /** Set for a tool call whose provider reports its own duration. */
   readonly providerMs?: number;
-  /** Of a step: in US dollars, when the price is known. */
+  /** Set for a step whose price is known, in US dollars. */
   readonly costUsd?: number;
 }
 
 /**
- * What a run spent its time on, in the order it began. A call lasts from the model's asking for it to its result, so the
- * wait for an approval is part of it; steps and waits are told beside.
+ * The time of a run by span, in the order of their begin. A call lasts from the model's request to its result, so the wait for an
+ * approval is part of it; steps and waits are spans of their own.
  */
 export function runSpans(events: readonly StoredEvent[]): RunSpan[] {
   const spans = new Spans();
@@ -122,7 +122,7 @@ class Spans {
     span.durationMs = Math.max(0, this.#offset(ended.at) - span.offsetMs);
     if (completed === null) span.outcome = denied === null ? "failed" : "denied";
     else span.outcome = completed.isError ? "error" : "done";
-    // A tool of the runner itself has no provider, and says 0.
+    // A tool of the runner itself has no provider, and reports 0.
     if (completed !== null && completed.durationMs > 0) span.providerMs = completed.durationMs;
   }
 
@@ -153,7 +153,7 @@ class Spans {
 
   #offset(at: string): number {
     const ms = Date.parse(at);
-    this.#startMs ??= ms; // the first events may be older than what is kept
+    this.#startMs ??= ms; // the first events may have expired
     return Math.max(0, ms - this.#startMs);
   }
 }

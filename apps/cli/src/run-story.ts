@@ -27,7 +27,7 @@ export async function publishRun(bus: Bus, start: RunStart): Promise<{ sequence:
   return publishCommand(bus, startRun, { agent }, command, { correlationId: runId });
 }
 
-/** Starts a run and tells its story until it ends; null when the signal aborted before. */
+/** Starts a run and prints its timeline until it ends; null when the signal aborted before. */
 export async function startAndFollow(
   bus: Bus,
   options: RunStart & FollowedStory,
@@ -49,12 +49,12 @@ interface FollowedStory {
   readonly json: boolean;
   readonly signal: AbortSignal;
   readonly onEvent?: (event: StoredEvent) => void;
-  /** Whether the text of the model is shown while it is being written. */
+  /** True when the text of the model is shown while it is being written. */
   readonly live?: boolean;
 }
 
 /**
- * Tells the story of a run that somebody started, from its first event to its end; null when the signal aborted before.
+ * Prints the timeline of a run started by any client, from its first event to its end; null when the signal aborted before.
  * `opening` comes first, for a run that is known to come.
  */
 export function tailRun(
@@ -62,7 +62,7 @@ export function tailRun(
   options: FollowedStory & {
     readonly runId: string;
     readonly opening?: TimelineLine;
-    /** For a run that may not exist. */
+    /** Set for a run that may not exist. */
     readonly patience?: { readonly seconds: number };
   },
 ): Promise<RunEnd | null> {
@@ -84,7 +84,7 @@ async function tellAndFollow(
   const { terminal, runId, signal, onEvent, live = false, isStarted = false } = options;
   const whyQueued = isStarted ? () => whyRunsWait(bus) : null;
   const story = tellStory(terminal, { json: options.json, to: "stderr", whyQueued });
-  // From before the run can begin, so that nothing of its text is missing.
+  // Subscribed before the run can begin, so that all its text is received.
   const text = live && !options.json ? tellText(bus, runId, story) : null;
   try {
     await begin(story);
@@ -104,14 +104,17 @@ async function tellAndFollow(
   }
 }
 
-/** Of a run that somebody else may have started nothing says that there will be one. */
+/** Another client may have started the run, so its existence is uncertain. */
 export function noteNothing(terminal: Terminal, runId: string): void {
   terminal.note(
     `nothing is known of run ${runId} yet; waiting a moment, because it may be in the queue`,
   );
 }
 
-/** Tells the text of a run as it is written, before each event what it leaves of that text, and after it what waited for it. */
+/**
+ * Prints the text of a run as it is written: before each event the lines that close that text, and after it the text that was
+ * deferred.
+ */
 function tellText(
   bus: Bus,
   runId: string,
@@ -181,7 +184,7 @@ export function tellStory(
   }: {
     json: boolean;
     to: "stdout" | "stderr";
-    /** Finds what keeps the command in the queue; null for a run that may be anywhere. */
+    /** Finds the reason why the command stays in the queue; null for a run that may be anywhere. */
     whyQueued?: (() => Promise<string | null>) | null;
   },
 ): Story {

@@ -28,7 +28,7 @@ const plain = (_style: unknown, text: string): string => text;
 const story = (event: StoredEvent): string[] =>
   timelineLines(event).map(({ mark, label, text }) => `${mark} ${label}: ${text}`);
 
-test("tells every kind of run event", () => {
+test("prints every kind of run event", () => {
   const untold = runEvents
     .map((contract: Event) => storedEvent(contract))
     .filter((event) => timelineLines(event).length === 0);
@@ -116,7 +116,7 @@ test("failures show their code", () => {
   ]);
 });
 
-test("a cancel says by whom and why, a retry says what limits hold now", () => {
+test("a cancel shows by whom and why, a retry shows the limits in force", () => {
   assert.deepEqual(story(storedEvent(runCancelled, { by: "team-a", reason: "wrong file" })), [
     "■ cancelled: by team-a: wrong file",
   ]);
@@ -130,7 +130,7 @@ test("a cancel says by whom and why, a retry says what limits hold now", () => {
   ]);
 });
 
-test("the end of a run says what it cost, when that is known and not nothing", () => {
+test("the end of a run shows what it cost, when that is known and not nothing", () => {
   const model = "anthropic/m";
   const end = (costUsd: number | null) => story(storedEvent(runFinished, { model, costUsd }));
   assert.deepEqual(end(0.0421), ["■ finished: 1 step, 1 tool call, 1 ms, $0.042, anthropic/m"]);
@@ -157,7 +157,7 @@ test("says at which limit a run waits, and whose it is", () => {
   );
 });
 
-test("the last step only says that it answers, because the answer goes to stdout", () => {
+test("the last step only shows that it answers, because the answer goes to stdout", () => {
   const event = storedEvent(modelResponded, { text: "the answer", toolCalls: 0 });
   assert.deepEqual(story(event), ["◆ model: answers"]);
 });
@@ -167,7 +167,7 @@ test("escape sequences in arguments and results stay visible text", () => {
   assert.ok(timelineLines(event).every(({ text }) => !text.includes("\u001B")));
 });
 
-test("an event of another noun, or one that does not fit its contract, tells nothing", () => {
+test("an event of another noun, or one that does not fit its contract, prints nothing", () => {
   assert.deepEqual(timelineLines(storedEvent(serverFailed)), []);
   const broken = { ...storedEvent(runFinished), payload: { output: 1 } };
   assert.deepEqual(timelineLines(broken), []);

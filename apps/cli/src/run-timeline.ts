@@ -47,7 +47,7 @@ export interface TimelineLine {
 
 const PREVIEW = 100;
 
-/** What an event of a run means to a person; nothing for events of other nouns. */
+/** Renders an event of a run for a person; empty for events of other nouns. */
 export function timelineLines(event: StoredEvent): TimelineLine[] {
   return TELLERS.flatMap((tell) => tell(event));
 }
@@ -187,14 +187,14 @@ function limitsText(limits: z.output<typeof runRetried.payload>["limits"]): stri
   ].join(", ");
 }
 
-/** Nothing where the price is not known, and where nothing is paid. */
+/** Empty where the price is not known, and where nothing is paid. */
 function costText(costUsd: number | null | undefined): string {
   return costUsd === undefined || costUsd === null || costUsd === 0
     ? ""
     : `, ${formatUsd(costUsd)}`;
 }
 
-/** Who cancelled a run, and why. */
+/** Names the user who cancelled a run, and the reason. */
 export function cancelText({ by, reason }: { by: string; reason: string | null }): string {
   return reason === null ? `by ${by}` : `by ${by}: ${reason}`;
 }
@@ -209,7 +209,7 @@ function teller<E extends Event>(
   };
 }
 
-/** What a run waits for, as a person says it. */
+/** Describes a run's wait for a person. */
 export function waitText({ reason, tool, childRunId, approvalId, limit, stop }: RunWait): string {
   switch (reason) {
     case "approval":
@@ -229,7 +229,7 @@ export function waitText({ reason, tool, childRunId, approvalId, limit, stop }: 
   }
 }
 
-/** What is stopped, and why. */
+/** Describes a stop and its reason. */
 function stoppedText({ scope, reason }: StopInForce): string {
   const why = reason === "" ? "" : ` (${reason})`;
   return `the end of a stop of ${scopeText(scope)}${why}`;

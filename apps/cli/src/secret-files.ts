@@ -9,8 +9,8 @@ export async function writeSecret(file: string, content: string): Promise<void> 
 }
 
 /**
- * Writes a file that somebody else reads, complete or not at all: it keeps the owner, group and mode of the one before, such as
- * those of the server that loads it. Without one before, only its owner may read it.
+ * Writes a file that another user's process reads, complete or not at all: it keeps the owner, group and mode of the one before,
+ * such as those of the server that loads it. Without one before, only its owner may read it.
  */
 export async function replaceFile(file: string, content: string): Promise<void> {
   const before = await stat(file).catch(() => null);

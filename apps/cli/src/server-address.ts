@@ -2,7 +2,10 @@ import { CliError } from "./cli-error.ts";
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** The address of a gateway as it is kept, without a slash at its end. Throws `usage` for what is none, and for one that a key would be sent to in the clear. */
+/**
+ * The stored form of a gateway's address, without a slash at its end. Throws `usage` for an invalid one, and for one that a key
+ * would be sent to in the clear.
+ */
 export function serverAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol) || url.username !== "")

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CliError } from "./cli-error.ts";
 
-/** What `yard config` knows, with what each is for. */
+/** The settings of `yard config`, each with its purpose. */
 export const SETTINGS = {
   agent: "who answers in yard chat",
   model: "the model of yard chat and yard run, in place of the agent's own",
@@ -19,7 +19,7 @@ const VARIABLES: Readonly<Record<SettingName, string>> = {
   color: "YARD_COLOR",
 };
 
-/** Where an installation is, and who we are there. */
+/** The address of an installation, and the user there. */
 export type Context = NatsContext | HttpContext;
 
 interface NatsContext {
@@ -36,7 +36,7 @@ interface HttpContext {
 
 export interface Setting {
   readonly value: string | null;
-  /** Where it comes from: a variable, a file, or `default`. */
+  /** The setting's source: a variable, a file, or `default`. */
   readonly origin: string;
 }
 
@@ -64,13 +64,13 @@ export function projectConfigFile(env: NodeJS.ProcessEnv, cwd = process.cwd()): 
   return null;
 }
 
-/** A setting by its precedence: environment, project, user, default. A flag is whoever's who reads it. */
+/** A setting by its precedence: environment, project, user, default. Flags override it at their command. */
 export function setting(name: SettingName, env: NodeJS.ProcessEnv): Setting {
   const variable = VARIABLES[name];
   const given = env[variable];
   if (given !== undefined && given !== "") return { value: given, origin: variable };
   const project = projectConfigFile(env);
-  // What is checked out with a project must not send commands to another installation.
+  // Files checked out with a project must not redirect commands to another installation.
   const files = [...(project === null || name === "context" ? [] : [project]), userConfigFile(env)];
   for (const file of files) {
     const value = readConfig(file)[name];
@@ -108,7 +108,7 @@ export function saveContext(env: NodeJS.ProcessEnv, name: string, context: Conte
   writeConfig(file, { ...readConfig(file), contexts: all });
 }
 
-/** The context that counts; null for none. Throws `usage` for one that there is not. */
+/** The selected context; null for none. Throws `usage` for an unknown one. */
 export function currentContext(
   env: NodeJS.ProcessEnv,
 ): { readonly name: string; readonly context: Context } | null {

@@ -37,12 +37,12 @@ export function tableLines<Row>(
   );
 }
 
-/** Of a terminal; output that goes elsewhere is never cut for it. */
+/** The width of a terminal; output that goes elsewhere is never cut. */
 function screenWidth(): number {
   return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
-/** What columns of text that may be cut have to give up, the widest first, for the table to fit the screen. */
+/** Cut columns give up width, the widest first, until the table fits the screen. */
 function fittingWidths<Row>(
   columns: readonly Column<Row>[],
   cells: readonly (readonly string[])[],

@@ -8,7 +8,10 @@ import {
 } from "@switchyard/project/triggers/triggers-file";
 import { CliError } from "./cli-error.ts";
 
-/** What the triggers of a file hear, for the server's permissions. Throws a CliError that has a line for each problem of the file. */
+/**
+ * The subjects that a file's triggers subscribe to, for the server's permissions. Throws a CliError that has a line for each
+ * problem of the file.
+ */
 export async function triggerSources(file: string): Promise<readonly ForeignSource[]> {
   const { messages } = await readTriggersFile(file);
   return messages.map(({ source }) => source);

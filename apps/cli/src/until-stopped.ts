@@ -17,8 +17,8 @@ export interface Stop {
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 /**
- * Follows something until the work is done, the person presses Ctrl-C, or whoever reads our output has gone
- * (`yard audit tail | head`). A second Ctrl-C ends the process.
+ * Follows something until the work is done, the person presses Ctrl-C, or the reader of our output has gone (`yard audit tail |
+ * head`). A second Ctrl-C ends the process.
  */
 export async function untilStopped<T>(follow: (stop: Stop) => Promise<T>): Promise<T> {
   const stopping = new AbortController();
@@ -44,13 +44,13 @@ export async function untilStopped<T>(follow: (stop: Stop) => Promise<T>): Promi
   }
 }
 
-/** What a command that was stopped exits with; whoever closed our output has seen enough. */
+/** The exit code of a command that was stopped; a closed output means that its reader has seen enough. */
 export function exitOfStop(reason: StopReason | null): ExitCode {
   if (reason === "timeout") return EXIT.timeout;
   return reason === "interrupted" ? EXIT.interrupted : EXIT.ok;
 }
 
-/** Calls `onClosed` once, when nobody reads our standard output any more. */
+/** Calls `onClosed` once, when our standard output no longer has a reader. */
 export function onOutputClosed(onClosed: () => void): { remove(): void } {
   let isTold = false;
   const tell = (): void => {
@@ -70,8 +70,8 @@ export function onOutputClosed(onClosed: () => void): { remove(): void } {
 }
 
 /**
- * A write is the only way in which Node.js learns that a pipe has no reader, and a quiet stream writes nothing. GNU
- * tail looks (poll(2)), and ends with SIGPIPE. Where tail is another one, the next line that we write tells us.
+ * A write is the only way in which Node.js detects that a pipe has no reader, and a quiet stream writes nothing. GNU tail polls
+ * (poll(2)), and ends with SIGPIPE. With another tail the next written line fails.
  */
 function watchPipe(onClosed: () => void): { kill(): void } | null {
   if (!fstatSync(1).isFIFO()) return null;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { CliError, reportFailure } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** With `--json` a wrong command line is told as any other failure is: as one JSON document on stderr. */
+/** With `--json` a wrong command line is reported as any other failure is: as one JSON document on stderr. */
 export function tellUsageAsJson(command: Command, terminal: Terminal): void {
   command.showHelpAfterError(false).configureOutput({
     outputError(text) {

@@ -5,8 +5,8 @@ import { join } from "node:path";
 const DIRECTORY = join(import.meta.dirname, "golden");
 
 /**
- * Holds a text against the file of that name in `golden/`, whole. What differs from one machine to another has a word in its place:
- * digests, and each of the `places`. With UPDATE_GOLDEN=1 the file is written instead; look at what changed before it is committed.
+ * Compares a text with the file of that name in `golden/`, whole. Values that differ between machines are replaced by a word:
+ * digests, and each of the `places`. With UPDATE_GOLDEN=1 the file is written instead; review the change before it is committed.
  */
 export function assertGolden(
   name: string,

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { buildProgram } from "../src/program.ts";
 
-/** Parses a command line without doing what it says; rejects when yard does not take it. */
+/** Parses a command line without executing it; rejects when yard refuses it. */
 export function parseCommandLine(...args: string[]): Promise<unknown> {
   const program = buildProgram("0.0.0", () => Promise.resolve());
   silence(program);

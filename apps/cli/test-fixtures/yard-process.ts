@@ -11,7 +11,7 @@ import { runHosted, type HostedCommand } from "./hosted-yard.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
-/** Longer than anything that ends by itself takes on a loaded machine. */
+/** Longer than any command takes to end on a loaded machine. */
 const ENDS_MS = 180_000;
 
 export interface YardResult {

@@ -14,14 +14,14 @@ export interface AskOptions {
   readonly sessionId: string;
   readonly runId: () => string;
   readonly say: (text: string) => void;
-  /** Aborts when the turn is over: nobody is asked any more. */
+  /** Aborts when the turn is over; open prompts are then withdrawn. */
   readonly signal: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
 const contracts = { approveCall, denyCall, getApproval, answerQuestion };
 
-/** Asks the person in the editor about what a run waits for, each thing once. Another one may decide elsewhere at the same time. */
+/** Prompts the person in the editor for each wait of the run, once. Another client may decide at the same time. */
 export function askEditor(options: AskOptions): { onEvent(event: StoredEvent): void } {
   const seen = new Set<string>();
   const questions = new Map<string, NonNullable<ReturnType<typeof questionOf>>>();
@@ -80,7 +80,7 @@ async function decide({ approvalId: id, callId }: RunWait, options: AskOptions):
   else if (chosen === "deny") await services.denyCall({ ...shown, reason: "denied in the editor" });
 }
 
-/** A question with options is asked like a permission; for any other the protocol has no form that all editors know. */
+/** A question with options is shown as a permission request; for free text the protocol has no form that all editors support. */
 async function answer(
   { callId }: RunWait,
   question: ReturnType<typeof questionOf> | undefined,
@@ -102,7 +102,7 @@ async function answer(
   await client(options.bus, contracts).answerQuestion({ runId, callId, answer: said });
 }
 
-/** What the person chose; null when the editor took the question back. */
+/** Returns the option that the person chose; null when the editor withdrew the question. */
 async function choose(
   { editor, sessionId, signal }: AskOptions,
   {

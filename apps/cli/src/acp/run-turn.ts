@@ -33,12 +33,12 @@ export interface TurnOptions {
   readonly files: readonly ReadFile[];
   /** Aborts when the editor cancels the turn. */
   readonly cancelled: AbortSignal;
-  /** Aborts when the editor has left: the run goes on to its end without it. */
+  /** Aborts when the editor has disconnected: the run continues without it. */
   readonly left: AbortSignal;
   readonly onFault: (error: unknown) => void;
 }
 
-/** One prompt is one run: says what it writes and does, asks about what it waits for, and resolves with how it ended. */
+/** Runs one prompt as one run: streams its text and calls, prompts for what it waits for, and resolves with how it ended. */
 export async function runTurn(options: TurnOptions): Promise<StopReason> {
   const { bus, editor, sessionId, cancelled, left, onFault } = options;
   const runId = runIdOf(Date.now(), randomBytes(10));
@@ -108,7 +108,7 @@ const FILE_ERRORS: ReadonlySet<string> = new Set(Object.keys(putFile.errors));
 
 function tell(event: StoredEvent, text: TurnText, update: (what: SessionUpdate) => void): void {
   const responded = payloadOf(event, modelResponded);
-  // The last answer comes whole with the end of the run.
+  // The run's final event carries the whole last answer.
   if (responded !== null && responded.toolCalls > 0) text.complete(responded.step, responded.text);
   else if (responded !== null) text.answered(responded.step);
   const finished = payloadOf(event, runFinished);

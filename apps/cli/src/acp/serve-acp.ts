@@ -23,9 +23,9 @@ import { runTurn } from "./run-turn.ts";
 
 export interface AcpOptions {
   readonly bus: Bus;
-  /** Who answers in new sessions. */
+  /** The agent that answers in new sessions. */
   readonly agent: string;
-  /** In place of the agents' own. */
+  /** Overrides the agents' own models. */
   readonly model: string | null;
   readonly input: Readable;
   readonly output: Writable;
@@ -34,7 +34,7 @@ export interface AcpOptions {
 
 interface OpenSession {
   agent: string;
-  /** The prompt that is being worked on. */
+  /** The prompt in progress. */
   turn: AbortController | null;
   hasBegun: boolean;
 }
@@ -134,7 +134,7 @@ async function modesOf(bus: Bus, currentModeId: string): Promise<SessionModeStat
   };
 }
 
-/** What was said before, as it was shown then: without the calls in between. */
+/** Replays the session's messages as they were shown; tool calls are left out. */
 async function sayHistory(bus: Bus, editor: AgentContext, sessionId: string): Promise<void> {
   const { messages } = await client(bus, { sessionHistory }).sessionHistory({
     session: sessionId,
@@ -143,7 +143,7 @@ async function sayHistory(bus: Bus, editor: AgentContext, sessionId: string): Pr
   for (const { role, text } of messages) {
     const sessionUpdate = role === "user" ? "user_message_chunk" : "agent_message_chunk";
     const update = { sessionUpdate, content: { type: "text", text } } as const;
-    // One after the other: the editor shows them in the order in which they come.
+    // Sent sequentially: the editor shows messages in the order of arrival.
     await editor.notify(methods.client.session.update, { sessionId, update });
   }
 }

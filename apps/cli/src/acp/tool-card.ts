@@ -8,7 +8,7 @@ import {
 } from "@switchyard/contracts/run-events";
 import { payloadOf } from "../run-timeline.ts";
 
-/** What editors show of a call by its kind: an icon. */
+/** Editors show an icon by a call's kind. */
 const KINDS: Readonly<Record<string, ToolKind>> = {
   read_file: "read",
   list_files: "read",

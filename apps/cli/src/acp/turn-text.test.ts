@@ -10,7 +10,7 @@ function told(use: (text: TurnText) => void): string {
   return said;
 }
 
-test("says what is written once, and what was lost of it at the end of its step", () => {
+test("emits a text once, and completes what was lost of it at the end of its step", () => {
   const said = told((text) => {
     text.live({ runId, step: 1, delta: "one " });
     text.complete(1, "one two");
@@ -33,7 +33,7 @@ test("text of a step waits for the event of the step before it, and is printed o
   assert.equal(said, "looking\n\nanswermore");
 });
 
-test("says that a text does not count when the model is asked again", () => {
+test("discards a text when the model request is retried", () => {
   const said = told((text) => {
     text.live({ runId, step: 1, delta: "wrong" });
     text.live({ runId, step: 1, delta: "", kind: "reset-step" });

@@ -3,7 +3,7 @@ import type { z } from "zod";
 
 type LiveMessage = z.output<typeof runLive.payload>;
 
-/** The text of a run's answers for an editor: as it is written, and each text once. What was shown cannot be taken back. */
+/** The text of a run's answers for an editor: streamed, and each text once. Text that was shown cannot be retracted. */
 export class TurnText {
   readonly #say: (text: string) => void;
   #step = 0;
@@ -36,7 +36,7 @@ export class TurnText {
     this.#shown = "";
   }
 
-  /** The step has ended with this text: says what is missing of it. */
+  /** The step has ended with this text: emits the part that was not shown yet. */
   complete(step: number, text: string): void {
     if (step <= this.#done) return;
     const shown = step === this.#step ? this.#shown : "";

@@ -30,15 +30,15 @@ export interface Names {
   readonly agents: readonly AgentSummary[];
 }
 
-/** What a conversation needs of the terminal that it is held at. */
+/** The terminal functions that a conversation needs. */
 export interface ConversationIo {
   readonly screen: Screen;
   readonly person: Person | null;
-  /** Text is shown as it is written. */
+  /** Text is streamed. */
   readonly isLive: boolean;
   readonly lend: <T>(use: () => Promise<T>) => Promise<T>;
   readonly shell: (words: readonly string[]) => Promise<void>;
-  /** Where the answer goes when it is all that is wanted. */
+  /** The output for the answer when only the answer is wanted. */
   readonly answer?: (text: string) => void;
   readonly readLine: (prompt: string) => Promise<string | null>;
 }
@@ -99,7 +99,7 @@ export class Conversation {
     this.say("Several lines; a single dot ends them.");
     const lines: string[] = [];
     for (;;) {
-      // A line after the other, as they are typed.
+      // Lines are read one at a time, as they are typed.
       const line = await this.#io.readLine("… ");
       if (line === null || line === ".") return lines.join("\n");
       lines.push(line);
@@ -112,7 +112,7 @@ export class Conversation {
     return this.#started.promise;
   }
 
-  /** Looks anew, so that what was imported meanwhile is known. */
+  /** Refreshes the names, so that recent imports are completed, too. */
   async names(): Promise<Names> {
     const importer = client(this.bus, { listSkills, listAgents });
     const [{ skills }, { agents }] = await Promise.all([
@@ -123,7 +123,7 @@ export class Conversation {
     return this.#known;
   }
 
-  /** What a line that is being typed may become. */
+  /** Completions for the line that is being typed. */
   candidates(line: string): string[] {
     const commands = SLASH_COMMANDS.map(({ name }) => `/${name}`);
     return [...commands, ...namingLines(this.#known, this.skillsOff)].filter((candidate) =>
@@ -131,7 +131,7 @@ export class Conversation {
     );
   }
 
-  /** Does what the line asks for. A failure is told, and the conversation goes on. */
+  /** Executes a line. A failure is printed, and the conversation continues. */
   async take(line: string): Promise<void> {
     if (line.trim() === "") return;
     try {
@@ -174,7 +174,7 @@ export class Conversation {
         agent: this.agent,
         runId,
         ...(this.model === null ? {} : { model: this.model }),
-        // What was switched off before the first message.
+        // Skills that were switched off before the first message.
         ...(this.hasBegun || this.skillsOff.length === 0 ? {} : { skillsOff: [...this.skillsOff] }),
       });
       this.hasBegun = true;
@@ -197,7 +197,7 @@ export class Conversation {
     }
   }
 
-  /** Cancels the run under way; false when there is none to be cancelled any more. */
+  /** Cancels the current run; false when there is none to cancel. */
   async cancel(): Promise<void> {
     const runId = this.runningId;
     if (runId === null) return this.say("no run is under way");
@@ -292,7 +292,7 @@ export class Conversation {
   }
 }
 
-/** Those that name a skill or an agent, which is looked up. */
+/** Commands that name a skill or an agent, which is looked up. */
 const NAMING = new Set(["skill", "use", "agent"]);
 
 /** Words as a shell would split them [D27]. */
@@ -302,7 +302,7 @@ export function splitWords(text: string): string[] {
   );
 }
 
-/** The session of that key; null when nothing was said in it yet. */
+/** The session of that key; null when it has no messages yet. */
 export async function sessionOf(bus: Bus, session: string) {
   try {
     return (await client(bus, { getSession }).getSession({ session })).session;

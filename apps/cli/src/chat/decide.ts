@@ -18,7 +18,7 @@ import { printable, printableLine } from "../printable.ts";
 import { payloadOf } from "../run-timeline.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Who sits at the terminal. */
+/** The person at the terminal. */
 export interface Person {
   /** A line; null when the question is over or the person has left. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
@@ -28,8 +28,8 @@ const contracts = { approveCall, denyCall, getApproval, answerQuestion };
 const MAX_ARGUMENT_LINES = 30;
 
 /**
- * Asks the person about what a run waits for: its approvals and questions, one after the other. Without a person it tells
- * the exact command to decide with. What somebody else has decided is not asked any more.
+ * Prompts the person for a run's approvals and questions, one after the other. Without a person it prints the exact command to
+ * decide with. What another client has decided is no longer prompted for.
  */
 export class Decider {
   readonly #services: ReturnType<typeof client<typeof contracts>>;
@@ -43,7 +43,7 @@ export class Decider {
   readonly #waits: RunWait[] = [];
   #current: { readonly callId: string; readonly over: AbortController } | null = null;
   #isClosed = false;
-  /** What is known to wait for a person. */
+  /** The number of waits for a person. */
   pending = 0;
 
   constructor(
@@ -53,7 +53,7 @@ export class Decider {
       readonly person: Person | null;
       readonly tell: (line: string) => void;
       readonly paint: Terminal["paintNote"];
-      /** True where the events are told as they come, and questions with them. */
+      /** True where events are printed as they come, and questions with them. */
       readonly isTold: boolean;
     },
   ) {
@@ -88,7 +88,7 @@ export class Decider {
       this.#seen.add(id);
       this.#waits.push(wait);
     }
-    // After the line that says that it waits.
+    // Deferred until the line that announces the wait is printed.
     setImmediate(() => void this.#next());
   }
 
@@ -153,7 +153,7 @@ export class Decider {
     }
   }
 
-  /** What is asked for, why and its arguments, without ids; `?` shows all. */
+  /** The card of the request: tool, reason and arguments, without ids; `?` shows all. */
   #card(full: readonly string[]): string[] {
     const shown = full.filter((line) => !/^ {2}(?:id|tier|pin|policy|until|who) {2}/.test(line));
     if (shown.length <= MAX_ARGUMENT_LINES) return shown;

@@ -16,7 +16,7 @@ export function readHistory(directory: string): string[] {
   }
 }
 
-/** Keeps the lines for the next chat, for nobody else to read. What has a secret, or begins with a blank, is left out. */
+/** Stores the lines for the next chat, readable by their owner alone. Lines with a secret or a leading blank are left out. */
 export function writeHistory(directory: string, lines: readonly string[]): void {
   const kept = lines.filter(isKept).slice(0, MOST);
   const file = fileIn(directory);

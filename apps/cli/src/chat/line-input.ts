@@ -5,7 +5,7 @@ interface OpenQuestion {
   readonly answer: (line: string | null) => void;
 }
 
-/** Lines of a person or of a pipe. A question gets the next line; the others are given out one by one. */
+/** Lines of a person or of a pipe. A question receives the next line; other lines are yielded one by one. */
 export class LineInput implements Person {
   readonly #lines: Interface;
   readonly #queue: string[] = [];

@@ -4,7 +4,7 @@ import { buildProgram } from "../program.ts";
 import type { Terminal } from "../terminal.ts";
 import { VERSION } from "../version.ts";
 
-/** Commands that take the terminal for themselves, or change what the chat stands on. */
+/** Commands that use the terminal themselves, or change what the chat depends on. */
 const NOT_HERE = new Set(["acp", "chat", "dev", "demo", "help", "completion"]);
 
 /** True for a command of `yard` that a line of the chat may name, as in /runs list. */
@@ -13,7 +13,7 @@ export function isShellCommand(name: string): boolean {
   return !NOT_HERE.has(name) && program.commands.some((command) => command.name() === name);
 }
 
-/** Runs a command of `yard` from within the chat; its failure is told, and the chat goes on. */
+/** Runs a command of `yard` within the chat; its failure is printed, and the chat continues. */
 export async function runShellCommand(terminal: Terminal, words: readonly string[]): Promise<void> {
   const program = buildProgram(VERSION, async (options, work) => {
     try {

@@ -30,7 +30,7 @@ export interface SlashCommand {
   readonly run: (chat: Conversation, rest: string) => Promise<void> | void;
 }
 
-/** Those that are the same for everybody; skills and agents are looked up when one is typed. */
+/** Commands that are the same for all users; skills and agents are looked up when one is typed. */
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
   {
     name: "help",
@@ -202,7 +202,7 @@ async function clear(chat: Conversation): Promise<void> {
   chat.say("What was said here is forgotten.");
 }
 
-/** What the person keeps with memory_write, name by name; the policy decides about each read. */
+/** Lists what the person stores with memory_write, by name; the policy decides about each read. */
 async function memory(chat: Conversation, rest: string): Promise<void> {
   const [, search] = /^search\s+(.+)$/.exec(rest.trim()) ?? [];
   if (rest.trim() !== "" && search === undefined)
@@ -236,7 +236,7 @@ async function memory(chat: Conversation, rest: string): Promise<void> {
 }
 
 function config(chat: Conversation, rest: string): void {
-  const names = Object.keys(SETTINGS) as SettingName[]; // the keys of an object that nobody extends
+  const names = Object.keys(SETTINGS) as SettingName[]; // `SETTINGS` is a literal, so its keys are these names.
   const settings = Object.fromEntries(
     names.map((name) => [name, setting(name, process.env).value]),
   );

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import type { Person } from "./decide.ts";
 
-/** Whoever sits at standard input while a command follows a run; null where nobody does. */
+/** The person at standard input while a command follows a run; null without a terminal. */
 export function terminalPerson(): Person | null {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
   return {

@@ -25,7 +25,7 @@ export interface Screen {
 }
 
 const MARGIN = 2;
-/** What is told by other lines here, or of no interest to who reads along. */
+/** Events that other lines here already cover, or that are of no interest to a reader. */
 const UNTOLD = new Set([
   "queued",
   "started",
@@ -41,14 +41,14 @@ const UNTOLD = new Set([
 
 const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
 
-/** Shows a run to who talks with it: text as it is written, each text once, and a card for each call. */
+/** Shows a run to the person in the conversation: streamed text, each text once, and a card for each call. */
 export class Transcript {
   readonly #screen: Screen;
   readonly #text: WrappedText;
-  /** What was shown of the step that is being written. */
+  /** The text shown so far of the current step. */
   #shown = "";
   #step = 0;
-  /** The last step whose whole text is known: what still comes of it is late. */
+  /** The last step whose whole text was received; later deltas of it are ignored. */
   #done = 0;
   /** Calls of the last step whose end was not shown yet. */
   #openCalls = 0;
@@ -147,7 +147,7 @@ export class Transcript {
   }
 }
 
-/** The card of a call: what is asked for, then the decision and how long it took. */
+/** The card of a call: the request, then the decision and its duration. */
 function cardOf(event: StoredEvent): { text: string; style: Style } | null {
   const requested = payloadOf(event, toolRequested);
   if (requested !== null)

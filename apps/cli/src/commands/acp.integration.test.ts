@@ -104,7 +104,7 @@ function startEditor(decide: (request: RequestPermissionRequest) => string) {
   };
 }
 
-test("an editor prompts, sees calls and text, approves, switches agents, is asked, cancels, and loads the session again", async () => {
+test("an editor prompts, sees calls and text, approves, switches agents, answers a question, cancels, and loads the session again", async () => {
   const answers = ["once", "deny", "1"];
   const editor = startEditor(() => answers.shift() ?? "");
   const { agentCapabilities } = await editor.initialize();

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { setting } from "../settings.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** `yard acp`: standard input and output are the protocol's alone; what goes wrong is told on standard error. */
+/** `yard acp`: standard input and output belong to the protocol; problems are logged on standard error. */
 export async function acp(
   terminal: Terminal,
   options: { readonly agent?: string; readonly model?: string },

@@ -74,7 +74,7 @@ interface LocalFile {
   readonly text: string;
 }
 
-/** A file as it is; of a directory all files that may be agents, four levels down. */
+/** A file itself; for a directory all files that may be agents, four levels down. */
 async function agentFilesAt(path: string): Promise<LocalFile[]> {
   const facts = await stat(path).catch((cause: unknown) => {
     throw new CliError("file_missing", `${path} cannot be read`, { cause });
@@ -139,7 +139,7 @@ function withModel(checked: Checked, models: Models): Checked {
 
 type ModelProblem = Pick<Diagnostic, "severity" | "code" | "message">;
 
-/** What a run of the agent would be refused for, as far as it can be known before. */
+/** Returns the reason for which a run of the agent would be refused, as far as it can be determined beforehand. */
 export function modelProblem(
   agent: Pick<AgentDefinition, "model" | "plan">,
   models: Models,

@@ -37,7 +37,7 @@ interface LocalFile {
   readonly base64: string;
 }
 
-/** As the importer has it; a larger file is sent only so far that it is refused by name. */
+/** The same limit as the importer's; a larger file is sent only so far that it is refused by name. */
 const MAX_FILE_BYTES = 262_144;
 const BATCH = { files: 64, bytes: 300 * 1024 };
 
@@ -159,7 +159,7 @@ async function sendFiles(
   const importId = randomUUID();
   const duplicateOf = firstNames();
   for (const batch of batches(files)) {
-    // One after the other, so that of two files with one name it is always the first that counts.
+    // Sequential, so that of two files with one name it is always the first that counts.
     const part = { label: cutText(label, 1_024), git, importId, ...sending, files: batch };
     for (const agent of (await upload(part)).agents) {
       const why = sending.dryRun ? duplicateOf(agent) : null;
@@ -214,7 +214,7 @@ function* batches(files: readonly LocalFile[]): Generator<LocalFile[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Their paths begin with the directory's own name: it may be the `agents` that says what they are. */
+/** Paths begin with the directory's own name, because it may be the `agents` that marks them. */
 async function filesBelow(top: string): Promise<LocalFile[]> {
   const entries = await readdir(top, { recursive: true, withFileTypes: true });
   const paths = entries

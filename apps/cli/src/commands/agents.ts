@@ -76,7 +76,7 @@ export async function show(
   if (agent.systemPrompt !== "") terminal.out(`\n${printable(agent.systemPrompt)}`);
 }
 
-/** `yard agents use`: who answers in yard chat, when it is not said there. */
+/** `yard agents use`: the default agent of yard chat. */
 export async function use(
   terminal: Terminal,
   name: string,

@@ -11,7 +11,10 @@ interface ShownApproval {
   readonly context?: CallContext | null | undefined;
 }
 
-/** One approval in full: what, who, which arguments, why it asks, what its run did before, and what is unusual about it. */
+/**
+ * One approval in full: the call with its arguments, its principal, the reason, the run's earlier calls, and what is unusual about
+ * it.
+ */
 export function approvalLines(
   { approval, presentation, context }: ShownApproval,
   paint: Terminal["paintOut"],
@@ -83,7 +86,7 @@ export function actorText({
   return `agent ${agent} in run ${runId ?? "?"}${played}, started by ${user}${dictated}`;
 }
 
-/** A consumed one whose provider never told the end may have happened, and is said to. */
+/** A consumed approval without a reported outcome may have been executed; the text states that. */
 export function stateText({ state, execution }: Pick<Approval, "state" | "execution">): string {
   if (state !== "consumed") return state;
   return execution === "executed" ? "executed" : "consumed, outcome unknown";

@@ -50,7 +50,7 @@ export async function watch(
           if (signal.aborted) break;
         }
       } finally {
-        // Who leaves hears no more events, or the connection would not be let go.
+        // Ends the event subscription; otherwise the connection would stay open.
         leaving.abort();
         keys?.close();
       }
@@ -59,10 +59,7 @@ export async function watch(
   );
 }
 
-/**
- * Ids, oldest first. With `follow` those that come later, too: the list is read when events are heard, so that none falls
- * between.
- */
+/** Ids, oldest first. With `follow` later ones, too: the list is read after the subscription, so that none is missed in between. */
 async function* waiting(
   bus: Bus,
   policy: Policy,
@@ -130,7 +127,7 @@ async function decide(
   await keys.quiet(SEEN_AFTER_MS, signal);
   const mayBeSession = approval.tier === "session";
   const choices = `[a] approve once${mayBeSession ? "  [s] approve for the session" : ""}  [d] deny  [n] next  [q] quit`;
-  // Whoever sees the keys may press one at once.
+  // The keys are active as soon as they are shown, so the wait begins first.
   const chosen = keys.oneOf(mayBeSession ? "asdn" : "adn", signal);
   terminal.out(terminal.paintOut("dim", `  ${choices}`));
   const key = await chosen;
@@ -147,7 +144,7 @@ async function decide(
   });
 }
 
-/** Null when it may not be seen or is gone by now. */
+/** Null when it may not be read or no longer exists. */
 async function shown(terminal: Terminal, policy: Policy, id: string) {
   let found: Awaited<ReturnType<Policy["getApproval"]>> | null = null;
   await attempt(terminal, async () => {
@@ -156,7 +153,7 @@ async function shown(terminal: Terminal, policy: Policy, id: string) {
   return found as Awaited<ReturnType<Policy["getApproval"]>> | null; // assigned in the function above
 }
 
-/** What the policy refuses is told, and the inbox goes on. */
+/** Refusals of the policy are printed, and the inbox continues. */
 async function attempt(terminal: Terminal, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -37,7 +37,7 @@ test("what narrows a session approval is not left out of an approval for once", 
   }
 });
 
-test("an approval or a grant that there is not, and what can be none, are told with where to look", async () => {
+test("an unknown or malformed id of an approval or a grant is reported with where to look", async () => {
   const zeros = "0".repeat(32);
   const cases = [
     { args: ["approvals", "show", `apr-${zeros}`], code: 3, hint: "./yard approvals list" },

@@ -126,7 +126,7 @@ function checkIsNamed(id: string): void {
   });
 }
 
-/** Asks about the approval that somebody named in full, by its beginning, or by `last`. */
+/** Requests the approval that was named in full, by its beginning, or by `last`. */
 function askedAbout<T>(
   name: string,
   ask: (policy: Policy, named: { id: string }) => Promise<T>,

@@ -10,7 +10,7 @@ import { CliError } from "../cli-error.ts";
 /** An rpc that the owner of a server answers. */
 export type ServerRpc = Rpc<`yard.rpc.{caller}.mcp.${string}.{server}`>;
 
-/** Asks the broker that owns a server. When nobody does, one is made to, and is asked once more. */
+/** Calls the broker that owns a server. When none does, a broker is made to claim it, and the call is repeated once. */
 export async function askMcpServer<R extends ServerRpc>(
   bus: Bus,
   contract: R,

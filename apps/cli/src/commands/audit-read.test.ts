@@ -13,14 +13,14 @@ const about = {
 };
 const approvalId = `apr-${"a".repeat(32)}`;
 
-test("a person's verdict is told with who gave it and why", () => {
+test("a person's verdict is printed with who gave it and why", () => {
   const fact: AuditFact = { kind: "approval", change: "denied", approvalId, ...about };
   const told = recordText({ ...fact, by: "boss", reason: "not on a Friday" });
   assert.equal(told, `denied ${approvalId} by boss: write_file for cli/writer/r1: not on a Friday`);
   assert.doesNotMatch(recordText(fact), /undefined|null/);
 });
 
-test("a refused token is told with what was asked with it", () => {
+test("a refused token is printed with the request that used it", () => {
   const refused = { kind: "refusal", provider: "broker", caller: "me", reason: "expired" } as const;
   assert.equal(recordText(refused), "refused a run token of me: expired");
   const tool = mcpToolRef("files", "read");
@@ -30,7 +30,7 @@ test("a refused token is told with what was asked with it", () => {
   );
 });
 
-test("what is not a tool is told by its own name, and values are told where they are recorded", () => {
+test("an object that is not a tool is printed by its own name, and values where they are recorded", () => {
   const uri = "demo://a/b";
   const made: AuditFact = {
     kind: "execution",

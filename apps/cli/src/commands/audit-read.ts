@@ -37,7 +37,7 @@ export async function* storedMessages(
   }
 }
 
-/** The records of those messages; what is not a block of records is left out, `yard audit verify` tells of it. */
+/** The records of those messages; other messages are skipped, and `yard audit verify` reports them. */
 export async function* storedRecords(bus: Bus, range: TimeRange): AsyncGenerator<ChainedRecord> {
   for await (const message of storedMessages(bus, range)) yield* recordsIn(message);
 }
@@ -117,7 +117,7 @@ function valuesText(args: Readonly<Record<string, unknown>> | undefined): string
 
 const SHOWN_VALUES = 200;
 
-/** A resource or a prompt by its own name: the one that it has as a tool is shortened and says little. */
+/** A resource or a prompt by its own name: its name as a tool is shortened and hard to read. */
 function whatText({ tool }: { readonly tool: ToolRef }, access: AccessKind): string {
   return access === "tool" ? tool.name : `${access} ${tool.tool} of ${tool.server}`;
 }

@@ -11,7 +11,7 @@ export function isGood({ breaks, calls }: AuditReport): boolean {
   return breaks.length === 0 && calls.findings.every(({ kind }) => kind !== "violation");
 }
 
-/** What was checked, what is wrong, and what the check cannot tell. */
+/** Prints what was checked, what is wrong, and what the check cannot detect. */
 export function printReport(terminal: Terminal, report: AuditReport): void {
   const { records, chains, breaks, calls, repeated, strays } = report;
   const [first] = breaks;
@@ -44,7 +44,7 @@ export function printReport(terminal: Terminal, report: AuditReport): void {
   printSignatures(terminal, report);
 }
 
-/** What the numbers of the policy's records say about those that were lost with a process. */
+/** Prints what the policy's sequence numbers show about records lost with a process. */
 function printLost(terminal: Terminal, { calls }: AuditReport): void {
   if (calls.bySignature > 0)
     terminal.note(
@@ -56,7 +56,7 @@ function printLost(terminal: Terminal, { calls }: AuditReport): void {
     );
 }
 
-/** What the signatures prove, and what they cannot. */
+/** Prints what the signatures prove, and what they cannot. */
 function printSignatures(terminal: Terminal, report: AuditReport): void {
   const { sealed, export: file, records } = report;
   if (sealed === null) {

@@ -39,7 +39,7 @@ async function verified(...lines: unknown[]) {
     : `${code.exitCode} ${code.message.replace(file, "FILE")}`;
 }
 
-test("a line that is not a record is told with its number and what is wrong with it", async () => {
+test("a line that is not a record is reported with its number and what is wrong with it", async () => {
   assert.match(await verified(record), /^8 intact: 1 record in 1 chain\n/);
   const without = (name: string) =>
     Object.fromEntries(Object.entries(record).filter(([key]) => key !== name));
@@ -54,7 +54,7 @@ test("a line that is not a record is told with its number and what is wrong with
   assert.equal(await verified("{"), "2 FILE:1 is not an audit record: it is not valid JSON");
 });
 
-test("a file without records is not intact, and one that begins later says so", async () => {
+test("a file without records is not intact, and the report states when one begins later", async () => {
   assert.equal(await verified(), "2 FILE has no audit record, so there is nothing to check");
   const { hash: _, ...first } = record;
   const later = { ...first, seq: 7, prev: record.hash };

@@ -119,7 +119,7 @@ async function verifyStream(
     const extent = range.since === undefined ? await auditBounds(bus) : null;
     const verifier = createAuditVerifier(extent, Date.now(), keys);
     for await (const message of storedMessages(bus, range)) {
-      // What came after the look at the stream is for the next time.
+      // Messages stored after the extent was read belong to the next check.
       if (extent === null || message.sequence <= extent.last) verifier.message(message);
     }
     return verifier.finish();
@@ -154,14 +154,14 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input: createReadStream(file), crlfDelay: Infinity });
   } catch (error) {
-    // A directory can be opened and not be read, and that error does not say what it is about.
+    // A directory can be opened but not read, and that error has no path.
     throw error instanceof Error && !("path" in error)
       ? Object.assign(error, { path: file })
       : error;
   }
 }
 
-/** Where an exported record stands in its chain, beside what it tells. */
+/** An exported record's position in its chain. */
 const ChainFields = z.looseObject({
   v: z.literal(1),
   service: z.string(),
@@ -172,7 +172,7 @@ const ChainFields = z.looseObject({
   hash: Digest,
 });
 
-/** Whether its hash is right is the verifier's business; here only that it is a record or a line about the export. */
+/** Parses a record or a line about the export; the verifier checks its hash. */
 function lineOf(line: string, where: string): ChainedRecord | ExportPart {
   const value = parsedJson(line, where);
   const exported = AuditExportPart.safeParse(value);
@@ -183,7 +183,7 @@ function lineOf(line: string, where: string): ChainedRecord | ExportPart {
     if (issue !== undefined)
       throw noRecord(where, [issue.path.join("."), issue.message].filter(Boolean).join(": "));
   }
-  // As it was written, with members that the schemas do not know: they count in the hash, too.
+  // The original record, with members that the schemas do not know: the hash covers them, too.
   return value as ChainedRecord;
 }
 

@@ -7,7 +7,7 @@ import { readOptional } from "../read-optional.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { accountOf } from "./channels.ts";
 
-/** What an account of the channel is made from, and the variables that usually have it. */
+/** The credentials of an account by channel, and the variables that usually hold them. */
 const SECRETS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   telegram: { token: "TELEGRAM_BOT_TOKEN" },
   discord: { token: "DISCORD_BOT_TOKEN" },
@@ -192,7 +192,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whole or not at all; a link stays a link, and the file keeps who may read it. */
+/** Written atomically; a link stays a link, and the file keeps its permissions. */
 async function replace(file: string, text: string): Promise<void> {
   const real = await realpath(file).catch(() => file); // a new one
   const { mode } = await stat(real).catch(() => ({ mode: 0o644 }));

@@ -9,7 +9,9 @@ import { textOrStandardInput } from "../standard-input.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { accountOf } from "./channels.ts";
 
-/** Gives an account what its `${VAR}` stand for. The channels service tries them at the provider, and keeps what it takes. */
+/**
+ * Supplies the values of an account's `${VAR}`. The channels service tries them at the provider, and stores those that it accepts.
+ */
 export async function login(
   terminal: Terminal,
   named: string,
@@ -33,7 +35,9 @@ export async function login(
   return isStored ? EXIT.ok : EXIT.failed;
 }
 
-/** Of a person, one after the other; else of standard input: NAME=value lines, or the value alone where there is one. */
+/**
+ * Prompts a person for each value; otherwise reads standard input: NAME=value lines, or the value alone when there is one variable.
+ */
 async function valuesOf(variables: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   if (process.stdin.isTTY) {

@@ -56,7 +56,7 @@ export async function tail(
   );
 }
 
-/** One kind a reading: who may read their own events only can give one filter. */
+/** One kind per subscription: a user limited to its own events can give only one filter. */
 // oxlint-disable-next-line max-params -- the bus, what is read and how
 function eventsOf(
   bus: Bus,

@@ -22,7 +22,7 @@ const env: NodeJS.ProcessEnv = {
   TERM: "xterm",
 };
 
-/** A model that says the same three pieces, slowly, and remembers what it was asked. */
+/** A model that streams the same three pieces slowly, and records its requests. */
 const asked: { messages: { role: string; content: unknown }[] }[] = [];
 const PIECES = ["A streamed ", "answer of ", "three pieces."];
 const server = createServer((request, response) => {
@@ -157,7 +157,7 @@ test("a skill is off for a conversation, and its model does not see it [DR6, DR1
   await chat.shows("the skill greet is off in this session");
   chat.line("/exit");
   assert.equal(typeof (await chat.exited), "number");
-  // It is a setting of the session: whoever goes on finds it.
+  // It is a setting of the session, so it applies when the session is continued.
   const again = yardInTerminal(["chat", "--session", key], { env: { ...env, NO_COLOR: "1" } });
   await again.shows("guide answers.");
   await again.shows("> ");
@@ -184,7 +184,7 @@ test("a skill is off for a conversation, and its model does not see it [DR6, DR1
   assert.deepEqual(JSON.parse(none.stdout).data.session.skillsOff, []);
 });
 
-test("at a terminal: type, see the answer once, switch, approve, be asked, cancel, leave [D23, D24, D29, D62]", async () => {
+test("at a terminal: type, see the answer once, switch, approve, answer a question, cancel, leave [D23, D24, D29, D62]", async () => {
   const key = "terminal-1";
   const chat = yardInTerminal(
     ["chat", "--agent", "helper", "--session", key, "--model", "local/served"],
@@ -262,7 +262,7 @@ test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", a
   assert.equal(await chat.exited, 130);
 });
 
-test("yard run asks at a terminal, tells the command elsewhere and ends with 5, and /approve shows a call before it lets it happen", async () => {
+test("yard run prompts at a terminal, prints the command elsewhere and ends with 5, and /approve shows a call before it is executed", async () => {
   const run = yardInTerminal(["run", "writer", "write it"], { env: { ...env, NO_COLOR: "1" } });
   await run.shows("Approve? [y once");
   run.line("n");
@@ -288,7 +288,7 @@ test("yard run asks at a terminal, tells the command elsewhere and ends with 5, 
   assert.equal(tail.code, 0, tail.stderr);
 });
 
-test("status shows one screen, and completion knows what there is", async () => {
+test("status shows one screen, and completion offers existing names", async () => {
   const { code, stdout, stderr } = await yard(["status"], env);
   assert.equal(code, 0, stderr);
   assert.match(

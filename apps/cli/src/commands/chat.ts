@@ -57,7 +57,7 @@ interface About {
   readonly hasBegun: boolean;
 }
 
-/** Which session it is, and who answers in it. */
+/** The session, and the agent that answers in it. */
 async function begin(bus: Bus, options: ChatOptions): Promise<About> {
   const key = options.session ?? (options.resume ? await lastChat(bus) : newKey());
   const session = await sessionOf(bus, key);
@@ -200,7 +200,7 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
 
 const PROMPT = "> ";
 
-/** Where we are, and what was said before. */
+/** Prints the agent and the latest messages of the session. */
 async function greet(terminal: Terminal, bus: Bus, { key, agent, hasBegun }: About): Promise<void> {
   terminal.out(
     `${terminal.paintOut("bold", agent)} answers. /help lists commands, Ctrl-C cancels a run, /exit leaves.`,

@@ -1,7 +1,7 @@
 import { CliError } from "../cli-error.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
-/** Each asks `yard __complete` for the words before the cursor and the one under it, and takes a candidate a line. */
+/** Each calls `yard __complete` with the words before the cursor and the one under it, and expects a candidate a line. */
 const SCRIPTS = {
   bash: `# yard completion: add to ~/.bashrc:  source <(yard completion bash)
 _yard() {

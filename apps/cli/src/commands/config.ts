@@ -22,7 +22,7 @@ interface Options {
   readonly showOrigin?: true;
 }
 
-const NAMES = Object.keys(SETTINGS) as SettingName[]; // the keys of an object that nobody extends
+const NAMES = Object.keys(SETTINGS) as SettingName[]; // `SETTINGS` is a literal, so its keys are these names.
 
 export function get(terminal: Terminal, name: string, options: Options): void {
   const found = setting(known(name), process.env);

@@ -207,7 +207,7 @@ test("imports agents of this machine, shows where they came from, and removes th
   assert.equal((await yard(["agents", "remove", "reviewer"], env)).code, 1);
 });
 
-test("finds the skill for a text, and tells what the list of skills costs [D10]", async () => {
+test("finds the skill for a text, and shows what the list of skills costs [D10]", async () => {
   assert.match((await ok("skills", "match", "tables", "in a PDF")).stdout, /pdf +pdf tables/);
   assert.match((await ok("skills", "match", "weather")).stderr, /none of 3 skills fits/);
   const budget = await ok("skills", "list", "--budget", "--window", "8000");

@@ -25,7 +25,7 @@ test("the demo starts everything, runs on real files, has the write denied, and 
   assert.ok(!existsSync(join(stateDir, "dev.json")));
 });
 
-test("the demo stays open when it is asked to, with the console, and stops at Ctrl-C", async () => {
+test("the demo stays open with --open, with the console, and stops at Ctrl-C", async () => {
   const stateDir = join(tempDirectory(), "state");
   const open = yardStarted(["demo", "--open"], {
     ...yardEnvironment(stateDir),
@@ -58,7 +58,7 @@ test("a project with a broken policy does not start, shows the place, and leaves
   assert.ok(!existsSync(join(stateDir, "dev.json")));
 });
 
-test("a port that is taken is an error when it was asked for", async () => {
+test("a port that is taken is an error when it was requested", async () => {
   const root = tempDirectory();
   const holder = createServer();
   await new Promise<void>((done) => holder.listen(0, "127.0.0.1", done));

@@ -84,7 +84,7 @@ test("a second Ctrl-C in the middle of a start leaves nothing behind", async () 
   await gone(servers);
 });
 
-test("while the policy service does not answer, a run that was started and the status say so", async () => {
+test("while the policy service does not answer, a run that was started and the status report it", async () => {
   const stateDir = join(tempDirectory(), "state");
   const env = yardEnvironment(stateDir);
   const dev = yardDev(["--processes"], env);

@@ -36,7 +36,7 @@ test("says once that its user may approve its own calls", () => {
   assert.equal(dev.output().split("YARD_APPROVE_OWN=all").length, 2);
 });
 
-test("a second start is refused, says who runs, and disturbs nothing", async () => {
+test("a second start is refused, names the running one, and disturbs nothing", async () => {
   const second = await yard(["dev"], env);
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`already runs here: process ${dev.pid}, ready, nats://`));
@@ -107,7 +107,7 @@ test("calls a tool under the policy: allowed is 0, denied and unknown are 4, an 
   );
   assert.equal(write.code, 4);
   assert.equal(JSON.parse(write.stderr).error.code, "denied");
-  // Who may not call a tool is not told whether there is one.
+  // A caller without access to a tool does not learn whether it exists.
   assert.equal((await yard(["mcp", "call", "files", "nope"], env)).code, 4);
   const missing = await yard(["mcp", "call", "nope", "echo"], env);
   assert.equal(missing.code, 3);
@@ -173,7 +173,7 @@ test("the doctor finds nothing wrong with a fresh instance", async () => {
   assert.deepEqual(bad, []);
 });
 
-test("streams ensure is safe to repeat and says that nothing is to be done", async () => {
+test("streams ensure is safe to repeat and reports that nothing is to be done", async () => {
   const { code, stdout, stderr } = await yard(["streams", "ensure"], env);
   assert.deepEqual([code, stdout], [0, ""], stderr);
 });
@@ -246,7 +246,7 @@ test("a server whose restart cannot be recorded runs all the same, and the recor
   );
 });
 
-test("SIGTERM stops everything in order, no process remains, and other commands say so", async () => {
+test("SIGTERM stops everything in order, no process remains, and other commands report it", async () => {
   const processes = instanceProcesses(stateDir);
   dev.kill("SIGTERM");
   assert.equal(await dev.exited, 0);

@@ -24,7 +24,7 @@ test("Node.js below 24 fails", () => {
   assert.equal(checkNode("22.20.0").status, "failed");
 });
 
-test("a client of services elsewhere is told nothing of yard dev, which is not there", async () => {
+test("a client of services elsewhere gets no advice about yard dev, which is not there", async () => {
   assert.ok(!isClientOnly({ YARD_NATS_URL: "nats://nats:4222" }));
   const env = { YARD_NATS_URL: "nats://127.0.0.1:1", YARD_NATS_NKEY_FILE: "/keys/cli.nk" };
   assert.ok(isClientOnly(env));
@@ -44,7 +44,7 @@ test("a client of services elsewhere is told nothing of yard dev, which is not t
   assert.doesNotMatch(JSON.stringify(unreachable), /yard dev/);
 });
 
-test("--fix closes keys that were open to others, and says what it could not do", async () => {
+test("--fix closes keys that were open to others, and reports what it could not do", async () => {
   const state = stateDirectory({ YARD_STATE_DIR: tempDirectory() });
   await mkdir(state.keys, { recursive: true });
   await chmod(state.keys, 0o755);

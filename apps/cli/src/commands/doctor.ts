@@ -40,7 +40,7 @@ function allChecks(): Promise<Check[]> {
     : localChecks();
 }
 
-/** Does what the checks can put right themselves, one after the other, and says what became of each. */
+/** Runs the repairs of the checks, one after the other, and returns a line about each. */
 export async function repaired(checks: readonly Check[]): Promise<string[]> {
   const said: string[] = [];
   for (const { id, repair } of checks) {

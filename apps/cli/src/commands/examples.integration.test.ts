@@ -18,7 +18,7 @@ const env = {
 };
 const dev = yardDev(["--project", join(HOME, "examples")], env);
 
-/** What an example names and this instance does not have; its command is tested with what it needs elsewhere. */
+/** Examples that name objects which this instance lacks; their commands are tested elsewhere, with those objects. */
 const NOT_RUN: readonly (readonly [example: RegExp, why: string])[] = [
   [/[0-9A-Z]{26}|(?:apr|grt|key|q|whk)-[0-9a-f]{8}/, "an id of another installation"],
   [/^(?:dev|demo|chat|init|doctor|completion|acp|schedules|channels)\b/, "has a test of its own"],

@@ -13,7 +13,7 @@ import {
   yardStarted,
 } from "../../test-fixtures/yard-process.ts";
 
-// What follows or streams ends: at a closed pipe, at its deadline, and where there is nothing to follow. All on one
+// Commands that follow or stream end: at a closed pipe, at their deadline, and where there is nothing to follow. All run on one
 // instance with a project of its own, on which nothing happens by itself.
 const MAIN = join(import.meta.dirname, "..", "main.ts");
 /** A command that has to end ends within this time, on a busy machine too. */
@@ -92,7 +92,7 @@ test("audit tail and approvals watch end at Ctrl-C with 130", async () => {
   }
 });
 
-test("a run that there is not is told as such after a moment, by all that follow one", async () => {
+test("an unknown run is reported after a moment, by all commands that follow one", async () => {
   for (const args of [
     ["runs", "tail", "nope", "--wait", "1"],
     ["runs", "events", "nope", "--follow", "--wait", "1"],
@@ -143,7 +143,7 @@ test("YARD_USER is the user on this machine's own instance, too", async () => {
   assert.match(nobody.stderr, /no key of that user here\n.*it can be .*cli.*YARD_NATS_NKEY_FILE/);
 });
 
-test("yard dev stops in order when nobody reads its log any more", { skip }, async () => {
+test("yard dev stops in order when its log no longer has a reader", { skip }, async () => {
   const second = { ...yardEnvironment(join(directory, "second")), YARD_EXIT_WITH_PARENT: "1" };
   const { code, stderr } = await intoHead(["dev", "--project", project], second);
   assert.equal(code, 0, stderr);

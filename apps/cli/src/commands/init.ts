@@ -35,7 +35,7 @@ export async function init(
   const files = new Set((await Promise.all(sources.map(filesOf))).flat());
   await refuseExisting(root, files);
   await mkdir(root, { recursive: true });
-  // One after the other: a template's own files go over those of the first one.
+  // Sequential: a template's own files overwrite those of the first one.
   for (const source of sources) await cp(source, root, { recursive: true });
   const shown = shownPath(root);
   const readme = join(root, "README.md");
@@ -55,7 +55,7 @@ export async function init(
   for (const line of modelHints(model)) terminal.note(line);
 }
 
-/** What the person may want to know about real models; nothing is chosen for them. */
+/** Advice about real models; none is chosen for the person. */
 function modelHints(model: string | undefined): string[] {
   if (model !== undefined) return [];
   const found = Object.entries(KEYS).find(([name]) => (process.env[name] ?? "") !== "");
@@ -89,7 +89,7 @@ async function setModel(file: string, model: string): Promise<void> {
   await writeFile(file, `${JSON.stringify({ ...config, default: model }, null, 2)}\n`);
 }
 
-/** As the person would type it, quoted where a shell needs it. */
+/** The command to type, quoted where a shell needs it. */
 function shownPath(root: string): string {
   const path = relative(process.cwd(), root) || ".";
   const shorter = path.startsWith("..") ? root : path;

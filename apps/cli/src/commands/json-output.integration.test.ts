@@ -19,7 +19,7 @@ import { HOME } from "../locations.ts";
 
 // Every command once with --json, on one instance. `yard` holds what each prints against its schema.
 
-/** What this instance has nothing for. */
+/** Commands for which this instance has no objects. */
 const TRIED_ELSEWHERE: Readonly<Record<string, string>> = {
   "runs redrive": "runs-control.integration.test.ts",
   "mcp login": "mcp-servers.integration.test.ts",
@@ -53,7 +53,7 @@ write(
     "  steps:\n    - calls: [{ tool: ask_user, with: { question: Which? }, as: said }]\n  answer: Done.",
   ),
 );
-// Its rules stand at the end.
+// Its rules are at the end of the list.
 const rules = readFileSync(join(HOME, "examples/policies/demo.yaml"), "utf8");
 const policy = write(
   "project/policy.yaml",
@@ -96,10 +96,10 @@ async function ok(...words: string[]): Promise<string> {
 }
 
 async function data<Data>(...words: string[]): Promise<Data> {
-  return JSON.parse(await ok(...words)).data as Data; // what the command's schema says
+  return JSON.parse(await ok(...words)).data as Data; // the schema of the command
 }
 
-/** Of a command that goes on until it is stopped, all whole lines. */
+/** Checks all whole lines of a command that runs until it is stopped. */
 function checkStarted(words: readonly string[], started: YardStarted): void {
   const printedYet = started.stdout();
   const lines = printedYet.slice(0, printedYet.lastIndexOf("\n") + 1);

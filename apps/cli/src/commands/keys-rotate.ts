@@ -34,7 +34,7 @@ export async function rotate(
   );
 }
 
-/** Looked at before anything is written: a file that is not a key stays as it is. */
+/** Checked before anything is written: a file that is not a key stays unchanged. */
 async function idOf(key: unknown, file: string): Promise<string> {
   try {
     return await runTokenKeyId(JSON.stringify(key));

@@ -51,7 +51,7 @@ test("a public key of a service that is none is refused before the server's list
   assert.equal(await readFile(join(dir, "auth.conf"), "utf8"), list);
 });
 
-test("the scheduler may hear what triggers name and no more, and who comes without credentials may say it", async () => {
+test("the scheduler may receive only what triggers name, and clients without credentials may publish it", async () => {
   const dir = tempDirectory();
   const { terminal } = collectingTerminal();
   const triggers = join(HOME, "examples/triggers/triggers.yaml");

@@ -47,7 +47,7 @@ export async function init(
     terminal.note(`${directory} is complete`);
 }
 
-/** What is in the directory goes to servers and into Secrets. */
+/** The directory's files are copied to servers and into Secrets. */
 function operatorFile(directory: string, file: string): string {
   const path = resolve(file);
   if (!path.startsWith(`${directory}${sep}`)) return path;

@@ -17,7 +17,7 @@ interface Options {
 
 const ANSWER_MS = 10_000;
 
-/** `yard login`: asks the gateway whose the key is before it keeps the key, and uses the installation from then on. */
+/** `yard login`: verifies with the gateway whose the key is before storing it, and selects the installation. */
 export async function login(
   terminal: Terminal,
   url: string,
@@ -46,14 +46,14 @@ export async function login(
   terminal.note("back to this machine: ./yard context use local");
 }
 
-/** `yard logout`: the key is good until somebody revokes it, and is not here any more. */
+/** `yard logout`: deletes the local copy of the key; the key stays valid until it is revoked. */
 export async function logout(terminal: Terminal, name: string, options: Options): Promise<void> {
   const context = contexts(process.env)[name];
   if (context === undefined || !("http" in context))
     throw new CliError("usage", `there is no context ${name} over HTTP`, {
       hint: "see those that there are with: ./yard context list",
     });
-  // A file that the person named is the person's.
+  // A file that the person supplied is not deleted.
   if (context.keyFile === keyFileOf(name)) await rm(context.keyFile, { force: true });
   saveContext(process.env, name, null);
   if (setting("context", process.env).value === name)

@@ -49,7 +49,7 @@ test("yard logs --follow shows what is written from then on, until Ctrl-C", asyn
   assert.equal(await follow.exited, 130);
 });
 
-test("logs of an unknown service, and where yard dev never ran, say what to do", async () => {
+test("logs of an unknown service, and where yard dev never ran, explain what to do", async () => {
   const unknown = await yard(["logs", "nobody"], env);
   assert.equal(unknown.code, 3);
   assert.match(unknown.stderr, /nobody has written nothing to the log\n.*these have: .*runner/);

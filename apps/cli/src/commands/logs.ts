@@ -17,9 +17,9 @@ interface Options {
   readonly json?: true;
 }
 
-/** Between two looks at the file. */
+/** Interval at which the file is polled. */
 const LOOK_MS = 200;
-/** Between two looks whether `yard dev` still runs. */
+/** Interval at which the instance is checked. */
 const ALIVE_MS = 2_000;
 
 /** `yard logs`: the merged log of `yard dev` on this machine, of all services or of one with its replicas. */
@@ -136,7 +136,7 @@ async function* appended(
         buffer: Buffer.alloc(size - position),
         position,
       });
-      // What is still being written of a line is read with the rest of it.
+      // An incomplete last line is read again with its rest.
       const whole = buffer.subarray(0, buffer.lastIndexOf(0x0a, bytesRead - 1) + 1);
       position += whole.length;
       yield* whole.toString("utf8").split("\n").slice(0, -1);

@@ -15,7 +15,7 @@ const REASON_WIDTH = 80;
 interface Row {
   readonly name: string;
   readonly server: string;
-  /** Whether the tool's definition is approved. */
+  /** The approval state of the tool's definition. */
   readonly pin: ToolPin["state"];
   readonly decision: "allow" | "ask" | "deny";
   readonly rule: string | null;
@@ -23,7 +23,7 @@ interface Row {
 }
 
 /**
- * `yard mcp tools --all`, for authors of servers and rules: every tool that a server listed, and what the policy says of a call
+ * `yard mcp tools --all`, for authors of servers and rules: every tool that a server listed, and the policy's decision about a call
  * by this user without arguments.
  */
 export async function allTools(

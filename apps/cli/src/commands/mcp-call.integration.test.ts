@@ -35,7 +35,7 @@ service.handle(
       const how = { server: "good", tool: "work", callId: null, total: 4, at };
       const to = { owner: caller, progressId: progress };
       publishLive(bus, callProgress, to, { ...how, progress: 1, message: "a\u001b[31mb" });
-      await bus.flush(); // before the reply, so that it is heard
+      await bus.flush(); // before the reply, so that it arrives first
     }
     return {
       content: [],
@@ -70,7 +70,7 @@ test("without it the server is not asked for progress, and --call-id names the c
   assert.deepEqual(asked.at(-1), { callId: "mine", progress: undefined });
 });
 
-test("a call that a person has to approve says how, and is made with that approval", async () => {
+test("a call that needs a person's approval explains how, and is made with that approval", async () => {
   const guarded = ["mcp", "call", "good", "guarded"];
   const refused = await yard(guarded, env);
   assert.equal(refused.code, 5);
@@ -84,7 +84,7 @@ test("a call that a person has to approve says how, and is made with that approv
   assert.equal((await yard([...guarded, "--approval", "nope"], env)).code, 2);
 });
 
-test("cancel says whether there was such a call of ours", async () => {
+test("cancel reports whether there was such a call of ours", async () => {
   const done = await yard(["mcp", "cancel", "good", "mine"], env);
   assert.equal(done.code, 0, done.stderr);
   assert.match(done.stderr, /call mine is cancelled/);

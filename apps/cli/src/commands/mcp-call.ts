@@ -24,7 +24,7 @@ interface CallOptions {
   readonly progress?: true;
 }
 
-/** Calls one tool under the policy. Exit 1 when the tool itself says that it failed. */
+/** Calls one tool under the policy. Exit 1 when the tool itself reports a failure. */
 export async function call(
   terminal: Terminal,
   server: string,
@@ -96,7 +96,7 @@ export function parseArguments(text: string, tool: string): Record<string, unkno
   });
 }
 
-/** What was read may be nested deeper than it can be written. */
+/** Parsed JSON may be nested too deeply for JSON.stringify. */
 function isWritable(value: unknown): boolean {
   try {
     JSON.stringify(value);

@@ -71,7 +71,7 @@ service.handle(features.readResource, ({ uri }, { fail }) => {
   };
 });
 service.handle(features.subscribeResource, ({ uri }) => {
-  // Told again and again, because the reading of the events begins a moment later.
+  // Published repeatedly, because the reading of the events begins a moment later.
   const timer = setInterval(() => {
     for (const changed of ["file:///of-somebody-else.md", "file:///a.md"]) {
       const payload = { server: "docs", uri: changed, at: new Date().toISOString() };
@@ -107,7 +107,7 @@ service.handle(questions.answerQuestion, (request, { fail }) => {
 });
 await bus.flush();
 
-test("yard mcp resources lists, reads and tells what is denied", async () => {
+test("yard mcp resources lists, reads and reports what is denied", async () => {
   const listed = await yard(["mcp", "resources", "list", "docs"], env);
   assert.match(listed.stdout, /file:\/\/\/a\.md +a +text\/markdown/);
   assert.match(listed.stderr, /more resources/);

@@ -18,14 +18,14 @@ import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
 
 export interface LoginOptions {
   readonly json?: true;
-  /** False: nobody opens a browser here, and the address it ends at is pasted. */
+  /** False: no browser is opened here, and the person pastes the address that it ends at. */
   readonly browser: boolean;
 }
 
 const contracts = { beginLogin, finishLogin, logout: logoutContract };
 const CALLBACK_PATH = "/callback";
 
-/** Logs in to a server: the broker says where, a person agrees in the browser, the broker gets the code. */
+/** Logs in to a server: the broker supplies the address, a person agrees in the browser, the broker exchanges the code. */
 export async function login(
   terminal: Terminal,
   server: string,
@@ -92,7 +92,7 @@ async function listen(): Promise<Server> {
   return server;
 }
 
-/** Waits for the browser. Whatever else asks at the port, or with another state, is not it. */
+/** Waits for the browser's redirect. Other requests to the port, or ones with another state, are ignored. */
 async function answerOf(
   callback: Server,
   begun: { state: string; expiresAt: string },

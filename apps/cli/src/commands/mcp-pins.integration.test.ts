@@ -109,7 +109,7 @@ test("approves what is named and accepts the findings that are named, and blocks
   assert.deepEqual(await run("block", "files", "a", "b"), { server: "files", tools: ["a", "b"] });
 });
 
-test("says which codes there are, and that a digest is of one tool", async () => {
+test("lists the codes that exist when one is unknown, and refuses one digest for two tools", async () => {
   const code = await yard(["mcp", "pins", "approve", "files", "a", "--override", "nonsense"], env);
   assert.equal(code.code, 2);
   assert.match(code.stderr, /the codes are: hidden_characters/);

@@ -26,7 +26,7 @@ interface Output {
 const contracts = { approvePins, blockPins, diffPin, listPins };
 type Api = ReturnType<typeof client<typeof contracts>>;
 
-/** How many pins are asked for at a time. */
+/** Pins per request. */
 const PAGE = 1_000;
 
 async function withPins<T>(server: string, question: (api: Api) => Promise<T>): Promise<T> {

@@ -75,7 +75,7 @@ function questionLines(question: Question): string[] {
   ];
 }
 
-/** What a field takes: its type and bounds, or the values to choose from with what they are called. */
+/** Describes a field's input: its type and bounds, or the choices with their labels. */
 function fieldText(field: QuestionField): string {
   if (field.type === "array") return `some of ${choices(field.items)}`;
   if ("oneOf" in field || "enum" in field) return `one of ${choices(field)}`;

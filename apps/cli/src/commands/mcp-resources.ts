@@ -55,7 +55,7 @@ export async function templates(
   if (reply.more) terminal.note("the server has more templates than are listed");
 }
 
-/** Text goes to stdout as it is; what is not text is named with its size. */
+/** Text goes to stdout as it is; other content is listed with its size. */
 export async function read(
   terminal: Terminal,
   server: string,
@@ -69,12 +69,12 @@ export async function read(
   terminal.note(terminal.paintNote("dim", reply.decision.reason));
 }
 
-/** Beyond this a subscription without a renewal is over; a command that was killed leaves it for so long. */
+/** A subscription that is not renewed expires after this time, as does that of a killed command. */
 const KEPT_SECONDS = 300;
 
 /**
- * Shows changes as they come, until it is interrupted, has shown as many as asked for, or the time that was
- * asked for is over. Without such a time the subscription is renewed while the command runs.
+ * Shows changes as they arrive, until it is interrupted, has shown the requested number, or the requested time is over. Without
+ * such a time the subscription is renewed while the command runs.
  */
 export async function subscribe(
   terminal: Terminal,
@@ -98,7 +98,7 @@ export async function subscribe(
       try {
         for await (const event of readEvents(bus, { filters, from: "now", signal, onOpen })) {
           const parsed = resourceUpdated.payload.safeParse(event.payload);
-          // Others subscribe to other resources of the server, and everybody's changes are events.
+          // Other clients subscribe to other resources of the server, and all changes arrive as events.
           if (!parsed.success || !isPartOfResource(parsed.data.uri, uri)) continue;
           if (options.json) writeJsonLine(terminal, parsed.data);
           else terminal.out(`${parsed.data.at}  ${printableLine(parsed.data.uri)}`);

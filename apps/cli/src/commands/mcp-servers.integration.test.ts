@@ -126,7 +126,7 @@ test("adds a server from a command line, from options and from a client's JSON [
   assert.deepEqual(await run("enable", "c"), { server: "c", enabled: true });
 });
 
-test("takes command lines of other clients and says what became of them", async () => {
+test("adds servers from command lines of other clients and reports what became of them", async () => {
   const added = await yard(
     ["mcp", "add", "-t", "http", "-s", "user", "My Tracker", "https://a/mcp", "-H", "X-Key: ${K}"],
     env,
@@ -171,7 +171,7 @@ test("says after add which rule allows the tools, or that none does, with a rule
   asked.length = 0;
 });
 
-test("says that a change stands above the file, and how to go back", async () => {
+test("warns that a change overrides the file, and how to revert it", async () => {
   const changed = await yard(["mcp", "update", "both", "{}"], env);
   assert.match(changed.stderr, /ignored until: \.\/yard mcp reset both/);
   const shown = await yard(["mcp", "get", "both"], env);
@@ -206,7 +206,7 @@ test("check exits 1 and prints why when an enabled server is not connected", asy
   assert.deepEqual(JSON.parse(json.stdout).data, { ok: false, servers: [down] });
 });
 
-test("connects, disconnects and removes, and says what came of it [A33, A35, A36]", async () => {
+test("connects, disconnects and removes, and reports the result [A33, A35, A36]", async () => {
   const connect = await yard(["mcp", "connect", "down"], env);
   assert.equal(connect.code, 1);
   assert.match(connect.stderr, /down: error, command not found: nope/);
@@ -218,7 +218,7 @@ test("connects, disconnects and removes, and says what came of it [A33, A35, A36
   assert.match(remove.stderr, /down is removed/);
 });
 
-test("mcp login --json tells the address as a line of JSON, and the server as the next one", async () => {
+test("mcp login --json prints the address as a line of JSON, and the server as the next one", async () => {
   const words = ["mcp", "login", "web", "--json"];
   const login = yardStarted(words, env);
   await login.printed('"type":"address"');
@@ -274,7 +274,7 @@ test("a start does not wait for a server that only its first call connects", asy
   servers.pop();
 });
 
-test("mcp import adds the servers of another client, one by one, and says what is left out", async () => {
+test("mcp import adds the servers of another client, one by one, and lists what is left out", async () => {
   const file = join(directory, "mcp.json");
   writeFileSync(
     file,

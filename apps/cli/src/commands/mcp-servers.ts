@@ -85,7 +85,7 @@ export async function add(
   await addDeclared(terminal, server, { ...options, notes: adoptionNotes(name, options) });
 }
 
-/** Takes what the documentation of an MCP server tells people to put into their client's file. */
+/** Adds a server from the JSON that its documentation gives for a client's configuration file. */
 export async function addJson(
   terminal: Terminal,
   name: string,
@@ -126,7 +126,7 @@ export async function enable(
   );
 }
 
-/** Goes back to what the server file says. */
+/** Reverts to the declaration in the server file. */
 export async function reset(terminal: Terminal, server: string, options: Output): Promise<void> {
   const reply = await withApi((api) => api.resetServer({ server }));
   if (options.json) return writeJson(terminal, reply);
@@ -201,7 +201,7 @@ export async function logs(
   for (const line of reply.lines) terminal.out(printableLine(line, 10_000));
 }
 
-/** A server that is switched off is as it should be. */
+/** A disabled server is in its intended state. */
 export function notConnected(servers: readonly ServerInfo[]): ServerInfo[] {
   return servers.filter(({ status }) => status !== "connected" && status !== "disabled");
 }

@@ -62,7 +62,7 @@ async function yard(
   return { code: child.exitCode, out, errors };
 }
 
-/** A port of loopback that nobody listens on. */
+/** Finds a free port of loopback without a listener. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -166,11 +166,11 @@ test("yard mcp serve asks the gateway, as whom the key is of", async () => {
   const ended = once(child, "exit");
   child.stdin.end();
   await ended;
-  // As whom the key is of; the rules of the example give this caller no session tools.
+  // The API key's user; the example rules give this caller no session tools.
   assert.match(answer, /no rule allows sessions_list for user team-h/);
 });
 
-test("a run that nobody knows, and one of somebody else, are not found", async () => {
+test("an unknown run, and one of another user, are not found", async () => {
   const unknown = await yard(["runs", "cancel", "01M82K2WQ5AF7SG9E33ST6442Z"]);
   assert.equal(unknown.code, 3, unknown.errors);
   const tail = await yard(["runs", "tail", "01M82K2WQ5AF7SG9E33ST6442Z", "--wait", "1"]);
@@ -181,7 +181,7 @@ test("a run that nobody knows, and one of somebody else, are not found", async (
   assert.equal(foreign.code, 3, foreign.errors);
 });
 
-test("what needs NATS or another role says so", async () => {
+test("a command that needs NATS or another role names that need", async () => {
   const streams = await yard(["streams", "list"]);
   assert.equal(streams.code, 2, streams.errors);
   assert.match(streams.errors, /needs a connection to NATS/);

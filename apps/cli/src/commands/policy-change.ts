@@ -29,7 +29,7 @@ interface Activation {
   readonly previous: PolicyVersion | null;
 }
 
-/** Brings a file, a directory, an earlier version, or the service's own files into force. */
+/** Activates a file, a directory, an earlier version, or the service's own files. */
 export async function activate(
   terminal: Terminal,
   path: string | undefined,
@@ -57,7 +57,7 @@ export async function activate(
   tell(terminal, activation, options);
 }
 
-/** Brings the bundle before the present one back. */
+/** Reactivates the bundle before the current one. */
 export async function rollback(
   terminal: Terminal,
   options: { note?: string; json?: true },
@@ -103,7 +103,7 @@ export async function versions(
   );
 }
 
-/** The kill switch: it answers when it is in force everywhere. */
+/** The kill switch: the reply comes when it is in force everywhere. */
 export async function stop(
   terminal: Terminal,
   options: ScopeOptions & { reason: string; json?: true },

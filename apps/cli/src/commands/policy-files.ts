@@ -29,7 +29,7 @@ async function readPolicyFile(path: string): Promise<PolicyTextFile> {
   return { name: basename(path), text: textOf(await readFile(path), path) };
 }
 
-/** As the policy service reads its files: what is not UTF-8 would match nothing, and say nothing. */
+/** Decodes as strictly as the policy service: with invalid UTF-8 a rule would silently match nothing. */
 function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

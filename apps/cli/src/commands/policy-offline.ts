@@ -23,7 +23,7 @@ export interface Coverage {
   readonly untested: readonly string[];
 }
 
-/** What the policy service would say of these files, worked out here: nothing has to run. */
+/** Validates the files as the policy service would, in this process; no service has to run. */
 export async function validateFiles(path: string): Promise<Reply & { coverage: Coverage }> {
   const texts = splitTexts(await readPolicyFiles(path));
   const validation = validate(texts);
@@ -52,7 +52,7 @@ function coverageOf(
   };
 }
 
-/** How the rules of files would decide about a call, without budgets and stops, which only the service has. */
+/** How the rules of files would decide about a call, without budgets and stops, which only the service stores. */
 export async function explainFiles(path: string, question: Question): Promise<Explanation> {
   const { bundle, problems } = validate(splitTexts(await readPolicyFiles(path)));
   if (bundle === null) {

@@ -18,7 +18,7 @@ import { readPolicyFiles } from "./policy-files.ts";
 
 type DecisionFact = Extract<ChainedRecord, { kind: "decision" }>;
 
-/** Decisions that would be others now, of one kind together. */
+/** Changed decisions, grouped by kind. */
 interface Change {
   readonly tool: string;
   readonly who: string;
@@ -27,7 +27,7 @@ interface Change {
   readonly beforeRule: string | null;
   readonly afterRule: string | null;
   count: number;
-  /** One of them. */
+  /** An example of the group. */
   readonly example: string;
 }
 
@@ -45,7 +45,7 @@ interface Replayed {
   policyDigest: string | null;
 }
 
-/** `yard policy replay`: decisions of the past against other rules. Exit code 1 when one would be another. */
+/** `yard policy replay`: evaluates recorded decisions against other rules. Exit code 1 when one changes. */
 export async function replay(
   terminal: Terminal,
   options: TimeRange & { bundle?: string; json?: true },
@@ -104,7 +104,7 @@ function questionOf(recorded: DecisionFact): RecordedDecision {
 function compare(total: Replayed, recorded: DecisionFact, result: ReplayedDecision): void {
   total.decisions += 1;
   const { decision, byRules, tool, principal } = recorded;
-  // A stop decided before the rules were asked: nothing of them is known.
+  // A stop was decided before the rules were evaluated, so their result is unknown.
   const needs = byRules === null ? "rules" : result.kind === "unknown" ? result.needs : null;
   if (needs !== null || result.kind === "unknown") {
     const why = needs === "rules" ? "a stop decided, not the rules" : `the audit has no ${needs}`;

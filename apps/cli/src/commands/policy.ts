@@ -50,7 +50,7 @@ interface ExplainOptions {
   readonly agent?: string;
   readonly role?: string[];
   readonly run?: string;
-  /** Rules that are not in force; nothing has to run. */
+  /** Judges rules that are not in force; no service has to run. */
   readonly file?: string;
   readonly json?: true;
 }
@@ -82,7 +82,7 @@ function answerOf({ effect, tier }: Explanation["decision"]): string {
   return effect === "ask" ? `ask (${tier ?? "always"})` : effect;
 }
 
-/** The decision, the rules, and what is missing for an allowance. */
+/** Prints the decision, the rules, and what is missing for an allowance. */
 export function explanationLines({
   decision,
   labels = [],

@@ -4,7 +4,7 @@ import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { findBus, withBus } from "../bus-session.ts";
 
-/** Stands for every tool of a server: a rule that names single tools does not match it. */
+/** A placeholder for every tool of a server: a rule that names single tools does not match it. */
 const ANY_TOOL = "any-tool-of-this-server";
 
 /** Which rules allow the tools of a server, or a rule to paste when none allows all of them. Empty when the policy does not answer. */

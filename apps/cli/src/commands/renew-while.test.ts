@@ -6,7 +6,7 @@ import { renewWhile } from "./renew-while.ts";
 const gone = new ServiceError("no_responders", "nobody", { retryable: true });
 const denied = new ServiceError("denied", "no");
 
-test("renews until it is told to stop, and says once when it cannot and once when it can again", async () => {
+test("renews until it is stopped, and reports once when it cannot and once when it can again", async () => {
   const ending = new AbortController();
   const answers = [null, gone, gone, null, null];
   const told: unknown[] = [];

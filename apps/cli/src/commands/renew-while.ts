@@ -2,14 +2,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "@switchyard/contracts/errors";
 
 /**
- * Renews again and again until the signal aborts; never rejects. What may be over soon is told once
- * and tried again sooner; resolves with the error after which no other try can help.
+ * Renews periodically until the signal aborts; never rejects. A failure is reported once and retried sooner; resolves with the
+ * first error that no retry can fix.
  */
 export async function renewWhile(options: {
   readonly renew: () => Promise<unknown>;
   readonly everyMs: number;
   readonly signal: AbortSignal;
-  /** Null when it works again. */
+  /** Null when renewing works again. */
   readonly onTrouble: (error: ServiceError | null) => void;
 }): Promise<unknown> {
   const { renew, everyMs, signal, onTrouble } = options;

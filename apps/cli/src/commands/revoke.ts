@@ -41,7 +41,7 @@ export async function revoke(
   );
 }
 
-/** Whoever revokes a key because it leaked must not take a misspelt one for revoked. */
+/** The person revokes a leaked key, so a misspelt name must not pass for a revoked key. */
 async function isUnknownKey(
   bus: Bus,
   { kind, name }: { readonly kind: string; readonly name: string },

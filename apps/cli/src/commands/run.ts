@@ -33,17 +33,17 @@ export interface RunOptions extends LimitOptions {
   readonly thinking?: ThinkingLevel;
   readonly skill?: string;
   readonly label: Readonly<Record<string, string>>;
-  /** Key or id of the session that it is said in, and what happens while a run of it is under way. */
+  /** Key or id of the session, and what happens while a run of it is in progress. */
   readonly session?: string;
   readonly onBusy?: BusyPolicy;
-  /** File for what the models answer. */
+  /** File for the models' answers. */
   readonly record?: string;
 }
 
-/** How long a run that has begun may take to say that it came to the limit of its time. */
+/** Extra time for a run that has begun to publish that it reached its time limit. */
 const GRACE_MS = 1_000;
 
-/** `yard run`: starts a run and tells its story until it ends. */
+/** `yard run`: starts a run and prints its timeline until it ends. */
 export async function run(
   terminal: Terminal,
   agent: string,
@@ -81,7 +81,7 @@ interface Start extends RunStart {
   readonly json: boolean;
 }
 
-/** Builds the command. Its schema is checked where it is published; what only a terminal can get wrong, here. */
+/** Builds the command. Its schema is checked where it is published; input that only a terminal can get wrong is checked here. */
 export function commandOf(input: string, options: Omit<RunOptions, "wait">): RunStart["command"] {
   const { model, thinking, skill, label, session, onBusy } = options;
   const limits = limitsOf(options);
@@ -127,7 +127,7 @@ async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<Ex
   return EXIT.ok;
 }
 
-/** Starts a run and tells its story until it ends, the person stops following it, or its time is over. */
+/** Starts a run and prints its timeline until it ends, the person stops following it, or its time is over. */
 export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
   const { runId, limits } = start.command;
   const { json } = start;
@@ -137,7 +137,7 @@ export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promis
   );
 }
 
-/** `yard runs tail`: tells the story of a run that somebody else started, as `yard run` does. */
+/** `yard runs tail`: prints the timeline of any run, as `yard run` does. */
 export async function tail(
   terminal: Terminal,
   named: string,
@@ -155,8 +155,8 @@ export async function tail(
 }
 
 /**
- * Follows a run to its end and shows it, with what it asks the person, unless the person stops following or the time is over. A run that has begun
- * gets the grace on top of the time, because its own last event may be on the way.
+ * Follows a run to its end and shows it, with its prompts to the person, unless the person stops following or the time is over. A
+ * run that has begun gets the grace on top of the time, because its own last event may be in flight.
  */
 export async function toItsEnd(
   bus: Bus,
@@ -175,7 +175,7 @@ export async function toItsEnd(
   const { terminal, runId, json, timeoutMs, graceMs } = about;
   return untilStopped(async (stop) => {
     let hasBegun = false;
-    // What waits for a person is asked here; where nobody sits, the command to decide with is told.
+    // A person is prompted for waits here; without a terminal the command to decide with is printed.
     const { note: tell, paintNote: paint } = terminal;
     const decider = json
       ? null

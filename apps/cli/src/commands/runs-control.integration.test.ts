@@ -20,7 +20,7 @@ const env = { ...yardEnvironment(directory), YARD_NATS_URL: nats.url };
 await ensureStreams(await testBus(nats, "admin"));
 const bus = await testBus(nats, "runner");
 
-/** What reached the runner's queue, by the last words of its subject. */
+/** The commands that reached the runner's queue, by the last tokens of their subject. */
 const taken: [string, unknown][] = [];
 const at = "2026-01-01T00:00:00.000Z";
 const digest = `sha256:${"a".repeat(64)}`;
@@ -112,7 +112,7 @@ test("gives a run a message, and says when it was refused", async () => {
   assert.match(refused.stderr, /there is no run gone/);
 });
 
-test("lets a run go on with other limits, or with the same", async () => {
+test("resumes a run with other limits, or with the same", async () => {
   const raised = ["--max-steps", "9", "--max-cost", "0.5", "--max-time", "60"];
   const resumed = await yard(["runs", "resume", "r1", ...raised, "--json"], env);
   assert.equal(resumed.code, 0, resumed.stderr);
@@ -186,7 +186,7 @@ test("shows what runs ask, and answers", async () => {
   assert.equal((await yard(["runs", "answer", "other:1:0", "this"], env)).code, 3);
 });
 
-/** As a runner answers: with an event that names the command. */
+/** Published like a runner's reply: an event that names the command. */
 async function answerCommand(delivery: Delivery): Promise<void> {
   const { subject, streamSequence, caller } = delivery;
   const payload = delivery.kind === "command" ? delivery.payload : null;

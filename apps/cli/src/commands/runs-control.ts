@@ -35,7 +35,7 @@ export async function steer(
   said(terminal, { runId, outcome: "steered" }, { json, text: "the run has the message" });
 }
 
-/** Lets a run go on that waits at a limit. */
+/** Resumes a run that waits at a limit. */
 export async function resume(
   terminal: Terminal,
   named: string,
@@ -80,7 +80,7 @@ export async function fork(
       ...(Object.keys(limits).length === 0 ? {} : { limits }),
     };
     const { sequence } = await publishCommand(bus, forkRun, { runId: id }, command);
-    // Nobody else can have started a run with this id.
+    // The new run's id is random, so its start can only answer this command.
     await answerOfRun(bus, {
       runId: newRunId,
       sequence,
@@ -92,7 +92,7 @@ export async function fork(
   said(terminal, { runId: newRunId, forkedFrom: runId }, { json: options.json, text: newRunId });
 }
 
-/** What was given up because runners died of it. */
+/** Lists commands that were given up because runners died of them. */
 export async function dead(
   terminal: Terminal,
   options: { readonly json?: true } & PageOptions & Times,
@@ -136,7 +136,7 @@ export async function dead(
     terminal.note("a command is sent again with: ./yard runs redrive <letter>");
 }
 
-/** Sends a command again that was given up. */
+/** Requeues a command that was given up. */
 export async function redrive(
   terminal: Terminal,
   named: string,
@@ -155,7 +155,7 @@ export async function redrive(
   said(terminal, sent, { json, text });
 }
 
-/** What runs ask people. */
+/** Lists the questions of runs to people. */
 export async function questions(
   terminal: Terminal,
   options: { readonly json?: true } & PageOptions & Times,
@@ -207,7 +207,7 @@ const answers = (bus: Parameters<typeof client>[0]) => client(bus, { answerQuest
 
 function parsed(text: string): Answer {
   try {
-    return JSON.parse(text) as Answer; // whoever asked checks it against the question's schema
+    return JSON.parse(text) as Answer; // the runner validates it against the question's schema
   } catch (error) {
     throw new CliError("usage", `--answer-json: the answer is not valid JSON: ${String(error)}`, {
       cause: error,

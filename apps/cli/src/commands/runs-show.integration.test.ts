@@ -24,7 +24,7 @@ const begun = Date.parse("2026-01-01T00:00:00.000Z");
 const at = (ms: number): string => new Date(begun + ms).toISOString();
 const onFault = ({ error }: { error: unknown }): never => assert.fail(String(error));
 
-/** A run as a runner tells it whose model breaks off once and then answers. */
+/** Publishes the events of a run whose model's stream breaks once and then answers. */
 const consumption = consume(bus, {
   consumer: runCommands,
   commands: [startRun],
@@ -65,7 +65,7 @@ service.handle(getRun, ({ runId }) => ({
   },
 }));
 
-test("shows text as it is written, says what of it is void, and what the run cost", async () => {
+test("shows text as it is written, marks what of it is void, and prints what the run cost", async () => {
   const ran = await yard(["run", "demo", "x"], env);
   assert.equal(ran.code, 0, ran.stderr);
   assert.equal(ran.stdout, "the answer\n", "stdout has the answer alone");
@@ -83,7 +83,7 @@ test("shows text as it is written, says what of it is void, and what the run cos
     assert.equal(typeof JSON.parse(line).sequence, "number", "only events are told");
 });
 
-test("tails a run that somebody else started, and ends as it does", async () => {
+test("tails a run that another client started, and ends as it does", async () => {
   await tellRun("tailed");
   const done = await yard(["runs", "tail", "tailed"], env);
   assert.equal(done.code, 0, done.stderr);
@@ -104,7 +104,7 @@ test("tails a run that somebody else started, and ends as it does", async () => 
   assert.equal((await yard(["runs", "tail", "no run"], env)).code, 2);
 });
 
-test("says at once that nothing is known of a run, and follows it when it begins all the same", async () => {
+test("reports at once that a run is unknown, and still follows it when it begins", async () => {
   for (const [runId, ...args] of [
     ["later-1", "tail"],
     ["later-2", "events", "--follow"],
@@ -138,7 +138,7 @@ test("what was refused too early does not end a run that begins later", async ()
   assert.equal(done.stdout, "the answer\n");
 });
 
-test("a run that nobody can read any more is over for whoever follows it", async () => {
+test("a run whose journal is unreadable is over for its followers", async () => {
   const about = { runId: "cli~torn", caller: "me", at: at(0), problems: [], messageId: null };
   const why = { code: "journal_corrupt", message: "the journal of the run cannot be read" };
   const rejected = { ...about, ...why, subject: "yard.cmd.me.run.start.x", streamSequence: 1 };
@@ -150,7 +150,7 @@ test("a run that nobody can read any more is over for whoever follows it", async
   assert.match(over.stderr, /journal of the run cannot be read/);
 });
 
-test("takes what can be no run's id for the mistake that it is, and asks nobody", async () => {
+test("rejects what can be no run's id as a usage error, without a request", async () => {
   const lines = [["events"], ["retry"], ["steer", "hurry"], ["fork", "--step", "1"]];
   await Promise.all(
     lines.map(async ([verb = "", ...rest]) => {

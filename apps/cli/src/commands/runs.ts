@@ -158,7 +158,7 @@ const CANCEL_SAID = {
   ended: "the run had ended already; nothing happens",
 } as const;
 
-/** Lets a failed or cancelled run go on, and says whether a runner took it. */
+/** Retries a failed or cancelled run, and reports whether a runner accepted it. */
 export async function retry(
   terminal: Terminal,
   named: string,
@@ -179,12 +179,12 @@ export async function retry(
   return EXIT.ok;
 }
 
-/** Limits of what a run has used up; time is counted anew, and a repeated call need not come again. */
+/** The limits that a run has used up; time is counted anew, and a repeated call is not certain. */
 const COUNTED = /\b(?:maxSteps|maxToolCalls|maxTokens|maxCostUsd)\b/;
 
 /** With the limit that it failed at, a run would fail at once and again. */
 async function refuseAtLimit(bus: Bus, runId: string): Promise<void> {
-  // Without an answer the runner says what there is to say when it takes the command.
+  // Without a reply the check is left to the runner, which refuses the command itself.
   const found = await client(bus, { getRun })
     .getRun({ runId })
     .catch(() => null);

@@ -21,7 +21,7 @@ import { accountOf } from "./channels.ts";
 import { describeJob, findJob, jobIdOf } from "./schedules.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
 
-/** What `schedules add` and `schedules edit` say of a job; spans are in milliseconds, times in seconds. */
+/** The options of `schedules add` and `schedules edit`; spans are in milliseconds, times in seconds. */
 export interface JobOptions {
   readonly at?: string;
   readonly every?: number;

@@ -111,12 +111,12 @@ export async function history(
 
 /** The id of a job that is named by it or by its name. */
 export async function jobIdOf(bus: Bus, named: string, owner: string | undefined): Promise<string> {
-  // One that was removed has a history, and is in no list.
+  // A removed job still has a history, but is in no list.
   if (ScheduleId.safeParse(named).success) return named;
   return (await findJob(bus, named, owner)).id;
 }
 
-/** A job by its id or its name. Throws `unknown_job`, and a usage error for a name that several have. */
+/** A job by its id or its name. Throws `unknown_job`, and a usage error for a name that several jobs have. */
 export async function findJob(
   bus: Bus,
   named: string,
@@ -144,7 +144,7 @@ export async function findJob(
 
 const HINT = "see the jobs with: ./yard schedules list";
 
-/** What a job is, line by line. */
+/** Describes a job, line by line. */
 export function describeJob(job: ScheduleJob): [string, string][] {
   const { payload, delivery, state } = job;
   return [

@@ -6,7 +6,7 @@ import { formatDuration } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
-/** `yard services`: who answers on the bus, with its endpoints and what they did. */
+/** `yard services`: the services that answer on the bus, with their endpoints and statistics. */
 export async function services(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
   const found = await withBus(await findBus(process.env), (bus) => discoverServices(bus));
   if (options.json) {

@@ -10,15 +10,15 @@ import { modelLabel } from "../model-label.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
 
-/** What is to be said in a session. */
+/** A message to send to a session. */
 export interface SaidLine {
   readonly message: string;
   readonly skill?: string;
 }
 
 /**
- * Does what a line that begins with a slash asks for; the rest, and what is for a skill, is returned to be said. Nothing
- * that is answered here is told to a model.
+ * Executes a line that begins with a slash; other lines, and those for a skill, are returned as messages. Commands executed here
+ * never reach a model.
  */
 export async function answerLine(
   terminal: Terminal,
@@ -125,7 +125,7 @@ function help(terminal: Terminal, topic: string | null, { json }: OwnerOption): 
 
 type Other = Extract<TypedLine, { kind: "other" }>["command"];
 
-/** Commands of a conversation that lasts; here a command of `yard` does it. */
+/** Commands of a lasting conversation; here a command of `yard` replaces them. */
 const ELSEWHERE: Partial<Record<Other, (session: string) => string>> = {
   clear: (session) => `sessions reset ${session}`,
   model: (session) => `sessions set ${session} --model <provider/model>`,

@@ -25,7 +25,7 @@ interface SendOptions extends OwnerOption {
   readonly timeout?: number;
 }
 
-/** `yard sessions send`: says something and tells the story of the run that answers; a command is answered here. */
+/** `yard sessions send`: sends a message and prints the timeline of the run that answers; commands are executed here. */
 export async function send(
   terminal: Terminal,
   session: string,

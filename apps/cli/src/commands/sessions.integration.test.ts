@@ -97,7 +97,7 @@ service.handle(sessions.sendToSession, async (request) => {
   return { ...accepted, runId, placed: "started" as const };
 });
 
-/** A run whose model writes as soon as somebody reads its events, and with them its text. */
+/** A run whose model writes as soon as its events, and with them its text, have a subscriber. */
 async function writeLive(runId: string): Promise<void> {
   const plain = await connect({ servers: nats.url });
   const manager = await plain.jetstreamManager();
@@ -242,7 +242,7 @@ test("a line with a slash is a command, a skill or an escaped text [D62]", async
   assert.deepEqual(asked.pop(), { ...base, message: "/greet" });
 });
 
-test("changes settings, and takes nothing away without being told twice", async () => {
+test("changes settings, and deletes nothing without confirmation", async () => {
   const args = ["set", "support", "--label", "", "--model", "default", "--on-busy", "reject"];
   const { code, stderr } = await yard(["sessions", ...args], env);
   assert.equal(code, 0, stderr);

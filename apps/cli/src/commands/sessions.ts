@@ -95,7 +95,7 @@ export function ownerOf(owner: string | undefined): { owner?: string } {
   return owner === undefined ? {} : { owner };
 }
 
-/** What a session is, line by line. */
+/** Describes a session, line by line. */
 export function describe(session: Session): [string, string][] {
   const { lastRun } = session;
   const dropped = session.droppedMessages === 0 ? "" : `, ${session.droppedMessages} dropped`;
@@ -133,7 +133,7 @@ const SPEAKER: Readonly<Record<SessionMessage["role"], { mark: string; style: St
   notice: { mark: "!", style: "yellow" },
 };
 
-/** One message: who and when, then what, one step to the right. */
+/** One message: its author and time, then its text, indented by one step. */
 function messageLines(message: SessionMessage, { paintOut }: Terminal): string[] {
   const { role, text, at, by, tool, runId } = message;
   const { mark, style } = SPEAKER[role];

@@ -90,7 +90,7 @@ export async function show(
   terminal.out(`\n${printable(skill.body)}`);
 }
 
-/** What a person looks at before they trust a version: a script does more than the text says. */
+/** A person reviews it before trusting a version: a script does more than the text states. */
 async function showFile(
   terminal: Terminal,
   wanted: { name: string; path: string; version?: string; json?: true },

@@ -18,7 +18,7 @@ import { quoted } from "./skills.ts";
 
 const DESCRIPTION_WIDTH = 70;
 
-/** What the list of skills costs a model, and what of it is cut. */
+/** Shows the tokens that the list of skills costs a model, and what of it is cut. */
 export async function budget(
   terminal: Terminal,
   options: { json?: true; window?: number },

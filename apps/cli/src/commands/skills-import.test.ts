@@ -46,7 +46,7 @@ async function withSkill(text: string): Promise<string> {
   return directory;
 }
 
-/** As on a machine where nothing runs. */
+/** Simulates a machine without a running instance. */
 async function withNothingRunning<T>(work: () => Promise<T>): Promise<T> {
   const before = process.env["YARD_STATE_DIR"];
   process.env["YARD_STATE_DIR"] = tempDirectory();
@@ -92,7 +92,7 @@ test("an import asks at severe findings and shows them, and no is no", async () 
     assert.equal(asked.length, 3);
     assert.match(asked[0] ?? "", /^1 skill with severe findings; import all the same\? \[y\/N\] $/);
     assert.match(notes.join("\n"), /blocked {2}greet\n {2}critical /);
-    // Who agrees, and whose skills are harmless, comes as far as the importer, which does not run here.
+    // An agreed or harmless import continues to the importer, which does not run here.
     await assert.rejects(importSkills(terminal, sly, {}, saying("y")), isError("not_running"));
     const good = await withSkill("Greet.");
     await assert.rejects(importSkills(terminal, good, {}, saying("n")), isError("not_running"));

@@ -32,12 +32,12 @@ interface Options {
 }
 
 interface Source {
-  /** What to look at: directories, or a zip, a tar, a tar.gz, or `-` for one of these archives on stdin. */
+  /** The input: directories, or a zip, a tar, a tar.gz, or `-` for one of these archives on stdin. */
   readonly paths: readonly string[];
   readonly dryRun: boolean;
   readonly targets: readonly SkillTarget[];
   readonly withReports: boolean;
-  /** True: judged by this process, with nothing running. */
+  /** True: judged in this process, without a running service. */
   readonly here?: true;
 }
 
@@ -45,8 +45,8 @@ const PROGRESS_EVERY = 1_000;
 const MAX_REMARKS = 50;
 
 /**
- * Sends skills of this machine to the importer. Fails, when all are sent, if one was skipped. A person at a terminal is
- * asked first when the scanner finds something severe; without one the findings are shown, and the importer withholds what it blocks.
+ * Sends skills of this machine to the importer. Fails, when all are sent, if one was skipped. A person at a terminal confirms first
+ * when the scanner finds something severe; without one the findings are shown, and the importer withholds what it blocks.
  */
 export async function importSkills(
   terminal: Terminal,
@@ -58,7 +58,7 @@ export async function importSkills(
   const json = options.json === true;
   const paths = await pathsOf(path, options.from);
   const source = { paths, dryRun, targets: [], withReports: true };
-  // What comes over standard input can be read once.
+  // Standard input can be read only once.
   if (person !== null && !dryRun && !json && !paths.includes("-"))
     await askAboutFindings(terminal, source, person);
   const counts = await run(terminal, source, { json, show: (skill) => importLines(skill) });
@@ -76,7 +76,7 @@ async function pathsOf(path: string | undefined, from: SkillClient | undefined):
 
 const SEVERE: ReadonlySet<string> = new Set(["high", "critical"]);
 
-/** Judges the skills here first; throws `interrupted` when somebody does not want them. */
+/** Judges the skills here first; throws `interrupted` when the person declines. */
 async function askAboutFindings(terminal: Terminal, source: Source, person: Person): Promise<void> {
   const severe: ImportedSkill[] = [];
   const onSkill = (skill: ImportedSkill): void => {
@@ -129,7 +129,7 @@ export async function scanSkills(
   requireAll(counts);
 }
 
-/** Holds skills of this machine against the rules of other clients. Fails when one breaks them. */
+/** Checks skills of this machine against the rules of other clients. Fails when one breaks them. */
 export async function validateSkills(
   terminal: Terminal,
   path: string,

@@ -103,7 +103,7 @@ test("shows what loads, what was repaired and how to fix it", async () => {
   ]);
 });
 
-test("without any skill it says how to make one [DR13]", async () => {
+test("without any skill it explains how to make one [DR13]", async () => {
   const { terminal, out, notes } = recorder();
   await list(terminal, { scope: "all" });
   assert.deepEqual(out, []);

@@ -16,7 +16,7 @@ import { printable, printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
-/** The importer says of a directory outside its roots nothing more than that; a mistyped one is the likelier reason. */
+/** The importer's refusal of a directory outside its roots has no details; a mistyped one is the likelier reason. */
 async function explainDirectory(directory: string, error: unknown): Promise<never> {
   if (!isError(error, checkSkills, "directory_not_allowed")) throw error;
   if ((await stat(directory).catch(() => null)) !== null) throw error;
@@ -94,7 +94,7 @@ function printChecked(
         terminal.note(`  - ${printableLine(line)}`);
       if (patch !== undefined) terminal.note(`  + ${printableLine(patch.after)}`);
     }
-    // All targets at once would repeat most of it; the table says how many there are.
+    // With all targets the messages would mostly repeat each other; the table has their count.
     if (shown.length > 1) continue;
     for (const { message, line } of file.conformance.flatMap(({ problems }) => problems)) {
       terminal.note(
@@ -151,7 +151,7 @@ export function quoted(word: string): string {
   return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A finding as one line, with its place. */
+/** A finding as one line, with its position. */
 export function diagnosticText({ severity, message, file, line }: Diagnostic): string {
   const place = line === null ? file : `${file}:${line}`;
   return printableLine(`${severity}: ${place}: ${message}`);

@@ -17,7 +17,7 @@ import { writeJson, type Terminal } from "../terminal.ts";
 
 const LAST_FAILURES = 3;
 
-/** `yard status`: one screen; exit 6 when a service does not answer. What cannot be asked is said as such. */
+/** `yard status`: one screen; exit 6 when a service does not answer. Failed queries are shown as such. */
 export async function status(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
   const facts = await factsOf(await findBus(process.env));
   if (options.json) writeJson(terminal, facts);
@@ -114,7 +114,7 @@ function listed<T>(items: readonly T[] | null, text: (items: readonly T[]) => st
   return items.length === 0 ? "none" : text(items);
 }
 
-/** The answer; null when there is none, which the screen says. */
+/** The reply; null when there is none, which the screen shows. */
 async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch(() => null);
 }

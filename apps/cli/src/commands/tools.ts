@@ -44,7 +44,7 @@ interface CallOptions {
   readonly approval?: string;
 }
 
-/** Calls one built-in tool under the policy. Exit 1 when the tool could not do what it was asked. */
+/** Calls one built-in tool under the policy. Exit 1 when the tool reports a failure. */
 export async function call(
   terminal: Terminal,
   tool: string,

@@ -3,14 +3,14 @@ import { printableLine } from "../printable.ts";
 import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 
-/** What a version of a skill and one of an agent have in common. */
+/** The common part of a version of a skill and one of an agent. */
 interface Version {
   readonly provenance: Provenance;
   readonly verdict: { readonly verdict: string } | null;
   readonly supersededAt: string | null;
 }
 
-/** The table of a definition's versions. `idOf` is what they are asked for by, under that title. */
+/** The table of a definition's versions. `idOf` returns the id by which a version is requested, shown under that title. */
 export function versionLines<V extends Version>(
   versions: readonly V[],
   about: {

@@ -23,7 +23,7 @@ export async function version(terminal: Terminal, options: { json?: true }): Pro
   for (const line of lines) terminal.out(line);
 }
 
-/** Nothing where nothing runs: that is not a failure of a command that tells versions. */
+/** Without a running instance the list is empty: the command prints versions, so that is no failure. */
 async function answering() {
   try {
     return await withBus(await findBus(process.env), (bus) => discoverServices(bus));

@@ -95,7 +95,7 @@ export async function remove(
   terminal.out(`${reply.id} has ended`);
 }
 
-/** What waits, and what was given up. */
+/** Lists pending and abandoned deliveries. */
 export async function deliveries(
   terminal: Terminal,
   id: string,
@@ -133,7 +133,7 @@ export async function redeliver(
   );
 }
 
-/** `yard webhooks hooks`: the other way round. */
+/** `yard webhooks hooks`: incoming webhooks, which start runs. */
 export async function hooks(terminal: Terminal, { json }: Json): Promise<void> {
   const reply = await withGateway((gateway) => gateway.request("GET /hooks"));
   if (json) return writeJson(terminal, reply);

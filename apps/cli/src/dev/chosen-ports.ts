@@ -29,7 +29,7 @@ export async function writeChosenPorts(file: string, ports: ChosenPorts): Promis
   await rename(draft, file);
 }
 
-/** Starts NATS or Redis on the port asked for; else on the port of the last time, or on any free one when that is taken. */
+/** Starts NATS or Redis on the requested port; else on the port of the last time, or on any free one when that is taken. */
 export async function launchOnChosenPort(
   name: ServerName,
   launchOn: (port: number) => Promise<LocalServer>,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { descendantsOf } from "./kill-descendants.ts";
 
-test("finds children and their children, parents first, and nobody else", () => {
+test("finds children and their children, parents first, and no other process", () => {
   const processes = [
     { pid: 1, parent: 0 },
     { pid: 30, parent: 20 },

@@ -2,18 +2,18 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { readProcessStats } from "@switchyard/service/process/process-stat";
 
-/** A process and who started it. */
+/** A process and its parent. */
 interface Kinship {
   readonly pid: number;
   readonly parent: number;
 }
 
 /**
- * Kills every process that this one started, and every process that those started, whichever group they are in and
- * whatever they do: a frozen one, one that ignores SIGTERM, an MCP server of the broker. Returns their pids.
+ * Kills every process that this one started, and every process that those started, whichever group they are in and whatever they
+ * do: a frozen one, one that ignores SIGTERM, an MCP server of the broker. Returns their pids.
  *
- * They are frozen before the first one is killed. Otherwise a process could start another one after we looked, and
- * the child of a process that is gone is nobody's descendant.
+ * They are frozen before the first one is killed. Otherwise a process could start another one after the search, and a child whose
+ * parent is gone is no descendant any more.
  */
 export async function killDescendants(): Promise<ReadonlySet<number>> {
   const found = new Set<number>();

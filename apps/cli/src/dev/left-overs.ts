@@ -6,9 +6,8 @@ const PATIENCE_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * Ends the processes that an instance left behind when it was killed: last started first, each only
- * when pid and start identity are those of the record. Most are ending by themselves, because they
- * notice that their parent is gone.
+ * Ends the processes that an instance left behind when it was killed: last started first, each only when pid and start identity are
+ * those of the record. Most are ending by themselves, because they detect that their parent is gone.
  */
 export async function stopLeftOvers(
   processes: readonly ProcessRecord[],

@@ -4,8 +4,8 @@ import { CliError } from "../cli-error.ts";
 import { messageOf, type StackReport } from "./stack-report.ts";
 
 /**
- * The program that services make sandboxes with, brought when it is not installed. Null where that is impossible or no sandbox
- * works, and the report says what that means.
+ * Finds the program that services make sandboxes with, and downloads it when it is not installed. Null where that is impossible or
+ * no sandbox works; the report explains the consequence.
  */
 export async function localBubblewrap(
   env: NodeJS.ProcessEnv,

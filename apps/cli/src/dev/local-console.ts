@@ -1,7 +1,7 @@
 import { builtConsole } from "@switchyard/console/build";
 import type { StackReport } from "./stack-report.ts";
 
-/** The folder of the console, built from its sources where it is older than they are. Null, and said, where that fails. */
+/** The folder of the console, built from its sources where it is older than they are. Null, with a warning, where that fails. */
 export async function localConsole(report: StackReport): Promise<string | null> {
   return builtConsole(() => report.step("building the console")).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);

@@ -30,7 +30,7 @@ export interface LocalServerOptions {
   readonly log: (line: string) => void;
 }
 
-/** Finds NATS or Redis and says which step of the search won. */
+/** Finds NATS or Redis and logs which step of the search succeeded. */
 export async function resolveLocalServer(
   name: ServerName,
   env: NodeJS.ProcessEnv,
@@ -65,7 +65,7 @@ export async function launchServer(options: LocalServerOptions): Promise<LocalSe
   };
 }
 
-/** True when a server did not start because somebody else has its port. */
+/** True when a server did not start because another process has its port. */
 export function isPortTaken(error: unknown): boolean {
   return (
     error instanceof ServerStartError &&

@@ -68,7 +68,7 @@ class LogFile {
     this.#bytes = fstatSync(this.#descriptor).size;
   }
 
-  /** At once, so that the last lines before a crash are there, too. A full disk ends the log, not what runs. */
+  /** Written synchronously, so that the last lines before a crash are there, too. A full disk ends the log, not the services. */
   write(line: string): void {
     if (this.#descriptor === null) return;
     try {

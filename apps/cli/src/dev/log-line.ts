@@ -6,7 +6,7 @@ export type LogLine =
       readonly kind: "record";
       readonly time: Date;
       readonly level: LogLevel;
-      /** The name that the service logs under. */
+      /** The service's name in its log. */
       readonly service: string;
       readonly message: string;
       /** Reason of a warning or an error, and what to do about it. */
@@ -39,7 +39,7 @@ export function isLogLevel(value: string | undefined): value is LogLevel {
   return LEVELS.some((level) => level === value);
 }
 
-/** True when `level` says less than `than`: error is quieter than info. */
+/** True when `level` is less severe than `than`: error is quieter than info. */
 export function isQuieter(level: LogLevel, than: LogLevel): boolean {
   return LEVELS.indexOf(level) > LEVELS.indexOf(than);
 }

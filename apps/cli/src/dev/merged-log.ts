@@ -40,7 +40,7 @@ export function jsonLog(terminal: Terminal, now: () => Date = () => new Date()):
   };
 }
 
-/** Leaves out the records of services that are below a level; what `yard dev` itself says stays. */
+/** Leaves out the records of services that are below a level; lines of `yard dev` itself stay. */
 export function fromLevel(level: LogLevel | "silent", report: StackReport): StackReport {
   return {
     ...report,

@@ -1,7 +1,7 @@
-// What this instance says of itself in `dev.json`, from its claim until it is given back.
+// This instance's entry in `dev.json`, from its claim until its release.
 //
 // O1  The record names all processes that answer, so that a later start can end left-overs.
-// O2  One write comes after the other, and the last one stays.
+// O2  Writes are sequential, and the last one stays.
 
 import { CliError } from "../cli-error.ts";
 import {
@@ -29,7 +29,7 @@ export class OwnInstance {
     return this.#record;
   }
 
-  /** Throws `already_running` beside another instance; ends what one left that was killed. */
+  /** Throws `already_running` when another instance runs; ends what one left that was killed. */
   async claim(
     { project, workspace }: { readonly project: string; readonly workspace: string },
     report: StackReport,
@@ -74,13 +74,13 @@ export class OwnInstance {
     if (this.#record === null) throw new Error("the instance has not been claimed");
     const record = { ...this.#record, ...change };
     this.#record = record;
-    // Whatever became of the writes before.
+    // An earlier failed write does not prevent this one.
     this.#writing = this.#writing.catch(() => {}).then(() => writeInstance(this.#file, record));
     await this.#writing;
   }
 
   async release(): Promise<void> {
-    await this.#writing.catch(() => {}); // whoever asked for the write was told
+    await this.#writing.catch(() => {}); // the caller of `update` got the failure
     await releaseInstance(this.#file);
     this.#record = null;
   }

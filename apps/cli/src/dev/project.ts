@@ -63,7 +63,7 @@ export async function findProject(directory: string): Promise<Project> {
 
 async function findHooks(file: string): Promise<HooksOfProject | null> {
   if (!(await isFile(file))) return null;
-  const text = await readFile(file, "utf8").catch(() => ""); // the gateway says what is wrong with it
+  const text = await readFile(file, "utf8").catch(() => ""); // the gateway reports what is wrong with it
   const variables = [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name = ""]) => name);
   return { file, variables: [...new Set(variables)] };
 }
@@ -91,7 +91,7 @@ async function readDefaultModel(file: string): Promise<string> {
     const content = ModelsFile.parse(JSON.parse(await readFile(file, "utf8")));
     return content.default ?? BUILT_IN_MODEL;
   } catch {
-    return BUILT_IN_MODEL; // the runner reads the file too, and says precisely what is wrong with it
+    return BUILT_IN_MODEL; // the runner reads the file too, and reports precisely what is wrong with it
   }
 }
 

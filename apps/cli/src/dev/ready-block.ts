@@ -13,7 +13,7 @@ import { isSettled, waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
 
 const QUESTION = "What is in this repository?";
 
-/** What a person wants to know when everything runs: addresses, what is connected, what to type next. */
+/** The lines printed when everything runs: addresses, connected servers, and the next command to type. */
 export function readyBlock(facts: {
   record: InstanceRecord;
   servers: readonly ServerInfo[];
@@ -32,7 +32,7 @@ export function readyBlock(facts: {
     ...fieldLines([
       ["  NATS", `${record.natsUrl ?? ""}${monitor}`],
       ["  Redis", record.redisUrl ?? ""],
-      // A browser does not send what stands behind the #.
+      // A browser does not send the part after the #.
       ...(http === null
         ? []
         : [["  console", `${http.url}/#token=${http.token}`] as [string, string]]),
@@ -88,7 +88,7 @@ export function natsCommand(
   return `nats pub -s ${natsUrl} ${subject} '${JSON.stringify({ input: question })}'`;
 }
 
-/** `files connected (14 tools)`, or why not. */
+/** `files connected (14 tools)`, or the reason why it is not. */
 export function serverText(server: ServerInfo): string {
   const { id, status, toolCount, lastError } = server;
   if (waitsForItsFirstCall(server)) return `${id} connects at its first call`;

@@ -17,7 +17,7 @@ export interface ServicePlanOptions extends PlannedOptions {
   readonly redisIsOurs: boolean;
 }
 
-/** Less than the patience of whoever pressed Ctrl-C. */
+/** Shorter than the time after which people press Ctrl-C again. */
 const DRAIN_MS = 10_000;
 /** Name of the process with all services. */
 export const TOGETHER = "switchyard";

@@ -17,7 +17,7 @@ function service(name: string, text: string): ServiceSpec {
   return { name, entry, cwd: directory, env: {} };
 }
 
-/** Serves a readiness probe with this status, and says so after a while in which it writes a line every 100 ms. */
+/** Serves a readiness probe with this status, and logs that it is ready after a while in which it writes a line every 100 ms. */
 function slowService(name: string, { lines, status }: { lines: number; status: number }) {
   return service(
     name,

@@ -23,9 +23,9 @@ const STOP_TIMEOUT_MS = 15_000;
 const READY_POLL_MS = 25;
 
 /**
- * Starts a service and waits until it says so (`service ready`) and its readiness probe agrees.
- * It gets a process group of its own, so that Ctrl-C reaches us alone and we stop things in order;
- * and a pipe as stdin, whose end tells it that we are gone, however we went.
+ * Starts a service and waits until it logs that it is ready (`service ready`) and its readiness probe agrees. It gets a process
+ * group of its own, so that Ctrl-C reaches us alone and we stop things in order; and a pipe as stdin, whose end notifies it that
+ * this process is gone, for whatever reason.
  */
 export async function launchService(
   spec: ServiceSpec,
@@ -45,7 +45,7 @@ export async function launchService(
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });
-  child.stdin.on("error", () => {}); // it is gone; `exited` tells
+  child.stdin.on("error", () => {}); // it is gone; `exited` reports it
   const exited = exitOf(child);
   const begun = beginning(patience);
   const ready = readyAddress(child, (line) => {

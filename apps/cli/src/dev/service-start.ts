@@ -3,7 +3,7 @@ import { EXIT } from "../exit-codes.ts";
 import { formatDuration } from "../quantities.ts";
 import { logText, parseLogLine } from "./log-line.ts";
 
-/** How patient a start is. A machine under load is slow, and slow is not stuck. */
+/** Time limits of a start. A loaded machine makes a start slow, and slow is not stuck. */
 export interface Patience {
   /** A service that is not ready is given up when it has written nothing for this long, */
   readonly silenceMs: number;
@@ -14,7 +14,7 @@ export interface Patience {
 export const PATIENCE: Patience = { silenceMs: 60_000, longestMs: 300_000 };
 const LAST_LINES = 8;
 
-/** What is known of a service that is starting. */
+/** The state of a service that is starting. */
 export interface Beginning {
   readonly givenUp: AbortSignal;
   /** The last lines that it wrote. */
@@ -84,7 +84,7 @@ export function notReady(name: string, begun: Beginning): CliError {
   );
 }
 
-/** For a service that ended before it was ready. */
+/** The error for a service that ended before it was ready. */
 export function startFailure(
   name: string,
   { how, exitCode, lines }: { how: string; exitCode: number | null; lines: readonly string[] },

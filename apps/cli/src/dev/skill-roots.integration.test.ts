@@ -20,7 +20,7 @@ interface Given {
   trustFound?: boolean;
 }
 
-/** Those that are there. */
+/** The existing directories. */
 async function roots(given: Given = {}) {
   return (await allRoots(given)).filter((root) => !root.includes("?="));
 }

@@ -4,7 +4,7 @@ import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
 export interface SkillRootsOptions {
   /** The project that the person named. */
   readonly project: string;
-  /** Where the person stands: a project is looked for from there upwards. */
+  /** The working directory: a project is searched for from there upwards. */
   readonly cwd: string;
   readonly home: string;
   readonly env: NodeJS.ProcessEnv;
@@ -12,7 +12,7 @@ export interface SkillRootsOptions {
   readonly trustFound: boolean;
 }
 
-/** Ours first; the second is what people of clawft have. */
+/** Ours first; the second is the directory of clawft. */
 const DIRECTORIES = [".switchyard", ".clawft"] as const;
 
 /**
@@ -40,7 +40,7 @@ export async function findSkillRoots(options: SkillRootsOptions): Promise<string
     const place = real ?? path;
     if (taken.some((other) => isWithin(other, place) || isWithin(place, other))) continue;
     taken.push(place);
-    // A named project that is not there is a mistake, and the importer says so.
+    // A named project that does not exist is a mistake, which the importer reports.
     const isAwaited = real === null && path !== project;
     if (isAwaited) roots.push(`${kind}?=${path}`);
     else roots.push(kind === "project" ? path : `${kind}=${path}`);

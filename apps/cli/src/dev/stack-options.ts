@@ -8,7 +8,7 @@ import { findSkillRoots } from "./skill-roots.ts";
 import type { StackReport } from "./stack-report.ts";
 import type { StackOptions } from "./stack.ts";
 
-/** What the command line says about a stack; everything has a default. */
+/** The options of a stack on the command line; everything has a default. */
 export interface StackFlags {
   readonly project?: string;
   readonly workspace?: string;

@@ -1,4 +1,4 @@
-/** Hears what happens. */
+/** Receives the progress of a stack. */
 export interface StackReport {
   /** Something is done: one line for each phase of a start or stop. */
   readonly step: (text: string) => void;
@@ -10,7 +10,7 @@ export interface StackReport {
   readonly output: (service: string, line: string) => void;
 }
 
-/** What runs goes on; a later start may not find it. */
+/** A process that runs continues; a later start may not find it. */
 export function notRecorded(report: StackReport, name: string, error: unknown): void {
   report.warn(`${name} could not be recorded: ${messageOf(error)}`);
 }

@@ -2,8 +2,8 @@
 //
 // T1  NATS, Redis and the streams come first, then the services side by side: each waits for what it needs. Everything
 //     stops in reverse order, also after a failed start.
-// T2  A server that comes back has the port it had, so nobody needs a new address.
-// T3  A part is known from before its first start until the end of this process, so that `kill` reaches it.
+// T2  A server that comes back has the port it had, so its address stays valid.
+// T3  A part is registered from before its first start until the end of this process, so that `kill` reaches it.
 
 import type { ForeignSource } from "@switchyard/contracts/topology";
 import { triggerSources } from "../trigger-sources.ts";
@@ -40,7 +40,7 @@ import { supervise, type Change, type Running, type Supervised } from "./supervi
 export interface StackOptions {
   readonly state: StateDirectory;
   readonly project: Project;
-  /** Where skills and agents come from, as the importer reads it. */
+  /** Sources of skills and agents, in the form that the importer reads. */
   readonly skillRoots: string;
   readonly workspace: string;
   readonly runners: number;
@@ -60,7 +60,7 @@ export class Stack {
   /** In the order of the start; services in the order of their plan. */
   readonly #parts: Supervised[] = [];
   readonly #instance: OwnInstance;
-  /** What the triggers of the project hear. */
+  /** The subjects that the project's triggers subscribe to. */
   #sources: readonly ForeignSource[] = [];
 
   constructor(options: StackOptions) {
@@ -68,7 +68,7 @@ export class Stack {
     this.#instance = new OwnInstance(options.state.instanceFile);
   }
 
-  /** What runs, as other commands see it. */
+  /** The running instance's record, as other commands read it. */
   get record(): InstanceRecord {
     const { record } = this.#instance;
     if (record === null) throw new Error("the stack has not been started");
@@ -116,11 +116,11 @@ export class Stack {
     }
   }
 
-  /** Stops everything in reverse order and gives the instance file back. */
+  /** Stops everything in reverse order and releases the instance file. */
   async stop(): Promise<void> {
     if (this.#instance.record === null) return;
     const { report } = this.#options;
-    // Whatever goes wrong on the way, no part may be left running.
+    // No failure on the way may leave a part running.
     await this.#instance.update({ phase: "stopping" }).catch((error: unknown) => {
       report.warn(`the state directory cannot be written: ${messageOf(error)}`);
     });

@@ -1,9 +1,8 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * The first signal asks for an orderly stop, the second one ends everything at once. With
- * YARD_EXIT_WITH_PARENT=1, as for the services, the end of stdin counts as a signal: a program that
- * starts us leaves nothing behind when it is killed.
+ * The first signal requests an orderly stop, the second one ends everything at once. With YARD_EXIT_WITH_PARENT=1, as for the
+ * services, the end of stdin counts as a signal: a program that starts us leaves nothing behind when it is killed.
  */
 export function onStopSignals(options: {
   stop: () => void;

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
 
-/** A process that runs until it is told to end. */
+/** A process that runs until the test ends it. */
 class StandIn implements Running {
   readonly pid: number;
   readonly healthUrl = null;
@@ -72,7 +72,7 @@ test("rejects when the first start fails", async () => {
   await assert.rejects(supervise({ name: "x", launch, onChange, pause }).started, /no/);
 });
 
-test("starts a process again that died, and says how it ended", async () => {
+test("starts a process again that died, and reports how it ended", async () => {
   const { launched, changes, launch, onChange } = scene();
   const part = await startedPart({ name: "x", launch, onChange, pause });
   const died = once(changes, "died");

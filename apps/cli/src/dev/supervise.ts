@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { EXIT_RESTART } from "@switchyard/service/start-error";
 import { nextRestart } from "./restart-policy.ts";
 
-/** It was asked to, so it is started again at once, and that is no failure. */
+/** The process exits in order to be restarted, which is no failure and needs no backoff. */
 const RESTART_ASKED = `exit code ${EXIT_RESTART}`;
 
 /** A process that was started and answers. */
@@ -17,7 +17,7 @@ export interface Running {
   readonly healthUrl: string | null;
   /** Resolves when it is gone, with how it ended: `exit code 1`, `signal SIGKILL`. */
   readonly exited: Promise<string>;
-  /** Asks it to end, and kills it when it takes too long. */
+  /** Requests its end, and kills it when it takes too long. */
   stop(): Promise<void>;
   /** Kills it at once. */
   kill(): void;
@@ -93,7 +93,7 @@ export function supervise(options: {
     }
   };
   const started = start().then(() => undefined);
-  const kept = started.then(keepRunning, () => {}); // `started` tells of a first start that failed
+  const kept = started.then(keepRunning, () => {}); // `started` rejects when the first start failed
 
   return {
     name,

@@ -5,7 +5,7 @@ import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers"
 
 const POLL_MS = 50;
 
-/** Waits until every MCP server is connected, waits for its first call or has said why not, and returns them as they are then. */
+/** Waits until every MCP server is connected, waits for its first call or has reported an error, and returns their state. */
 export async function waitForMcpServers(
   bus: Bus,
   options: { timeoutMs: number; signal: AbortSignal },
@@ -24,7 +24,7 @@ export function waitsForItsFirstCall({ status, lastError, autoConnect }: ServerI
   return autoConnect === false && status === "disconnected" && lastError === null;
 }
 
-/** Connected, waiting for its first call, or told why it is not. */
+/** Connected, waiting for its first call, or failed with a known error. */
 export function isSettled(server: ServerInfo): boolean {
   if (waitsForItsFirstCall(server)) return true;
   const { status, lastError } = server;

@@ -25,7 +25,7 @@ test("more than ten servers in use are a warning, and disabled ones do not count
   assert.match(fix ?? "", /\.\/yard mcp disable NAME/);
 });
 
-test("a global stop is told with who, why and how it ends; another one with what it is about", () => {
+test("a global stop is reported with who, why and how it ends; another one with its scope", () => {
   const stop = { reason: "suspicious calls", by: "admin", at: "2026-11-24T10:00:00Z" };
   assert.equal(stopsCheck([], "./yard").status, "ok");
   const all = stopsCheck([{ ...stop, scope: { kind: "all" } }], "./yard");

@@ -12,13 +12,13 @@ import { waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
 import { printableLine } from "../printable.ts";
 import { checked, failed, ok, warning, type Check } from "./check.ts";
 
-/** How to go on, in the words of the place where the services run. */
+/** Commands that help where the services run. */
 export interface Advice {
-  /** What to do when nothing answers. */
+  /** The command that starts the services. */
   readonly start: string;
-  /** Where a service says what is wrong with it. */
+  /** The command that shows a service's errors. */
   readonly why: string;
-  /** The command line there. */
+  /** The command line where the services run. */
   readonly yard: string;
 }
 
@@ -28,12 +28,12 @@ const ELSEWHERE: Advice = {
   yard: "yard",
 };
 
-/** True where this command line is a client of services that run elsewhere, as in a container: nothing of `yard dev` is here. */
+/** True where this command line is a client of services that run elsewhere, as in a container: `yard dev` is not installed here. */
 export function isClientOnly(env: NodeJS.ProcessEnv): boolean {
   return ["YARD_NATS_URL", "YARD_NATS_NKEY_FILE"].every((name) => (env[name] ?? "") !== "");
 }
 
-/** What can be seen of an installation over its bus. */
+/** Checks that need only a connection to the installation's bus. */
 export async function clientChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   try {
     const target = await findBus(env);
@@ -59,7 +59,7 @@ export async function busChecks(bus: Bus, { start, why, yard }: Advice): Promise
 }
 
 async function checkServices(bus: Bus, why: string): Promise<Check> {
-  // The gateway answers nobody on the bus.
+  // The gateway has no endpoint on the bus, so it is not expected here.
   const expected = ANSWERING_SERVICES;
   const found = await discoverServices(bus, { expected });
   const missing = expected.filter((name) => !found.some((service) => service.name === name));
@@ -81,7 +81,7 @@ async function checkMcp(bus: Bus, yard: string): Promise<Check> {
 /** More make every list of tools long, and each stdio server is a process: it works, and is worth a thought. */
 const RECOMMENDED_SERVERS = 10;
 
-/** What is to be said of the configured MCP servers. */
+/** Judges the configured MCP servers. */
 export function mcpCheck(servers: readonly ServerInfo[], yard: string): Check {
   const summary = servers.map(serverText).join(", ") || "none configured";
   if (!servers.every(isWell)) return failed("mcp", summary, `look at them: ${yard} mcp list`);
@@ -95,7 +95,7 @@ export function mcpCheck(servers: readonly ServerInfo[], yard: string): Check {
       );
 }
 
-/** Rules that stay in force because their files are refused look as if nothing were wrong. */
+/** When rule files are refused, the earlier rules stay in force and nothing else looks wrong. */
 async function checkRules(bus: Bus, yard: string): Promise<Check> {
   const { policyDigest, filesRefused } = await client(bus, {
     listPolicyVersions,
@@ -110,7 +110,7 @@ async function checkRules(bus: Bus, yard: string): Promise<Check> {
       );
 }
 
-/** A stop denies calls by intent, and whoever finds them denied has often not heard of it. */
+/** A stop blocks calls on purpose, but the user who hits it often does not know. */
 export function stopsCheck(stops: readonly Stop[], yard: string): Check {
   const global = stops.find(({ scope }) => scope.kind === "all");
   if (global !== undefined) {

@@ -2,11 +2,11 @@
 export interface Check {
   readonly id: string;
   readonly status: "ok" | "warning" | "failed" | "skipped";
-  /** What was found. */
+  /** The finding. */
   readonly summary: string;
-  /** What to do about it; null when there is nothing to do. */
+  /** Advice; null when nothing needs to be done. */
   readonly fix: string | null;
-  /** Does it, where that is safe, and says what was done. */
+  /** Repairs it, where that is safe, and returns what was done. */
   readonly repair?: () => Promise<string>;
 }
 
@@ -26,7 +26,7 @@ export function skipped(id: string, summary: string): Check {
   return { id, status: "skipped", summary, fix: null };
 }
 
-/** Runs a check; whatever it throws is its finding, and what that says to do about it comes before `fix`. */
+/** Runs a check; a thrown error is its finding, and the error's own hint precedes `fix`. */
 export async function checked(
   id: string,
   fix: string,

@@ -17,7 +17,7 @@ import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 
 const START = "start it with ./yard dev";
 
-/** How the running instance does. Without one there is nothing to check. */
+/** Checks the running instance. Without one there is nothing to check. */
 export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
   const instance = await findRunningInstance(state.instanceFile);
   if (instance === null) return [skipped("instance", `nothing runs here; ${START}`)];
@@ -64,7 +64,7 @@ async function checkStreams(state: StateDirectory, natsUrl: string): Promise<Che
   };
 }
 
-/** https://docs.nats.io/running-a-nats-service/nats_admin/monitoring: `/jsz` tells the JetStream configuration. */
+/** https://docs.nats.io/running-a-nats-service/nats_admin/monitoring: `/jsz` has the JetStream configuration. */
 const JetStreamStatus = z.looseObject({
   disabled: z.boolean().optional(),
   config: z.looseObject({ sync_always: z.boolean().optional() }).optional(),

@@ -12,7 +12,7 @@ import { checkModels } from "./model-check.ts";
 
 const LEAST_NODE = 24;
 
-/** What `yard dev` needs from this machine, whether it runs or not. */
+/** Checks the requirements of `yard dev` on this machine, whether it runs or not. */
 export async function machineChecks(
   env: NodeJS.ProcessEnv,
   state: StateDirectory,
@@ -31,11 +31,11 @@ export async function machineChecks(
   ];
 }
 
-/** The project that runs here and where its runner stands, else what `yard dev` takes by itself. */
+/** The project that runs here and the runner's working directory, else the defaults of `yard dev`. */
 async function directoriesOf(
   state: StateDirectory,
 ): Promise<{ project: string; workspace: string }> {
-  // That the record may not be read is told with the instance.
+  // An unreadable record is reported with the instance.
   const instance = await findRunningInstance(state.instanceFile).catch(() => null);
   return {
     project: instance?.project ?? join(HOME, "examples"),

@@ -11,7 +11,7 @@ async function check(text: string) {
   return checkMcpFile(file);
 }
 
-test("a file of servers that cannot be used is told with its place and what to do", async () => {
+test("a file of servers that cannot be used is reported with its position and what to do", async () => {
   const broken = await check('{"mcpServers": {');
   assert.equal(broken.status, "failed");
   assert.match(broken.summary, /mcp-servers\.json: not valid JSON/);
@@ -21,7 +21,7 @@ test("a file of servers that cannot be used is told with its place and what to d
   assert.match(noCommand.summary, /server a: .*missing "command" field; and 1 more/);
 });
 
-test("a good file is ok, one with keys that nobody reads a warning, and so is none", async () => {
+test("a good file is ok, one with unknown keys a warning, and so is none", async () => {
   assert.equal((await check('{"mcpServers":{"a":{"command":"x"}}}')).status, "ok");
   const stray = await check('{"mcpServers":{},"theme":"dark"}');
   assert.equal(stray.status, "warning");

@@ -5,7 +5,7 @@ import { checked, failed, ok, warning, type Check } from "./check.ts";
 
 const ID = "mcp-servers.json";
 
-/** Whether the broker would take the project's servers, also while nothing runs; values of the file are not shown. */
+/** Checks that the broker would accept the project's servers, also while nothing runs; values of the file are not shown. */
 export async function checkMcpFile(file: string): Promise<Check> {
   const fix = `correct ${file}`;
   return checked(ID, fix, async () => {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { readOptional } from "../read-optional.ts";
 import { checked, ok, warning, type Check } from "./check.ts";
 
-/** Of the runner's file, what says where keys are; the runner itself says precisely what is wrong with it. */
+/** The part of the runner's file that names the keys; the runner itself reports precisely what is wrong with it. */
 const ModelsFile = z.looseObject({
   default: z.string().optional(),
   providers: z
@@ -20,7 +20,7 @@ const ModelsFile = z.looseObject({
 });
 type Provider = NonNullable<z.infer<typeof ModelsFile>["providers"]>[string];
 
-/** Where a provider's key is looked for when its entry does not say. The runner's README has the list. */
+/** Where a provider's key is searched for when its entry does not name it. The runner's README has the list. */
 const USUAL_VARIABLES = new Map([
   ["anthropic", "ANTHROPIC_API_KEY"],
   ["openai", "OPENAI_API_KEY"],
@@ -35,7 +35,7 @@ interface KeyCheck {
   readonly fix: string;
 }
 
-/** Which model keys are set: names only, never values. `workspace` is where the runner stands. */
+/** Which model keys are set: names only, never values. `workspace` is the runner's working directory. */
 export async function checkModels(options: {
   file: string;
   workspace: string;

@@ -6,7 +6,7 @@ import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { HOME } from "../locations.ts";
 import { checkTriggers } from "./triggers-check.ts";
 
-test("a file of triggers that cannot be used is told with its line and what to do", async () => {
+test("a file of triggers that cannot be used is reported with its line and what to do", async () => {
   const file = join(tempDirectory(), "triggers.yaml");
   await writeFile(file, "version: 1\ntriggers:\n  - id: a\n    agent: clerk\n");
   const broken = await checkTriggers(file);

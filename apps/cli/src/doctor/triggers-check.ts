@@ -5,7 +5,7 @@ import { checked, failed, ok, skipped, type Check } from "./check.ts";
 
 const ID = "triggers.yaml";
 
-/** Whether the scheduler would take the project's triggers, also while nothing runs. */
+/** Checks that the scheduler would accept the project's triggers, also while nothing runs. */
 export async function checkTriggers(file: string): Promise<Check> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
   const fix = `correct ${file}; docs/triggers.md says what it may hold`;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 export const MCP_CLIENTS = ["claude", "codex", "gemini", "opencode", "cursor", "vscode"] as const;
 export type McpClient = (typeof MCP_CLIENTS)[number];
 
-/** Where this program's token is when the client starts; no file gets the token itself. */
+/** The file of this program's token when the client starts; no file contains the token itself. */
 export const TOKEN_VARIABLE = "YARD_HTTP_TOKEN";
 const INPUT = "switchyard-token";
 
@@ -16,7 +16,7 @@ export interface ClientFormat {
   readonly servers: string;
   /** The entry that reaches Switchyard's MCP endpoint. */
   readonly entry: (url: string) => Record<string, unknown>;
-  /** What else the file has to have for it: items of lists, by the list's key. */
+  /** Other required parts of the file: items of lists, by the list's key. */
   readonly items?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
@@ -67,7 +67,7 @@ export const CLIENT_FORMATS: Readonly<Record<McpClient, ClientFormat>> = {
     syntax: "json",
     servers: "servers",
     entry: (url) => ({ type: "http", url, headers: bearer(`\${input:${INPUT}}`) }),
-    // VS Code asks for it once and keeps it as a secret.
+    // VS Code prompts for it once and stores it as a secret.
     items: {
       inputs: {
         type: "promptString",

@@ -3,12 +3,12 @@ import type { McpClient } from "./client-formats.ts";
 
 export interface DeclaredServer {
   readonly name: string;
-  /** What it is here; null with a reason when it cannot be taken over. */
+  /** The declaration for Switchyard; null with a reason when the server cannot be imported. */
   readonly declaration: ServerDeclaration | null;
   readonly reason: string | null;
 }
 
-/** The servers in a client's file, in the words of Switchyard. What only the client could resolve is not taken over. */
+/** The servers in a client's file, as Switchyard declares them. Values that only the client could resolve are not imported. */
 export function declaredServers(client: McpClient, servers: unknown): DeclaredServer[] {
   // The second form of opencode has one level more.
   const inner = isTable(servers) && isTable(servers["servers"]) ? servers["servers"] : servers;

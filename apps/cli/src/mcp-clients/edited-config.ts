@@ -11,7 +11,9 @@ interface Wanted {
   readonly entry: Record<string, unknown>;
 }
 
-/** The text of a client's file with the server in it. Everything else stays byte for byte: comments, order, other servers. */
+/**
+ * Returns the text of a client's file with the server in it. Everything else stays byte for byte: comments, order, other servers.
+ */
 export function editedConfig(text: string, wanted: Wanted): string {
   const before = parsedConfig(text, wanted.format);
   const edited =
@@ -34,7 +36,9 @@ function editedJson(text: string, { format, name, entry }: Wanted): string {
   return edited.endsWith("\n") ? edited : `${edited}\n`;
 }
 
-/** The library would format what stands beside the value, too, so it only says where the value goes, and this lays it out. */
+/**
+ * The library would also format the neighbours of the value, so it only locates the position, and this function does the layout.
+ */
 function withValue(text: string, path: readonly (string | number)[], value: unknown): string {
   const indent = /^([ \t]+)"/m.exec(text)?.[1] ?? "  ";
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
@@ -43,7 +47,7 @@ function withValue(text: string, path: readonly (string | number)[], value: unkn
     (_, index) => root === undefined || !findNodeAtLocation(root, path.slice(0, index + 1)),
   );
   const isNew = missing >= 0;
-  // What is missing above the value is made with it.
+  // Missing parents of the value are created with it.
   const depth = isNew ? missing + 1 : path.length;
   const inner = nested(path.slice(depth), value);
   const compact = JSON.stringify(inner);
@@ -65,7 +69,7 @@ function nested(path: readonly (string | number)[], value: unknown): unknown {
   return path.toReversed().reduce((inner, key) => ({ [key]: inner }), value);
 }
 
-/** The tables of the server are taken out where they stand, and written anew at the end. */
+/** The tables of the server are removed, and written anew at the end. */
 function editedToml(text: string, { format, name, entry }: Wanted): string {
   const kept: string[] = [];
   let isOurs: boolean = false;

@@ -3,7 +3,7 @@ import { parse as parseToml } from "smol-toml";
 import { CliError } from "../cli-error.ts";
 import type { ClientFormat } from "./client-formats.ts";
 
-/** What a client's file says. An empty file says nothing; one that cannot be read is an error, and is left as it is. */
+/** Parses a client's file. An empty file is an empty configuration; one that cannot be read is an error, and is left unchanged. */
 export function parsedConfig(
   text: string,
   { syntax, title }: Pick<ClientFormat, "syntax" | "title">,
@@ -22,7 +22,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where it is; never the text, which may be a secret. */
+/** The position of the error; never the text, which may be a secret. */
 function positionOf(error: unknown): string {
   if (error instanceof JsonTextError) return error.message;
   const { line, column } = error as { line?: number; column?: number }; // TomlError has both

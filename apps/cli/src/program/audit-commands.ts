@@ -6,7 +6,7 @@ const SINCE = "records stored from then on: a time, or how long ago like 30m, 12
 const load = () => import("../commands/audit.ts");
 const loadExport = () => import("../commands/audit-export.ts");
 
-/** `yard audit`: who decided, approved and did what. It needs the key of the user auditor. */
+/** `yard audit`: decisions, approvals and executions, with their authors. It needs the key of the user auditor. */
 export function addAuditCommands(program: Command, perform: Perform): void {
   const audit = program
     .command("audit")

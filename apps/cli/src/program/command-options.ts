@@ -9,13 +9,13 @@ import type { ExitCode } from "../exit-codes.ts";
 import type { z } from "zod";
 import type { Terminal } from "../terminal.ts";
 
-/** Runs one command: catches its failure, shows it in the form asked for, keeps the exit code. */
+/** Runs one command: catches its failure, shows it in the requested form, sets the exit code. */
 export type Perform = (
   options: { json?: true },
   work: (terminal: Terminal) => Promise<ExitCode | void>,
 ) => Promise<void>;
 
-// The words of the contracts, spelled once more: their schemas take longer to load than --help may take. A test compares them.
+// A copy of the contracts' enum values: their schemas take longer to load than --help may take. A test compares them.
 export const BUSY_POLICIES: readonly BusyPolicy[] = ["enqueue", "steer", "interrupt", "reject"];
 export const LIMIT_ENDS: readonly OnLimit[] = ["pause", "fail"];
 export const SESSION_KINDS: readonly SessionKind[] = [
@@ -51,13 +51,13 @@ export const LOG_LEVELS: readonly LogLevel[] = [
   "emergency",
 ];
 
-/** What `--json` means. */
+/** The help text of `--json`. */
 export const JSON_TEXT = "print one JSON document; lines of JSON where the output is a stream";
 
-/** What `--cursor` means in lists. */
+/** The help text of `--cursor` in lists. */
 export const CURSOR_TEXT = "the next page: next of the one before, with the same options";
 
-/** What `--wide` means in lists. */
+/** The help text of `--wide` in lists. */
 export const WIDE_TEXT = "times in full in place of ages such as 3m";
 
 export const port = wholeNumber(1, 65_535);
@@ -111,7 +111,7 @@ export function label(text: string, labels: Record<string, string>): Record<stri
   throw new InvalidArgumentError("It must look like key=value.");
 }
 
-/** What happens to a message while a run of its session is under way. */
+/** The option for a message that arrives while a run of its session is in progress. */
 export function busyOption(): Option {
   return new Option(
     "--on-busy <policy>",
@@ -126,7 +126,7 @@ export function thinkingOption(): Option {
   ).choices(THINKING_LEVELS);
 }
 
-/** What happens to a run that comes to a limit. */
+/** The option for a run that reaches a limit. */
 export function limitOption(): Option {
   return new Option(
     "--on-limit <what>",
@@ -134,7 +134,7 @@ export function limitOption(): Option {
   ).choices(LIMIT_ENDS);
 }
 
-/** `--format json` for those who are used to it; `inFormat` makes it `--json`. */
+/** `--format json` for compatibility; `inFormat` makes it `--json`. */
 export function formatOption(): Option {
   return new Option("--format <format>", "json is the same as --json")
     .choices(["table", "json"])

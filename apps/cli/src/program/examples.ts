@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** What a person would type, at least one line for each command; shown at the end of its help. */
+/** Example command lines, at least one for each command; shown at the end of its help. */
 const EXAMPLES: readonly string[] = [
   `dev`,
   `dev --project my-project --workspace ~/documents`,

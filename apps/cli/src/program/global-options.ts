@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 import { JSON_TEXT, seconds } from "./command-options.ts";
 import { leafCommands } from "./examples.ts";
 
-/** What every command takes. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly json?: true;
   /** False for `--no-color`. */
@@ -48,7 +48,7 @@ export function addGlobalOptions(program: Command): void {
 const FLAGS = new Set(["--json", "--no-color", "--quiet", "--verbose", "--yes"]);
 const VALUED = new Set(["--context", "--server", "--timeout"]);
 
-/** Global options may stand before the command: they are moved behind it, where each command reads them. */
+/** Global options may precede the command: they are moved behind it, where each command reads them. */
 export function leadingOptionsLast(words: readonly string[]): string[] {
   let at = 0;
   while (at < words.length) {

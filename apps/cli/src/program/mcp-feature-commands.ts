@@ -12,7 +12,7 @@ const loadResources = () => import("../commands/mcp-resources.ts");
 const loadPrompts = () => import("../commands/mcp-prompts.ts");
 const loadQuestions = () => import("../commands/mcp-questions.ts");
 
-/** Declares what `yard mcp` has beside tools: resources, prompts, log messages and questions. */
+/** Declares the parts of `yard mcp` beside tools: resources, prompts, log messages and questions. */
 export function addMcpFeatureCommands(mcp: Command, perform: Perform): void {
   addResources(mcp, perform);
   addPrompts(mcp, perform);

@@ -3,7 +3,7 @@ import { WIDE_TEXT, type Perform } from "./command-options.ts";
 
 interface Shared {
   readonly perform: Perform;
-  /** What `--json` means. */
+  /** The help text of `--json`. */
   readonly jsonText: string;
 }
 
@@ -11,7 +11,7 @@ const load = () => import("../commands/mcp-pins.ts");
 
 const STATES = ["pending", "approved", "changed", "blocked"] as const;
 
-/** Declares `yard mcp pins` and what goes with it. */
+/** Declares `yard mcp pins` and the commands around it. */
 export function addMcpPinCommands(mcp: Command, { perform, jsonText }: Shared): void {
   mcp
     .command("refresh <server>")

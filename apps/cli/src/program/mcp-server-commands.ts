@@ -3,7 +3,7 @@ import type { Perform } from "./command-options.ts";
 
 interface Shared {
   readonly perform: Perform;
-  /** What `--json` means. */
+  /** The help text of `--json`. */
   readonly jsonText: string;
   readonly lines: (text: string) => number;
 }

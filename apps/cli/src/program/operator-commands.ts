@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 import { addApiKeyCommands } from "./api-key-commands.ts";
 import { directory, JSON_TEXT, wholeNumber, type Perform } from "./command-options.ts";
 
-/** `yard services`, `streams` and `keys`: whoever operates an installation. */
+/** `yard services`, `streams` and `keys`: commands for operators of an installation. */
 export function addOperatorCommands(program: Command, perform: Perform): void {
   program
     .command("status")

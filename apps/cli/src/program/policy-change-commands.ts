@@ -1,9 +1,9 @@
-/* oxlint-disable unicorn/consistent-function-scoping -- each helper serves the one function that it stands in */
+/* oxlint-disable unicorn/consistent-function-scoping -- each helper serves only its enclosing function */
 import type { Command } from "commander";
 import { addReplayCommand } from "./audit-commands.ts";
 import { JSON_TEXT, WIDE_TEXT, type Perform } from "./command-options.ts";
 
-/** What of `yard policy` changes something, and what tells of the changes. */
+/** The commands of `yard policy` that change something, and those that list the changes. */
 export function addPolicyChangeCommands(policy: Command, perform: Perform): void {
   const load = () => import("../commands/policy-change.ts");
   policy

@@ -10,7 +10,7 @@ const CLIENTS: readonly SkillClient[] = ["openclaw", "claude", "clawft"];
 const loadImport = () => import("../commands/skills-import.ts");
 const loadStore = () => import("../commands/skills-store.ts");
 
-/** What `yard skills` has for importing and for versions. */
+/** The commands of `yard skills` for importing and for versions. */
 export function addSkillStoreCommands(skills: Command, perform: Perform): void {
   addSourceCommands(skills, perform);
   addVersionCommands(skills, perform);

@@ -3,7 +3,7 @@ import { JSON_TEXT, WIDE_TEXT, type Perform } from "./command-options.ts";
 
 const load = () => import("../commands/webhooks.ts");
 
-/** `yard webhooks`: what a gateway tells URLs of, and what programs tell it. */
+/** `yard webhooks`: events that a gateway posts to URLs, and hooks that programs post to. */
 export function addWebhookCommands(program: Command, perform: Perform): void {
   const webhooks = program
     .command("webhooks")

@@ -23,7 +23,7 @@ export async function readStandardInput(): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** By its first bytes; a name says less. `label` is what an error calls it. */
+/** Detected by its first bytes; a name is less reliable. `label` names it in errors. */
 export function formatOf(bytes: Buffer, label: string): "zip" | "tar.gz" | "tar" {
   if (bytes.subarray(0, 2).toString("latin1") === "PK") return "zip";
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return "tar.gz";

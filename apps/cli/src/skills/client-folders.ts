@@ -4,7 +4,7 @@ import { CliError } from "../cli-error.ts";
 
 export type SkillClient = "openclaw" | "claude" | "clawft";
 
-/** Where each client keeps skills: below the home directory, and below the project that one stands in. */
+/** The folders of each client's skills: below the home directory, and below the project of the working directory. */
 const FOLDERS: Readonly<Record<SkillClient, { home: readonly string[]; project: string }>> = {
   openclaw: { home: [".openclaw/workspace/skills", ".openclaw/skills"], project: "" },
   claude: { home: [".claude/skills"], project: ".claude/skills" },

@@ -5,7 +5,7 @@ interface Changes {
   readonly removed: readonly string[];
 }
 
-/** What changed between two versions, as lines for a person: first the facts, then the text. */
+/** The difference between two versions, as lines for a person: first the facts, then the text. */
 export function diffLines(diff: {
   readonly from: string;
   readonly to: string;

@@ -1,8 +1,8 @@
 import type { Diagnostic } from "@switchyard/contracts/skills";
 
 /**
- * Tells of definitions one after the other whether an earlier one has the name. For dry runs, which store nothing
- * by which the importer could know the names of earlier parts.
+ * Reports for each definition whether an earlier one has the same name. Dry runs need it, because they store nothing by which the
+ * importer could detect repeated names.
  */
 export function firstNames(): (given: { name: string | null; file: string }) => Diagnostic | null {
   const seen = new Map<string, string>();

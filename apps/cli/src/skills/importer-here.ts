@@ -12,13 +12,13 @@ import type { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import type { SkillImporter } from "./send-skills.ts";
 
-/** As the importer has it: no input is known that needs a third of it. */
+/** The same limit as the importer's: no known input needs a third of it. */
 const DEADLINE_MS = 1_000;
 const MAX_DIAGNOSTICS = 20;
 
 /**
- * Lets `use` ask what the importer would say, worked out in this process: nothing has to run, and nothing is stored. The
- * operator's files for the scanner are those of `yard dev`: YARD_SCAN_SUPPRESSIONS and YARD_SCAN_INDICATORS.
+ * Runs `use` with an importer in this process: no service has to run, and nothing is stored. The operator's files for the scanner
+ * are those of `yard dev`: YARD_SCAN_SUPPRESSIONS and YARD_SCAN_INDICATORS.
  */
 export async function withImporterHere<T>(
   env: NodeJS.ProcessEnv,

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { localSkills } from "./local-skills.ts";
 
-test("finds skills in path order, and tells of everything that may be one and is not looked at", async () => {
+test("finds skills in path order, and reports everything that may be one and is not read", async () => {
   const top = await testDirectory();
   for (const path of [
     "b/SKILL.md",

@@ -17,10 +17,10 @@ const SKILL_FILES = new Set(["SKILL.md", "skill.md", "skills.md"]);
 /** The former format: a skill only where no other is, and outside of every skill. */
 const LEGACY_FILES = new Set(["skill.json", "prompt.md"]);
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
-/** As the importer keeps them; it checks again. */
+/** The same limits as the importer's, which checks again. */
 const LIMITS = { files: 200, fileBytes: 1024 * 1024, bytes: 8 * 1024 * 1024, levels: 32 };
 
-/** Hears of what may hold a skill and is not looked at. */
+/** Called for each path that may hold a skill and is not read. */
 export type NotLookedAt = (path: string, why: string) => void;
 
 /**
@@ -59,7 +59,7 @@ async function* walk(
   }
 }
 
-/** Nobody should have to find out alone why a skill is not there. */
+/** Reports skipped entries, so that a missing skill has a visible reason. */
 async function remark(
   { top, tell }: { top: string; tell: NotLookedAt },
   path: string,
@@ -69,7 +69,7 @@ async function remark(
     return tell(path, `a skill's file is called SKILL.md, and this one ${entry.name}; rename it`);
   if (!entry.isSymbolicLink() || NEVER_ENTERED.has(entry.name)) return;
   const real = await realpath(join(top, path)).catch(() => null);
-  // What lies below is met without the link.
+  // A target within the tree is found without the link.
   if (real?.startsWith((await realpath(top)) + sep) === true) return;
   if (real === null || (await stat(real)).isDirectory())
     tell(path, "links are not followed; name the directory that it leads to");
@@ -107,7 +107,7 @@ class SkillReader {
     if (entry.isFile()) return this.#read(path);
     if (!entry.isDirectory() || level >= LIMITS.levels) return;
     const entries = await list(join(this.#directory, path));
-    // What lies with another skill belongs to that one.
+    // Markdown files beside a skill belong to that skill.
     if (entries.some(({ name }) => SKILL_FILES.has(name))) return;
     for (const below of entries) await this.take(below, path, level + 1);
   }
@@ -131,7 +131,7 @@ class SkillReader {
   }
 }
 
-/** As text where the same bytes come out again; a byte order mark would be lost on the way. */
+/** Sent as text where the same bytes come out again; a byte order mark would be lost on the way. */
 function sent(path: string, bytes: Buffer): SentFile {
   const isPlain = isUtf8(bytes) && bytes[0] !== 0xef;
   return isPlain ? { path, text: bytes.toString() } : { path, base64: bytes.toString("base64") };

@@ -1,6 +1,6 @@
 import type { ScanReport } from "@switchyard/contracts/skill-scan";
 
-/** What the scanner says of one definition, as lines for a person. */
+/** The scanner's report on one definition, as lines for a person. */
 export function scanLines(name: string, scan: ScanReport): string[] {
   return [`${scan.verdict}  ${name}`, ...findingLines(scan)];
 }

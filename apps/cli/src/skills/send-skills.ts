@@ -15,7 +15,7 @@ import type { z } from "zod";
 import { firstNames } from "./first-names.ts";
 import type { LocalSkill } from "./local-skills.ts";
 
-/** Who takes skills: the importer over the bus, or what it would say, worked out here. */
+/** The upload target of skills: the importer over the bus, or one in this process. */
 export interface SkillImporter {
   uploadSkills(
     request: z.input<typeof uploadSkills.request>,
@@ -32,7 +32,7 @@ export interface SendOptions {
   readonly dryRun: boolean;
   readonly targets?: readonly SkillTarget[];
   readonly withReports?: boolean;
-  /** Hears of each skill once, in the order of the directory. */
+  /** Called for each skill once, in the order of the directory. */
   readonly onSkill: (skill: ImportedSkill) => void;
 }
 
@@ -51,8 +51,8 @@ const HOPELESS = new Set([
 ]);
 
 /**
- * Sends skills in batches and adds up what became of them. A batch that fails is reported skill by
- * skill under the failure's code, and the next one is sent; only a failure that all would meet is thrown.
+ * Sends skills in batches and adds up the results. A batch that fails is reported skill by skill under the failure's code, and the
+ * next one is sent; only a failure that all would meet is thrown.
  */
 export async function sendSkills(
   importer: SkillImporter,
@@ -75,7 +75,7 @@ export async function sendSkills(
     // One part after the other, so that of two skills with one name it is always the first that counts.
     if (!options.dryRun) await settle();
     const sending = send(importer, batch, { ...options, importId });
-    // It is awaited in its turn; until then a rejection is nobody's.
+    // It is awaited in its turn; until then a rejection must not count as unhandled.
     sending.catch(() => {});
     waiting.push(sending);
     if (waiting.length >= UNDER_WAY) await settle();
@@ -89,7 +89,7 @@ export function noCounts(): ImportCounts {
   return { found: 0, loaded: 0, repaired: 0, skipped: 0, withheld: 0, reasons: {} };
 }
 
-/** Adds what became of one source to what became of others. */
+/** Adds the results of one source to those of others. */
 export function addCounts(total: ImportCounts, { reasons, ...more }: ImportCounts): void {
   for (const name of ["found", "loaded", "repaired", "skipped", "withheld"] as const)
     total[name] += more[name];

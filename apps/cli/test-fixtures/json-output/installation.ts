@@ -11,7 +11,7 @@ const names = array(string());
 const count = int().nonnegative();
 const maybe = string().nullable();
 
-/** A line of the log; docs/logs.md says which other fields there are. */
+/** A line of the log; docs/logs.md lists the other fields. */
 const logged = z.looseObject({
   level: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]),
   time: z.iso.datetime(),
@@ -19,7 +19,7 @@ const logged = z.looseObject({
   msg: string(),
 });
 
-/** Null is what nobody could be asked about. */
+/** Null where a query was impossible. */
 const status = strict({
   nats: string(),
   user: CallerName,

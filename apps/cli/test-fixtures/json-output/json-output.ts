@@ -13,7 +13,7 @@ import { POLICY_OUTPUTS } from "./policy.ts";
 import { RUN_OUTPUTS } from "./runs.ts";
 import { WEBHOOK_OUTPUTS } from "./webhooks.ts";
 
-/** What each command prints with --json. */
+/** The output of each command with --json. */
 export const OUTPUTS: JsonOutputs = {
   ...RUN_OUTPUTS,
   ...CONVERSATION_OUTPUTS,
@@ -32,7 +32,7 @@ export const NO_OUTPUT: Readonly<Record<string, string>> = {
 
 const Success = z.strictObject({ schemaVersion: z.literal(1), data: z.unknown() });
 
-/** What a failure is with --json: the last line on stderr, behind the notes that `--quiet` leaves out. */
+/** A failure with --json: the last line on stderr, behind the notes that `--quiet` leaves out. */
 const Failure = z.strictObject({
   schemaVersion: z.literal(1),
   error: z.strictObject({
@@ -48,12 +48,12 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** What a command printed with --json that it may not, or left out; null when all is as it should be. */
+/** Finds what a command printed with --json against its schema, or left out; null when the output is valid. */
 export function jsonProblem(words: readonly string[], ended: Ended): string | null {
   const path = commandOf(words);
   if (path === null) return failureProblem(ended.stderr);
   if (ended.stdout !== "") return outputProblem(path, ended.stdout);
-  // A stream may have nothing to tell, and end at a time or at Ctrl-C.
+  // A stream may have no items, and end at a time or at Ctrl-C.
   const isQuiet = OUTPUTS[path]?.document === undefined && QUIET_ENDS.has(ended.code);
   return isQuiet ? null : failureProblem(ended.stderr);
 }

@@ -14,7 +14,7 @@ import type { JsonOutputs } from "./output.ts";
 
 const { strictObject: strict, array, string, boolean, literal, union } = z;
 
-/** What the policy says of every tool that a server listed. */
+/** The policy's decision about every tool that a server listed. */
 const judgedTools = strict({
   user: CallerName,
   tools: array(

@@ -41,7 +41,7 @@ const replayed = strict({
   unknown: array(strict({ tool: string(), needs: string(), count: int().positive() })),
 });
 
-/** A record of the audit with its place in its chain. */
+/** A record of the audit with its position in its chain. */
 const place = {
   v: literal(1),
   service: CallerName,

@@ -13,7 +13,7 @@ import type { JsonOutputs } from "./output.ts";
 
 const { strictObject: strict, array, string, number, int, literal, union } = z;
 
-/** What is said of a run as it happens, with the payload of each event's contract. */
+/** A line about a run's event, with the payload of each event's contract. */
 export const runEvent = union(
   runEvents.map((contract) =>
     strict({
@@ -26,7 +26,7 @@ export const runEvent = union(
   ),
 );
 
-/** A run that is not followed: its id, and the place of its command in the queue. */
+/** A run that is not followed: its id, and the sequence of its command in the queue. */
 export const startedRun = strict({ runId: RunId, sequence: int().positive() });
 
 const span = strict({

@@ -4,7 +4,7 @@ import type { JsonOutputs } from "./output.ts";
 
 const { strictObject: strict, array, string, int } = z;
 
-// What the gateway answers by itself: no service has contracts for it.
+// Replies of the gateway itself: no service has contracts for them.
 
 const webhook = strict({
   id: string(),
