@@ -10,7 +10,7 @@ const HERE = fileURLToPath(new URL("./", import.meta.url));
 const LIBS = ["client", "contracts"].map((name) =>
   fileURLToPath(new URL(`../../libs/${name}/src/`, import.meta.url)),
 );
-/** What a build is made of, besides the packages, whose versions package.json has. */
+/** Inputs of a build, besides the packages, whose versions package.json has. */
 const SOURCES = [
   ...["index.html", "vite.config.ts", "package.json", "src", "public"].map((name) =>
     join(HERE, name),
@@ -19,8 +19,8 @@ const SOURCES = [
 ];
 
 /**
- * The folder of a build of the console from the sources as they are. Builds, in about a second, unless there is one. Any number of
- * processes may ask at once. Rejects with what Vite says about the sources.
+ * Returns the folder of a build of the current sources. Builds, in about a second, unless the build exists. Any number of processes
+ * may call it at once. Rejects with Vite's messages about the sources.
  */
 export async function builtConsole(onBuild: () => void = () => {}): Promise<string> {
   const directory = join(BUILDS, await digestOfSources());
@@ -46,7 +46,7 @@ export async function builtConsole(onBuild: () => void = () => {}): Promise<stri
   return directory;
 }
 
-/** Of other sources: a gateway reads its build when it starts, and needs it no more. */
+/** Removes builds of other sources: a gateway reads its build only when it starts. */
 async function removeBuilds(): Promise<void> {
   await mkdir(BUILDS, { recursive: true });
   for (const name of await readdir(BUILDS))

@@ -19,7 +19,7 @@ if (root !== null) render(<App />, root);
 addEventListener("hashchange", () => location.hash.includes("token=") && location.reload());
 await openSession(isLinkWanted);
 
-/** Asks whether the credential of the address is to be used: it may be somebody else's. */
+/** Confirms the use of the address's credential: it may be another person's. */
 async function isLinkWanted(signedInAs: string): Promise<boolean> {
   const now =
     signedInAs === ""

@@ -1,7 +1,7 @@
 import type { Operation } from "@switchyard/client/client";
 import type { ComponentType } from "preact";
 
-/** A view: where it is, and what brings it. `{names}` are its parameters. */
+/** A view: its path, and how it is loaded. `{names}` are its parameters. */
 export interface View {
   readonly path: string;
   /** In the navigation; missing: it is reached from another one. */

@@ -47,7 +47,7 @@ test("the values of data-status are those of docs/console.md, and no others", ()
   assert.deepEqual(Object.fromEntries(written), Object.fromEntries([...given, ...codes]));
 });
 
-/** What has a status says the same name twice: for programs, and for the types, which know the values. */
+/** An element with a status has the name twice: for programs, and for the types, which check the values. */
 const WITH_STATUS = /(data-testid=[^>]*?\s)?data-status=\{?([^}]*)/g;
 
 test("nothing has a data-status but with the name and the values of the contract", () => {

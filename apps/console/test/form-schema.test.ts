@@ -12,7 +12,7 @@ import {
   type FormSchema,
 } from "../src/ui/form-schema.ts";
 
-/** As Python's models are told by the servers that are made of them. */
+/** The schema that servers generate from Python's models. */
 const PYTHON: FormSchema = {
   $defs: {
     Colour: { type: "string", enum: ["red", "blue"], title: "Colour" },
@@ -65,7 +65,7 @@ test("a form begins with what is needed and with defaults, also of definitions t
   );
 });
 
-test("of several kinds of value each is one, and a value that is there says which", () => {
+test("of several kinds of value each is an alternative, and an existing value selects its own", () => {
   const schema: FormSchema = {
     oneOf: [
       { type: "string", title: "by name" },

@@ -12,7 +12,7 @@ interface Given {
   readonly status?: Word;
 }
 
-/** A call that came to its end. */
+/** A completed call. */
 function call({ title, args = "sha256:a", result = "fine", status = "done" }: Given): Span {
   const events = [
     { event: "tool-requested", id: 1, data: { argsDigest: args } },

@@ -48,7 +48,7 @@ test("a system in order needs nothing to be done", () => {
     assert.deepEqual([name, isOk, next], [name, true, null]);
 });
 
-test("what is not in order says what it is and what to do", () => {
+test("what is not in order has a finding and advice", () => {
   const problem = {
     status: 503,
     code: "store_unavailable",

@@ -40,7 +40,7 @@ test("texts of an axis are equally far apart, and none stands over another one o
         if (text === null) continue;
         const left = (ms / longMs) * widthPx;
         assert.ok(left >= free, `${longMs} ms on ${widthPx} px: ${text}`);
-        // Eight pixels a letter, and some between two texts.
+        // Eight pixels a letter, and a gap between two texts.
         free = left + text.length * 8 + 4;
         assert.ok(free <= widthPx, `${longMs} ms on ${widthPx} px: ${text} at the end`);
       }

@@ -9,7 +9,7 @@ export type OfferedTool = Pick<BuiltinInfo, "name" | "inputSchema"> & {
 export interface CallRequest {
   readonly name: string;
   readonly args: Record<string, unknown>;
-  /** The same id is the same call: it is not made twice. */
+  /** Calls with the same id are one call: it is executed once. */
   readonly callId: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -24,7 +24,7 @@ export interface CallReply {
   readonly isError: boolean;
 }
 
-/** Where the tools are. Both reject with a BackendError. */
+/** The provider of the tools. Both methods reject with a BackendError. */
 export interface Backend {
   /** The platform tools that the policy lets the caller use; with `all` everything else that it may use, too. */
   tools(scope: "platform" | "all", signal: AbortSignal): Promise<readonly OfferedTool[]>;
@@ -32,7 +32,7 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** Why something was not done, under the code of the contract. */
+/** Reason of a failure, under the code of the contract. */
 export class BackendError extends Error {
   override readonly name = "BackendError";
   readonly code: string;
@@ -64,7 +64,7 @@ export function agentTool({ name, description }: { name: string; description: st
   };
 }
 
-/** What an agent's tool says in a session; a new one where none is named. */
+/** The message that an agent's tool sends to a session; a new session where none is named. */
 export function agentMessage({ name, args, callId }: CallRequest) {
   const { input, session } = args;
   if (typeof input !== "string" || input === "")
@@ -93,10 +93,10 @@ export function agentReply(sent: {
   return { content, structuredContent: { status, runId }, isError };
 }
 
-/** How long an agent's answer is waited for, in seconds. */
+/** Limit for an agent's answer, in seconds. */
 export const AGENT_SECONDS = 290;
 
-/** The server that a canonical name is of; null for a built-in tool. */
+/** The server of a canonical name; null for a built-in tool. */
 export function serverOf(name: string): string | null {
   return /^mcp__([a-z0-9][a-z0-9-]{0,23})__./.exec(name)?.[1] ?? null;
 }

@@ -1,13 +1,13 @@
-/** What whoever starts the server says in its environment [F5]. Names begin with SWITCHYARD_ or, as older bridges have it, REMOTECLAW_. */
+/** Settings that the starter passes in the environment [F5]. Names begin with SWITCHYARD_ or, as in older bridges, REMOTECLAW_. */
 export interface ServerEnvironment {
   /** Null: the installation of the command line. */
   readonly gatewayUrl: string | null;
   readonly gatewayToken: string | null;
-  /** Null: a person's own program, which sees all that the person sees. */
+  /** Null: a person's own program, which has all of that person's tools. */
   readonly sessionKey: string | null;
-  /** Null: nobody reads what was sent. */
+  /** Null: no program reads the record of side effects. */
   readonly sideEffectsFile: string | null;
-  /** Where the conversation takes place. */
+  /** The channel of the conversation. */
   readonly channel: string | null;
   readonly accountId: string | null;
   readonly to: string | null;
@@ -15,7 +15,7 @@ export interface ServerEnvironment {
   /** The message that is answered. */
   readonly messageId: string | null;
   readonly senderIsOwner: boolean;
-  /** True: whoever started it says that the agent is kept in a sandbox. */
+  /** True: the starter states that the agent runs in a sandbox. */
   readonly sandboxed: true | null;
   readonly profile: Profile;
 }
@@ -23,7 +23,7 @@ export interface ServerEnvironment {
 export const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** The environment cannot be used; the message is for whoever set it. */
+/** The environment cannot be used; the message is for the person who set it. */
 export class EnvironmentError extends Error {
   override readonly name = "EnvironmentError";
 }
@@ -62,7 +62,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): ServerEnvironment {
     threadId: read("THREAD_ID"),
     messageId: read("MESSAGE_ID"),
     senderIsOwner: read("SENDER_IS_OWNER") === "true",
-    // Nothing is said for the other: only what narrows is passed on.
+    // The opposite value is not sent: only settings that narrow are passed on.
     sandboxed: read("SANDBOXED") === "true" ? true : null,
     profile,
   };

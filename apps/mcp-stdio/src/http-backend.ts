@@ -15,7 +15,7 @@ import {
   type CallRequest,
 } from "./backend.ts";
 
-/** The tools through the gateway, as whom the token is of. */
+/** The tools through the gateway, as the token's user. */
 export function httpBackend(baseUrl: string, token: string): Backend {
   const client = createClient({ baseUrl: baseUrl.replace(/\/+$/, ""), token });
   const send = async (request: CallRequest): Promise<CallReply> => {

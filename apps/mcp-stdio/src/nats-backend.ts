@@ -19,7 +19,7 @@ import {
   type CallRequest,
 } from "./backend.ts";
 
-/** The tools over NATS, as the bus's user or, with a run token, as the run that it is of. */
+/** The tools over NATS, as the bus's user or, with a run token, as the token's run. */
 export function natsBackend(bus: Bus, runToken: string | null): Backend {
   const token = runToken === null ? {} : { token: runToken };
   return {

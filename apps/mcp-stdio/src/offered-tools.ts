@@ -11,7 +11,7 @@ const IN_PROFILE: Readonly<Record<Profile, RegExp>> = {
 const FOR_OWNERS = /^(?:cron|gateway)_/;
 const PLATFORM: ReadonlySet<string> = new Set(PLATFORM_TOOLS);
 
-/** True for what this process offers and calls: it narrows what the policy allows, and widens nothing. */
+/** True for tools that this process offers and calls: it narrows what the policy allows, and widens nothing. */
 export function isOffered(
   name: string,
   { profile, senderIsOwner }: Pick<ServerEnvironment, "profile" | "senderIsOwner">,

@@ -39,7 +39,7 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
       createStdioServer({ environment, scope, backend: opened.get, version, era, onError }),
     { onerror: (error) => tell(error.message) },
   );
-  // While the client still says who it is.
+  // Opened in advance, while the client still initializes.
   opened.get().catch(onError);
   await ended;
   await handle.close();
@@ -47,7 +47,7 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
   return 0;
 }
 
-/** The connection is made once and again when it could not be made. */
+/** The connection is made once, and retried when it failed. */
 function openOnce(environment: ServerEnvironment, options: ServeStdioOptions) {
   let backend: Promise<Backend> | null = null;
   const get = (): Promise<Backend> => {
@@ -58,7 +58,7 @@ function openOnce(environment: ServerEnvironment, options: ServeStdioOptions) {
     return backend;
   };
   const close = async (): Promise<void> => {
-    // What never came up has nothing to close.
+    // A backend that never came up has nothing to close.
     await backend?.then((one) => one.close()).catch(() => {});
   };
   return { get, close };
@@ -83,7 +83,7 @@ async function open(
   return natsBackend(bus, token !== null && RUN_TOKEN.test(token) ? token : null);
 }
 
-/** An NKey seed of a user, and a signed run token, are told apart by their form. */
+/** An NKey seed of a user and a signed run token are distinguished by their form. */
 const SEED = /^SU[A-Z2-7]{56}$/;
 const RUN_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 

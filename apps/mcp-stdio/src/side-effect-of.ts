@@ -5,7 +5,7 @@ interface MadeCall {
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
   readonly structured: Readonly<Record<string, unknown>>;
-  /** Nobody knows whether it was done. */
+  /** True when the outcome is unknown. */
   readonly isUnknown: boolean;
   readonly at: number;
 }
@@ -18,14 +18,14 @@ const SENDERS: ReadonlySet<string> = new Set([
   "message_send_with_effect",
 ]);
 
-/** What a call has done outside, as the file of side effects has it [F38]; none for most calls. */
+/** The external side effects of a call, as recorded in the file of side effects [F38]; most calls have none. */
 export function sideEffectsOf(
   made: MadeCall,
   { sessionKey }: Pick<ServerEnvironment, "sessionKey">,
 ): SideEffect[] {
   const { name, args, structured, at: ts } = made;
   if (structured["dryRun"] === true) return [];
-  // What was asked for with bestEffort tells of a failure in its result.
+  // A bestEffort call reports its failure in the result.
   const failure = structured["ok"] === false ? (textOr(structured["error"]) ?? "") : null;
   const isUnknown = made.isUnknown || failure?.includes("TIMEOUT_UNKNOWN") === true;
   if (failure !== null && !isUnknown) return [];
@@ -42,7 +42,7 @@ export function sideEffectsOf(
     ts,
   } as const;
   if (name === "message_broadcast") {
-    // One for each that got it: who reads the file has to know where the text is already.
+    // One for each recipient: the reader of the file has to know which of them have the text already.
     const { results } = recordOr(structured["payload"]);
     const all = Array.isArray(results) ? results.map(recordOr) : [];
     return all

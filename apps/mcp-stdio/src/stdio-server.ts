@@ -38,12 +38,14 @@ export interface StdioServerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How long one call waits for a person, in milliseconds: clients give up after some tens of seconds. */
+/** Limit for one call's wait for a person, in milliseconds: clients time out after some tens of seconds. */
 const APPROVAL_WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 1_000;
 const MAX_WAITING = 100;
 
-/** Arguments that say where the caller is, and the fields that fill them in. A model is not shown those about the caller. */
+/**
+ * Arguments that describe the caller's location, and the fields that fill them in. Those about the caller are hidden from models.
+ */
 const FILLED = {
   callerSession: "sessionKey",
   callerSandboxed: "sandboxed",
@@ -63,7 +65,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   "originMessageId",
 ]);
 
-/** The MCP server of one coding agent: tools from the backend, narrowed by what its starter said. */
+/** The MCP server of one coding agent: tools from the backend, narrowed by its starter's settings. */
 export function createStdioServer(options: StdioServerOptions): Server {
   const { environment, scope, backend, version, era } = options;
   const server = new Server(
@@ -73,7 +75,7 @@ export function createStdioServer(options: StdioServerOptions): Server {
   );
   /** Parameters of each tool, for filling in. */
   let known: ReadonlyMap<string, ReadonlySet<string>> | null = null;
-  /** The ids of calls that wait for a person, by what they are. */
+  /** The ids of calls that wait for a person, by their content. */
   const waiting = new Map<string, string>();
 
   const watch = watchList(server, async () =>
@@ -125,7 +127,7 @@ export function createStdioServer(options: StdioServerOptions): Server {
 /** The list is compared with the one that the client has at this interval, in milliseconds: the process of a client has no events of its own. */
 const LIST_EVERY_MS = 5_000;
 
-/** Notifies the client when the tools are others than it listed [X41]. */
+/** Notifies the client when the tools differ from its list [X41]. */
 function watchList(server: Server, list: () => Promise<readonly Tool[]>) {
   let known = "";
   let timer: NodeJS.Timeout | null = null;
@@ -142,7 +144,7 @@ function watchList(server: Server, list: () => Promise<readonly Tool[]>) {
   return {
     listed(tools: readonly Tool[]): void {
       known = JSON.stringify(tools);
-      // A list that cannot be read now is compared the next time.
+      // After a failed read the list is compared at the next interval.
       timer ??= setInterval(() => void compare().catch(() => {}), LIST_EVERY_MS).unref();
     },
   };
@@ -150,7 +152,7 @@ function watchList(server: Server, list: () => Promise<readonly Tool[]>) {
 
 type Call = Parameters<Backend["call"]>[0];
 
-/** A call that a person has to approve is made again until somebody has decided, for as long as clients wait. */
+/** A call that needs a person's approval is repeated until it is decided, for as long as clients wait. */
 async function callOrWait(
   backend: Backend,
   call: Call,
@@ -177,7 +179,7 @@ async function callOrWait(
   }
 }
 
-/** After which nobody knows whether a message was sent. */
+/** Codes after which it is unknown whether a message was sent. */
 const UNKNOWN: ReadonlySet<string> = new Set([
   "tool_timeout",
   "outcome_unknown",
@@ -185,7 +187,7 @@ const UNKNOWN: ReadonlySet<string> = new Set([
   "deadline_exceeded",
 ]);
 
-/** On the disk before the answer, so before the agent goes on [F37]. */
+/** Written to the disk before the reply, so before the agent continues [F37]. */
 async function record(
   { name, args }: Call,
   made: {
@@ -227,7 +229,7 @@ function filledIn(
   for (const [name, field] of Object.entries(FILLED)) {
     if (!parameters.has(name)) continue;
     const value = environment[field];
-    // What the environment says of the caller is not the model's to change.
+    // A model must not change the environment's facts about the caller.
     if (HIDDEN.has(name)) delete args[name];
     if (args[name] === undefined && value !== null) args[name] = value;
   }
@@ -251,7 +253,7 @@ function shownTool(offered: OfferedTool, era: Era): Tool {
 function resultOf(reply: CallReply, era: Era): CallToolResult {
   const { content, structuredContent, _meta: meta, isError } = reply;
   return {
-    // A result that clients refuse would be a call that they make again.
+    // Clients refuse an invalid result, and would then repeat the call.
     content: knownContent(content),
     ...clientStructuredContent(structuredContent, era),
     ...(meta !== undefined && { _meta: meta }),

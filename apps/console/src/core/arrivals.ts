@@ -3,11 +3,11 @@ import { orderOf, type Order, type RowFacts } from "./row-order.ts";
 
 /** Rows in an order that does not change under a pointer. */
 export interface Arrivals<T> {
-  /** Those that came after the first look follow at the end. */
+  /** Rows that came after the first load follow at the end. */
   readonly rows: readonly T[];
-  /** Keys of those that came since then, and that were not opened. */
+  /** Keys of later arrivals that were not opened yet. */
   readonly arrived: ReadonlySet<string>;
-  /** Puts all rows in the order in which they were given, and none counts as arrived. */
+  /** Puts all rows in the given order, and none counts as an arrival. */
   readonly settle: () => void;
 }
 

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-/** The time of all relative times on the page, in milliseconds; moves each second while somebody looks. */
+/** The time of all relative times on the page, in milliseconds; moves each second while the page is visible. */
 export const nowMs = signal(Date.now());
 
 export function startClock(): void {

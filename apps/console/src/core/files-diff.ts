@@ -5,7 +5,7 @@ interface NamedText {
   readonly text: string;
 }
 
-/** To compare texts that differ in more lines takes too long; of them is said how long they are. */
+/** Longer differences take too long to compute; only the lengths of such texts are shown. */
 const MAX_EDITS = 2_000;
 
 /** The difference of two sets of files as a unified patch, each file under its name. */

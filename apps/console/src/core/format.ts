@@ -49,7 +49,7 @@ export function numberText(n: number): string {
   return n.toLocaleString("en");
 }
 
-/** In US dollars; small amounts with what counts of them. */
+/** In US dollars; small amounts with their significant digits. */
 export function usdText(usd: number): string {
   if (usd === 0) return "$0";
   return usd < 0.01 ? `$${usd.toPrecision(2)}` : `$${usd.toFixed(2)}`;
@@ -82,7 +82,7 @@ export function shortRunId(runId: string): string {
   return runId.slice(runId.indexOf("~") + 1);
 }
 
-/** What a stop is about: `all calls`, `agent reviewer`. */
+/** The object of a stop: `all calls`, `agent reviewer`. */
 export function scopeText(scope: StopScope): string {
   return scope.kind === "all" ? "all calls" : `${scope.kind} ${scope.name}`;
 }

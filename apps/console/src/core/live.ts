@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { wantsNotes } from "./notify.ts";
 import { client, session } from "./session.ts";
 
-/** What an event is about, as far as a list cares. */
+/** The subject of an event, as far as lists are concerned. */
 export type Topic = "run" | "approval" | "session" | "server" | "schedule" | "policy" | "other";
 
 /** State of the stream that brings changes to the page as they happen. */
@@ -12,16 +12,16 @@ export const liveState = signal<FollowState>("connecting");
 type Listener = (topic: Topic, message: StreamMessage | null) => void;
 const listeners = new Set<Listener>();
 
-/** A tab that nobody looks at, and that is to notify nobody, lets its connection go after so long: a browser has only six for one address. */
+/** A hidden tab without notifications closes its connection after this time: a browser has only six for one address. */
 const HIDDEN_MS = 20_000;
 
-/** Hears every event; `null` after a cut, when some may have been missed. */
+/** Subscribes to every event; the listener gets `null` after a cut, when some may have been missed. */
 export function onLive(listener: Listener): () => void {
   listeners.add(listener);
   return () => void listeners.delete(listener);
 }
 
-/** One stream for everything that the page shows, while somebody is signed in and looks. */
+/** One stream for everything that the page shows, while a person is signed in and the page is visible. */
 export function startLive(): void {
   const isVisible = signal(document.visibilityState === "visible");
   let hiding: ReturnType<typeof setTimeout> | undefined;
@@ -67,7 +67,7 @@ function tell(topic: Topic, message: StreamMessage | null): void {
 function topicOf({ data }: StreamMessage): Topic {
   if (typeof data !== "object" || data === null) return "other";
   if ("approvalId" in data) return "approval";
-  // Before runs: what is said in a session names the run that says it.
+  // Checked before runs: a session's message names the run that answers it.
   if ("sessionId" in data && "owner" in data) return "session";
   if ("jobId" in data) return "schedule";
   if ("runId" in data) return "run";

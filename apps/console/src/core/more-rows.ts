@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { act } from "./resource.ts";
 
-/** What follows the first page of a list, a page at each `load`. */
+/** Further pages of a list, one at each `load`. */
 export interface MoreRows<T> {
   readonly rows: readonly T[];
-  /** Whether there is another page. */
+  /** True when there is another page. */
   readonly isMore: boolean;
   readonly isLoading: boolean;
   readonly load: () => void;
 }
 
 /**
- * The pages behind the first one, which is read again by itself; they are forgotten when `key` changes. Until one is loaded,
- * `next` of the first page is where they begin.
+ * The pages behind the first one, which reloads separately; they are dropped when `key` changes. Until one is loaded, `next` of the
+ * first page is where they begin.
  */
 export function useMoreRows<T>(
   key: string,

@@ -5,13 +5,13 @@ import { toast } from "./toasts.ts";
 
 const KEY = "switchyard.notify";
 
-/** True where the person wants to be told by the browser when a call waits, also while another tab is in front. */
+/** True where the person wants browser notifications about waiting calls, also while another tab is in front. */
 export const wantsNotes = signal(isGranted() && localStorage.getItem(KEY) === "on");
 
 /** Browsers without notifications have none. */
 export const canNotify = "Notification" in globalThis;
 
-/** Switches it on, which asks the browser for its permission, or off. */
+/** Switches it on, which requests the browser's permission, or off. */
 export async function toggleNotes(): Promise<void> {
   const isOn = !wantsNotes.value && (await Notification.requestPermission()) === "granted";
   if (!wantsNotes.value && !isOn)
@@ -26,7 +26,7 @@ export async function toggleNotes(): Promise<void> {
 
 let known: ReadonlySet<string> | null = null;
 
-/** Tells of calls that have come to wait since it was told last; the first time it only learns which do. */
+/** Notifies of calls that began to wait since the last call; the first one only records them. */
 export function notifyOf(waiting: readonly Pick<Approval, "id" | "tool" | "principal">[]): void {
   const before = known;
   known = new Set(waiting.map(({ id }) => id));

@@ -5,7 +5,7 @@ import { onLive, type Topic } from "./live.ts";
 import { client, may, problemOf } from "./session.ts";
 import { toast } from "./toasts.ts";
 
-/** What a request answered last, and whether it is being asked again. */
+/** The last reply to a request, and whether it is being repeated. */
 export interface Resource<T> {
   readonly data: T | null;
   readonly problem: Problem | null;
@@ -15,13 +15,13 @@ export interface Resource<T> {
 
 /** Events come in bursts; a list is read again at most that often. */
 const AGAIN_AFTER_MS = 700;
-/** A service that is busy, with the text before this one for example, is asked again by itself. */
+/** A busy service, for example one that still handles the previous text, is retried automatically. */
 const BUSY = 429;
 const AGAIN_WHEN_BUSY_MS = 1_500;
 
 /**
- * The answer of an operation, asked again when the request changes and when something happens to what it is about. Without the
- * right to ask, it is a problem `forbidden` without asking. `null` in place of a request asks nothing yet.
+ * The reply of an operation, refreshed when the request changes and when an event concerns its topics. Without the right to it the
+ * result is a problem `forbidden`, without a request. `null` in place of a request sends nothing yet.
  */
 export function useResource<Op extends Operation>(
   operation: Op,
@@ -33,8 +33,7 @@ export function useResource<Op extends Operation>(
   const shownFor = useRef("");
   const key = request === null ? null : `${operation} ${JSON.stringify(request)}`;
   const stopper = useRef(new AbortController());
-  // A request that is under way is given up when another one is meant, not when the same is asked again: events may come faster
-  // than answers.
+  // A request in progress is aborted when the request changes, not when it is refreshed: events may come faster than replies.
   useEffect(() => {
     stopper.current = new AbortController();
     return () => stopper.current.abort();
@@ -82,7 +81,7 @@ export function useResource<Op extends Operation>(
   return { ...state, reload: () => setRound((n) => n + 1) };
 }
 
-/** Asks again at that distance while somebody looks: for what no event tells of. */
+/** Reloads at this interval while the page is visible: for data that has no events. */
 export function useAgainEvery({ reload }: { readonly reload: () => void }, ms: number): void {
   useEffect(() => {
     const timer = setInterval(() => {
@@ -92,7 +91,7 @@ export function useAgainEvery({ reload }: { readonly reload: () => void }, ms: n
   }, []);
 }
 
-/** Does something that changes the world, and says how it went. True when it was done. */
+/** Performs a change and shows its result in a toast. True when it was done. */
 export async function act(done: string, action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();

@@ -2,10 +2,10 @@ import { computed, signal } from "@preact/signals";
 
 const href = signal(location.href);
 
-/** Where the person is. */
+/** The current address. */
 export const address = computed(() => new URL(href.value));
 
-/** Goes there without loading the page anew. */
+/** Navigates there without reloading the page. */
 export function navigate(to: string, { replace = false } = {}): void {
   const next = new URL(to, location.href);
   if (next.href === location.href) return;

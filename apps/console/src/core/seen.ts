@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 /** A person has at least this long to see what a decision is about. */
 const SEEN_AFTER_MS = 500;
 
-/** True when what `key` stands for has been in sight for half a second; not while the page is hidden. */
+/** True when the object of `key` has been in sight for half a second; not while the page is hidden. */
 export function useSeen(key: string): boolean {
   const [seen, setSeen] = useState<string | null>(null);
   useEffect(() => {

@@ -14,13 +14,13 @@ export type SessionState =
     }
   | { readonly phase: "signed-in"; readonly me: Me };
 
-/** Who uses the console. */
+/** State of the person's sign-in. */
 export const session = signal<SessionState>({ phase: "checking" });
 
-/** What `GET /auth/session` answers. */
+/** Reply of `GET /auth/session`. */
 interface AuthSession {
   readonly user: { readonly credential: string } | null;
-  /** Null while nobody is signed in. */
+  /** Null while no person is signed in. */
   readonly csrfToken: string | null;
   readonly signIn: readonly string[];
 }
@@ -28,7 +28,7 @@ interface AuthSession {
 let csrfToken = "";
 let ways: readonly string[] = ["token"];
 
-/** Asks the gateway that served the page, as the session of the browser's cookie. */
+/** Queries the gateway that served the page, as the session of the browser's cookie. */
 export const client = createClient({
   baseUrl: "",
   async fetch(url, init) {
@@ -41,13 +41,13 @@ export const client = createClient({
   },
 });
 
-/** True when the gateway lets the credential use the operation: whatever else is not shown. */
+/** True when the gateway permits the credential the operation; other operations are not shown. */
 export function may(operation: Operation): boolean {
   const state = session.value;
   return state.phase === "signed-in" && state.me.may.includes(operation);
 }
 
-/** The caller that the credential stands for; empty while nobody is signed in. */
+/** The caller of the credential; empty while no person is signed in. */
 export function callerName(): string {
   const state = session.value;
   return state.phase === "signed-in" ? state.me.caller : "";
@@ -59,8 +59,9 @@ const LAPTOP_TOKEN = "yd_";
 const LAPTOP_CREDENTIAL = "laptop";
 
 /**
- * At the start: with the cookie from before, else with the token in the address, which is taken out of it. Anybody can send a
- * person a link with a credential of their own; so only the token of `yard dev` is taken unasked, and only while nobody is signed in.
+ * Opens the session at the start: with the cookie from before, else with the token in the address, which is removed from it. Any
+ * person can send a link with their own credential; so only the token of `yard dev` is accepted without a prompt, and only while no
+ * person is signed in.
  */
 export async function openSession(
   isWanted: (signedInAs: string) => Promise<boolean>,
@@ -75,7 +76,7 @@ export async function openSession(
   if (isUnasked || (await isWanted(callerName()))) await signIn(token);
 }
 
-/** Exchanges a credential for a session of the browser; what goes wrong stands in `session`. */
+/** Exchanges a credential for a session of the browser; a failure is stored in `session`. */
 export async function signIn(credential: string): Promise<void> {
   await enter(() =>
     auth("/auth/session", {
@@ -99,7 +100,7 @@ function resumeSession(): Promise<AuthSession | null> {
   return enter(() => auth("/auth/session", {}));
 }
 
-/** Null when it is not known who is signed in. */
+/** Null when the sign-in state is unknown. */
 async function enter(ask: () => Promise<AuthSession>): Promise<AuthSession | null> {
   try {
     const answer = await ask();

@@ -11,7 +11,7 @@ export const toasts = signal<readonly (Toast & { readonly id: number })[]>([]);
 const GOOD_MS = 4_000;
 let made = 0;
 
-/** Says how something went. What went wrong stays until it is closed. */
+/** Shows a result. A failure stays until it is closed. */
 export function toast(given: Toast): void {
   const id = (made += 1);
   const { value: shown } = toasts;

@@ -12,7 +12,7 @@ import { Status } from "../ui/status.tsx";
 type Agent = Reply<"GET /agents/{name}">["agent"];
 type Explained = Reply<"POST /policy/explain">;
 
-/** Each line asks the policy: so many at once. */
+/** Each row queries the policy; this is the limit of concurrent rows. */
 const LINES = 20;
 
 /** The tools that an agent gets from you, with the policy's answer and the reason for each. */
@@ -70,7 +70,10 @@ export function AgentTools({ agent }: { agent: Agent }) {
   );
 }
 
-/** For whom may see pins, all that servers have listed; for others what they may call themselves, which is not the whole. */
+/**
+ * Callers who may see pins get all tools that servers have listed; others get those that they may call themselves, which may be
+ * fewer.
+ */
 function useTools(): { readonly tools: readonly ToolRef[]; readonly isWhole: boolean } {
   const mayPins = may("GET /mcp/servers") && may("GET /mcp/servers/{id}/pins");
   const mine = useResource("GET /tools", !mayPins && may("GET /tools") ? {} : null, ["server"]);

@@ -7,7 +7,7 @@ import { client, may } from "../core/session.ts";
 import { hasShortcuts, useShortcuts } from "../core/shortcuts.ts";
 import { ask } from "../ui/dialog.tsx";
 
-/** A waiting call as it is shown: a decision is about exactly this one. */
+/** A waiting call with the version that is shown: a decision applies to exactly this one. */
 interface ShownCall {
   readonly approval: Approval;
   readonly presentation: Presentation;

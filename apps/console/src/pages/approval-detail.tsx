@@ -162,7 +162,7 @@ function Changes({ changes }: { changes: ArgumentChanges }) {
   );
 }
 
-/** How long a person may still decide; of a call that does not wait, who decided. */
+/** The time left for a decision; for a call that does not wait, the person who decided. */
 export function countdown({ state, expiresAt, decision }: Approval): string {
   if (state !== "pending") return decision === null ? state : `by ${decision.by}`;
   const text = relativeText(expiresAt, nowMs.value);

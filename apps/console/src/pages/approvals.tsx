@@ -17,7 +17,7 @@ import { whoOf } from "./approval-decision.tsx";
 import { ApprovalDetail, countdown } from "./approval-detail.tsx";
 import { OpenQuestions } from "./open-questions.tsx";
 
-/** Risk first, then who waits longest. */
+/** Sorted by risk, then by waiting time. */
 const RISKS = ["high", "medium", "low"] as const;
 
 /**

@@ -50,7 +50,7 @@ const COLUMNS: readonly Column<AuditedRecord>[] = [
   { title: "Recorded by", isWide: true, cell: ({ service }) => service },
 ];
 
-/** What was decided, approved and executed, as it was recorded. */
+/** Records of decisions, approvals and executions. */
 export function Audit() {
   const [picked, setPicked] = useState<AuditedRecord | null>(null);
   const kind = filterOf("kind");
@@ -144,7 +144,7 @@ function Filters({ kind }: { kind: string }) {
   );
 }
 
-/** Checks the chains when somebody wants it: it reads the whole audit. */
+/** Verifies the chains on request: it reads the whole audit. */
 function Chains() {
   const [isWanted, setWanted] = useState(false);
   const verified = useResource("GET /audit/verify", isWanted ? {} : null);
@@ -205,7 +205,7 @@ function keyOf({ service, writer, seq }: AuditedRecord): string {
   return `${service} ${writer} ${seq}`;
 }
 
-/** What happened, in a word. */
+/** The event of the record, in a word. */
 function wordOf(record: AuditedRecord): string {
   return (
     textAt(record, "decision", "effect") ||
@@ -226,7 +226,7 @@ function statusOf(record: AuditedRecord): Word {
   return outcome === "result" || outcome === "started" ? "done" : "failed";
 }
 
-/** The tool, or the operation of somebody who came over HTTP. */
+/** The tool, or the operation of a caller over HTTP. */
 function subjectOf(record: AuditedRecord): string {
   return textAt(record, "tool", "name") || textAt(record, "tool") || textAt(record, "operation");
 }

@@ -88,7 +88,7 @@ function Messages({ of }: { of: Resource<{ messages: ReadMessage[] }> }) {
   );
 }
 
-/** False when it surely was not: with the same key, the service would answer the same failure for a day. */
+/** False when it surely was not: with the same key, the service would return the same failure for a day. */
 function mayBeSent({ status, code }: Problem): boolean {
   return code === "still_sending" || status === 0 || (status >= 500 && code !== "provider_error");
 }
@@ -96,7 +96,7 @@ function mayBeSent({ status, code }: Problem): boolean {
 function Send({ address, onSent }: { address: Address; onSent: () => void }) {
   const [text, setText] = useState("");
   const [isSending, setSending] = useState(false);
-  // The same text again is the same message, as long as nobody knows what became of it.
+  // A retry of the same text stays the same message while its outcome is unknown.
   const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
   const change = (changed: string): void => {
     setText(changed);

@@ -12,7 +12,7 @@ import { saidCode } from "../ui/statuses.ts";
 import { ChannelTarget } from "./channel-target.tsx";
 import { LOOK_AGAIN_MS } from "./channels.tsx";
 
-/** One account: how it is, what it can do, and what is written with people. */
+/** One account: its state, its capabilities, and the messages with people. */
 export function ChannelPage({ params }: { params: Readonly<Record<string, string>> }) {
   const { channel = "", accountId = "" } = params;
   const accounts = useResource("GET /channels/accounts", { query: { channel } });
@@ -113,7 +113,7 @@ function AccountFacts({ account }: { account: ChannelAccount }) {
   );
 }
 
-/** Whom it is about stands in the address. */
+/** The target is in the address. */
 function Target({ account }: { account: ChannelAccount }) {
   const { channel, accountId, capabilities } = account;
   const canRead = capabilities.actions.includes("read") && may("POST /channels/messages/read");

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<ChannelAccount>[] = [
   { title: "Owner", isWide: true, cell: ({ caller }) => caller },
 ];
 
-/** No event tells how an account is. */
+/** The state of an account has no events. */
 export const LOOK_AGAIN_MS = 10_000;
 
 /** The accounts by which agents and the caller reach people. */

@@ -131,7 +131,7 @@ interface Props {
   readonly session: Session | null;
 }
 
-/** Whoever reads further up is left there when something is said. */
+/** A reader who scrolled further up than this is not moved when a message arrives. */
 const NEAR_END_PX = 60;
 
 function Conversation({ sessionKey, session }: Props) {
@@ -242,7 +242,7 @@ function Message({ message }: { message: SessionMessage }) {
   );
 }
 
-/** The run that is under way, with text as it is written. */
+/** The current run, with text as it is written. */
 function useLiveRun(runId: string | null): RunStory | null {
   const story = useMemo(() => (runId === null ? null : new RunStory()), [runId]);
   const [, setRound] = useState(0);

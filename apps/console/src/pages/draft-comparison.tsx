@@ -7,7 +7,7 @@ import { client } from "../core/session.ts";
 import { Status } from "../ui/status.tsx";
 import { wordOr } from "../ui/statuses.ts";
 
-/** So many of the last decisions are decided again. */
+/** The number of latest decisions to evaluate. */
 const LAST = 500;
 
 type RecordedDecision = Request<"POST /policy/replay">["body"]["decisions"][number];
@@ -31,7 +31,7 @@ type RecordedFact = AuditedRecord &
     readonly decision: { readonly effect: string; readonly rule: string | null };
   };
 
-/** Which of the last decisions the draft would have decided in another way. */
+/** Shows which of the latest decisions the draft would change. */
 export function DraftComparison({ files }: { files: readonly PolicyTextFile[] }) {
   const [compared, setCompared] = useState<Compared | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -83,7 +83,7 @@ async function compare(files: readonly PolicyTextFile[]): Promise<Compared> {
   const { records } = await client.request("GET /audit", {
     query: { kind: "decision", limit: LAST },
   });
-  // What a stop decided says nothing about rules.
+  // Decisions by a stop are left out: no rules were evaluated.
   const facts = (records as RecordedFact[]).filter(({ byRules }) => byRules !== null);
   const { results } = await client.request("POST /policy/replay", {
     body: { files: [...files], decisions: facts.map(questionOf) },

@@ -15,7 +15,7 @@ export function OpenQuestions() {
     "run",
   ]);
   const questions = list.data?.questions ?? [];
-  // One that is answered elsewhere goes, and the others move up: a click was meant for what stood there before.
+  // A question answered elsewhere disappears, and the others move up: a click was meant for the one that was there before.
   const isSeen = useSeen(questions.map(({ callId }) => callId).join(" "));
   const { rows } = useArrivals(questions, {
     list: "",

@@ -14,7 +14,7 @@ const MINUTES = 30;
 const SYSTEM_AGAIN_MS = 10_000;
 const FAILED = new Set(["failed", "dead"]);
 
-/** What there is to know at a glance, and where to go from it. */
+/** An overview, with links to the details. */
 export function Overview() {
   const runs = useResource("GET /runs", { query: { limit: 200 } }, ["run"]);
   const approvals = useResource("GET /approvals", {}, ["approval"]);
@@ -108,7 +108,7 @@ export function Overview() {
   );
 }
 
-/** What waits in the queues of the bus, and whether the services answer. */
+/** The bus's queues, and whether the services answer. */
 function Queues() {
   const system = useResource("GET /system", {});
   useAgainEvery(system, SYSTEM_AGAIN_MS);
@@ -128,7 +128,7 @@ function Queues() {
   );
 }
 
-/** What the model calls of the listed runs cost, and how many of them nobody knows the price of. */
+/** The cost of the listed runs' model calls, and how many of them have no known price. */
 function Spend({ runs }: { runs: readonly RunSummary[] }) {
   const known = runs.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
   const unpriced = runs.filter(({ costUsd }) => costUsd === null).length;

@@ -12,7 +12,7 @@ export interface PackedSkills {
   readonly bytes: Blob;
 }
 
-/** As `yard skills import` passes over them. */
+/** `yard skills import` skips the same paths. */
 const PASSED_OVER = /(?:^|\/)(?:\.|node_modules\/)/;
 
 /** The archive that was picked, or one of the files that were; null where none of them is a skill's. */

@@ -31,7 +31,7 @@ rules:
 `,
 };
 
-/** Rules that are checked while somebody writes, with their own tests; nothing counts before they are activated. */
+/** Rules that are checked as they are edited, with their own tests; they take effect only when they are activated. */
 export function PolicyDraft() {
   const mayRead = may("GET /policy/texts");
   const texts = useResource("GET /policy/texts", mayRead ? {} : null, ["other"]);

@@ -44,7 +44,7 @@ function ExplainAny() {
   );
 }
 
-/** The call as it was recorded, with everything that the policy knew of its run. */
+/** The recorded call, with all facts about its run that the policy had. */
 function ExplainRecorded({ runId, callId }: { runId: string; callId: string }) {
   const read = useRecordedCall(runId, callId);
   if (read === null) return <Loading />;

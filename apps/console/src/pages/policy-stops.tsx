@@ -8,7 +8,7 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-/** What is stopped whatever the rules say. */
+/** Stops, which override the rules. */
 export function Stops() {
   const stops = useResource("GET /policy/stops", {}, ["policy"]);
   const resume = async (scope: StopScope): Promise<void> => {

@@ -52,7 +52,7 @@ function Review({ kind, name, version, of }: Props) {
   );
 }
 
-/** Findings and files as text: nothing of a version that may be hostile is rendered. */
+/** Findings and files as text: a version may be hostile, so none of it is rendered. */
 function Reviewed(props: Named & { kind: Props["kind"]; review: VersionReview }) {
   const { kind, name, version, review } = props;
   const { scan, withheld, files } = review;

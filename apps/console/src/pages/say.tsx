@@ -22,7 +22,7 @@ interface Props {
 
 const MOST_FILE_CHARACTERS = 20_000;
 
-/** Where a message is written. A line that begins with a slash means here what it means in `yard chat`. */
+/** The input for a message. A line that begins with a slash has the same meaning as in `yard chat`. */
 export function Say({ sessionKey, session, onSaid }: Props) {
   const names = useNames();
   const [text, setText] = useState("");
@@ -166,7 +166,7 @@ function firstAgent({ agents }: Names): string {
 }
 
 interface SlashLine {
-  /** What stands in the field when it is picked. */
+  /** The text of the field when it is picked. */
   readonly line: string;
   readonly shown: string;
   readonly meaning: string;
@@ -174,7 +174,7 @@ interface SlashLine {
 
 const MOST_LINES = 12;
 
-/** The lines that what is typed may become, each with what it does. */
+/** Completions of the typed text, each with its effect. */
 function SlashLines(props: {
   text: string;
   names: Names;

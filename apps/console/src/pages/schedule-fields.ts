@@ -1,6 +1,6 @@
 import type { ScheduleJob, ScheduleJobInputInput } from "@switchyard/client/operations";
 
-/** A job as somebody writes it. What does not go with `when` and `where` is kept while the form is open, and not sent. */
+/** A job as it is edited. Fields that do not belong to `when` and `where` are kept while the form is open, and not sent. */
 export interface JobFields {
   readonly name: string;
   readonly when: "cron" | "every" | "at";
@@ -19,7 +19,7 @@ export interface JobFields {
 
 const MINUTE_MS = 60_000;
 
-/** What the form begins with. */
+/** The form's initial fields. */
 export function fieldsOfJob(job: ScheduleJob | undefined): JobFields {
   if (job === undefined)
     return {
@@ -50,7 +50,7 @@ export function fieldsOfJob(job: ScheduleJob | undefined): JobFields {
   };
 }
 
-/** The job of the fields; what they do not show is taken from the job that is changed. */
+/** The job of the fields; other members are copied from the job that is changed. */
 export function jobOfFields(fields: JobFields, old?: ScheduleJob): ScheduleJobInputInput {
   const { name, where, text, overlap, catchUp, agent, session, description } = fields;
   const isOwn = where === "a run of its own";

@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<ScheduleRun>[] = [
   },
 ];
 
-/** One job: when it runs, what it does, and what became of its due times. */
+/** One job: its schedule, its action, and the results of its due times. */
 export function SchedulePage({ params }: { params: Readonly<Record<string, string>> }) {
   const jobId = params["jobId"] ?? "";
   const jobs = useResource("GET /schedules", ALL_JOBS, ["schedule"]);

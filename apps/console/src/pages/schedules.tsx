@@ -23,10 +23,10 @@ const COLUMNS: readonly Column<ScheduleJob>[] = [
   { title: "Owner", isWide: true, cell: ({ owner }) => owner },
 ];
 
-/** The jobs that the caller may see: its own, or everybody's. */
+/** The jobs that the caller may see: its own, or all users'. */
 export const ALL_JOBS = { query: { enabled: "all", all: true, limit: 200 } } as const;
 
-/** What runs when it is time. */
+/** Jobs with their next due times. */
 export function Schedules() {
   const jobs = useResource("GET /schedules", ALL_JOBS, ["schedule"]);
   const more = useMoreRows("", jobs.data?.next ?? null, async (cursor) => {
@@ -92,7 +92,7 @@ export function When({ ms }: { ms: number | null | undefined }) {
   return ms === null || ms === undefined ? <>–</> : <Time at={new Date(ms).toISOString()} />;
 }
 
-/** How a job is, in a word. */
+/** The state of a job, in a word. */
 export function stateOf({ enabled, state }: ScheduleJob): Word {
   if (state.runningAtMs !== undefined) return "running";
   if (!enabled) return "paused";

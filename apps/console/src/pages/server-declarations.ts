@@ -1,4 +1,4 @@
-/** A server as the registry takes it: beside the id, what any client has in its file. The broker knows their words. */
+/** A server as the registry accepts it: beside the id, the members that any client has in its file. The broker parses them. */
 export interface Declaration {
   readonly id: string;
   readonly [field: string]: unknown;
@@ -15,7 +15,7 @@ const LONGEST_ID = 24;
 export function declarationsOf(
   text: string,
 ): { readonly servers: readonly Declaration[] } | { readonly problem: string } {
-  // A fragment out of the middle of somebody's file.
+  // A fragment out of the middle of a client's file.
   const whole = /^\s*"[^"\n]*"\s*:/.test(text) ? `{${text.replace(/,\s*$/, "")}}` : text;
   let value: unknown;
   try {

@@ -6,12 +6,12 @@ import { client } from "../core/session.ts";
 import { ask } from "../ui/dialog.tsx";
 
 const LOOPBACK = new Set(["127.0.0.1", "localhost", "[::1]"]);
-/** Nothing listens there: the browser shows the address, and the person brings it. */
+/** Without a listener there, the browser shows the address, and the person pastes it. */
 const NOWHERE = "http://127.0.0.1:9/signed-in";
 
 /**
- * Begins a sign-in to an MCP server in a tab of its own. A code may only go to the machine of whoever signs in: where that is the console's, the
- * browser comes back to it by itself; else the person copies the address that it ends at.
+ * Begins a sign-in to an MCP server in a tab of its own. A code may only go to the machine of the person who signs in: where that
+ * is the console's, the browser is redirected to it; else the person copies the address that it ends at.
  */
 export async function signInTo({ id, name }: ServerInfo, onDone: () => void): Promise<void> {
   const isHere = location.protocol === "http:" && LOOPBACK.has(location.hostname);
@@ -41,7 +41,7 @@ export function useSignInAnswer(id: string, onDone: () => void): void {
   const answer = answerIn(address.value);
   useEffect(() => {
     if (answer === null) return;
-    // A code is good once, and nobody is to find it in an address.
+    // A code works once, and must not stay in an address.
     navigate(`/servers/${encodeURIComponent(id)}`, { replace: true });
     void finish(id, answer, onDone);
   }, [answer?.code]);

@@ -87,7 +87,7 @@ export function ServerPage({ params }: { params: Readonly<Record<string, string>
   );
 }
 
-/** What becomes of calls now. */
+/** The effect of the circuit breaker on calls. */
 const CIRCUITS = {
   closed: "go through",
   open: "are refused after failures",
@@ -209,11 +209,13 @@ function findingsText({ findings }: ToolPin): string {
   return [...new Set(findings.map(({ code }) => code.replaceAll("_", " ")))].join(", ");
 }
 
-/** Shows how a definition changed. Approving is about the definition that is shown, also when the server lists another one since. */
+/**
+ * Shows how a definition changed. Approving applies to the definition that is shown, also when the server lists another one since.
+ */
 function Difference(props: {
   id: string;
   tool: string;
-  /** Null for who may not. */
+  /** Null for callers without the right to it. */
   onApprove: ((digest: string) => Promise<void>) | null;
 }) {
   const { id, tool, onApprove } = props;

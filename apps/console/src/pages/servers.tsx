@@ -87,7 +87,7 @@ function ServerCard({ server, onChange }: { server: ServerInfo; onChange: () => 
   );
 }
 
-/** Connects, or ends the connection until somebody connects it again. */
+/** Connects, or disconnects until a person connects it again. */
 export function ConnectToggle({ server, onChange }: { server: ServerInfo; onChange: () => void }) {
   const { id, name, status } = server;
   const [isBusy, setBusy] = useState(false);

@@ -129,7 +129,7 @@ function* inParts(names: readonly string[]): Generator<string[]> {
   if (part.length > 0) yield part;
 }
 
-/** What was found, each with a box; picked is a skill's file. */
+/** The skills found, each with a box; the picked items are skill files. */
 function FoundSkills(props: {
   skills: readonly ImportedSkill[];
   picked: ReadonlySet<string>;
@@ -233,7 +233,7 @@ function FoundSkill(props: { skill: ImportedSkill; isPicked: boolean; onToggle: 
   );
 }
 
-/** What it needs is there. */
+/** True when its dependencies are met. */
 function isReady({ outcome, dependenciesMet }: ImportedSkill): boolean {
   return outcome !== "skipped" && dependenciesMet !== false;
 }
@@ -243,7 +243,7 @@ function isVisible({ outcome, withheld, change }: ImportedSkill): boolean {
   return outcome !== "skipped" && withheld === null && change !== "hidden";
 }
 
-/** What a person need not think about first. */
+/** True when no finding needs a person's attention before the import. */
 function isGood({ outcome, withheld, scan }: ImportedSkill): boolean {
   const isSuspect =
     scan?.findings.some(

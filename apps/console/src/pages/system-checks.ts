@@ -4,7 +4,7 @@ import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
 import { bytesText } from "../core/format.ts";
 
-/** What was looked at, how it is, and what to do about it. */
+/** A check, its result, and advice. */
 export interface Check {
   readonly name: string;
   readonly isOk: boolean;
@@ -13,10 +13,10 @@ export interface Check {
   readonly next: string | null;
 }
 
-/** What is asked for a check; null is not asked, or not answered yet. */
+/** Inputs of the checks; null before the request or its reply. */
 export interface Looked {
   readonly system: Reply<"GET /system"> | null;
-  /** Of a request whose answer is kept in Redis: null when it was answered. */
+  /** Result of a request whose reply is stored in Redis: null when it succeeded. */
   readonly store: { readonly problem: Problem | null } | null;
   readonly servers: Reply<"GET /mcp/servers"> | null;
   readonly stops: Reply<"GET /policy/stops"> | null;
@@ -24,7 +24,7 @@ export interface Looked {
   readonly models: Reply<"GET /models"> | null;
 }
 
-/** What `yard doctor` checks, as far as it is seen from a browser. */
+/** The checks of `yard doctor` that a browser can make. */
 export function checksOf({
   system,
   store,
@@ -69,7 +69,7 @@ function versionsCheck({ services }: Reply<"GET /system">): Check {
       );
 }
 
-/** A stream that is nearly full soon refuses what is sent, or forgets what somebody has yet to read; what passes through has been read. */
+/** A nearly full stream soon refuses messages, or drops unread ones; the stream of facts is exempt, since what it drops has been read. */
 const NEARLY_FULL = 0.8;
 
 function streamsCheck({ streams }: Reply<"GET /system">): Check {

@@ -6,7 +6,7 @@ import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import { checksOf, type Looked } from "./system-checks.ts";
 
-/** What `yard doctor` checks, as far as it is seen from a browser: what is well, what is not, and what to do. */
+/** The checks of `yard doctor` that a browser can make: results and advice. */
 export function Doctor(props: { system: Resource<Reply<"GET /system">>; store: Looked["store"] }) {
   const servers = useResource("GET /mcp/servers", may("GET /mcp/servers") ? {} : null, ["server"]);
   const stops = useResource("GET /policy/stops", may("GET /policy/stops") ? {} : null);

@@ -11,7 +11,7 @@ import { Time } from "../ui/time.tsx";
 
 type DeadLetter = NonNullable<Reply<"GET /runs/dead">["letters"]>[number];
 
-/** Runs and commands that were given up because runners died of them, and how they go on. */
+/** Runs and commands that were given up because runners died of them, and how to continue them. */
 export function GivenUp({ dead }: { dead: Resource<Reply<"GET /runs/dead">> }) {
   const more = useMoreRows("", dead.data?.next ?? null, async (cursor) => {
     const {

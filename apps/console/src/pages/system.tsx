@@ -8,7 +8,7 @@ import { Keys } from "./system-keys.tsx";
 import { Doctor } from "./system-doctor.tsx";
 import { Services } from "./system-services.tsx";
 
-/** No event tells how long a queue is; it is read again that often. */
+/** The length of a queue has no events; it is polled at this interval. */
 const AGAIN_EVERY_MS = 5_000;
 
 export function System() {

@@ -91,6 +91,6 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
 }
 
 function toolOf({ name, server, tool, description, inputSchema }: ToolInfo): Tool {
-  // The schema is the server's: the form reads what it knows of it, and the rest is written as JSON.
+  // The schema is the server's: the form renders the parts that it supports, and the rest is edited as JSON.
   return { name, server, tool, description, schema: inputSchema };
 }

@@ -29,7 +29,7 @@ interface Answer {
   readonly decision: Decision;
 }
 
-/** Arguments, what the policy would say to them, and what came of the call. */
+/** Arguments, the policy's decision about them, and the result of the call. */
 export function TryTool({ tool }: { tool: Tool }) {
   const [args, setArgs] = useState<Record<string, unknown>>(
     () => (initialOf(tool.schema, tool.schema) as Record<string, unknown> | undefined) ?? {},
@@ -139,7 +139,7 @@ function RawArguments(props: {
 
 const ASK_AFTER_MS = 350;
 
-/** What the policy says to exactly this call, before it is made. */
+/** The policy's decision about exactly this call, before it is made. */
 function PolicyWould({ tool, args }: { tool: Tool; args: Record<string, unknown> }) {
   const [asked, setAsked] = useState(args);
   useEffect(() => {

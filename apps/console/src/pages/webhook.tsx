@@ -29,7 +29,7 @@ const REASONS = {
   gone: "The receiver said that it is gone.",
 } as const;
 
-/** One webhook: how it is, and which deliveries were given up. */
+/** One webhook: its state, and which deliveries were given up. */
 export function WebhookPage({ params }: { params: Readonly<Record<string, string>> }) {
   const id = params["id"] ?? "";
   const shown = useResource("GET /webhooks/{id}", { path: { id } });

@@ -35,10 +35,10 @@ const HOOK_COLUMNS: readonly Column<Hook>[] = [
   },
 ];
 
-/** No event tells how a delivery went. */
+/** Deliveries have no events. */
 export const LOOK_AGAIN_MS = 10_000;
 
-/** What is told to URLs of the caller's, and what programs elsewhere may start. */
+/** Webhooks to URLs of the caller, and hooks that start runs. */
 export function Webhooks() {
   const webhooks = useResource("GET /webhooks", {});
   useAgainEvery(webhooks, LOOK_AGAIN_MS);
@@ -158,7 +158,7 @@ interface WebhookSettings {
   readonly agent: string | null;
 }
 
-/** Asks what is sent where, beginning with how it is with `webhook`. */
+/** Prompts for the URL and the events, with the current values of `webhook`. */
 export function WebhookForm({
   title,
   action,
@@ -216,7 +216,7 @@ export function WebhookForm({
   );
 }
 
-/** How a webhook is, in a word. */
+/** The state of a webhook, in a word. */
 export function stateOf({ status, failingSince }: Webhook): Word {
   if (status === "disabled") return "disabled";
   return failingSince === null ? "active" : "failing";

@@ -24,7 +24,7 @@ import { isOver } from "./run-facts.tsx";
 import type { Span, StorySoFar } from "./run-story.ts";
 import { useStory } from "./use-story.ts";
 
-/** Two runs side by side: what they were given, what they did, and where they went different ways. */
+/** Two runs side by side: their input, their steps, and where they diverged. */
 export function CompareRuns({ params }: { params: Readonly<Record<string, string>> }) {
   const [left, right] = [params["left"] ?? "", params["right"] ?? ""];
   const one = useRun(left);
@@ -70,7 +70,7 @@ function useRun(runId: string) {
   return { story, run: data?.run ?? null, problem: data === null ? problem : null };
 }
 
-/** Of a run that is over, all: lines are not paired anew with each event that comes. */
+/** True when all events of a run that is over are loaded: lines are not paired anew with each event. */
 function isTold({ status }: RunDetail, { endMs }: StorySoFar): boolean {
   return !isOver(status) || endMs !== null;
 }
@@ -78,7 +78,7 @@ function isTold({ status }: RunDetail, { endMs }: StorySoFar): boolean {
 const FACTS: readonly {
   readonly name: string;
   readonly of: (run: RunDetail) => string;
-  /** No difference that says anything. */
+  /** Differences without meaning to a person. */
   readonly isIncidental?: boolean;
 }[] = [
   { name: "Agent", of: ({ agent }) => agent },
@@ -180,7 +180,7 @@ const COLUMNS: readonly Column<Pair>[] = [
   { title: "Took", isNumber: true, isWide: true, cell: ({ left, right }) => tookText(left, right) },
 ];
 
-/** What both did, a line for each step or call, in the order of both. */
+/** The steps of both, a line for each step or call, in the order of both. */
 function Steps({ left, right }: { left: StorySoFar; right: StorySoFar }) {
   const pairs = useMemo(() => pairsOf(left.spans, right.spans), [left, right]);
   const [picked, setPicked] = useState<string | null>(null);

@@ -7,10 +7,10 @@ import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import type { StorySoFar, ToolSpan, Turn } from "./run-story.ts";
 
-/** So many turns are there at once: nobody reads more of them, and a browser takes long to lay them out. */
+/** Limit of rendered turns: people do not read more of them, and a browser takes long to lay them out. */
 const MOST_TURNS = 300;
 
-/** What was said, with a folded card for each tool call. */
+/** The messages, with a folded card for each tool call. */
 export function Conversation({ run, story }: { run: RunDetail | null; story: StorySoFar }) {
   const [isWhole, setWhole] = useState(false);
   const hidden = isWhole ? 0 : Math.max(0, story.turns.length - MOST_TURNS);
@@ -61,7 +61,7 @@ export function TurnCard({ turn, name }: { turn: Turn; name: string }) {
   );
 }
 
-/** A call in a line; what it was and what came of it when it is opened. */
+/** A call in a line; its arguments and result when it is opened. */
 function ToolCard({ span }: { span: ToolSpan }) {
   const result = span.events.find(({ event }) => event === "tool-completed");
   return (

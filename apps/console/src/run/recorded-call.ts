@@ -3,7 +3,7 @@ import type { Problem } from "@switchyard/client/problem-error";
 import { useEffect, useState } from "preact/hooks";
 import { client, problemOf } from "../core/session.ts";
 
-/** A call of a run, and what was decided about it then, as its events have it. */
+/** A call of a run, and the decision about it, as recorded in its events. */
 export interface RecordedCall {
   readonly run: RunDetail;
   readonly tool: string;

@@ -18,7 +18,7 @@ interface Props {
   readonly story: StorySoFar;
 }
 
-/** What may be done to the run as it is now, by who looks at it. */
+/** The actions that the viewer may take on the run in its current state. */
 export function RunActions({ run, status, story }: Props) {
   const [isForking, setForking] = useState(false);
   const [isComparing, setComparing] = useState(false);

@@ -4,7 +4,7 @@ import { may } from "../core/session.ts";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-/** What people were asked about the calls of the run, the first one first; empty for who may not see it. Null before it is known. */
+/** Approvals of the run's calls, the first one first; empty without the right to see them. Null before they are loaded. */
 export function useApprovalsOf(runId: string): readonly Approval[] | null {
   const isAllowed = may("GET /approvals");
   const query = { runId, pendingOnly: false, limit: 200 };
@@ -15,7 +15,7 @@ export function useApprovalsOf(runId: string): readonly Approval[] | null {
   );
 }
 
-/** Who decided about the calls of the run, and why. */
+/** The decisions about the calls of the run: by whom, and why. */
 export function RunApprovals({ approvals }: { approvals: readonly Approval[] }) {
   const decided = approvals.filter(({ state }) => state !== "pending");
   if (decided.length === 0) return null;
@@ -42,7 +42,7 @@ function wordOf({ state }: Approval): string {
   return state === "consumed" ? "approved" : state;
 }
 
-/** In a line: who decided what, when and why. */
+/** One line: the decision with its author, time and reason. */
 export function Verdict({ approval }: { approval: Approval }) {
   const { state, decision, execution } = approval;
   if (state === "pending") return <>Nobody has decided yet.</>;

@@ -9,7 +9,7 @@ export interface Pair {
   readonly differs: readonly string[];
 }
 
-/** So many pairs are weighed; of longer runs the rest is paired in order. */
+/** Limit of weighed pairs; the rest of longer runs is paired in order. */
 const MOST_WEIGHED = 4_000_000;
 
 /**
@@ -81,7 +81,7 @@ function weight(one: Span | undefined, other: Span | undefined): number {
   return differenceOf(one, other).length === 0 ? 2 : 1;
 }
 
-/** In words that a person reads, how two lines differ. How long they took is no difference. */
+/** Describes for a person how two lines differ. A different duration is no difference. */
 function differenceOf(one: Span | null, other: Span | null): string[] {
   if (one === null) return ["only on the right"];
   if (other === null) return ["only on the left"];
@@ -102,7 +102,7 @@ function argumentsOf({ events }: Span): string {
   return asked?.event === "tool-requested" ? asked.data.argsDigest : "";
 }
 
-/** What a line brought: the text of a model, the result of a call, why it failed. */
+/** The result of a line: the text of a model, the result of a call, the reason of a failure. */
 export function saidOf({ events, detail }: Span): string {
   for (const message of events.toReversed()) {
     if (message.event === "model-responded") return message.data.text;

@@ -35,7 +35,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   const run = detail.data?.run ?? null;
   const approvals = useApprovalsOf(runId);
   const isKnown = story.messages.length > 0 || run !== null;
-  // All that stands above the timeline comes at once, so that nothing is pushed away.
+  // Everything above the timeline is rendered at once, so that nothing is pushed away.
   const isAnswered = (run !== null || detail.problem !== null) && approvals !== null;
   const view = filterOf("view") || "timeline";
   const status = statusOf(run, story);
@@ -96,7 +96,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   );
 }
 
-/** How the run is, as far as is known: while its events come, each tells how it was. */
+/** The run's latest known status: while its events arrive, each has the status at its time. */
 function statusOf(run: RunDetail | null, story: StorySoFar): RunWord {
   return run !== null && isBehind(story, run) ? run.status : story.status;
 }
@@ -133,7 +133,7 @@ function Children({ run }: { run: RunDetail | null }) {
   );
 }
 
-/** A child with its own children below, asked for when it is opened. */
+/** A child with its own children below, loaded when it is opened. */
 function ChildRun({
   runId,
   agent,

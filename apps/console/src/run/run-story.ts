@@ -19,17 +19,17 @@ export interface Span {
   status: Word;
   readonly step: number | null;
   readonly startMs: number;
-  /** Null while it goes on. */
+  /** Null while it is open. */
   endMs: number | null;
   /** In a few words. */
   detail: string;
   decision: Decision | null;
   readonly childRunId?: string;
-  /** Of the calls that a person was asked about. */
+  /** Set for calls that a person had to decide about. */
   approvalIds?: readonly string[];
   costUsd?: number | null;
   usage?: Usage;
-  /** What came of it: the events, as they were told. */
+  /** The result: the events, as they were published. */
   readonly events: RunMessage[];
 }
 
@@ -41,19 +41,19 @@ export interface Turn {
   readonly who: "model" | "tool" | "person" | "note";
   readonly step: number | null;
   text: string;
-  /** True while text comes. */
+  /** True while text arrives. */
   isLive: boolean;
-  /** Of a tool: the line of the timeline. */
+  /** Set for a tool call: the line of the timeline. */
   readonly span?: ToolSpan;
 }
 
 /** The status of a run, with those that it never began in. */
 export type RunWord = RunStatus | "queued" | "rejected" | "merged";
 
-/** What is known of a run at one moment. */
+/** The state of a run at one moment. */
 export type StorySoFar = Omit<RunStory, "take">;
 
-/** What the events of a run tell, kept as they come: each costs the same however long the run is. */
+/** A run's state, built from its events as they arrive: each costs the same however long the run is. */
 export class RunStory {
   readonly messages: RunMessage[] = [];
   readonly spans: Span[] = [];
@@ -323,7 +323,7 @@ export class RunStory {
   }
 }
 
-/** What a line says of the run; any other line is a note. */
+/** The status that a line gives the run; any other line is a note. */
 const NOTE_STATUS: Partial<Readonly<Record<RunMessage["event"], Word>>> = {
   queued: "queued",
   finished: "succeeded",
@@ -381,7 +381,7 @@ function noteDetail(message: RunMessage): string {
   }
 }
 
-/** Whether more is known of the run than its events have told so far. */
+/** True when the run is newer than the events received so far. */
 export function isBehind({ lastMs }: StorySoFar, { updatedAt }: { readonly updatedAt: string }) {
   return lastMs < Date.parse(updatedAt);
 }
@@ -398,7 +398,7 @@ function stopText({ scope, reason }: NonNullable<RunWait["stop"]>): string {
   return reason === "" ? scopeText(scope) : `${scopeText(scope)} (${reason})`;
 }
 
-/** What a limit counts, for people. */
+/** The name of a limit, for people. */
 export function limitWord(limit: string): string {
   return LIMIT_WORDS[limit] ?? limit;
 }

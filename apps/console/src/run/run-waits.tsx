@@ -9,7 +9,7 @@ import { useSeen } from "../core/seen.ts";
 import { AnswerQuestion } from "./answer-question.tsx";
 import { isBehind, limitWord, waitText, type StorySoFar } from "./run-story.ts";
 
-/** What the run waits for, with the way to end the wait. */
+/** The waits of the run, with the actions that end them. */
 export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
   const whole = new Map((run.waits ?? []).map((wait) => [wait.callId, wait]));
   const waits = isBehind(story, run)
@@ -68,7 +68,7 @@ function WaitBody({ run, wait }: { run: RunDetail; wait: RunWait }) {
 function Question({ run, wait }: { run: RunDetail; wait: RunWait }) {
   const { callId, question, options = [], schema } = wait;
   const isSeen = useSeen(question === undefined ? "" : callId);
-  // The event that a run waits does not have the text; the run itself has it, and is read in a moment.
+  // The event about a wait does not have the text; the run itself has it, and is loaded in a moment.
   if (question === undefined) return <Loading />;
   return (
     <>

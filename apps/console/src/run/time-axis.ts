@@ -19,7 +19,7 @@ const STEPS = [
   ...[1, 2, 5, 10, 20, 50].map((n) => n * DAY),
 ];
 const MOST_TICKS = 6;
-/** Of the 12 px text of an axis, on average, and what has to be free between two texts. */
+/** Average letter width of an axis's 12 px text, and the gap required between two texts. */
 const LETTER_PX = 8;
 const BETWEEN_PX = 12;
 
@@ -29,7 +29,7 @@ export function ticksOf(longMs: number): readonly number[] {
   return Array.from({ length: Math.floor(longMs / stepMs) + 1 }, (_, index) => index * stepMs);
 }
 
-/** A mark of an axis; without a text where texts would stand over each other, or over the end. */
+/** A mark of an axis; without a text where texts would overlap each other, or the end. */
 export interface Tick {
   readonly ms: number;
   readonly text: string | null;
@@ -52,7 +52,7 @@ export function axisOf(longMs: number, widthPx: number): readonly Tick[] {
   }));
 }
 
-/** What stands at a mark, in the largest unit with at most one decimal: `0`, `200 ms`, `1.5 s`, `2 min`, `1.5 h`, `3 d`. */
+/** The text at a mark, in the largest unit with at most one decimal: `0`, `200 ms`, `1.5 s`, `2 min`, `1.5 h`, `3 d`. */
 export function tickText(ms: number): string {
   if (ms === 0) return "0";
   const [one, unit] = UNITS.find(([size]) => ms >= size && (ms * 10) % size === 0) ?? [1, "ms"];

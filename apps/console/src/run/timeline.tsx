@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<Span["kind"], string>> = {
   note: "·",
 };
 
-/** What the run did, with bars on an axis of time; the picked line is told in full beside it. */
+/** The run's steps, with bars on an axis of time; the picked line has its details beside it. */
 export function Timeline(props: {
   story: StorySoFar;
   approvals: readonly Approval[];
@@ -45,7 +45,7 @@ export function Timeline(props: {
     },
     {
       title: "Status",
-      // What a note is, its title says.
+      // The title of a note already states its status.
       cell: ({ kind, status }) =>
         kind === "note" && toneOf(status) === "quiet" ? "" : <Status is={status} />,
     },
@@ -139,7 +139,7 @@ function tookText({ startMs, endMs }: Span, now: number): string {
   return durationText(Math.max(0, (endMs ?? now) - startMs));
 }
 
-/** What was asked, what was decided and why, what came of it. */
+/** The request, the decision and its reason, and the result. */
 function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose: () => void }) {
   const { span, approvals, onClose } = props;
   const { decision, usage, costUsd } = span;

@@ -6,8 +6,8 @@ import { toast } from "../core/toasts.ts";
 import { RunStory, type StorySoFar } from "./run-story.ts";
 
 /**
- * Follows the run; the page is drawn anew at most once a frame, however fast events come. Each time it is another object: parts
- * of the page that have a state of their own are left as they are when they are given the same one.
+ * Follows the run; the page is rendered at most once a frame, however fast events arrive. Each rendering gets a new object:
+ * components with a state of their own skip rendering when they get the same one.
  */
 export function useStory(runId: string): StorySoFar {
   const story = useMemo(() => new RunStory(), [runId]);
@@ -24,7 +24,7 @@ export function useStory(runId: string): StorySoFar {
         setRound((n) => n + 1);
       }, 16);
     };
-    // A stream of events ends with the run; one that is retried goes on, whoever has it do so.
+    // A stream of events ends with the run; a retried run continues, whichever client retried it.
     let goesOn = Promise.withResolvers<void>();
     const stopLive = onLive((topic, message) => {
       // Null: something may have been missed.

@@ -2,12 +2,12 @@ import { useEffect, useRef } from "preact/hooks";
 
 const HEIGHT = 140;
 
-/** Bars over time, in seconds since 1970. What it shows stands in words beside it; the drawing comes when it is needed. */
+/** Bars over time, in seconds since 1970. Its content is also in words beside it; the drawing code is loaded on demand. */
 export function Chart(props: {
   times: readonly number[];
   values: readonly number[];
   label: string;
-  /** Of US dollars in place of a count. */
+  /** The unit is US dollars instead of a count. */
   isMoney?: boolean;
 }) {
   const { times, values, label, isMoney = false } = props;

@@ -13,7 +13,7 @@ function useCopy(text: string): [isCopied: boolean, copy: () => Promise<void>] {
   return [isCopied, copy];
 }
 
-/** A button that copies a text; its label says so for a moment. */
+/** A button that copies a text; its label confirms that for a moment. */
 export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
   const [isCopied, copy] = useCopy(text);
   return (

@@ -5,7 +5,7 @@ import { navigate } from "../core/router.ts";
 
 export interface Column<Row> {
   readonly title: string;
-  /** Shown in place of the title, which is said aloud. */
+  /** Shown in place of the title, which screen readers read. */
   readonly head?: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
   /** Left out on narrow screens. */
@@ -16,7 +16,7 @@ export interface Column<Row> {
 }
 
 interface Props<Row> {
-  /** What the rows are, for those who cannot see them. */
+  /** Describes the rows for people who cannot see them. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -27,13 +27,13 @@ interface Props<Row> {
   readonly isPicked?: (row: Row) => boolean;
   readonly height?: "tall" | "half";
   readonly testId?: string;
-  /** What follows the rows, loaded when somebody scrolls to their end. */
+  /** Further rows, loaded when the person scrolls to the end. */
   readonly more?: MoreRows<unknown>;
 }
 
-/** In CSS, too: `--row`. */
+/** The CSS has the same value: `--row`. */
 const ROW_PX = 40;
-/** So many rows beyond the edges are there already. */
+/** The number of rows rendered beyond the edges. */
 const BEYOND = 12;
 const ALL_BELOW = 120;
 

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
 import { useSeen } from "../core/seen.ts";
 
-/** A modal dialog; the browser keeps the focus in it and gives it back. */
+/** A modal dialog; the browser keeps the focus in it and restores it afterwards. */
 export function Dialog(props: {
   title: string;
   onClose: () => void;
@@ -20,7 +20,7 @@ export function Dialog(props: {
     dialog?.showModal();
     return () => {
       dialog?.close();
-      // A browser gives nothing back for a dialog that is out of the document by now.
+      // A browser restores no focus for a dialog that has left the document.
       if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
     };
   }, []);
@@ -47,17 +47,17 @@ export function Dialog(props: {
 interface Question {
   readonly title: string;
   readonly text: ComponentChildren;
-  /** Foreign text that it is about, such as arguments; shown as it is. */
+  /** Foreign text about the prompt's object, such as arguments; shown unchanged. */
   readonly details?: string;
   readonly action: string;
   readonly isDangerous?: boolean;
-  /** Asks for a text, too. */
+  /** Prompts for a text, too. */
   readonly input?: { readonly label: string; readonly isLong?: boolean; readonly value?: string };
 }
 
 const asked = signal<(Question & { answer: (given: string | null) => void }) | null>(null);
 
-/** Resolves with the text that was given ("" where none was asked for), null when it was called off. */
+/** Resolves with the text that was entered ("" without a text field), null when it was cancelled. */
 export function ask(question: Question): Promise<string | null> {
   return new Promise((resolve) => {
     asked.value = {
@@ -70,7 +70,7 @@ export function ask(question: Question): Promise<string | null> {
   });
 }
 
-/** Where questions of `ask` are shown. */
+/** Renders the prompts of `ask`. */
 export function QuestionHost() {
   const question = asked.value;
   return question === null ? null : <QuestionDialog key={question.title} {...question} />;

@@ -1,7 +1,7 @@
 import uPlot from "uplot";
 import { usdText } from "../core/format.ts";
 
-/** Draws into the element; the answer takes the drawing away. */
+/** Draws into the element; the returned function removes the drawing. */
 export function drawBars(
   element: HTMLElement,
   given: {
@@ -26,7 +26,7 @@ export function drawBars(
     {
       width: element.clientWidth,
       height,
-      // Half of the last time's text stands behind the last bar.
+      // Half of the last time's text is behind the last bar.
       padding: [8, 28, 0, 0],
       cursor: { show: false },
       legend: { show: false },
@@ -55,7 +55,7 @@ export function drawBars(
   };
 }
 
-/** Of a second since 1970, as people here write it. */
+/** Formats a second since 1970 in the person's locale. */
 function clockText(second: number): string {
   return new Date(second * 1_000).toLocaleTimeString(undefined, {
     hour: "2-digit",
@@ -63,7 +63,7 @@ function clockText(second: number): string {
   });
 }
 
-/** A canvas knows no `light-dark()`: the color as it is in the theme. */
+/** A canvas does not support `light-dark()`: the color is read in the current theme. */
 function resolved(element: HTMLElement, color: string): string {
   const probe = document.createElement("i");
   probe.style.color = color;

@@ -27,8 +27,8 @@ export interface FormSchema {
 const MOST_NAMES = 16;
 
 /**
- * The schema itself, where it only names one of the root's definitions, is the only one that is wanted together with others (`allOf`), or may also
- * be `null`, as Python's models write what is optional. Its title, description and default stay.
+ * Resolves a schema: a reference to one of the root's definitions, a single schema in `allOf`, or one that may also be `null`, as
+ * Python's models write optional values. Its title, description and default stay.
  */
 export function plainOf(schema: FormSchema, root: FormSchema): FormSchema {
   let plain = schema;
@@ -56,14 +56,14 @@ function definitionOf(ref: string, root: FormSchema): FormSchema | null {
   return definitions?.[name.replaceAll("~1", "/").replaceAll("~0", "~")] ?? null;
 }
 
-/** What may stand there, one of them; null where there is one alone. Each is plain. */
+/** The alternatives of a schema; null where there is only one. Each is resolved. */
 export function alternativesOf(schema: FormSchema, root: FormSchema): readonly FormSchema[] | null {
   const alternatives = schema.oneOf ?? schema.anyOf;
   if (alternatives === undefined || schema.properties !== undefined) return null;
   return alternatives.filter(({ type }) => type !== "null").map((one) => plainOf(one, root));
 }
 
-/** Values of which one is chosen, each with what it is called; null where anything may be written. */
+/** Values to choose from, each with its label; null where any value may be entered. */
 export function choicesOf(
   { enum: values, const: only, oneOf, anyOf }: FormSchema,
   root: FormSchema,
@@ -75,7 +75,7 @@ export function choicesOf(
   return named.map(({ const: value, title }) => ({ value, name: title ?? textOf(value) }));
 }
 
-/** What an alternative is called: by its title, by what tells it from the others, or by its type. */
+/** The label of an alternative: its title, else its distinguishing member, else its type. */
 export function nameOf(schema: FormSchema, at: number): string {
   const [told] = Object.values(schema.properties ?? {}).flatMap((part) => part.const ?? []);
   if (schema.title !== undefined) return schema.title;
@@ -112,7 +112,7 @@ function hasConstsOf({ properties = {} }: FormSchema, value: unknown): boolean {
   );
 }
 
-/** What a form begins with: what has a default or only one value, and in it what is required. */
+/** A form's initial value: defaults and single values, and within them required members. */
 export function initialOf(given: FormSchema, root: FormSchema): unknown {
   const schema = plainOf(given, root);
   if (schema.default !== undefined) return schema.default;
@@ -121,14 +121,14 @@ export function initialOf(given: FormSchema, root: FormSchema): unknown {
   const entries = Object.entries(schema.properties).flatMap(([name, part]) => {
     const isNeeded = schema.required?.includes(name) ?? false;
     const hasDefault = plainOf(part, root).default !== undefined;
-    // What is not needed is not looked into: a definition may use itself.
+    // Optional members are skipped: a definition may refer to itself.
     const initial = isNeeded || hasDefault ? initialOf(part, root) : undefined;
     return initial === undefined ? [] : [[name, initial] as const];
   });
   return Object.fromEntries(entries);
 }
 
-/** What a new item of a list, or another alternative, begins with. */
+/** The initial value of a new item of a list, or of another alternative. */
 export function freshOf(given: FormSchema, root: FormSchema): unknown {
   const initial = initialOf(given, root);
   if (initial !== undefined) return initial;

@@ -1,6 +1,6 @@
 import type { MoreRows } from "../core/more-rows.ts";
 
-/** A button under a list that goes on. */
+/** A button under a list with further pages. */
 export function LoadMore({ of }: { readonly of: MoreRows<unknown> }) {
   if (!of.isMore) return null;
   return (

@@ -2,7 +2,7 @@ import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { useMemo } from "preact/hooks";
 
-/** HTML in the text stays text, and of an image its description: neither reaches the parser of the page. */
+/** HTML in the text stays text, and an image becomes its description: neither reaches the parser of the page. */
 const marked = new Marked({
   gfm: true,
   async: false,
@@ -12,7 +12,7 @@ const marked = new Marked({
   },
 });
 
-/** Longer texts stay text: nobody reads them as a page, and parsing them would hold the page up. */
+/** Longer texts stay plain: parsing them would block the page, and people do not read them as one. */
 const LONGEST = 100_000;
 
 const RULES = {
@@ -35,7 +35,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export function Markdown({ text }: { text: string }) {
   const html = useMemo(() => (text.length > LONGEST ? null : htmlOf(text)), [text]);
   if (html === null) return <pre class="text">{text}</pre>;
-  // A TrustedHTML of the sanitizer's policy; Preact hands it on as it is.
+  // A TrustedHTML of the sanitizer's policy; Preact passes it on unchanged.
   return <div class="markdown" dangerouslySetInnerHTML={{ __html: html as string }} />;
 }
 

@@ -4,16 +4,16 @@ import { CopyButton } from "./copy.tsx";
 
 interface PageProps {
   readonly title: string;
-  /** What the page is, in a line. */
+  /** Describes the page in a line. */
   readonly about: ComponentChildren;
-  /** The same at a terminal and over NATS. */
+  /** The equivalent at a terminal and over NATS. */
   readonly cli?: string;
   readonly nats?: string;
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A view: its heading has the focus when somebody comes to it. */
+/** A view: its heading gets the focus when the person navigates to it. */
 export function Page({ title, about, cli, nats, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
@@ -56,7 +56,7 @@ function Elsewhere({ where, text }: { where: string; text: string }) {
 let waiting = 0;
 let shown = "";
 
-/** The tab's title, with the number of approvals that wait. */
+/** The tab's title, with the number of waiting approvals. */
 function setTitle(title: string): void {
   shown = title;
   document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${shown} · Switchyard`;

@@ -4,7 +4,7 @@ import { useResource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
 import { views } from "../routes.ts";
 
-/** Something that has a name and a place. */
+/** A named target with its path. */
 export interface Target {
   readonly kind: string;
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Target {
 
 const A_RUN = /^(?:[a-z0-9][a-z0-9-]{0,31}~)?[A-Za-z0-9][A-Za-z0-9_-]{5,63}$/;
 
-/** Everything that the person may see, the views first; what is typed may also be the id of a run that is not among the latest. */
+/** Everything that the person may see, the views first; the typed text may also be the id of a run that is not among the latest. */
 export function useTargets(typed: string): readonly Target[] {
   const runs = useIfMay("GET /runs", { query: { limit: 100 } });
   const approvals = useIfMay("GET /approvals", { query: { pendingOnly: true, limit: 100 } });

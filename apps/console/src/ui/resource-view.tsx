@@ -5,12 +5,12 @@ import { saidCode } from "./statuses.ts";
 
 interface Props<T> {
   readonly of: Resource<T>;
-  /** What stands there when there is nothing, with the next step; null where there is something. */
+  /** Shown for an empty result, with the next step; null for any other result. */
   readonly empty?: (data: T) => ComponentChildren | null;
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** What was asked for in its four states: on its way, refused or failed, nothing, there. */
+/** A resource in its four states: loading, refused or failed, empty, loaded. */
 export function ResourceView<T>({ of, empty, children }: Props<T>) {
   const { data, problem, isLoading, reload } = of;
   if (data !== null) {

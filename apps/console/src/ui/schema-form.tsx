@@ -33,7 +33,9 @@ const INPUT_TYPES: Readonly<Record<string, string>> = {
   time: "time",
 };
 
-/** A form for an object of the schema; what it cannot show as fields stands as JSON. `undefined` values are left out. */
+/**
+ * A form for an object of the schema; parts that it cannot render as fields are edited as JSON. `undefined` values are left out.
+ */
 export function SchemaForm(props: {
   schema: FormSchema;
   value: Readonly<Record<string, unknown>>;
@@ -58,7 +60,7 @@ function Fields(props: {
   return (
     <>
       {Object.entries(schema.properties ?? {})
-        // There is nothing to choose.
+        // There is no choice.
         .filter(([name, part]) => part.const === undefined || !schema.required?.includes(name))
         .map(([name, part]) => (
           <Field
@@ -295,7 +297,7 @@ function ListField(props: FieldProps & { items: FormSchema }) {
 
 function ObjectField(props: FieldProps) {
   const { name, schema, root, value, onChange, depth } = props;
-  // What it must have is there from the first letter on.
+  // Required members are set from the first letter on.
   const fresh = (initialOf(schema, root) as Record<string, unknown> | undefined) ?? {};
   const object = typeof value === "object" && value !== null ? { ...value } : fresh;
   return (
@@ -307,7 +309,7 @@ function ObjectField(props: FieldProps) {
   );
 }
 
-/** For what has no fields: JSON, taken while it is some. */
+/** A field of JSON for schemas without fields, applied while it is valid. */
 function JsonField(props: FieldProps) {
   const { name, value, onChange } = props;
   const [text, setText] = useState(value === undefined ? "" : prettyJson(value));

@@ -1,6 +1,6 @@
 import { filterOf, setFilter } from "../core/router.ts";
 
-/** A field that keeps in the address, as `q`, what is searched. */
+/** A search field whose text is in the address, as `q`. */
 export function SearchField({ label, placeholder }: { label: string; placeholder: string }) {
   return (
     <label>

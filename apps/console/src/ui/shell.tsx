@@ -19,7 +19,7 @@ const LIVE = {
   waiting: { word: "Reconnecting", tone: "wait" },
 } as const;
 
-/** Navigation, who is signed in, and the view. */
+/** Navigation, the signed-in person, and the view. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const { pathname } = address.value;
@@ -74,7 +74,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   );
 }
 
-/** Views of services that an installation may go without, and does. */
+/** Views of optional services, when they are not installed. */
 function useHidden(): readonly string[] {
   const [status, accounts] = ["GET /schedules/status", "GET /channels/accounts"] as const;
   const schedules = useResource(status, may(status) ? {} : null);

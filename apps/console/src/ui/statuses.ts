@@ -1,8 +1,8 @@
 export type Tone = "good" | "bad" | "busy" | "wait" | "quiet";
 
 /**
- * The words that a `Status` may show to programs, each with the tone of its mark; the mark's shape differs, too, so that no colour is
- * needed. What stands there for people may say more.
+ * The words that a `Status` may show to programs, each with the tone of its mark; the mark's shape differs, too, so that no colour
+ * is needed. The text for people may be longer.
  */
 export const WORDS = {
   running: "busy",
@@ -49,7 +49,7 @@ export function isWord(text: string): text is Word {
   return Object.hasOwn(WORDS, text);
 }
 
-/** The word of an API's text, which is one in each version that this console knows. */
+/** The word of an API's text; each version of it that this console supports has one. */
 export function wordOr(text: string, otherwise: Word): Word {
   return isWord(text) ? text : otherwise;
 }
@@ -60,10 +60,10 @@ export function toneOf(word: Word): Tone {
 
 const EFFECTS = ["allow", "deny", "ask"] as const;
 const TOOL_WORDS = ["running", "done", "error", "denied", "failed"] as const;
-/** How a call of a tool is. */
+/** The state of a tool call. */
 export type ToolWord = (typeof TOOL_WORDS)[number];
 
-/** What else has a status: the values of `data-status` by the name of what has it. */
+/** Statuses of other objects: the values of `data-status` by the object's name. */
 export const STATUSES = {
   approval: ["pending", "approved", "denied", "expired", "cancelled", "consumed"],
   chains: ["intact", "broken"],
@@ -82,10 +82,10 @@ export const STATUSES = {
   wait: ["approval", "child", "question", "timer", "limit", "stopped"],
 } as const;
 
-/** What has the code of a problem or of a failure as its status. */
+/** Objects whose status is the code of a problem or of a failure. */
 export const WITH_CODE = ["problem", "forbidden", "failure"] as const;
 
-/** A status for programs; which there are is a contract, told in docs/console.md. */
+/** A status for programs; the list is a contract, documented in docs/console.md. */
 export function said<What extends keyof typeof STATUSES>(
   _what: What,
   status: (typeof STATUSES)[What][number],

@@ -3,10 +3,10 @@ import { may } from "../core/session.ts";
 import { scopeText } from "../core/format.ts";
 
 const SHOWN = 3;
-/** For callers who may not read the events of stops. */
+/** Interval for callers who may not read the events of stops. */
 const AGAIN_MS = 30_000;
 
-/** Shows on every page what an administrator stopped, as far as the caller may see it; empty while nothing is stopped. */
+/** Shows on every page an administrator's stops, as far as the caller may see them; empty while there are none. */
 export function StopsBanner() {
   const stops = useResource("GET /policy/stops", may("GET /policy/stops") ? {} : null, ["policy"]);
   useAgainEvery(stops, AGAIN_MS);

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** A choice of views of the same thing; the address may keep which. */
+/** A choice of views of the same object; the address may keep the choice. */
 export function Tabs(props: {
   label: string;
   tabs: readonly { readonly id: string; readonly title: string }[];
